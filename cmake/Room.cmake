@@ -1,0 +1,52 @@
+# A room of the house: one folder, one namespace, one static library.
+#
+#   tiderace_room(NAME core  SOURCES a.cc b.cc  TESTS a_test.cc  USES log base  TEST_USES testing)
+#
+# makes the library `tiderace_core` (alias tiderace::core) and, with TIDERACE_TESTS, the test program
+# `core_test` out of all of the room's tests. A nested room writes its name with underscores:
+# http/wire is `http_wire`.
+set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
+
+function(tiderace_room)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS;USES;TEST_USES;LIBRARIES" ${ARGN})
+  set(library tiderace_${ARG_NAME})
+  if(ARG_SOURCES)
+    add_library(${library} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+  else()
+    add_library(${library} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(tiderace::${ARG_NAME} ALIAS ${library})
+  list(TRANSFORM ARG_USES PREPEND tiderace_)
+  target_link_libraries(${library} ${scope} tiderace_flags ${ARG_USES} ${ARG_LIBRARIES})
+  if(TIDERACE_TESTS AND ARG_TESTS)
+    list(TRANSFORM ARG_TESTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE tests)
+    set_property(GLOBAL APPEND PROPERTY TIDERACE_TEST_ROOMS ${ARG_NAME})
+    set_property(GLOBAL PROPERTY TIDERACE_TESTS_${ARG_NAME} ${tests})
+    set_property(GLOBAL PROPERTY TIDERACE_TEST_USES_${ARG_NAME} ${ARG_TEST_USES})
+  endif()
+endfunction()
+
+# Called last, when every room is known, so that a room's tests may use rooms declared after it.
+function(tiderace_finish_tests)
+  if(NOT TIDERACE_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(tiderace_gtest_pch EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/gtest_pch.cc)
+  target_link_libraries(tiderace_gtest_pch PRIVATE tiderace_flags GTest::gmock)
+  target_precompile_headers(tiderace_gtest_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
+  get_property(rooms GLOBAL PROPERTY TIDERACE_TEST_ROOMS)
+  foreach(room ${rooms})
+    get_property(tests GLOBAL PROPERTY TIDERACE_TESTS_${room})
+    get_property(uses GLOBAL PROPERTY TIDERACE_TEST_USES_${room})
+    list(TRANSFORM uses PREPEND tiderace_)
+    add_executable(${room}_test ${tests})
+    target_link_libraries(${room}_test PRIVATE tiderace_${room} ${uses} tiderace_flags
+                          GTest::gmock GTest::gtest_main)
+    target_precompile_headers(${room}_test REUSE_FROM tiderace_gtest_pch)
+    add_test(NAME ${room} COMMAND ${room}_test)
+  endforeach()
+endfunction()

@@ -1,0 +1,46 @@
+# One place for the language level, the warnings, the linker and the sanitizers.
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "tiderace needs g++ 12 or newer (found ${CMAKE_CXX_COMPILER_VERSION})")
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
+  message(FATAL_ERROR "tiderace needs clang 19 or newer (found ${CMAKE_CXX_COMPILER_VERSION}):"
+                      " older ones hide std::expected")
+endif()
+
+add_library(tiderace_flags INTERFACE)
+target_include_directories(tiderace_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                       -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 needs sibling calls for long chains of awaits that complete at once (docs/decisions).
+  target_compile_options(tiderace_flags INTERFACE $<$<CONFIG:Debug>:-foptimize-sibling-calls>)
+endif()
+if(TIDERACE_WERROR)
+  target_compile_options(tiderace_flags INTERFACE -Werror)
+endif()
+if(TIDERACE_SANITIZE)
+  target_compile_options(tiderace_flags INTERFACE -fsanitize=${TIDERACE_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tiderace_flags INTERFACE -fsanitize=${TIDERACE_SANITIZE})
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(tiderace_flags INTERFACE -fno-plt -fstack-protector-strong
+                         -D_FORTIFY_SOURCE=2)
+endif()
+
+find_program(TIDERACE_CCACHE ccache)
+if(TIDERACE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TIDERACE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${TIDERACE_CCACHE})
+endif()
+find_program(TIDERACE_MOLD mold)
+if(TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_link_options(tiderace_flags INTERFACE -fuse-ld=mold)
+endif()
+
+find_package(Threads REQUIRED)

@@ -1,0 +1,2 @@
+// Gives the precompiled GoogleTest headers a target to live in; the tests reuse them.
+int main() {}

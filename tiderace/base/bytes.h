@@ -1,0 +1,15 @@
+// ByteView: bytes that somebody else owns, seen for the length of a call unless said otherwise.
+//
+// A std::string_view, because protocols are compared with literals all day; it is not text: it may
+// hold NUL and any other byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tiderace {
+
+using ByteView = std::string_view;
+
+}  // namespace tiderace
