@@ -1,0 +1,97 @@
+// FieldName: the field names that a server looks at, as small numbers; all others are `other`.
+//
+// A name becomes a number once, in the parser; after that nobody compares text.
+//
+// Thread   Any: pure functions of constant tables.
+// Errors   A name that is not in the list, of whatever bytes, is `other`.
+// Limits   field_names_max names, so that a set of them fits one 64-bit word.
+// Memory   None.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tiderace/base/bytes.h"
+
+namespace tiderace::http::wire {
+
+inline constexpr std::size_t field_names_max = 64;
+
+enum class FieldName : std::uint8_t {
+    other = 0,
+    host,
+    connection,
+    content_length,
+    transfer_encoding,
+    content_type,
+    content_encoding,
+    expect,
+    upgrade,
+    te,
+    trailer,
+    keep_alive,
+    accept,
+    accept_encoding,
+    accept_language,
+    user_agent,
+    referer,
+    cookie,
+    authorization,
+    origin,
+    range,
+    if_match,
+    if_none_match,
+    if_modified_since,
+    if_unmodified_since,
+    if_range,
+    cache_control,
+    pragma,
+    date,
+    forwarded,
+    x_forwarded_for,
+    x_forwarded_proto,
+    x_request_id,
+    upgrade_insecure_requests,
+    priority,
+    http2_settings,
+    sec_websocket_key,
+    sec_websocket_version,
+    sec_websocket_protocol,
+    sec_websocket_extensions,
+    sec_websocket_accept,
+    access_control_request_method,
+    access_control_request_headers,
+    access_control_allow_origin,
+    access_control_allow_methods,
+    access_control_allow_headers,
+    access_control_max_age,
+    server,
+    content_range,
+    accept_ranges,
+    etag,
+    last_modified,
+    location,
+    vary,
+    allow,
+    set_cookie,
+    www_authenticate,
+    retry_after,
+    expires,
+    content_disposition,
+    content_language,
+    x_content_type_options,
+    sec_fetch_site,
+    alt_svc
+};
+
+// Case-insensitive. One multiplication, one table look-up and two to four word comparisons.
+FieldName intern_field_name(ByteView name);
+
+// The canonical spelling, "Content-Length"; "" for `other`.
+std::string_view to_string(FieldName name);
+
+// The canonical spelling as it stands in a head: "Content-Length: "; "" for `other`.
+std::string_view to_line_start(FieldName name);
+
+}  // namespace tiderace::http::wire

@@ -1,0 +1,34 @@
+// Method: the request methods that a server tells apart (RFC 9110, section 9; PATCH is RFC 5789).
+//
+// Thread   Any: pure functions.
+// Errors   Any token that is not one of these is `other`: the server answers it with 501.
+// Memory   None.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tiderace/base/bytes.h"
+
+namespace tiderace::http::wire {
+
+enum class Method : std::uint8_t {
+    get,
+    head,
+    post,
+    put,
+    delete_,
+    connect,
+    options,
+    trace,
+    patch,
+    other
+};
+
+// Methods are case-sensitive: "get" is `other`.
+Method parse_method(ByteView text);
+
+// "GET"; "" for `other`.
+std::string_view to_string(Method method);
+
+}  // namespace tiderace::http::wire

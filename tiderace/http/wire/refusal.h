@@ -1,0 +1,64 @@
+// Refusal: why a request was not taken, the status that answers it, and a sentence for its sender.
+//
+// Each of these is the peer's fault, and each ends the connection: after a doubtful frame nobody
+// knows where the next request begins.
+//
+// Thread   Any: pure functions of a constant table.
+// Memory   None.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tiderace::http::wire {
+
+enum class Refusal : std::uint8_t {
+    none,
+    bare_cr,
+    bare_lf,
+    nul,
+    obs_fold,
+    space_before_colon,
+    bad_field_name,
+    bad_field_value,
+    bad_request_line,
+    tls_handshake,
+    method_too_long,
+    bad_target,
+    bad_version,
+    unsupported_version,
+    target_too_long,
+    head_too_large,
+    too_many_fields,
+    length_and_chunked,
+    duplicate_length,
+    bad_length,
+    length_overflow,
+    bad_transfer_coding,
+    unknown_transfer_coding,
+    missing_host,
+    duplicate_host,
+    bad_host,
+    bad_chunk_size,
+    bad_chunk_extension,
+    bad_chunk_data,
+    chunk_extensions_too_large,
+    trailers_too_large,
+    bad_trailer,
+    body_too_large,
+    unknown_expectation,
+};
+
+inline constexpr std::size_t refusals = 34;
+
+// 400, 413, 414, 417, 431, 501 or 505; 0 for `none`.
+int status_of(Refusal refusal);
+
+// One sentence that the developer of the client can act on; "" for `none`.
+std::string_view explain(Refusal refusal);
+
+// "bare_cr": for counters and logs.
+std::string_view to_string(Refusal refusal);
+
+}  // namespace tiderace::http::wire

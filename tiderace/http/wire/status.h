@@ -1,0 +1,20 @@
+// Status codes: their reason phrases and whole status lines, rendered beforehand.
+//
+// Every code registered with IANA (RFC 9110, section 15, and the codes added since).
+//
+// Thread   Any: pure functions of constant tables.
+// Errors   A code that is not registered gives "".
+// Memory   None.
+#pragma once
+
+#include <string_view>
+
+namespace tiderace::http::wire {
+
+// "OK" for 200; "" for a code that is not registered.
+std::string_view reason_phrase(int status);
+
+// "HTTP/1.1 200 OK\r\n"; "" for a code that is not registered.
+std::string_view status_line(int status);
+
+}  // namespace tiderace::http::wire
