@@ -74,7 +74,7 @@ class unique_function<R(Args...)> {
     template <typename F>
     static constexpr Operations inline_operations{
         [](void* storage, Args&&... args) -> R {
-            return std::invoke(*static_cast<F*>(storage), std::forward<Args>(args)...);
+            return std::invoke_r<R>(*static_cast<F*>(storage), std::forward<Args>(args)...);
         },
         [](void* from, void* to) noexcept {
             ::new (to) F(std::move(*static_cast<F*>(from)));
@@ -85,7 +85,7 @@ class unique_function<R(Args...)> {
     template <typename F>
     static constexpr Operations heap_operations{
         [](void* storage, Args&&... args) -> R {
-            return std::invoke(**static_cast<F**>(storage), std::forward<Args>(args)...);
+            return std::invoke_r<R>(**static_cast<F**>(storage), std::forward<Args>(args)...);
         },
         [](void* from, void* to) noexcept { ::new (to) F*(*static_cast<F**>(from)); },
         [](void* storage) noexcept { delete *static_cast<F**>(storage); },
