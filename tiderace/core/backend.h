@@ -1,0 +1,117 @@
+// Backend: how one loop asks the kernel. The narrow waist's lower edge.
+//
+// The loop offers operations, not readiness: accept, connect, receive, send, watch. A completion
+// backend (io_uring) does them natively; readiness.h does them for epoll, poll, select and kqueue,
+// which give four small functions each. Nothing above this line knows which one runs.
+//
+//   start_*  arms an operation; its outcomes come to the IoObserver, only ever from dispatch()
+//   accept and receive go on until stopped; connect and send end with one outcome
+//
+// Owner    One EventLoop. Observers are borrowed from attach() until close() or detach().
+// Thread   The loop's, except wake().
+// Errors   The peer's and the machine's faults come to the observer as -errno.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/address.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/core/send_queue.h"
+
+namespace tiderace::core {
+
+// Told the outcome of a descriptor's operations, on the loop's thread, one at a time.
+class IoObserver {
+  public:
+    // A new connection; the receiver owns `fd`.
+    virtual void on_accepted(int fd, const Address& peer);
+    // Accepting failed with -errno (EMFILE, ENFILE, ENOBUFS, ENOMEM). The operation goes on: stop
+    // it for a while, or it will fail again at once.
+    virtual void on_accept_failed(int error);
+    // 0, or -errno.
+    virtual void on_connected(int error);
+    // Bytes of the loop's receive buffer, gone on return. Empty: the peer finished its direction;
+    // receiving has stopped by itself.
+    virtual void on_received(ByteView bytes);
+    // -errno; receiving has stopped by itself.
+    virtual void on_receive_failed(int error);
+    // A send that was pending has ended: 0 means there is room, send again; > 0 that many bytes of
+    // the queue were taken and consumed; < 0 is -errno.
+    virtual void on_sent(std::int64_t result);
+    // A watched foreign descriptor is readable or writable.
+    virtual void on_ready(bool readable, bool writable);
+
+  protected:
+    ~IoObserver() = default;
+};
+
+// A descriptor that a backend knows. The generation makes stale events and stale ids miss.
+struct IoHandle {
+    int fd = -1;
+    std::uint32_t generation = 0;
+
+    explicit operator bool() const { return fd >= 0; }
+};
+
+// What send() did now.
+struct Sent {
+    std::uint64_t bytes = 0;  // taken from the queue
+    bool pending = false;     // on_sent will be called; until then no other send
+    int error = 0;  // -errno: the connection is broken; -EBADMSG: a queued file became shorter
+};
+
+class Backend {
+  public:
+    virtual ~Backend() = default;
+
+    virtual std::string_view name() const = 0;
+
+    virtual Result<IoHandle> attach(int fd, IoObserver& observer) = 0;
+    // Forgets the descriptor and leaves it open: it is the caller's again.
+    virtual void detach(IoHandle& handle) = 0;
+    // Forgets and closes it. `unsent` may still be read by the kernel; the backend keeps it that
+    // long.
+    virtual void close(IoHandle& handle, SendQueue&& unsent) = 0;
+
+    virtual void set_accepting(IoHandle handle, bool on) = 0;
+    virtual void start_connect(IoHandle handle, const Address& address) = 0;
+    virtual void set_receiving(IoHandle handle, bool on) = 0;
+    // Sends from the front of a queue that is not empty and consumes what was taken.
+    virtual Sent send(IoHandle handle, SendQueue& queue) = 0;
+    virtual void shut_down_sending(IoHandle handle) = 0;
+    virtual void watch(IoHandle handle, bool readable, bool writable) = 0;
+
+    // Waits up to `wait_max` (negative: for ever) for something to happen.
+    virtual void wait(Duration wait_max) = 0;
+    // Tells the observers what the last wait() found.
+    virtual void dispatch() = 0;
+    // Makes the current or the next wait() return. Any thread, any number of times.
+    virtual void wake() = 0;
+};
+
+struct BackendOptions {
+    Kernel* kernel = &system_kernel();
+    std::size_t receive_bytes = 64_KiB;  // the loop's one receive buffer
+    std::size_t accepts_per_turn_max =
+        64;  // so that a storm does not starve established connections
+    std::size_t send_file_bytes_max =
+        4_MiB;  // per call, so that one download does not hold the loop
+};
+
+// "epoll", "poll", "select"; "auto" is the best one this machine has. An unknown name is an error
+// that lists the known ones.
+Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
+                                              const BackendOptions& options);
+// The engines compiled in, best first, separated by one space.
+std::string_view engine_names();
+
+}  // namespace tiderace::core

@@ -1,0 +1,49 @@
+// Poller: the four functions in which epoll, poll, select and kqueue differ. Level-triggered.
+//
+// Level-triggered, because one receive per event and no call for EAGAIN is the least work per
+// request, and because a connection that is left alone for a turn is reported again: fairness for
+// nothing.
+//
+// Thread   The loop's, except wake().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tiderace/base/units.h"
+
+namespace tiderace::core {
+
+struct Interest {
+    bool readable = false;
+    bool writable = false;
+
+    bool operator==(const Interest&) const = default;
+    bool any() const { return readable || writable; }
+};
+
+struct Ready {
+    int fd = -1;
+    std::uint32_t generation = 0;
+    bool readable = false;
+    bool writable = false;
+    bool failed = false;  // error or hang-up, reported even where no interest was set
+};
+
+class Poller {
+  public:
+    virtual ~Poller() = default;
+
+    virtual const char* name() const = 0;
+    // Sets what is reported for `fd` from now on; `known` tells whether it was set before and not
+    // removed. Returns 0 or -errno.
+    virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;
+    // Must come before the descriptor is closed.
+    virtual void remove(int fd) = 0;
+    // Fills `out` with what is ready, waiting up to `wait` (negative: for ever, zero: not at all).
+    // Returns how many, or -errno. A wake() makes it return early, with 0 if nothing is ready.
+    virtual int wait(std::span<Ready> out, Duration wait) = 0;
+    virtual void wake() = 0;
+};
+
+}  // namespace tiderace::core

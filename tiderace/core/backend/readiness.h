@@ -1,0 +1,77 @@
+// ReadinessBackend: operations out of readiness. When a Poller says "ready", this makes the system
+// call.
+//
+// Interest is set once and changed only when it must: a keep-alive connection costs no call beside
+// its receive and its send. Sending is tried at once; only what the kernel did not take waits for
+// room.
+//
+// Memory   16 bytes a descriptor number, and one receive buffer.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tiderace/core/backend.h"
+#include "tiderace/core/backend/poller.h"
+
+namespace tiderace::core {
+
+class ReadinessBackend final : public Backend {
+  public:
+    ReadinessBackend(std::unique_ptr<Poller> poller, const BackendOptions& options);
+    ~ReadinessBackend() override;
+
+    std::string_view name() const override { return poller_->name(); }
+    Result<IoHandle> attach(int fd, IoObserver& observer) override;
+    void detach(IoHandle& handle) override;
+    void close(IoHandle& handle, SendQueue&& unsent) override;
+    void set_accepting(IoHandle handle, bool on) override;
+    void start_connect(IoHandle handle, const Address& address) override;
+    void set_receiving(IoHandle handle, bool on) override;
+    Sent send(IoHandle handle, SendQueue& queue) override;
+    void shut_down_sending(IoHandle handle) override;
+    void watch(IoHandle handle, bool readable, bool writable) override;
+    void wait(Duration wait_max) override;
+    void dispatch() override;
+    void wake() override { poller_->wake(); }
+
+  private:
+    enum class Purpose : std::uint8_t { none, accept, connect, stream, watch };
+
+    // One per descriptor number.
+    struct Entry {
+        IoObserver* observer = nullptr;
+        std::uint32_t generation = 0;
+        Purpose purpose = Purpose::none;
+        Interest interest;
+        bool known_to_poller = false;
+    };
+
+    struct Refused {
+        IoHandle handle;
+        int error;
+    };
+
+    Entry* find(int fd, std::uint32_t generation);
+    Entry& entry(IoHandle handle);
+    void set_interest(IoHandle handle, Entry& entry, Interest interest);
+    void forget(IoHandle& handle);
+    void tell_refused();
+    void dispatch_one(const Ready& ready);
+    void accept_some(const Ready& ready);
+    void finish_connect(const Ready& ready);
+    void receive_once(const Ready& ready);
+    Sent send_memory(IoHandle handle, SendQueue& queue, std::span<const iovec> pieces, bool more);
+    Sent send_file(IoHandle handle, SendQueue& queue, const SendQueue::FileRange& range);
+    Sent wait_for_room(IoHandle handle, std::uint64_t sent);
+
+    std::unique_ptr<Poller> poller_;
+    BackendOptions options_;
+    std::vector<Entry> entries_;  // by descriptor number
+    std::vector<Ready> ready_;    // the first ready_count_ are what the last wait found
+    std::size_t ready_count_ = 0;
+    std::vector<Refused> refused_;  // operations that failed in the call, told by the next turn
+    std::unique_ptr<char[]> receive_buffer_;
+};
+
+}  // namespace tiderace::core

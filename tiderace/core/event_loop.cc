@@ -1,0 +1,103 @@
+#include "tiderace/core/event_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tiderace::core {
+
+// While it lives, this thread is the loop's.
+class EventLoop::Turning {
+  public:
+    explicit Turning(EventLoop& loop) : loop_(loop) {
+        loop_.role_.take();
+        loop_.turning_.store(true, std::memory_order_relaxed);
+    }
+    ~Turning() {
+        loop_.turning_.store(false, std::memory_order_relaxed);
+        loop_.role_.give_back();
+    }
+    Turning(const Turning&) = delete;
+    Turning& operator=(const Turning&) = delete;
+
+  private:
+    EventLoop& loop_;
+};
+
+Result<std::unique_ptr<EventLoop>> EventLoop::create(const LoopOptions& options) {
+    auto backend = make_backend(options.engine, options.backend);
+    if (!backend) return fail(backend.error());
+    return std::make_unique<EventLoop>(std::move(*backend), options);
+}
+
+EventLoop::EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& options)
+    : options_(options),
+      clock_(options.clock != nullptr ? options.clock : &system_clock_),
+      backend_(std::move(backend)),
+      mailbox_(options.mailbox_posts_max, [this] { backend_->wake(); }),
+      timers_(clock_->now()) {
+    read_clock();
+}
+
+EventLoop::~EventLoop() {
+    mailbox_.close();
+}
+
+void EventLoop::read_clock() {
+    now_ = clock_->now();
+    if (now_ < next_second_) return;
+    // The calendar is asked once a second. A step of the calendar clock shows within that second.
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    const std::int64_t unix_ns = clock_->unix_now_ns();
+    unix_now_ = unix_ns / second_ns;
+    next_second_ = now_ + Duration(second_ns - unix_ns % second_ns);
+}
+
+Duration EventLoop::wait_for(Duration wait_max) const {
+    if (turn_ends_ != nullptr || stopping_) return Duration::zero();
+    const auto wake = timers_.next_wake();
+    if (!wake) return wait_max;
+    const Duration until = std::max(Duration::zero(), *wake - now_);
+    return wait_max < Duration::zero() ? until : std::min(until, wait_max);
+}
+
+void EventLoop::one_turn(Duration wait_max) {
+    ++turns_;
+    backend_->wait(wait_for(wait_max));
+    read_clock();
+    mailbox_.drain();
+    timers_.advance(now_);
+    backend_->dispatch();
+    run_turn_ends();
+    if (every_turn_end_) every_turn_end_();
+}
+
+void EventLoop::run_turn_ends() {
+    // Work that a turn end asks for runs in this turn too, but bounded: a chain that re-arms itself
+    // for ever gets the rest in the next turn, after the kernel had its say.
+    for (int round = 0; round < 4 && turn_ends_ != nullptr; ++round) {
+        for (TurnEnd* work = std::exchange(turn_ends_, nullptr); work != nullptr;) {
+            TurnEnd* next = std::exchange(work->next_, nullptr);
+            next = next == work ? nullptr : next;
+            work->on_turn_end();  // may destroy itself
+            work = next;
+        }
+    }
+}
+
+void EventLoop::turn(Duration wait_max) {
+    Turning turning(*this);
+    one_turn(wait_max);
+}
+
+void EventLoop::run() {
+    Turning turning(*this);
+    while (!stopping_) one_turn(Duration(-1));
+    stopping_ = false;
+}
+
+void EventLoop::stop() {
+    assert_on_loop();
+    stopping_ = true;
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,126 @@
+// EventLoop: one thread's turn-taking between the kernel, timers, the mailbox and deferred work.
+//
+//   turn:  wait -> mailbox -> due timers -> the kernel's events -> end of turn (closing, flushing)
+//
+// Owner    Whoever made it; it must outlive everything attached to it.
+// Thread   The one that calls run() or turn(). Other threads call post() and wake() only; any other
+// call
+//          aborts in every build.
+// Errors   create() fails when the machine refuses (an engine that is not there).
+// Memory   One receive buffer, the block pool's free list; nothing per turn.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/thread_role.h"
+#include "tiderace/base/unique_function.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/backend.h"
+#include "tiderace/core/clock.h"
+#include "tiderace/core/mailbox.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/core/timer_wheel.h"
+
+namespace tiderace::core {
+
+// Something to do once at the end of the present turn, when no callback is on the stack. It must
+// not die while it is asked for.
+class TurnEnd {
+  public:
+    virtual void on_turn_end() = 0;
+
+  protected:
+    ~TurnEnd() = default;
+
+  private:
+    friend class EventLoop;
+
+    TurnEnd* next_ = nullptr;  // not null: asked for; the last one points at itself
+};
+
+struct LoopOptions {
+    std::string_view engine = "auto";
+    BackendOptions backend;
+    const Clock* clock = nullptr;            // nullptr: the system's
+    std::size_t mailbox_posts_max = 65'536;  // post() is refused above
+};
+
+class EventLoop {
+  public:
+    static Result<std::unique_ptr<EventLoop>> create(const LoopOptions& options);
+    // For a backend of one's own: the tests' fake one, the lab's.
+    EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& options);
+    ~EventLoop();
+
+    // Turns until stop(). The calling thread becomes the loop's for that time.
+    void run();
+    // One turn that waits at most `wait_max` (negative: until something happens).
+    void turn(Duration wait_max);
+    // Ends run() at the end of the present turn.
+    void stop();
+
+    // Runs `task` on the loop's thread in a later turn. Any thread. False: full, or the loop is
+    // gone.
+    bool post(unique_function<void()> task) { return mailbox_.post(std::move(task)); }
+
+    Backend& backend() { return *backend_; }
+    Kernel& kernel() { return *options_.backend.kernel; }
+    BlockPool& blocks() { return blocks_; }
+    const Clock& clock() const { return *clock_; }
+
+    // The time at the start of this turn's callbacks: equal for all of them, and read once.
+    Instant now() const { return now_; }
+    UnixSeconds unix_now() const { return unix_now_; }
+
+    void arm(Timer& timer, Instant when) { timers_.arm(timer, when); }
+    void cancel(Timer& timer) { timers_.cancel(timer); }
+    // Once; asking again for the same object before it ran changes nothing.
+    void at_turn_end(TurnEnd& work) {
+        if (work.next_ != nullptr) return;
+        work.next_ = turn_ends_ != nullptr ? turn_ends_ : &work;
+        turn_ends_ = &work;
+    }
+    // Called at the end of each turn, after all else. For what gathers a turn's output (a log
+    // ring).
+    void every_turn_end(unique_function<void()> work) { every_turn_end_ = std::move(work); }
+
+    bool on_loop_thread() const { return role_.held_here(); }
+    // Aborts on another thread than the one that is turning. Before the first turn and after the
+    // last any one thread may set up and take down.
+    void assert_on_loop() const {
+        if (turning_.load(std::memory_order_relaxed)) role_.assert_here();
+    }
+    const ThreadRole& role() const { return role_; }
+    // Turns so far; for tests and counters.
+    std::uint64_t turns() const { return turns_; }
+
+  private:
+    class Turning;
+
+    void read_clock();
+    void one_turn(Duration wait_max);
+    Duration wait_for(Duration wait_max) const;
+    void run_turn_ends();
+
+    LoopOptions options_;
+    SystemClock system_clock_;
+    const Clock* clock_;
+    BlockPool blocks_;
+    std::unique_ptr<Backend> backend_;
+    Mailbox mailbox_;
+    TimerWheel timers_;
+    TurnEnd* turn_ends_ = nullptr;  // last asked for first
+    unique_function<void()> every_turn_end_;
+    ThreadRole role_;
+    Instant now_{};
+    Instant next_second_{};  // when unix_now_ is read again
+    UnixSeconds unix_now_ = 0;
+    std::uint64_t turns_ = 0;
+    std::atomic<bool> turning_ = false;
+    bool stopping_ = false;
+};
+
+}  // namespace tiderace::core

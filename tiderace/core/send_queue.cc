@@ -1,0 +1,216 @@
+#include "tiderace/core/send_queue.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::core {
+
+BlockPool::~BlockPool() {
+    TR_CHECK(taken_ == 0, "a send queue outlives its loop's block pool");
+    while (free_ != nullptr) std::free(std::exchange(free_, free_->next));
+}
+
+void* BlockPool::take() {
+    ++taken_;
+    if (free_ != nullptr) {
+        --free_count_;
+        return std::exchange(free_, free_->next);
+    }
+    void* block = std::malloc(block_bytes);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+
+void BlockPool::give_back(void* block) {
+    --taken_;
+    if (free_count_ >= free_blocks_max) {
+        std::free(block);
+        return;
+    }
+    ++free_count_;
+    free_ = ::new (block) Free{free_};
+}
+
+enum class PieceKind : std::uint8_t { block, shared, file };
+
+struct SendQueue::Piece {
+    Piece* next = nullptr;
+    const char* data = nullptr;  // null for a file range
+    std::uint64_t bytes = 0;
+    PieceKind kind;
+
+    explicit Piece(PieceKind k) : kind(k) {}
+};
+
+struct SendQueue::Block : Piece {
+    explicit Block(BlockPool& p) : Piece(PieceKind::block), pool(&p) { data = begin(); }
+
+    char* begin() { return reinterpret_cast<char*>(this + 1); }
+    char* limit() { return reinterpret_cast<char*>(this) + BlockPool::block_bytes; }
+    char* end() { return const_cast<char*>(data) + bytes; }
+
+    BlockPool* pool;
+};
+
+struct SendQueue::SharedPiece : Piece {
+    SharedPiece(ByteView view, Ref<Shared> o) : Piece(PieceKind::shared), owner(std::move(o)) {
+        data = view.data();
+        bytes = view.size();
+    }
+    Ref<Shared> owner;
+};
+
+struct SendQueue::FilePiece : Piece {
+    FilePiece(Ref<SharedFile> f, std::uint64_t at, std::uint64_t size)
+        : Piece(PieceKind::file), file(std::move(f)), offset(at) {
+        bytes = size;
+    }
+    Ref<SharedFile> file;
+    std::uint64_t offset;
+};
+
+SendQueue::SendQueue(SendQueue&& other) noexcept
+    : head_(std::exchange(other.head_, nullptr)),
+      tail_(std::exchange(other.tail_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      copied_bytes_(std::exchange(other.copied_bytes_, 0)) {}
+
+SendQueue& SendQueue::operator=(SendQueue&& other) noexcept {
+    if (this != &other) {
+        clear();
+        head_ = std::exchange(other.head_, nullptr);
+        tail_ = std::exchange(other.tail_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+        copied_bytes_ = std::exchange(other.copied_bytes_, 0);
+    }
+    return *this;
+}
+
+void SendQueue::push(Piece* piece) {
+    (tail_ != nullptr ? tail_->next : head_) = piece;
+    tail_ = piece;
+    bytes_ += piece->bytes;
+}
+
+std::span<char> SendQueue::reserve(BlockPool& pool, std::size_t wanted) {
+    if (tail_ == nullptr || tail_->kind != PieceKind::block ||
+        static_cast<Block*>(tail_)->end() == static_cast<Block*>(tail_)->limit()) {
+        push(::new (pool.take()) Block(pool));
+    }
+    auto* block = static_cast<Block*>(tail_);
+    const auto room = static_cast<std::size_t>(block->limit() - block->end());
+    return {block->end(), wanted < room ? wanted : room};
+}
+
+void SendQueue::commit(std::size_t bytes) {
+    tail_->bytes += bytes;
+    bytes_ += bytes;
+    copied_bytes_ += bytes;
+    // A block that was made for nothing must not stay: an empty piece would look like a stuck
+    // queue.
+    if (tail_ == head_ && tail_->bytes == 0) pop();
+}
+
+void SendQueue::append(BlockPool& pool, ByteView bytes) {
+    while (!bytes.empty()) {
+        const std::span<char> room = reserve(pool, bytes.size());
+        std::memcpy(room.data(), bytes.data(), room.size());
+        commit(room.size());
+        bytes.remove_prefix(room.size());
+    }
+}
+
+void SendQueue::append_shared(ByteView bytes, Ref<Shared> owner) {
+    if (!bytes.empty()) push(new SharedPiece(bytes, std::move(owner)));
+}
+
+void SendQueue::append_file(Ref<SharedFile> file, std::uint64_t offset, std::uint64_t bytes) {
+    if (bytes > 0) push(new FilePiece(std::move(file), offset, bytes));
+}
+
+void SendQueue::append_queue(SendQueue&& other) {
+    if (other.head_ == nullptr) return;
+    (tail_ != nullptr ? tail_->next : head_) = other.head_;
+    tail_ = std::exchange(other.tail_, nullptr);
+    other.head_ = nullptr;
+    bytes_ += std::exchange(other.bytes_, 0);
+    copied_bytes_ += std::exchange(other.copied_bytes_, 0);
+}
+
+std::size_t SendQueue::gather(std::span<iovec> out) const {
+    std::size_t count = 0;
+    for (Piece* piece = head_; piece != nullptr && count < out.size(); piece = piece->next) {
+        if (piece->kind == PieceKind::file) break;
+        if (piece->bytes == 0) continue;
+        out[count++] = {const_cast<char*>(piece->data), static_cast<std::size_t>(piece->bytes)};
+    }
+    return count;
+}
+
+bool SendQueue::file_after(std::size_t count) const {
+    for (const Piece* piece = head_; piece != nullptr; piece = piece->next) {
+        if (piece->kind == PieceKind::file) return count == 0;
+        if (piece->bytes == 0) continue;
+        if (count == 0) return false;
+        --count;
+    }
+    return false;
+}
+
+SendQueue::FileRange SendQueue::front_file() const {
+    if (head_ == nullptr || head_->kind != PieceKind::file) return {};
+    const auto* piece = static_cast<const FilePiece*>(head_);
+    return {piece->file->descriptor(), piece->offset, piece->bytes};
+}
+
+void SendQueue::consume(std::uint64_t bytes) {
+    TR_CHECK(bytes <= bytes_);
+    bytes_ -= bytes;
+    while (head_ != nullptr) {
+        const std::uint64_t from_piece = bytes < head_->bytes ? bytes : head_->bytes;
+        if (head_->kind == PieceKind::block) copied_bytes_ -= from_piece;
+        if (bytes < head_->bytes) {
+            head_->bytes -= bytes;
+            if (head_->kind == PieceKind::file) {
+                static_cast<FilePiece*>(head_)->offset += bytes;
+            } else {
+                head_->data += bytes;
+            }
+            return;
+        }
+        bytes -= head_->bytes;
+        pop();
+    }
+}
+
+void SendQueue::pop() {
+    Piece* piece = head_;
+    head_ = piece->next;
+    if (head_ == nullptr) tail_ = nullptr;
+    switch (piece->kind) {
+        case PieceKind::block: {
+            BlockPool* pool = static_cast<Block*>(piece)->pool;
+            pool->give_back(piece);
+            break;
+        }
+        case PieceKind::shared:
+            delete static_cast<SharedPiece*>(piece);
+            break;
+        case PieceKind::file:
+            delete static_cast<FilePiece*>(piece);
+            break;
+    }
+}
+
+void SendQueue::clear() {
+    // Iterative on purpose: a long chain freed by nested destructors would overflow the stack.
+    while (head_ != nullptr) pop();
+    bytes_ = 0;
+    copied_bytes_ = 0;
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,19 @@
+// Handler: answers requests. The library's centre: a static server, a router and an application are
+// handlers.
+//
+// Owner    The program; it outlives the loop's last turn. One per loop: nothing is shared between
+// loops. Thread   The loop's.
+#pragma once
+
+#include "tiderace/http/exchange.h"
+
+namespace tiderace::http {
+
+class Handler {
+  public:
+    virtual ~Handler() = default;
+    // Answers, defers, or asks for the body. Must not block.
+    virtual void handle(Exchange& exchange) = 0;
+};
+
+}  // namespace tiderace::http

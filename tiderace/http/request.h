@@ -1,0 +1,43 @@
+// Request: what a handler sees of a request, the same for every version of HTTP.
+//
+// Owner    The Exchange. The views point into the receive buffer until the handler returns, and
+// into
+//          the Exchange's own copy after that: ask again instead of keeping a view across a return.
+// Thread   The loop's.
+#pragma once
+
+#include <span>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/address.h"
+#include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/method.h"
+#include "tiderace/http/wire/request_head.h"
+
+namespace tiderace::http {
+
+struct Request {
+    const wire::RequestHead* head = nullptr;
+    const core::Address* peer = nullptr;
+    ByteView authority;  // of the target or of Host; "" only for HTTP/1.0
+    // The one canonical path (wire/canonical_path.h): decoded once, no dot segments, no "//".
+    // Matching, access rules and file opening see this and nothing else. "*" for OPTIONS *.
+    ByteView path;
+    ByteView raw_path;  // as it came, for redirects and logs
+    ByteView query;     // without the "?"
+    bool has_query = false;
+    bool secure = false;  // over TLS
+
+    wire::Method method() const { return head->method; }
+    bool is_get_or_head() const {
+        return head->method == wire::Method::get || head->method == wire::Method::head;
+    }
+    // The value of the first field of that name, "" if there is none.
+    ByteView field(wire::FieldName name) const {
+        const wire::Field* found = head->find(name);
+        return found != nullptr ? found->value : ByteView{};
+    }
+    bool has(wire::FieldName name) const { return head->find(name) != nullptr; }
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,114 @@
+#include "tiderace/http/response.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http {
+
+Response& Response::push(const ResponseField& field) {
+    if (more_fields_.empty() && field_count_ < fields_inline) {
+        inline_fields_[field_count_++] = field;
+        return *this;
+    }
+    if (more_fields_.empty()) more_fields_.assign(inline_fields_, inline_fields_ + field_count_);
+    more_fields_.push_back(field);
+    return *this;
+}
+
+Response& Response::add(ByteView name, ByteView value) {
+    const wire::FieldName id = wire::intern_field_name(name);
+    return push({id, id == wire::FieldName::other ? name : ByteView{}, value});
+}
+
+Response& Response::add(wire::FieldName name, std::uint64_t value) {
+    char digits[20];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    return add(name, keep({digits, static_cast<std::size_t>(end - digits)}));
+}
+
+std::span<ResponseField> Response::mutable_fields() {
+    return more_fields_.empty() ? std::span<ResponseField>(inline_fields_, field_count_)
+                                : std::span<ResponseField>(more_fields_);
+}
+
+void Response::shrink_to(std::size_t count) {
+    if (more_fields_.empty()) {
+        field_count_ = count;
+    } else {
+        more_fields_.resize(count);
+    }
+}
+
+void Response::remove(wire::FieldName name) {
+    const std::span<ResponseField> all = mutable_fields();
+    const auto end = std::remove_if(all.begin(), all.end(),
+                                    [&](const ResponseField& field) { return field.id == name; });
+    shrink_to(static_cast<std::size_t>(end - all.begin()));
+}
+
+Response& Response::set(wire::FieldName name, ByteView value) {
+    remove(name);
+    return add(name, value);
+}
+
+Response& Response::set(ByteView name, ByteView value) {
+    const wire::FieldName id = wire::intern_field_name(name);
+    if (id != wire::FieldName::other) return set(id, value);
+    const std::span<ResponseField> all = mutable_fields();
+    const auto end = std::remove_if(all.begin(), all.end(), [&](const ResponseField& field) {
+        return field.id == wire::FieldName::other && wire::equals_ignoring_case(field.name, name);
+    });
+    shrink_to(static_cast<std::size_t>(end - all.begin()));
+    return add(name, value);
+}
+
+const ResponseField* Response::find(wire::FieldName name) const {
+    for (const ResponseField& field : fields()) {
+        if (field.id == name) return &field;
+    }
+    return nullptr;
+}
+
+ByteView Response::keep(ByteView text) {
+    if (text.size() > text_inline_bytes - text_bytes_) return keep_string(std::string(text));
+    char* copy = inline_text_ + text_bytes_;
+    std::memcpy(copy, text.data(), text.size());
+    text_bytes_ += text.size();
+    return {copy, text.size()};
+}
+
+ByteView Response::keep_string(std::string text) {
+    more_text_.push_back(std::make_unique<std::string>(std::move(text)));
+    return *more_text_.back();
+}
+
+void Response::set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length) {
+    body_ = Source{std::move(source), length};
+}
+
+bool Response::has_body() const {
+    return !std::holds_alternative<std::monostate>(body_);
+}
+
+std::optional<std::uint64_t> Response::body_bytes() const {
+    if (const auto* copied = std::get_if<ByteView>(&body_)) return copied->size();
+    if (const auto* queue = std::get_if<core::SendQueue>(&body_)) return queue->bytes();
+    if (const auto* source = std::get_if<Source>(&body_)) return source->length;
+    return 0;
+}
+
+ByteView Response::copied_body() const {
+    const auto* copied = std::get_if<ByteView>(&body_);
+    return copied != nullptr ? *copied : ByteView{};
+}
+
+std::unique_ptr<BodySource> Response::take_source() {
+    auto* source = std::get_if<Source>(&body_);
+    return source != nullptr ? std::move(source->source) : nullptr;
+}
+
+}  // namespace tiderace::http

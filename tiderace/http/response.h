@@ -1,0 +1,119 @@
+// Response: status, fields and body of one answer, the same for every version of HTTP.
+//
+// Framing fields (Content-Length, Transfer-Encoding, Connection, Date, Server) are the connection's
+// business: it adds them from the body and drops any that were set here.
+//
+// Owner    Made on the stack by a handler, consumed by Exchange::respond.
+// Memory   Views are not copied: they live until respond() returns. keep() makes a copy that does.
+//          No allocation up to fields_inline fields and text_inline_bytes kept bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/http/wire/field_name.h"
+
+namespace tiderace::http {
+
+// A body that is made while it is sent. Pulled when the connection has room; never while it has
+// not.
+class BodySource {
+  public:
+    enum class State : std::uint8_t {
+        more,  // pull again when there is room
+        wait,  // nothing now: call Exchange::body_ready() when there is
+        end,
+        failed,  // cannot go on: the connection is broken off, so that the peer sees it
+    };
+    virtual ~BodySource() = default;
+    // Appends about `bytes_wanted` to `out`. Called on the loop; must not block.
+    virtual State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) = 0;
+};
+
+struct ResponseField {
+    wire::FieldName id;  // FieldName::other: `name` says it
+    ByteView name;
+    ByteView value;
+};
+
+class Response {
+  public:
+    static constexpr std::size_t fields_inline = 24;
+    static constexpr std::size_t text_inline_bytes = 512;
+
+    explicit Response(int status = 200) : status_(status) {}
+    Response(const Response&) = delete;
+    Response& operator=(const Response&) = delete;
+
+    int status() const { return status_; }
+    void set_status(int status) { status_ = status; }
+
+    // Adds a field; does not look whether there is one of that name.
+    Response& add(wire::FieldName name, ByteView value) { return push({name, {}, value}); }
+    Response& add(ByteView name, ByteView value);
+    Response& add(wire::FieldName name, std::uint64_t value);
+    // Replaces all of that name.
+    Response& set(wire::FieldName name, ByteView value);
+    Response& set(ByteView name, ByteView value);
+    void remove(wire::FieldName name);
+    const ResponseField* find(wire::FieldName name) const;
+    std::span<const ResponseField> fields() const {
+        return more_fields_.empty() ? std::span<const ResponseField>(inline_fields_, field_count_)
+                                    : std::span<const ResponseField>(more_fields_);
+    }
+    // A copy of `text` that lives as long as this object.
+    ByteView keep(ByteView text);
+
+    // The body, one of these; the last one counts. HEAD, 204 and 304 send none, whatever is set.
+    void set_body(ByteView copied) { body_ = copied; }
+    void set_body(std::string text) { body_ = keep_string(std::move(text)); }
+    void set_body(const char* text) { body_ = ByteView(text); }
+    // Ready pieces: shared bytes, file ranges.
+    void set_body(core::SendQueue queue) { body_ = std::move(queue); }
+    // Of unknown length (chunked), or of exactly `length` bytes.
+    void set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length = {});
+
+    bool has_body() const;
+    // nullopt: unknown until it ends.
+    std::optional<std::uint64_t> body_bytes() const;
+    // A Content-Length for an answer without its body (HEAD, 304) where the body was not even made.
+    void set_length_hint(std::uint64_t bytes) { length_hint_ = bytes; }
+    std::optional<std::uint64_t> length_hint() const { return length_hint_; }
+
+    ByteView copied_body() const;  // "" unless it is one
+    core::SendQueue* queued_body() { return std::get_if<core::SendQueue>(&body_); }
+    std::unique_ptr<BodySource> take_source();
+    void drop_body() { body_ = std::monostate{}; }
+
+  private:
+    struct Source {
+        std::unique_ptr<BodySource> source;
+        std::optional<std::uint64_t> length;
+    };
+
+    Response& push(const ResponseField& field);
+    ByteView keep_string(std::string text);
+    std::span<ResponseField> mutable_fields();
+    void shrink_to(std::size_t count);
+
+    int status_;
+    std::size_t field_count_ = 0;
+    std::size_t text_bytes_ = 0;
+    std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;
+    std::optional<std::uint64_t> length_hint_;
+    std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
+    std::vector<std::unique_ptr<std::string>> more_text_;
+    ResponseField
+        inline_fields_[fields_inline];  // not initialised: a request is answered in 300 ns
+    char inline_text_[text_inline_bytes];
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,22 @@
+#include "tiderace/http/site.h"
+
+namespace tiderace::http {
+
+void Site::serve(Exchange& exchange) {
+    exchange.set_site(*this);
+    resume(exchange);
+}
+
+void Site::resume(Exchange& exchange) {
+    while (exchange.access_done < access_.size()) {
+        AccessRule& rule = *access_[exchange.access_done++];
+        if (rule.check(exchange) != AccessRule::Verdict::pass) return;
+    }
+    handler_->handle(exchange);
+}
+
+void Site::filter(const Exchange& exchange, Response& response) const {
+    for (ResponseFilter* filter : filters_) filter->filter(exchange, response);
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,77 @@
+// Site: the stages that every request walks through, in this order, whatever the version of HTTP.
+//
+//   limits    the connection's parser and framing checks
+//   access    access rules: pass, or answer (401, 403, a CORS preflight)
+//   handler   one handler answers
+//   filters   response filters: error pages, added fields
+//   log       the access log
+//
+// Owner    The program; one per loop. Borrows its parts, which outlive it.
+// Thread   The loop's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/handler.h"
+
+namespace tiderace::http {
+
+enum class Stage : std::uint8_t { limits, access, handler, filters, log };
+
+class AccessRule {
+  public:
+    enum class Verdict : std::uint8_t {
+        pass,
+        answered,
+        later,  // deferred: goes on with Site::resume(exchange), or answers
+    };
+    virtual ~AccessRule() = default;
+    virtual Verdict check(Exchange& exchange) = 0;
+};
+
+class ResponseFilter {
+  public:
+    virtual ~ResponseFilter() = default;
+    virtual void filter(const Exchange& exchange, Response& response) = 0;
+};
+
+// One finished answer, for the log. The views live for the call.
+struct AccessRecord {
+    const Request* request = nullptr;
+    int status = 0;
+    std::uint64_t body_bytes = 0;  // sent, or queued where the answer was small
+    Duration duration{};  // from the request's first complete head to the answer's last byte
+    UnixSeconds when = 0;
+};
+
+class AccessLog {
+  public:
+    virtual ~AccessLog() = default;
+    virtual void write(const AccessRecord& record) = 0;
+};
+
+class Site {
+  public:
+    explicit Site(Handler& handler) : handler_(&handler) {}
+
+    void add(AccessRule& rule) { access_.push_back(&rule); }
+    void add(ResponseFilter& filter) { filters_.push_back(&filter); }
+    void set_log(AccessLog& log) { log_ = &log; }
+
+    // Runs access and handler.
+    void serve(Exchange& exchange);
+    // Goes on after a rule that said `later` has decided to let the request pass.
+    void resume(Exchange& exchange);
+    void filter(const Exchange& exchange, Response& response) const;
+    AccessLog* log() const { return log_; }
+
+  private:
+    Handler* handler_;
+    std::vector<AccessRule*> access_;
+    std::vector<ResponseFilter*> filters_;
+    AccessLog* log_ = nullptr;
+};
+
+}  // namespace tiderace::http

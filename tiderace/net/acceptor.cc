@@ -1,0 +1,95 @@
+#include "tiderace/net/acceptor.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::net {
+namespace {
+
+constexpr Duration rest_min = 100ms;
+constexpr Duration rest_max = 1s;
+
+}  // namespace
+
+Acceptor::Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver)
+    : loop_(&loop), receiver_(&receiver), rest_(rest_min) {
+    auto handle = loop.backend().attach(listener.release(), *this);
+    TR_CHECK(handle.has_value(), "the engine cannot hold a listening socket");
+    handle_ = *handle;
+    take_spare();
+}
+
+Acceptor::~Acceptor() {
+    loop_->cancel(*this);
+    if (handle_) loop_->backend().close(handle_, {});
+}
+
+void Acceptor::take_spare() {
+    spare_ =
+        core::Descriptor(loop_->kernel(), loop_->kernel().open_socket(AF_UNIX, SOCK_STREAM, 0));
+}
+
+void Acceptor::start() {
+    loop_->backend().set_accepting(handle_, true);
+}
+
+void Acceptor::stop() {
+    loop_->assert_on_loop();
+    if (!handle_) return;
+    loop_->cancel(*this);
+    for (;;) {
+        sockaddr_storage peer;
+        socklen_t bytes = sizeof peer;
+        auto* raw = reinterpret_cast<sockaddr*>(&peer);
+        const int fd = loop_->kernel().accept(handle_.fd, raw, &bytes);
+        if (fd == -EINTR || fd == -ECONNABORTED) continue;
+        if (fd < 0) break;
+        on_accepted(fd, core::Address::from_sockaddr(raw, bytes).value_or(core::Address{}));
+    }
+    loop_->backend().close(handle_, {});
+}
+
+void Acceptor::pause() {
+    paused_ = true;
+    if (handle_) loop_->backend().set_accepting(handle_, false);
+}
+
+void Acceptor::resume() {
+    paused_ = false;
+    if (handle_ && !armed()) loop_->backend().set_accepting(handle_, true);
+}
+
+void Acceptor::on_accepted(int fd, const core::Address& peer) {
+    ++accepted_;
+    rest_ = rest_min;
+    receiver_->on_connection(fd, peer);
+}
+
+void Acceptor::on_accept_failed(int error) {
+    if (error == -EMFILE || error == -ENFILE) shed_one();
+    loop_->backend().set_accepting(handle_, false);
+    loop_->arm(*this, loop_->now() + rest_);
+    rest_ = std::min(rest_ * 2, rest_max);
+}
+
+void Acceptor::shed_one() {
+    spare_.reset();
+    const int fd = loop_->kernel().accept(handle_.fd, nullptr, nullptr);
+    if (fd >= 0) {
+        loop_->kernel().close(fd);
+        ++shed_;
+    }
+    take_spare();
+}
+
+void Acceptor::on_expired() {
+    if (!spare_) take_spare();
+    if (!paused_) loop_->backend().set_accepting(handle_, true);
+}
+
+}  // namespace tiderace::net

@@ -1,0 +1,60 @@
+// Acceptor: takes new connections from one listening socket, on one loop.
+//
+// Running out of descriptors is survived: a spare one is given up to take and drop the connection
+// at the head of the queue, then accepting rests (100 ms, doubling to 1 s), so nothing spins.
+//
+// Owner    A TcpServer, or a listening thread (accept mode "queue").
+// Thread   Its loop's.
+// Limits   At most BackendOptions::accepts_per_turn_max connections a turn.
+#pragma once
+
+#include <cstdint>
+
+#include "tiderace/core/event_loop.h"
+
+namespace tiderace::net {
+
+class Acceptor final : private core::IoObserver, private core::Timer {
+  public:
+    class Receiver {
+      public:
+        // The receiver owns `fd`, a connected non-blocking socket.
+        virtual void on_connection(int fd, const core::Address& peer) = 0;
+
+      protected:
+        ~Receiver() = default;
+    };
+
+    Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver);
+    ~Acceptor();
+
+    void start();
+    // Takes what already waits in the kernel's queue, which closing would reset, and closes the
+    // socket.
+    void stop();
+    // Leaves connections in the kernel's queue for a while.
+    void pause();
+    void resume();
+
+    std::uint64_t accepted() const { return accepted_; }
+    // Connections that were dropped because no descriptor was left.
+    std::uint64_t shed() const { return shed_; }
+
+  private:
+    void on_accepted(int fd, const core::Address& peer) override;
+    void on_accept_failed(int error) override;
+    void on_expired() override;
+    void take_spare();
+    void shed_one();
+
+    core::EventLoop* loop_;
+    Receiver* receiver_;
+    core::IoHandle handle_;
+    core::Descriptor spare_;
+    Duration rest_;
+    bool paused_ = false;
+    std::uint64_t accepted_ = 0;
+    std::uint64_t shed_ = 0;
+};
+
+}  // namespace tiderace::net

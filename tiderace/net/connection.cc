@@ -1,0 +1,303 @@
+#include "tiderace/net/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::net {
+
+// The life of a connection:
+//
+//   start -> open --finish()/close_when_sent()--> finishing --queue empty--> our direction ended
+//     open, finishing, ended --fault, deadline, abort(), peer's end--> closing --end of turn-->
+//     on_close
+//
+// `closing_` is set once; from then on every event is ignored until on_turn_end takes it down.
+
+std::string_view to_string(CloseReason reason) {
+    static constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::count_)>
+        names{"finished",         "peer_finished",     "peer_reset",     "idle_expired",
+              "deadline_expired", "write_stalled",     "queue_overflow", "unread_overflow",
+              "source_shrank",    "refused_by_engine", "aborted",        "server_stopped"};
+    return names[static_cast<std::size_t>(reason)];
+}
+
+void Session::on_peer_finished(Connection& connection) {
+    connection.close_when_sent();
+}
+void Session::on_deadline(Connection& connection) {
+    connection.abort(CloseReason::deadline_expired);
+}
+void Session::on_drain(Connection& connection) {
+    connection.close_when_sent();
+}
+
+Connection::Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport> transport,
+                       core::Address peer)
+    : transport_(std::move(transport)), owner_(&owner), id_(id), peer_(std::move(peer)) {
+    transport_->open(*this);
+}
+
+Connection::~Connection() {
+    loop().cancel(*this);
+}
+
+void Connection::start(Session& session) {
+    loop().assert_on_loop();
+    TR_CHECK(session_ == nullptr, "started twice");
+    session_ = &session;
+    update_receiving();
+}
+
+Backlog Connection::write(ByteView data) {
+    if (closing_ || data.empty()) return above_high_ ? Backlog::high : Backlog::low;
+    queue_.append(blocks(), data);
+    return written();
+}
+
+Backlog Connection::written() {
+    loop().assert_on_loop();
+    if (closing_) {
+        queue_.clear();
+        return Backlog::low;
+    }
+    TR_CHECK(finish_ == Finish::no, "write after finish()");
+    const ConnectionLimits& limits = owner_->limits();
+    if (queue_.copied_bytes() > limits.queue_bytes_max) {
+        abort(CloseReason::queue_overflow);
+        return Backlog::high;
+    }
+    if (queue_.bytes() > limits.queue_bytes_high) above_high_ = true;
+    if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
+    return above_high_ ? Backlog::high : Backlog::low;
+}
+
+void Connection::flush() {
+    loop().assert_on_loop();
+    if (closing_ || send_pending_) return;
+    if (!queue_.empty()) send_now();
+    after_send();
+}
+
+void Connection::send_now() {
+    const core::Sent sent = transport_->send(queue_);
+    bytes_sent_ += sent.bytes;
+    if (sent.error != 0) {
+        abort(sent.error == -EBADMSG ? CloseReason::source_shrank : CloseReason::peer_reset);
+        return;
+    }
+    send_pending_ = sent.pending;
+    if (!sent.pending) {
+        write_deadline_ = Instant::max();
+    } else if (write_deadline_ == Instant::max()) {
+        write_mark_ = bytes_sent_;
+        write_deadline_ = loop().now() + owner_->limits().write;
+        arm_for(write_deadline_);
+    }
+}
+
+// What follows from a shorter queue: back-pressure lifts, an asked-for end happens.
+void Connection::after_send() {
+    if (closing_) return;
+    if (above_high_ && queue_.bytes() <= owner_->limits().queue_bytes_low) {
+        above_high_ = false;
+        session_->on_drained(*this);
+        if (closing_) return;
+        if (unread_ != nullptr) deliver_unread_later();
+        if (!queue_.empty() && !send_pending_) loop().at_turn_end(*this);
+    }
+    if (queue_.empty()) after_drained();
+    update_receiving();
+}
+
+void Connection::after_drained() {
+    if (finish_ == Finish::at_once) {
+        abort(peer_finished_ ? CloseReason::peer_finished : CloseReason::finished);
+    } else if (finish_ == Finish::orderly) {
+        finish_ = Finish::sent;
+        if (peer_finished_) {
+            abort(CloseReason::peer_finished);
+            return;
+        }
+        transport_->finish();
+        set_deadline(loop().now() + owner_->limits().linger);
+    }
+}
+
+void Connection::finish() {
+    ask_finish(Finish::orderly);
+}
+void Connection::close_when_sent() {
+    ask_finish(Finish::at_once);
+}
+
+void Connection::ask_finish(Finish how) {
+    loop().assert_on_loop();
+    if (closing_ || finish_ == Finish::sent || finish_ == how) return;
+    // An end that was asked for in order stays so: the answer before it must not be cut by a reset.
+    if (finish_ == Finish::orderly) return;
+    finish_ = how;
+    if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
+}
+
+void Connection::abort(CloseReason reason) {
+    loop().assert_on_loop();
+    if (closing_) return;
+    closing_ = true;
+    reason_ = reason;
+    loop().at_turn_end(*this);
+}
+
+void Connection::set_reading(bool on) {
+    loop().assert_on_loop();
+    reading_ = on;
+    if (on && unread_ != nullptr) deliver_unread_later();
+    if (!delivering_) update_receiving();
+}
+
+void Connection::deliver_unread_later() {
+    deliver_later_ = true;
+    loop().at_turn_end(*this);
+}
+
+void Connection::update_receiving() {
+    if (closing_) return;
+    const bool want = reading_ && !peer_finished_ && !above_high_;
+    if (want == receiving_) return;
+    receiving_ = want;
+    transport_->set_receiving(want);
+}
+
+void Connection::on_received(ByteView bytes) {
+    if (closing_) return;
+    if (bytes.empty()) {
+        peer_finished_ = true;
+        receiving_ = false;
+    }
+    if (finish_ == Finish::sent) {
+        // We have said our last word and only wait for the peer's, so that nothing of ours is lost.
+        if (peer_finished_) abort(CloseReason::finished);
+        return;
+    }
+    deliver(bytes);
+}
+
+void Connection::deliver(ByteView fresh) {
+    if (!fresh.empty() || unread_ != nullptr) {
+        ByteView data = fresh;
+        if (unread_ != nullptr) {
+            unread_->append(fresh);
+            data = *unread_;
+        }
+        if (reading_) {
+            delivering_ = true;
+            const std::size_t used = session_->on_data(*this, data);
+            delivering_ = false;
+            keep_unread(data, used);
+        } else {
+            keep_unread(data, 0);
+        }
+    }
+    if (closing_) return;
+    if (peer_finished_ && !peer_finish_told_ && (unread_ == nullptr || reading_)) {
+        peer_finish_told_ = true;
+        session_->on_peer_finished(*this);
+    }
+    flush();
+}
+
+void Connection::keep_unread(ByteView delivered, std::size_t used) {
+    TR_CHECK(used <= delivered.size(), "a Session used more than it was given");
+    if (closing_) return;
+    const ByteView rest = delivered.substr(used);
+    if (rest.size() > owner_->limits().unread_bytes_max) {
+        abort(CloseReason::unread_overflow);
+    } else if (rest.empty()) {
+        unread_.reset();
+    } else if (unread_ == nullptr) {
+        unread_ = std::make_unique<std::string>(rest);
+    } else if (used > 0) {
+        unread_->erase(0, used);
+    }
+}
+
+void Connection::on_receive_failed(int error) {
+    if (closing_) return;
+    receiving_ = false;
+    abort(error == -EMFILE ? CloseReason::refused_by_engine : CloseReason::peer_reset);
+}
+
+void Connection::on_sent(std::int64_t result) {
+    if (closing_) return;
+    send_pending_ = false;
+    if (result < 0) {
+        abort(CloseReason::peer_reset);
+        return;
+    }
+    bytes_sent_ += static_cast<std::uint64_t>(result);
+    flush();
+}
+
+void Connection::set_deadline(Instant when) {
+    session_deadline_ = when;
+    arm_for(when);
+}
+
+// Lazy: a timer that fires too early looks again and re-arms, so pushing a deadline back is a
+// store.
+void Connection::arm_for(Instant when) {
+    if (when == Instant::max() || closing_) return;
+    if (armed() && armed_for_ <= when) return;
+    armed_for_ = when;
+    loop().arm(*this, when);
+}
+
+void Connection::on_expired() {
+    if (closing_) return;
+    const Instant now = loop().now();
+    if (write_deadline_ <= now) check_write_progress();
+    if (!closing_ && session_deadline_ <= now) {
+        session_deadline_ = Instant::max();
+        if (finish_ == Finish::sent) {
+            abort(CloseReason::finished);
+        } else {
+            session_->on_deadline(*this);
+        }
+    }
+    arm_for(std::min(session_deadline_, write_deadline_));
+}
+
+void Connection::check_write_progress() {
+    const ConnectionLimits& limits = owner_->limits();
+    const auto period = std::chrono::duration_cast<std::chrono::seconds>(limits.write).count();
+    const std::uint64_t wanted = std::max<std::uint64_t>(
+        1, limits.write_bytes_per_second_min *
+               static_cast<std::uint64_t>(std::max<std::int64_t>(period, 1)));
+    if (bytes_sent_ - write_mark_ < wanted) {
+        abort(CloseReason::write_stalled);
+        return;
+    }
+    write_mark_ = bytes_sent_;
+    write_deadline_ = loop().now() + limits.write;
+}
+
+void Connection::on_turn_end() {
+    if (closing_) {
+        close_now();
+        return;
+    }
+    if (std::exchange(deliver_later_, false)) deliver({});
+    flush();  // if this aborts, the end of turn comes round again
+}
+
+void Connection::close_now() {
+    loop().cancel(*this);
+    if (session_ != nullptr) std::exchange(session_, nullptr)->on_close(*this, reason_);
+    transport_->close(std::move(queue_));
+    owner_->release(*this, reason_);  // destroys this
+}
+
+}  // namespace tiderace::net

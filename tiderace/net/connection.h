@@ -1,0 +1,188 @@
+// Connection: one peer, one ordered byte stream each way, over any Transport (TCP, TLS, test pipe).
+//
+//   in:  transport -> loop's receive block -> Session::on_data    a view, gone on return
+//   out: write() -> bounded queue -> transport                    never blocks; one gathering write
+//   a turn
+//
+// Owner    TcpServer's slot map (or who made it). Everyone else borrows; every borrow ends with
+// on_close. Thread   The loop it was made on. Other threads keep its id and go through
+// EventLoop::post. Errors   A failing peer is normal and is told once, as a CloseReason. Misuse
+// aborts. Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/slot_map.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/net/transport.h"
+
+namespace tiderace::net {
+
+enum class CloseReason : std::uint8_t {
+    finished,           // we ended it after everything was sent
+    peer_finished,      // the peer's orderly end; all we queued reached the kernel
+    peer_reset,         // RST, or the stream was cut
+    idle_expired,       // the Session's deadline passed while it waited for the next request
+    deadline_expired,   // another deadline of the Session passed
+    write_stalled,      // the peer took less than ConnectionLimits asks for
+    queue_overflow,     // peer too slow: the queue would pass queue_bytes_max
+    unread_overflow,    // the Session used too little of unread_bytes_max waiting bytes
+    source_shrank,      // a file became shorter while it was sent, so its length was a lie
+    refused_by_engine,  // the engine cannot hold it (select's descriptor bound)
+    aborted,            // abort() was called
+    server_stopped,     // the server stopped before it was done
+    count_              // how many reasons there are
+};
+std::string_view to_string(CloseReason reason);
+
+struct ConnectionLimits {
+    std::size_t queue_bytes_max =
+        4_MiB;  // hard, of copied bytes; passing it closes: queue_overflow
+    std::size_t queue_bytes_high =
+        256_KiB;                           // above it reading pauses and write() says Backlog::high
+    std::size_t queue_bytes_low = 64_KiB;  // on_drained fires when the queue falls to this
+    std::size_t unread_bytes_max = 128_KiB;  // hard; bytes kept for on_data that it did not use
+    Duration write = 30s;                    // the peer takes something at least this often
+    std::uint64_t write_bytes_per_second_min =
+        0;                 // over each `write` period; 0: one byte is enough
+    Duration linger = 2s;  // how long finish() waits for the peer's own end
+};
+
+class Connection;
+
+using ConnectionId = SlotId;
+
+// The protocol on one connection. Not owned by it; lives until its on_close.
+class Session {
+  public:
+    // Returns the bytes used, 0..data.size(); the rest comes again before newer bytes.
+    // `data` is never empty. May call anything on the connection.
+    virtual std::size_t on_data(Connection& connection, ByteView data) = 0;
+    // The queue fell to queue_bytes_low after it was above queue_bytes_high.
+    virtual void on_drained(Connection&) {}
+    // The peer will send no more; what it sent was all given to on_data. As it stands: ends the
+    // connection when the queue is sent.
+    virtual void on_peer_finished(Connection& connection);
+    // The deadline of set_deadline passed. As it stands: aborts with deadline_expired.
+    virtual void on_deadline(Connection& connection);
+    // The server stops: end when what runs is done. As it stands: ends when the queue is sent.
+    virtual void on_drain(Connection& connection);
+    // The last call, exactly once, after abort() too. Drop every pointer to the connection here.
+    virtual void on_close(Connection& connection, CloseReason reason) = 0;
+
+  protected:
+    ~Session() = default;
+};
+
+enum class Backlog : std::uint8_t { low, high };  // high: pause until on_drained
+
+class Connection final : private Transport::Observer, private core::Timer, private core::TurnEnd {
+  public:
+    // Who owns the connections of a loop and what they share.
+    class Owner {
+      public:
+        virtual core::EventLoop& loop() = 0;
+        virtual const ConnectionLimits& limits() const = 0;
+        // After on_close: destroys the connection.
+        virtual void release(Connection& connection, CloseReason reason) = 0;
+
+      protected:
+        ~Owner() = default;
+    };
+
+    Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport> transport,
+               core::Address peer);
+    ~Connection();
+
+    // Gives it its protocol and starts reading. Once.
+    void start(Session& session);
+
+    // Copies `data` to the queue; it leaves in this turn, together with what else is written. Empty
+    // data is a no-op, and so is any write after a fault or abort(). Writing after finish() is
+    // misuse.
+    Backlog write(ByteView data);
+    // The queue itself, for writers in place and for bytes and files that need no copy. Follow with
+    // written().
+    core::SendQueue& queue() { return queue_; }
+    Backlog written();
+    // Sends the queue now instead of at the end of the turn.
+    void flush();
+
+    // Sends the queue, ends our direction, and reads on until the peer ends, or limits().linger.
+    void finish();
+    // Sends the queue and closes at once: for a peer that sent all it had to say.
+    void close_when_sent();
+    // Drops the queue and closes. on_close runs later in this turn, never inside this call.
+    void abort(CloseReason reason = CloseReason::aborted);
+    // While false, on_data stops and TCP pushes back on the peer. Starts true.
+    void set_reading(bool on);
+    // Tells the Session that the server stops.
+    void drain() { session_->on_drain(*this); }
+    // Gives the unread bytes to on_data again, for a Session that left them while it was busy.
+    // Happens in this turn, not inside this call.
+    void deliver_unread_later();
+    // One deadline for the Session's own phases; Instant::max() for none. Refreshing it is a store.
+    void set_deadline(Instant when);
+
+    core::EventLoop& loop() const { return owner_->loop(); }
+    core::BlockPool& blocks() const { return owner_->loop().blocks(); }
+    const ConnectionLimits& limits() const { return owner_->limits(); }
+    std::uint64_t queue_bytes() const { return queue_.bytes(); }
+    std::uint64_t bytes_sent() const { return bytes_sent_; }
+    bool peer_finished() const { return peer_finished_; }
+    bool closing() const { return closing_; }
+    bool finishing() const { return finish_ != Finish::no; }
+    bool has_unread() const { return unread_ != nullptr; }
+    ConnectionId id() const { return id_; }              // any thread; never reused while held
+    const core::Address& peer() const { return peer_; }  // any thread; fixed when made
+
+  private:
+    enum class Finish : std::uint8_t { no, orderly, at_once, sent };
+
+    void on_received(ByteView bytes) override;
+    void on_receive_failed(int error) override;
+    void on_sent(std::int64_t result) override;
+    void on_expired() override;
+    void on_turn_end() override;
+
+    void deliver(ByteView fresh);
+    void keep_unread(ByteView delivered, std::size_t used);
+    void send_now();
+    void after_send();
+    void after_drained();
+    void ask_finish(Finish how);
+    void check_write_progress();
+    void update_receiving();
+    void arm_for(Instant when);
+    void close_now();
+
+    std::unique_ptr<Transport> transport_;
+    Owner* owner_;
+    Session* session_ = nullptr;
+    core::SendQueue queue_;
+    std::unique_ptr<std::string> unread_;
+    Instant session_deadline_ = Instant::max();
+    Instant write_deadline_ = Instant::max();
+    Instant armed_for_{};  // while the timer is armed; never later than the deadlines
+    std::uint64_t bytes_sent_ = 0;
+    std::uint64_t write_mark_ = 0;  // bytes_sent_ at the start of the present write period
+    ConnectionId id_;
+    core::Address peer_;
+    CloseReason reason_ = CloseReason::aborted;
+    Finish finish_ = Finish::no;
+    bool reading_ : 1 = true;      // what the Session wants
+    bool receiving_ : 1 = false;   // what the transport was told
+    bool delivering_ : 1 = false;  // on_data is on the stack: its writes are flushed after it
+    bool deliver_later_ : 1 = false;
+    bool send_pending_ : 1 = false;
+    bool above_high_ : 1 = false;
+    bool peer_finished_ : 1 = false;
+    bool peer_finish_told_ : 1 = false;
+    bool closing_ : 1 = false;
+};
+
+}  // namespace tiderace::net

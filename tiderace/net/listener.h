@@ -1,0 +1,25 @@
+// Listening sockets: opened, with the options a server wants and errors that say what to do.
+//
+// Thread   Any.
+#pragma once
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/address.h"
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::net {
+
+struct ListenOptions {
+    int backlog = 4096;  // the kernel caps it at net.core.somaxconn
+    bool reuse_port =
+        false;  // several sockets on one address; the kernel spreads connections over them
+};
+
+// Accepted sockets inherit TCP_NODELAY. An IPv6 "any" address takes IPv4 too. A Unix socket's file
+// that nobody listens on any more is replaced.
+Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
+                                       const ListenOptions& options);
+// Where a listener really is: the port that the kernel chose for port 0.
+core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener);
+
+}  // namespace tiderace::net

@@ -1,0 +1,48 @@
+#include "tiderace/net/loop_group.h"
+
+#include <pthread.h>
+
+#include <string>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::net {
+
+Result<std::unique_ptr<LoopGroup>> LoopGroup::create(std::size_t loops,
+                                                     const core::LoopOptions& options) {
+    TR_CHECK(loops > 0);
+    std::vector<std::unique_ptr<core::EventLoop>> made;
+    for (std::size_t i = 0; i < loops; ++i) {
+        auto loop = core::EventLoop::create(options);
+        if (!loop) return fail(loop.error());
+        made.push_back(std::move(*loop));
+    }
+    return std::unique_ptr<LoopGroup>(new LoopGroup(std::move(made)));
+}
+
+LoopGroup::~LoopGroup() {
+    TR_CHECK(threads_.empty(), "run() has not returned");
+}
+
+void LoopGroup::run() {
+    for (std::size_t i = 1; i < loops_.size(); ++i) {
+        threads_.emplace_back([this, i] {
+#if defined(__linux__)
+            ::pthread_setname_np(::pthread_self(), ("loop " + std::to_string(i)).c_str());
+#endif
+            loops_[i]->run();
+        });
+    }
+    loops_[0]->run();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+}
+
+void LoopGroup::stop() {
+    for (auto& loop : loops_) {
+        loop->post([target = loop.get()] { target->stop(); });
+    }
+}
+
+}  // namespace tiderace::net

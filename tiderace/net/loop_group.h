@@ -1,0 +1,38 @@
+// LoopGroup: one event loop per thread. The first runs on the caller's thread, the others on their
+// own.
+//
+// Owner    The program. What is attached to the loops is made before run() and destroyed after it.
+// Thread   The one that made it, except stop().
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tiderace/core/event_loop.h"
+
+namespace tiderace::net {
+
+class LoopGroup {
+  public:
+    static Result<std::unique_ptr<LoopGroup>> create(std::size_t loops,
+                                                     const core::LoopOptions& options);
+    ~LoopGroup();
+
+    std::size_t size() const { return loops_.size(); }
+    core::EventLoop& loop(std::size_t i) { return *loops_[i]; }
+
+    // Runs all loops until stop(), then joins the threads.
+    void run();
+    // Any thread.
+    void stop();
+
+  private:
+    explicit LoopGroup(std::vector<std::unique_ptr<core::EventLoop>> loops)
+        : loops_(std::move(loops)) {}
+
+    std::vector<std::unique_ptr<core::EventLoop>> loops_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace tiderace::net

@@ -1,0 +1,97 @@
+#include "tiderace/net/tcp_server.h"
+
+#include <utility>
+
+#include "tiderace/net/tcp_transport.h"
+
+namespace tiderace::net {
+
+class TcpServer::DrainTimer final : public core::Timer {
+  public:
+    explicit DrainTimer(TcpServer& server) : server_(&server) {}
+
+  private:
+    void on_expired() override { server_->abort_all(); }
+
+    TcpServer* server_;
+};
+
+TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
+    : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {}
+
+TcpServer::~TcpServer() {
+    acceptors_.clear();
+    drained_ = {};
+    // Every session gets its on_close, so nothing of theirs leaks.
+    abort_all();
+    while (connections_.size() > 0) loop_->turn(Duration::zero());
+}
+
+void TcpServer::listen(core::Descriptor listener) {
+    loop_->assert_on_loop();
+    acceptors_.push_back(std::make_unique<Acceptor>(*loop_, std::move(listener), *this));
+    acceptors_.back()->start();
+}
+
+void TcpServer::adopt(int fd, const core::Address& peer) {
+    if (connections_.size() >= options_.connections_max || draining_) {
+        refuse(fd);
+        return;
+    }
+    auto transport = std::make_unique<TcpTransport>(*loop_, fd);
+    if (transport->attached()) adopt(std::move(transport), peer);
+}
+
+Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::Address& peer) {
+    loop_->assert_on_loop();
+    ++counters_.opened;
+    Connection& connection =
+        connections_.emplace(static_cast<Connection::Owner&>(*this), std::move(transport), peer);
+    connection.start(sessions_->make_session(connection));
+    return &connection;
+}
+
+void TcpServer::refuse(int fd) {
+    ++counters_.refused;
+    if (!options_.refusal.empty()) {
+        const iovec piece{options_.refusal.data(), options_.refusal.size()};
+        loop_->kernel().send(fd, &piece, 1, false);
+        // Ending our direction first gives the peer the answer even if its request is still unread.
+        loop_->kernel().shut_down(fd, SHUT_WR);
+    }
+    loop_->kernel().close(fd);
+}
+
+void TcpServer::release(Connection& connection, CloseReason reason) {
+    ++counters_.closed[static_cast<std::size_t>(reason)];
+    connections_.erase(connection.id());
+    finish_drain_if_empty();
+}
+
+void TcpServer::drain(Instant deadline, unique_function<void()> done) {
+    loop_->assert_on_loop();
+    drained_ = std::move(done);
+    // Connections that wait in the kernel's queue have been promised service: take them first.
+    for (auto& acceptor : acceptors_) acceptor->stop();
+    draining_ = true;
+    connections_.for_each([](ConnectionId, Connection& connection) {
+        if (!connection.closing()) connection.drain();
+    });
+    if (connections_.size() > 0) {
+        drain_timer_ = std::make_unique<DrainTimer>(*this);
+        loop_->arm(*drain_timer_, deadline);
+    }
+    finish_drain_if_empty();
+}
+
+void TcpServer::finish_drain_if_empty() {
+    if (draining_ && connections_.size() == 0 && drained_) std::exchange(drained_, {})();
+}
+
+void TcpServer::abort_all() {
+    connections_.for_each([](ConnectionId, Connection& connection) {
+        connection.abort(CloseReason::server_stopped);
+    });
+}
+
+}  // namespace tiderace::net

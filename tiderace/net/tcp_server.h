@@ -1,0 +1,87 @@
+// TcpServer: the connections of one loop, from accept to close, over any protocol.
+//
+// Owner    Whoever made it, on the loop's thread; it must outlive the loop's last turn.
+// Thread   Its loop's. Other threads post to the loop and find connections by id.
+// Limits   connections_max: above it a new one is sent `refusal` and closed.
+// Memory   A slot of about 220 bytes a connection, kept for reuse.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/slot_map.h"
+#include "tiderace/base/unique_function.h"
+#include "tiderace/net/acceptor.h"
+#include "tiderace/net/connection.h"
+
+namespace tiderace::net {
+
+// Makes the protocol for each new connection. Sessions end themselves in on_close.
+class SessionFactory {
+  public:
+    virtual Session& make_session(Connection& connection) = 0;
+
+  protected:
+    ~SessionFactory() = default;
+};
+
+struct TcpServerOptions {
+    ConnectionLimits connection;
+    std::size_t connections_max = 10'000;
+    std::string refusal;  // sent as one packet to a connection above the maximum; "" for nothing
+};
+
+struct TcpServerCounters {
+    std::uint64_t opened = 0;
+    std::uint64_t refused = 0;  // above connections_max
+    std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
+};
+
+class TcpServer final : private Connection::Owner, private Acceptor::Receiver {
+  public:
+    TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options);
+    ~TcpServer();
+
+    // Starts accepting from an open listening socket.
+    void listen(core::Descriptor listener);
+    // Takes a connected socket, or another transport, as if it had been accepted.
+    void adopt(int fd, const core::Address& peer);
+    Connection* adopt(std::unique_ptr<Transport> transport, const core::Address& peer);
+    // Sends `refusal` and closes.
+    void refuse(int fd);
+
+    // Stops accepting, tells every session, and calls `done` once when the last connection is gone;
+    // those still there at `deadline` are aborted.
+    void drain(Instant deadline, unique_function<void()> done);
+    // Ends all at once.
+    void abort_all();
+
+    Connection* find(ConnectionId id) { return connections_.find(id); }
+    std::size_t size() const { return connections_.size(); }
+    const TcpServerCounters& counters() const { return counters_; }
+    bool draining() const { return draining_; }
+
+  private:
+    class DrainTimer;
+
+    core::EventLoop& loop() override { return *loop_; }
+    const ConnectionLimits& limits() const override { return options_.connection; }
+    void release(Connection& connection, CloseReason reason) override;
+    void on_connection(int fd, const core::Address& peer) override { adopt(fd, peer); }
+    void finish_drain_if_empty();
+
+    core::EventLoop* loop_;
+    SessionFactory* sessions_;
+    TcpServerOptions options_;
+    TcpServerCounters counters_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    SlotMap<Connection> connections_;
+    std::unique_ptr<DrainTimer> drain_timer_;
+    unique_function<void()> drained_;
+    bool draining_ = false;
+};
+
+}  // namespace tiderace::net
