@@ -1,0 +1,125 @@
+#include "server/cli.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "server/command_words.h"
+#include "server/completions.h"
+#include "server/flags.h"
+#include "server/help_text.h"
+#include "server/man_page.h"
+#include "server/suggest.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+using Parsed = std::expected<Command, CliFailure>;
+
+std::unexpected<CliFailure> refuse(std::string sentence) {
+    return std::unexpected(CliFailure{std::move(sentence)});
+}
+
+bool has_flag(const CommandWords& words, std::string_view name) {
+    return std::ranges::any_of(words.flags,
+                               [&](const GivenFlag& g) { return g.flag->name == name; });
+}
+
+std::string unknown_command(std::string_view word) {
+    std::string sentence = "unknown command " + std::string(word);
+    std::vector<std::string_view> names;
+    for (const CommandSpec& command : commands()) names.push_back(command.name);
+    const std::string_view nearest = nearest_spelling(word, names);
+    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
+    const bool is_path = word.find_first_of("./~") != std::string_view::npos;
+    if (is_path) return sentence.append("; did you mean tiderace serve ").append(word).append("?");
+    return sentence.append("; tiderace help lists them");
+}
+
+// A flag where the command should stand.
+std::string flag_without_command(std::string_view word) {
+    const CommandSpec& serve = *find_command("serve");
+    const std::string_view name = word.substr(0, word.find('='));
+    const bool is_ours = std::ranges::any_of(serve.flags, [&](const Flag& flag) {
+        return name == "--" + std::string(flag.name) ||
+               (flag.letter && name == std::string{'-', flag.letter});
+    });
+    if (is_ours)
+        return std::string(name) + " comes after a command: tiderace serve " + std::string(word);
+    return "unknown flag " + std::string(name) +
+           "; the first word is a command, as in tiderace serve";
+}
+
+Parsed parse_serve(const CommandWords& words) {
+    ServeOptions options;
+    for (const GivenFlag& given : words.flags) {
+        const auto applied = apply_flag(*given.flag, given.value, options);
+        if (applied) continue;
+        return refuse("--" + std::string(given.flag->name) + " " + given.value + ": " +
+                      applied.error());
+    }
+    if (words.operands.size() > 1) {
+        return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +
+                      words.operands[1]);
+    }
+    if (!words.operands.empty()) options.root = words.operands[0];
+    if (options.root.empty()) return refuse("the folder to serve has an empty name");
+    return Command(std::move(options));
+}
+
+Parsed parse_help(const CommandWords& words) {
+    if (words.operands.empty()) return Command(Printout{program_help()});
+    const CommandSpec* command = find_command(words.operands[0]);
+    if (!command) return refuse(unknown_command(words.operands[0]));
+    return Command(Printout{command_help(*command)});
+}
+
+Parsed parse_completions(const CommandWords& words, const CommandSpec& command) {
+    const std::string expects = "expects " + join_choices(command.operand_choices);
+    if (words.operands.empty()) return refuse("completions " + expects);
+    const std::string& shell = words.operands[0];
+    if (shell == "bash") return Command(Printout{bash_completions()});
+    if (shell == "zsh") return Command(Printout{zsh_completions()});
+    if (shell == "fish") return Command(Printout{fish_completions()});
+    std::string sentence = "completions " + shell + ": " + expects;
+    const std::string_view nearest = nearest_spelling(shell, command.operand_choices);
+    if (!nearest.empty()) sentence.append("; did you mean ").append(nearest).append("?");
+    return refuse(std::move(sentence));
+}
+
+std::size_t operands_max(const CommandSpec& command) {
+    // serve says better itself what a second folder means.
+    if (command.name == "serve") return SIZE_MAX;
+    return command.operand.empty() ? 0 : 1;
+}
+
+Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {
+    const auto words = split_command_words(command, rest);
+    if (!words) return refuse(words.error());
+    if (has_flag(*words, "help")) return Command(Printout{command_help(command)});
+    const std::size_t allowed = operands_max(command);
+    if (words->operands.size() > allowed) {
+        return refuse(std::string(command.name) + " does not take the word " +
+                      words->operands[allowed]);
+    }
+    if (command.name == "serve") return parse_serve(*words);
+    if (command.name == "help") return parse_help(*words);
+    if (command.name == "man") return Command(Printout{man_page()});
+    if (command.name == "completions") return parse_completions(*words, command);
+    return Command(Printout{has_flag(*words, "verbose") ? version_details() : version_line()});
+}
+
+}  // namespace
+
+std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+        return Command(Printout{program_help()});
+    }
+    if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
+    const CommandSpec* command = find_command(words[0]);
+    if (command) return parse_command(*command, words.subspan(1));
+    return refuse(words[0].starts_with('-') ? flag_without_command(words[0])
+                                            : unknown_command(words[0]));
+}
+
+}  // namespace tiderace::server

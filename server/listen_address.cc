@@ -1,0 +1,87 @@
+#include "server/listen_address.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tiderace::server {
+namespace {
+
+// sockaddr_un::sun_path is 108 bytes with its final NUL.
+constexpr std::size_t unix_path_bytes_max = 107;
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+    std::uint16_t port = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return port;
+}
+
+bool is_ipv6_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' ||
+           c == '.';
+}
+
+bool is_host_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '.' || c == '_';
+}
+
+// The inside of [...]: IPv6 digits, then perhaps %zone.
+bool is_ipv6_host(std::string_view host) {
+    const std::string_view digits = host.substr(0, host.find('%'));
+    return std::ranges::count(digits, ':') >= 2 && std::ranges::all_of(digits, is_ipv6_character);
+}
+
+}  // namespace
+
+bool ListenAddress::is_wildcard() const {
+    return !is_unix() && (host.empty() || host == "0.0.0.0" || host == "::");
+}
+
+bool ListenAddress::is_loopback() const {
+    return is_unix() || host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+std::string ListenAddress::local_url() const {
+    if (is_unix()) return {};
+    const bool same_machine = is_wildcard() || host == "127.0.0.1" || host == "::1";
+    return http_url(same_machine ? "localhost" : std::string_view(host), port);
+}
+
+std::optional<ListenAddress> parse_listen_address(std::string_view text) {
+    ListenAddress address;
+    if (text.starts_with("unix:")) {
+        address.unix_path = text.substr(5);
+        if (address.unix_path.empty() || address.unix_path.size() > unix_path_bytes_max) {
+            return std::nullopt;
+        }
+        return address;
+    }
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto port = parse_port(text.substr(colon + 1));
+    if (!port) return std::nullopt;
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+        if (!is_ipv6_host(host)) return std::nullopt;
+    } else if (!std::ranges::all_of(host, is_host_character)) {
+        return std::nullopt;
+    }
+    address.host = host;
+    address.port = *port;
+    return address;
+}
+
+std::string http_url(std::string_view host, std::uint16_t port) {
+    const bool is_ipv6 = host.find(':') != std::string_view::npos;
+    std::string url = "http://";
+    if (is_ipv6) url += '[';
+    url += host;
+    if (is_ipv6) url += ']';
+    if (port != 80) url.append(":").append(std::to_string(port));
+    url += '/';
+    return url;
+}
+
+}  // namespace tiderace::server

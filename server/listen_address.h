@@ -1,0 +1,35 @@
+// ListenAddress: the form of a --listen value, before any socket is made.
+//
+//   127.0.0.1:8080   [::1]:8080   localhost:8080   :8080 (all addresses)   unix:/run/site.sock
+//
+// Only the form is checked here and nothing is resolved. Port 0 asks the kernel for a free one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tiderace::server {
+
+struct ListenAddress {
+    std::string host;  // without brackets; empty: all addresses, or a Unix socket
+    std::uint16_t port = 0;
+    std::string unix_path;  // empty: not a Unix socket
+
+    bool is_unix() const { return !unix_path.empty(); }
+    // 0.0.0.0, :: or no host at all.
+    bool is_wildcard() const;
+    // Reachable from this machine only: 127.*, ::1, localhost, a Unix socket.
+    bool is_loopback() const;
+    // What a browser on this machine opens; "" for a Unix socket.
+    std::string local_url() const;
+};
+
+// nullopt: not of that form.
+std::optional<ListenAddress> parse_listen_address(std::string_view text);
+
+// "http://HOST:PORT/", with brackets where the host is IPv6, without the port where it is 80.
+std::string http_url(std::string_view host, std::uint16_t port);
+
+}  // namespace tiderace::server

@@ -1,0 +1,49 @@
+// The program: reads the command line, then prints or serves.
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include "server/assemble.h"
+#include "server/cli.h"
+
+namespace {
+
+int print(const std::string& text) {
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if (written && std::fflush(stdout) == 0) return 0;
+    // A reader such as `head` that has seen enough is no fault.
+    if (errno == EPIPE) return 0;
+    std::perror("tiderace: cannot write to standard output");
+    return 1;
+}
+
+// Parsing leaves the heap in tatters; a server that idles for months should not keep them.
+void return_free_memory() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto command = [&] {
+        const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+        return tiderace::server::parse_command_line(words);
+    }();
+    if (!command) {
+        std::fprintf(stderr, "tiderace: %s\n", command.error().sentence.c_str());
+        return command.error().exit_status;
+    }
+    if (const auto* printout = std::get_if<tiderace::server::Printout>(&*command)) {
+        return print(printout->text);
+    }
+    return_free_memory();
+    return tiderace::server::serve(std::get<tiderace::server::ServeOptions>(*command));
+}

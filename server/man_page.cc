@@ -1,0 +1,110 @@
+#include "server/man_page.h"
+
+#include "server/flags.h"
+#include "server/help_text.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+void add_flag(std::string& page, const Flag& flag) {
+    page.append(".TP\n.B ").append(roff_text(flag_usage(flag, false))).append("\n");
+    page.append(roff_text(flag_description(flag))).append(".\n");
+}
+
+void add_commands(std::string& page) {
+    page += ".SH COMMANDS\n";
+    for (const CommandSpec& command : commands()) {
+        std::string usage(command.name);
+        if (!command.operand.empty()) usage.append(" ").append(command.operand);
+        page.append(".TP\n.B ").append(roff_text(usage)).append("\n");
+        page.append(roff_text(command.about)).append(".\n");
+        for (const Flag& flag : command.flags) {
+            if (command.name == "serve" || flag.name == "help") continue;
+            page.append(".RS\n");
+            add_flag(page, flag);
+            page.append(".RE\n");
+        }
+    }
+}
+
+void add_serve_flags(std::string& page) {
+    page += ".SH FLAGS OF SERVE\n";
+    const Flag* previous = nullptr;
+    for (const Flag& flag : find_command("serve")->flags) {
+        if (!previous || previous->group != flag.group) {
+            page.append(".SS ").append(group_title(flag.group)).append("\n");
+        }
+        add_flag(page, flag);
+        previous = &flag;
+    }
+    page +=
+        ".SS Units\n"
+        "A TIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 means no limit.\n"
+        "A SIZE is a number of bytes, or a number with KiB, MiB or GiB (powers of 1,024) or\n"
+        "KB, MB or GB (powers of 1,000).\n";
+}
+
+constexpr std::string_view closing_sections =
+    ".SH SIGNALS\n"
+    ".TP\n.BR SIGTERM \", \" SIGINT\n"
+    "Stop accepting, finish the answers that run, close idle connections, end.\n"
+    "What still runs after \\-\\-drain\\-timeout is cut; a second signal cuts it at once.\n"
+    ".TP\n.B SIGUSR1\n"
+    "Reopen the log files, after a rotation by another program.\n"
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\nIt ended as it was told to.\n"
+    ".TP\n.B 1\nThe machine refused: the folder is absent, the port is in use or privileged.\n"
+    ".TP\n.B 2\nThe command line is wrong.\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B NO_COLOR\nWhen set, the text printed at start has no colours.\n"
+    ".SH SECURITY\n"
+    "A password given with \\-\\-basic\\-auth USER:PASSWORD can be read by other users of the\n"
+    "machine while the server runs (ps shows command lines). A file with hashed passwords is the\n"
+    "better way; htpasswd \\-nB USER writes such a line.\n"
+    ".SH EXAMPLES\n"
+    ".TP\n.B tiderace serve\nThis folder at http://localhost:8080, for this machine only.\n"
+    ".TP\n.B tiderace serve site \\-\\-listen :80 \\-\\-access\\-log /var/log/tiderace.log\n"
+    "A site for everybody, with its requests written down.\n"
+    ".TP\n.B tiderace serve dist \\-\\-spa \\-\\-cache\\-control "
+    "\\(aq/assets/*=max\\-age=31536000\\(aq\n"
+    "A single\\-page application whose assets have hashed names.\n";
+
+}  // namespace
+
+std::string roff_text(std::string_view text) {
+    std::string roff;
+    for (const char c : text) {
+        const bool begins_line = roff.empty() || roff.back() == '\n';
+        if (begins_line && (c == '.' || c == '\'')) roff += "\\&";
+        if (c == '-') {
+            roff += "\\-";
+        } else if (c == '\\') {
+            roff += "\\e";
+        } else if (c == '\'') {
+            roff += "\\(aq";
+        } else {
+            roff += c;
+        }
+    }
+    return roff;
+}
+
+std::string man_page() {
+    std::string page =
+        ".TH TIDERACE 1 \"\" \"tiderace " + std::string(version()) + "\" \"User Commands\"\n";
+    page +=
+        ".SH NAME\ntiderace \\- serves a folder over HTTP\n"
+        ".SH SYNOPSIS\n.B tiderace serve\n[DIR] [flags]\n.br\n.B tiderace\nCOMMAND [flags]\n"
+        ".SH DESCRIPTION\n"
+        "Serves the files beneath a folder over HTTP/1.1. With no flags it serves the current\n"
+        "folder to this machine only, at http://localhost:8080; when that port is taken, at the\n"
+        "next free one. Hidden files, and links that lead out of the folder, are not served\n"
+        "unless asked for.\n";
+    add_commands(page);
+    add_serve_flags(page);
+    page += closing_sections;
+    return page;
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,51 @@
+#include "server/version.h"
+
+#include "server/build_facts.h"
+
+namespace tiderace::server {
+namespace {
+
+void add_line(std::string& text, std::string_view label, std::string_view value) {
+    if (value.empty()) return;
+    text.append(label).append(12 - label.size(), ' ').append(value).append("\n");
+}
+
+std::string engines() {
+    std::string names;
+    for (const std::string_view name : engine_choices) {
+        if (name == "auto") continue;
+        if (!names.empty()) names += ", ";
+        names += name;
+    }
+    return names;
+}
+
+std::string features() {
+    std::string names;
+    if (TIDERACE_HAVE_CRYPT) names += "basic-auth";
+    if (TIDERACE_HAVE_QRENCODE) names += names.empty() ? "qr-code" : ", qr-code";
+    return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+std::string_view version() {
+    return TIDERACE_VERSION;
+}
+
+std::string version_line() {
+    return "tiderace " TIDERACE_VERSION "\n";
+}
+
+std::string version_details() {
+    std::string text = version_line();
+    add_line(text, "commit", TIDERACE_COMMIT);
+    add_line(text, "compiler", TIDERACE_COMPILER);
+    add_line(text, "build", TIDERACE_BUILD_TYPE);
+    add_line(text, "sanitizers", TIDERACE_SANITIZERS);
+    add_line(text, "engines", engines());
+    add_line(text, "features", features());
+    return text;
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,25 @@
+// What this program is and how it was built: `tiderace version -v`.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace tiderace::server {
+
+// The values of --engine: how one loop may ask the kernel on this system. "auto" is the fastest of
+// them.
+#if defined(__linux__)
+inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "epoll", "poll", "select"};
+#else
+inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "kqueue", "poll", "select"};
+#endif
+
+// "0.1.0", the version of the CMake project.
+std::string_view version();
+// "tiderace 0.1.0\n"
+std::string version_line();
+// The line, then commit, compiler, build type, engines and features, a line each.
+std::string version_details();
+
+}  // namespace tiderace::server
