@@ -1,0 +1,40 @@
+#include "tiderace/core/process_limits.h"
+
+#include <sys/resource.h>
+#if defined(__APPLE__)
+#include <limits.h>
+#endif
+
+namespace tiderace::core {
+namespace {
+
+constexpr const char* what = "of open descriptors (RLIMIT_NOFILE)";
+
+std::uint64_t count(rlim_t limit) {
+    return limit == RLIM_INFINITY ? UINT64_MAX : limit;
+}
+
+// macOS says "unlimited" and means OPEN_MAX; more is refused.
+rlim_t reachable(rlim_t hard) {
+#if defined(__APPLE__)
+    return hard < OPEN_MAX ? hard : OPEN_MAX;
+#else
+    return hard;
+#endif
+}
+
+}  // namespace
+
+Result<DescriptorLimit> raise_descriptor_limit() {
+    rlimit limit;
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return fail(Error::last("read limit", what));
+    DescriptorLimit report{count(limit.rlim_cur), count(limit.rlim_cur)};
+    const rlim_t wanted = reachable(limit.rlim_max);
+    if (report.before >= count(wanted)) return report;
+    limit.rlim_cur = wanted;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return fail(Error::last("raise limit", what));
+    report.after = count(wanted);
+    return report;
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,50 @@
+#include "tiderace/core/process_limits.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+
+namespace tiderace::core {
+namespace {
+
+class ProcessLimitsTest : public ::testing::Test {
+  protected:
+    void SetUp() override { ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0); }
+    void TearDown() override { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+    void set_soft(rlim_t soft) {
+        rlimit limit = before_;
+        limit.rlim_cur = soft;
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    }
+    rlim_t soft() {
+        rlimit limit;
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+        return limit.rlim_cur;
+    }
+    rlimit before_;
+};
+
+TEST_F(ProcessLimitsTest, TheSoftLimitRisesToTheHardOneAndBothAreReported) {
+    set_soft(128);
+    const auto limit = raise_descriptor_limit();
+    ASSERT_TRUE(limit);
+    EXPECT_EQ(limit->before, 128U);
+    EXPECT_EQ(limit->after, soft() == RLIM_INFINITY ? UINT64_MAX : soft());
+    EXPECT_GT(limit->after, 128U);
+#if !defined(__APPLE__)
+    EXPECT_EQ(soft(), before_.rlim_max);
+#endif
+}
+
+TEST_F(ProcessLimitsTest, RaisedTwiceItStays) {
+    ASSERT_TRUE(raise_descriptor_limit());
+    const rlim_t raised = soft();
+    const auto again = raise_descriptor_limit();
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->before, again->after);
+    EXPECT_EQ(soft(), raised);
+}
+
+}  // namespace
+}  // namespace tiderace::core

@@ -1,0 +1,164 @@
+#include "tiderace/core/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tiderace::core {
+namespace {
+
+void wait_until_completed(const WorkerPool& pool, std::uint64_t count) {
+    while (pool.counters().completed < count) std::this_thread::yield();
+}
+
+TEST(WorkerPool, StartsNoThreadBeforeTheFirstTask) {
+    WorkerPool pool(4, 4);
+    EXPECT_EQ(pool.counters().threads, 0U);
+    pool.submit([] {});
+    wait_until_completed(pool, 1);
+    EXPECT_EQ(pool.counters().threads, 1U);
+}
+
+TEST(WorkerPool, AnIdleThreadIsUsedAgain) {
+    WorkerPool pool(4, 4);
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+        pool.submit([] {});
+        wait_until_completed(pool, i);
+    }
+    EXPECT_EQ(pool.counters().threads, 1U);
+}
+
+TEST(WorkerPool, RunsAsManyAtOnceAsItHasThreads) {
+    WorkerPool pool(3, 10);
+    std::latch all_run(3);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(pool.submit([&] { all_run.arrive_and_wait(); }));
+    }
+    all_run.wait();  // hangs if two share a thread
+    EXPECT_EQ(pool.counters().threads, 3U);
+}
+
+TEST(WorkerPool, AFullQueueRefusesAndCounts) {
+    WorkerPool pool(1, 2);
+    std::binary_semaphore started(0), go_on(0);
+    pool.submit([&] {
+        started.release();
+        go_on.acquire();
+    });
+    started.acquire();
+    EXPECT_TRUE(pool.submit([] {}));
+    EXPECT_TRUE(pool.submit([] {}));
+    EXPECT_FALSE(pool.submit([] { ADD_FAILURE() << "a refused task ran"; }));
+    WorkerPool::Counters counters = pool.counters();
+    EXPECT_EQ(counters.submitted, 3U);
+    EXPECT_EQ(counters.refused, 1U);
+    EXPECT_EQ(counters.queued, 2U);
+    EXPECT_EQ(counters.running, 1U);
+    EXPECT_EQ(counters.threads, 1U);
+    go_on.release();
+    wait_until_completed(pool, 3);
+    EXPECT_TRUE(pool.submit([] {}));
+    wait_until_completed(pool, 4);
+    EXPECT_EQ(pool.counters().running, 0U);
+}
+
+TEST(WorkerPool, OneThreadRunsTasksInOrder) {
+    std::string letters;
+    WorkerPool pool(1, 26);
+    for (char letter = 'a'; letter <= 'z'; ++letter) {
+        pool.submit([&letters, letter] { letters += letter; });
+    }
+    wait_until_completed(pool, 26);
+    EXPECT_EQ(letters, "abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST(WorkerPool, TheDestructorFinishesWhatRunsAndDropsWhatWaits) {
+    std::binary_semaphore started(0), go_on(0);
+    bool finished = false;
+    auto held = std::make_shared<int>(1);
+    const std::weak_ptr<int> watch = held;
+    std::thread releaser;
+    {
+        WorkerPool pool(1, 2);
+        pool.submit([&] {
+            started.release();
+            go_on.acquire();
+            finished = true;
+        });
+        started.acquire();
+        pool.submit([held = std::move(held)] { ADD_FAILURE() << "it ran"; });
+        // Lets the running task end only when the destructor has emptied the queue.
+        releaser = std::thread([&] {
+            while (pool.counters().queued != 0) std::this_thread::yield();
+            go_on.release();
+        });
+    }
+    releaser.join();
+    EXPECT_TRUE(finished);
+    EXPECT_TRUE(watch.expired());
+}
+
+TEST(WorkerPool, TasksMaySubmitTasks) {
+    WorkerPool pool(2, 8);
+    std::binary_semaphore done(0);
+    pool.submit([&] { EXPECT_TRUE(pool.submit([&] { done.release(); })); });
+    done.acquire();
+}
+
+TEST(WorkerPool, SeveralThreadsMaySubmit) {
+    constexpr int submitters = 3, tasks_each = 2'000;
+    std::atomic<int> ran = 0;
+    WorkerPool pool(2, 64);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < submitters; ++i) {
+        threads.emplace_back([&] {
+            for (int task = 0; task < tasks_each; ++task) {
+                while (!pool.submit([&ran] { ++ran; })) std::this_thread::yield();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    wait_until_completed(pool, submitters * tasks_each);
+    EXPECT_EQ(ran, submitters * tasks_each);
+}
+
+TEST(WorkerPool, ThreadsAreNamedAndBlockSignals) {
+    WorkerPool pool(1, 1);
+    sigset_t mask;
+    ::sigemptyset(&mask);
+    char name[16] = {};
+    pool.submit([&] {
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+#if defined(__linux__)
+        ::pthread_getname_np(::pthread_self(), name, sizeof(name));
+#endif
+    });
+    wait_until_completed(pool, 1);
+    for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD}) {
+        EXPECT_EQ(::sigismember(&mask, signal), 1) << signal;
+    }
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    EXPECT_EQ(::sigismember(&mask, SIGTERM), 0) << "our own mask changed";
+#if defined(__linux__)
+    EXPECT_STREQ(name, "tr-worker-0");
+#endif
+}
+
+TEST(WorkerPoolDeathTest, MisuseAborts) {
+    EXPECT_DEATH(WorkerPool(0, 1), "needs a thread");
+    EXPECT_DEATH(WorkerPool(1, 0), "a place to wait");
+    WorkerPool pool(1, 1);
+    EXPECT_DEATH(pool.submit(nullptr), "empty task");
+}
+
+}  // namespace
+}  // namespace tiderace::core
