@@ -1,0 +1,453 @@
+#!/usr/bin/env python3
+"""Builds and runs every test, group by group. `./dev test [filter]` calls it after installing.
+
+A group is a preset's unit tests (unit, asan, tsan), the tests of the tools (tools), the suites
+that drive the real binary (server, server-asan), the fuzz drivers (fuzz) or the house rules (tidy,
+shell). A filter is a piece of `group/program`: `unit`, `asan/core`, `http_wire`. The last line is
+`N passed, N failed`, in single cases; the exit status is 1 if any failed or nothing ran.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+LOGS = BUILD / "test-logs"
+CORES = str(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "2"
+FUZZ_SECONDS = 3
+SANITIZER_ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+@dataclasses.dataclass
+class Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.seconds += other.seconds
+
+
+@dataclasses.dataclass
+class Finished:
+    status: int  # negative: the signal that ended it
+    log: pathlib.Path
+    seconds: float
+
+    def why(self):
+        if self.status == -signal.SIGKILL:
+            return "killed: it ran past its time"
+        return f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
+
+
+def run(name, command, seconds_max, environment=None, cwd=ROOT):
+    """Runs to the end or to seconds_max, with no stdin; all output goes to a log file."""
+    log = LOGS / (name.replace("/", "-") + ".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with log.open("wb") as out:
+        child = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )
+        try:
+            child.wait(seconds_max)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as ended:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            if isinstance(ended, KeyboardInterrupt):
+                raise
+    return Finished(child.returncode, log, time.monotonic() - began)
+
+
+def report(name, tally, note=""):
+    parts = [f"{tally.passed} passed"]
+    if tally.failed:
+        parts.append(f"{tally.failed} FAILED")
+    if tally.skipped:
+        parts.append(f"{tally.skipped} skipped")
+    print(
+        f"  {name:<28} {', '.join(parts):<32} {tally.seconds:6.1f} s  {note}".rstrip(), flush=True
+    )
+
+
+def show_tail(log, lines=40):
+    text = log.read_text(errors="replace").splitlines()
+    print(f"    --- the end of {log.relative_to(ROOT)}")
+    for line in text[-lines:]:
+        print(f"    | {line}")
+    sys.stdout.flush()
+
+
+def failure(name, finished, note):
+    report(name, Tally(failed=1, seconds=finished.seconds), note)
+    show_tail(finished.log)
+    return Tally(failed=1, seconds=finished.seconds)
+
+
+def skip(name, note):
+    """Something is absent here; said aloud, and never counted as passed."""
+    report(name, Tally(skipped=1), note)
+    return Tally(skipped=1)
+
+
+# ---- building -----------------------------------------------------------------------------------
+
+
+def configure(preset):
+    if (BUILD / preset / "build.ninja").exists():
+        return None
+    done = run(f"configure-{preset}", ["cmake", "--preset", preset], 300)
+    return done if done.status != 0 else None
+
+
+def build(preset, targets):
+    done = run(
+        f"build-{preset}", ["ninja", "-C", BUILD / preset, "-k", "0", "-j", CORES, *targets], 1500
+    )
+    return done
+
+
+def is_current(preset, target):
+    said = subprocess.run(
+        ["ninja", "-C", str(BUILD / preset), "-n", target],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    ).stdout
+    return "no work to do" in said
+
+
+# ---- unit tests ---------------------------------------------------------------------------------
+
+
+def unit_programs(preset):
+    """Every test that CMake knows, as {name: command}."""
+    said = subprocess.run(
+        ["ctest", "--test-dir", str(BUILD / preset), "--show-only=json-v1"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=True,
+    ).stdout
+    return {
+        test["name"]: test["command"] for test in json.loads(said)["tests"] if "command" in test
+    }
+
+
+def count_googletest(path):
+    tally = Tally()
+    for suite in json.loads(path.read_text())["testsuites"]:
+        for case in suite["testsuite"]:
+            if case.get("failures"):
+                tally.failed += 1
+            elif case.get("result") == "COMPLETED":
+                tally.passed += 1
+            else:
+                tally.skipped += 1
+    return tally
+
+
+def run_unit(name, command):
+    result = LOGS / (name.replace("/", "-") + ".json")
+    result.unlink(missing_ok=True)
+    done = run(
+        name,
+        [*command, f"--gtest_output=json:{result}", "--gtest_brief=1"],
+        400,
+        SANITIZER_ENVIRONMENT,
+    )
+    if not result.exists():  # it crashed, or never was a GoogleTest program
+        log = done.log.read_text(errors="replace")
+        if done.status == 0 and "[==========]" not in log:
+            tally = Tally(passed=1, seconds=done.seconds)
+            report(name, tally)
+            return tally
+        return failure(name, done, f"crashed ({done.why()})")
+    tally = count_googletest(result)
+    tally.seconds = done.seconds
+    if done.status != 0 and tally.failed == 0:
+        tally.failed = 1  # all cases passed, then a sanitizer or an exit handler objected
+    report(name, tally)
+    if tally.failed:
+        show_tail(done.log)
+    return tally
+
+
+def unit_group(group, preset):
+    def go(wanted):
+        broken = configure(preset)
+        if broken:
+            return failure(group, broken, "cmake failed")
+        programs = {
+            name: command
+            for name, command in unit_programs(preset).items()
+            if wanted(f"{group}/{name}")
+        }
+        if not programs:
+            return Tally()
+        built = build(preset, sorted({pathlib.Path(c[0]).name for c in programs.values()}))
+        total = Tally(seconds=built.seconds)
+        report(f"{group}: build", Tally(seconds=built.seconds))
+        if built.status != 0:
+            total.add(failure(f"{group}: build", built, "does not build"))
+        for name, command in sorted(programs.items()):
+            if built.status == 0 or is_current(preset, pathlib.Path(command[0]).name):
+                total.add(run_unit(f"{group}/{name}", command))
+        return total
+
+    return go
+
+
+# ---- pytest -------------------------------------------------------------------------------------
+
+
+def virtual_environment():
+    """The pinned packages of tests/requirements.txt; made once, remade when the file changes."""
+    home = BUILD / "venv"
+    pinned = (ROOT / "tests/requirements.txt").read_text()
+    stamp = home / "requirements.txt"
+    if stamp.exists() and stamp.read_text() == pinned:
+        return None
+    done = run("venv", [sys.executable, "-m", "venv", "--clear", home], 120)
+    if done.status == 0:
+        done = run(
+            "venv",
+            [
+                home / "bin/python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "-r",
+                ROOT / "tests/requirements.txt",
+            ],
+            300,
+        )
+    if done.status != 0:
+        return done
+    stamp.write_text(pinned)
+    return None
+
+
+def run_pytest(name, folders, environment=None):
+    broken = virtual_environment()
+    if broken:
+        return failure(name, broken, "no Python environment")
+    result = LOGS / (name + ".xml")
+    result.unlink(missing_ok=True)
+    done = run(
+        name,
+        [
+            BUILD / "venv/bin/python",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--timeout=120",
+            f"--junitxml={result}",
+            *folders,
+        ],
+        900,
+        environment,
+    )
+    if done.status == 5:  # pytest found no test
+        return skip(name, "no tests yet")
+    if not result.exists():
+        return failure(name, done, f"crashed ({done.why()})")
+    tally = Tally(seconds=done.seconds)
+    for suite in ElementTree.parse(result).getroot().iter("testsuite"):
+        bad = int(suite.get("failures")) + int(suite.get("errors"))
+        skipped = int(suite.get("skipped"))
+        tally.failed += bad
+        tally.skipped += skipped
+        tally.passed += int(suite.get("tests")) - bad - skipped
+    if done.status != 0 and tally.failed == 0:
+        tally.failed = 1
+    report(name, tally)
+    if tally.failed:
+        show_tail(done.log, 80)
+    return tally
+
+
+def tools_group(_):
+    return run_pytest("tools", ["tools", "bench"])
+
+
+def server_group(group, preset):
+    def go(_):
+        if not list((ROOT / "tests").rglob("test_*.py")) + list(
+            (ROOT / "tests").rglob("*_test.py")
+        ):
+            return skip(group, "no suites in tests/")
+        broken = configure(preset)
+        if broken:
+            return failure(group, broken, "cmake failed")
+        built = build(preset, ["tiderace"])
+        if built.status != 0:
+            return failure(group, built, "the server does not build")
+        tally = run_pytest(
+            group,
+            ["tests"],
+            {
+                **SANITIZER_ENVIRONMENT,
+                "TIDERACE_BINARY": str(BUILD / preset / "tiderace"),
+                "TIDERACE_SANITIZED": "" if preset == "release" else preset,
+            },
+        )
+        tally.seconds += built.seconds
+        return tally
+
+    return go
+
+
+# ---- the rest -----------------------------------------------------------------------------------
+
+
+def fuzz_group(wanted):
+    drivers = sorted(
+        path.stem for path in (ROOT / "fuzz").glob("*_fuzz.cc") if wanted(f"fuzz/{path.stem}")
+    )
+    if not drivers:
+        return Tally()
+    broken = configure("fuzz")
+    if broken:
+        return failure("fuzz", broken, "cmake failed")
+    built = build("fuzz", drivers)
+    total = Tally(seconds=built.seconds)
+    report("fuzz: build", Tally(seconds=built.seconds))
+    if built.status != 0:
+        total.add(failure("fuzz: build", built, "does not build"))
+    for driver in drivers:
+        if built.status == 0 or is_current("fuzz", driver):
+            total.add(run_fuzz(driver))
+    return total
+
+
+def run_fuzz(driver):
+    """Two cases: every input of the committed corpus, then a few seconds of new ones."""
+    name, binary = f"fuzz/{driver}", BUILD / "fuzz/fuzz" / driver
+    corpus = ROOT / "fuzz/corpus" / driver.removesuffix("_fuzz")
+    found = BUILD / "fuzz/corpus" / driver
+    crashes = LOGS / f"{driver}-"
+    found.mkdir(parents=True, exist_ok=True)
+    replay = sorted(corpus.iterdir()) if corpus.is_dir() else []
+    total = Tally()
+    if replay:
+        done = run(f"{name}-replay", [binary, *replay], 120, SANITIZER_ENVIRONMENT)
+        if done.status != 0:
+            return failure(name, done, "an input of the corpus fails")
+        total.add(Tally(passed=1, seconds=done.seconds))
+    done = run(
+        name,
+        [
+            binary,
+            f"-max_total_time={FUZZ_SECONDS}",
+            f"-artifact_prefix={crashes}",
+            "-print_final_stats=0",
+            found,
+            *([corpus] if replay else []),
+        ],
+        60,
+        SANITIZER_ENVIRONMENT,
+    )
+    if done.status != 0:
+        return failure(name, done, "a new input fails")
+    total.add(Tally(passed=1, seconds=done.seconds))
+    report(name, total, f"{len(replay)} inputs replayed")
+    return total
+
+
+def tidy_group(_):
+    done = run("tidy", [sys.executable, ROOT / "tools/tidy.py", "--count"], 120)
+    rules = done.log.read_text().splitlines()[-1:] or ["0 rules hold, 1 broken"]
+    words = rules[0].split()
+    try:
+        tally = Tally(passed=int(words[0]), failed=int(words[3]), seconds=done.seconds)
+    except (IndexError, ValueError):
+        return failure("tidy", done, "tidy.py itself failed")
+    report("tidy", tally)
+    if done.status != 0:
+        tally.failed = max(tally.failed, 1)
+        show_tail(done.log)
+    return tally
+
+
+def shell_group(_):
+    if not shutil.which("shellcheck"):
+        return skip("shell", "shellcheck is not installed")
+    total = Tally()
+    for script in ("dev", ".ci/run"):
+        done = run(f"shell-{script}", ["shellcheck", ROOT / script], 60)
+        if done.status != 0:
+            total.add(failure(f"shell/{script}", done, "shellcheck objects"))
+        else:
+            total.add(Tally(passed=1, seconds=done.seconds))
+    report("shell", total)
+    return total
+
+
+GROUPS = {
+    "tidy": tidy_group,
+    "shell": shell_group,
+    "tools": tools_group,
+    "unit": unit_group("unit", "dev"),
+    "server": server_group("server", "release"),
+    "asan": unit_group("asan", "asan"),
+    "server-asan": server_group("server-asan", "asan"),
+    "tsan": unit_group("tsan", "tsan"),
+    "fuzz": fuzz_group,
+}
+HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one program of these
+
+
+def main(filters):
+    def wanted(name):
+        return not filters or any(word in name for word in filters)
+
+    results = {}
+    for group, go in GROUPS.items():
+        if wanted(group) or group in HAVE_PROGRAMS:
+            tally = go(wanted)
+            if tally != Tally():
+                results[group] = tally
+
+    print(f"\n{'group':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    total = Tally()
+    for group, tally in results.items():
+        total.add(tally)
+        print(
+            f"{group:<14}{tally.passed:>8}{tally.failed:>8}{tally.skipped:>9}{tally.seconds:>9.1f}"
+        )
+    if total.passed + total.failed == 0:
+        print(f"no test matches {' '.join(filters)}" if filters else "no test ran")
+    print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

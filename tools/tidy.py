@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+"""The house rules as a test. A rule is a function from a Tree to complaints; none of them fixes.
+
+usage: tidy.py [--count] [--aims] [--ratchet] [ROOT]
+
+  --count    end with `N rules hold, M broken`, for tools/test.py
+  --aims     list what is above its aim but within its limit (never a failure)
+  --ratchet  lower the entries of tools/tidy_ratchet.txt to today's sizes and drop what is within
+
+Two lists of exceptions, both of which may only shrink: tools/tidy_ratchet.txt (sizes) and
+tools/tidy_untested.txt (units without a test of their own, each with its reason).
+"""
+
+import dataclasses
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+
+HEADER_LINES_MAX = 200
+SOURCE_LINES_AIM, SOURCE_LINES_MAX = 300, 600
+FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
+LINE_COLUMNS_MAX = 100
+EXEMPT_MARK = "tidy: table"  # within the first ten lines: a generated table, exempt from sizes
+
+RATCHET = "tools/tidy_ratchet.txt"
+UNTESTED = "tools/tidy_untested.txt"
+CPP = (".h", ".cc", ".c")
+
+# The arrows: a room may include itself and these. Anything else is a broken arrow.
+BELOW_NET = {"base", "log", "core"}
+PROTOCOLS = {"http", "http/wire", "http/handler", "http/filter", "tls", "db"}
+EVERYTHING = BELOW_NET | {"net"} | PROTOCOLS
+ARROWS = {
+    "base": set(),
+    "log": {"base"},
+    "core": {"base", "log", "core/backend"},
+    "core/backend": {"base", "log", "core"},
+    "net": BELOW_NET,
+    "tls": BELOW_NET | {"net"},
+    "db": BELOW_NET | {"net"},
+    "http/wire": {"base"},
+    "http": BELOW_NET | {"net", "http/wire"},
+    "http/handler": BELOW_NET | {"net", "http", "http/wire"},
+    "http/filter": BELOW_NET | {"net", "http", "http/wire"},
+    "testing": BELOW_NET | {"net", "core/backend"},
+    "server": EVERYTHING,
+    "lab": EVERYTHING | {"core/backend"},
+    "examples": EVERYTHING,
+    "bench": EVERYTHING | {"testing", "core/backend", "server", "lab"},
+    "fuzz": EVERYTHING | {"testing", "core/backend", "server"},
+    "tests": EVERYTHING | {"testing", "core/backend", "server"},
+}
+# Who may ask the kernel for readiness, and what a pure codec may not touch at all.
+KERNEL_HEADERS = re.compile(
+    r"sys/epoll\.h|poll\.h|sys/select\.h|sys/event\.h|liburing\.h|linux/io_uring\.h"
+)
+SOCKET_HEADERS = re.compile(r"sys/socket\.h|netinet/.*|arpa/inet\.h|netdb\.h|sys/un\.h")
+SYSTEM_HEADERS = re.compile(
+    r"(sys|netinet|arpa|linux)/.*|unistd\.h|fcntl\.h|netdb\.h|poll\.h|time\.h|ctime"
+    r"|thread|mutex|iostream|fstream"
+)
+CAPABILITY = re.compile(r"\b(supports|has|can)_(epoll|io_uring|completions?|kqueue|multishot)\b")
+TYPE_NAME = re.compile(r"\b(?:class|struct|enum(?: class)?|concept|using|namespace)\s+(\w+)")
+SCOPE_OPENER = re.compile(
+    r"\s*(template\s*<[^{}]*>\s*)?(namespace|class|struct|union|enum|extern)\b"
+)
+LITERALS_ALLOWED = {"tiderace/base/units.h"}  # the one header that gives everyone `60s`
+
+FORBIDDEN_WORDS = {
+    "util",
+    "utils",
+    "common",
+    "misc",
+    "helper",
+    "helpers",
+    "manager",
+    "managers",
+    "impl",
+    "impls",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Complaint:
+    path: str
+    line: int
+    text: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.text}" if self.line else f"{self.path}: {self.text}"
+
+
+class Tree:
+    """The tracked (or, outside git, all) files below a folder, read once."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        self.paths = sorted(self._list())
+        self.ratchet = self._entries(RATCHET)
+        self.untested = self._entries(UNTESTED)
+
+    def _list(self):
+        said = subprocess.run(
+            ["git", "-C", str(self.root), "ls-files", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if said.returncode == 0:
+            names = said.stdout.splitlines()
+        else:
+            names = [str(p.relative_to(self.root)) for p in self.root.rglob("*")]
+        return [n for n in names if (self.root / n).is_file() and not n.startswith("build/")]
+
+    def _entries(self, name):
+        """`key: rest` lines; # starts a comment line."""
+        path = self.root / name
+        lines = path.read_text().splitlines() if path.exists() else []
+        pairs = (line.partition(":") for line in lines if line.strip() and line[0] != "#")
+        return {key.strip(): rest.strip() for key, _, rest in pairs}
+
+    @functools.cache
+    def text(self, path):
+        return (self.root / path).read_text(encoding="utf-8", errors="replace")
+
+    @functools.cache
+    def lines(self, path):
+        return self.text(path).splitlines()
+
+    @functools.cache
+    def code(self, path):
+        return blank_comments_and_strings(self.text(path))
+
+    def having(self, *suffixes):
+        return [path for path in self.paths if path.endswith(suffixes)]
+
+    def is_table(self, path):
+        return any(EXEMPT_MARK in line for line in self.lines(path)[:10])
+
+
+def blank_comments_and_strings(text):
+    """Same length and lines, with the inside of comments, literals and directives made spaces."""
+    token = re.compile(
+        r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\s\\]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"'
+        r"|(?<![0-9a-zA-Z_])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
+        re.S | re.M,
+    )
+    return token.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def room_of(path):
+    """`tiderace/http/wire/uri.cc` is in http/wire; `server/main.cc` in server."""
+    folders = path.split("/")[:-1]
+    if folders[:1] == ["tiderace"]:
+        folders = folders[1:]
+        for depth in (2, 1):
+            if "/".join(folders[:depth]) in ARROWS:
+                return "/".join(folders[:depth])
+        return "/".join(folders[:2]) or None
+    return folders[0] if folders and folders[0] in ARROWS else None
+
+
+def is_test(path):
+    return re.search(r"_test\.(cc|py)$", path) is not None
+
+
+def includes_of(tree, path):
+    for number, line in enumerate(tree.lines(path), 1):
+        found = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
+        if found:
+            yield number, found.group(1), found.group(2)
+
+
+# ---- rules --------------------------------------------------------------------------------------
+
+
+def arrows(tree):
+    """Includes follow the arrows of the house."""
+    for path in tree.having(*CPP):
+        room = room_of(path)
+        if room is None:
+            continue
+        if room not in ARROWS:
+            yield Complaint(
+                path, 0, f"room {room} has no arrows; add it to ARROWS in tools/tidy.py"
+            )
+            continue
+        allowed = ARROWS[room] | {room}
+        if is_test(path):
+            allowed = allowed | {"testing"} | ARROWS["testing"]
+        for number, quote, name in includes_of(tree, path):
+            if name.startswith("../") or (
+                quote == '"' and "/" not in name and room_of(path) != "bench"
+            ):
+                yield Complaint(path, number, f"include {name} by its full path")
+            target = room_of(name)
+            if target is not None and target not in allowed:
+                yield Complaint(path, number, f"{room} may not include {target} ({name})")
+
+
+def seams(tree):
+    """Nothing sees below its seam: no pollers above core, no sockets in a protocol."""
+    for path in tree.having(*CPP):
+        room = room_of(path)
+        if room is None or is_test(path):
+            continue
+        for number, _, name in includes_of(tree, path):
+            if room not in (
+                "core",
+                "core/backend",
+                "testing",
+                "lab",
+                "bench",
+                "fuzz",
+            ) and KERNEL_HEADERS.fullmatch(name):
+                yield Complaint(path, number, f"<{name}> belongs below the loop, in core")
+            elif room.split("/")[0] in ("http", "db") and SOCKET_HEADERS.fullmatch(name):
+                yield Complaint(path, number, f"<{name}>: a protocol sees bytes, never sockets")
+            elif room == "http/wire" and SYSTEM_HEADERS.fullmatch(name):
+                yield Complaint(path, number, f"<{name}>: a codec has no system, clock or thread")
+        if room not in ("core", "core/backend"):
+            for number, line in enumerate(tree.code(path).splitlines(), 1):
+                if CAPABILITY.search(line):
+                    yield Complaint(path, number, "a backend's capability leaks above the seam")
+
+
+def limit_of(path):
+    return HEADER_LINES_MAX if path.endswith(".h") else SOURCE_LINES_MAX
+
+
+def functions_of(code):
+    """(name, first line, lines) of each outermost function body in clang-formatted code."""
+
+    def line_at(offset):
+        return code.count("\n", 0, offset) + 1
+
+    position, start = 0, 0
+    while position < len(code):
+        letter = code[position]
+        if letter in ";}":
+            start = position + 1
+        elif letter == "{":
+            before = code[start:position]
+            if before and (before[-1].isalnum() or before[-1] in "_>)]=,("):
+                position = closing_brace(code, position)  # an initializer such as `size_{0}`
+            elif re.search(r"\)", before) and not re.match(SCOPE_OPENER, before):
+                end = closing_brace(code, position)
+                first = start + len(before) - len(before.lstrip())
+                named = re.search(r"([~\w]+|operator\S+)\s*\(", before)
+                yield (
+                    named.group(1) if named else "?",
+                    line_at(first),
+                    line_at(end) - line_at(first) + 1,
+                )
+                position, start = end, end + 1
+            else:
+                start = position + 1  # a namespace, a class, an enum: look inside
+        position += 1
+
+
+def closing_brace(code, position):
+    depth = 0
+    for offset in range(position, len(code)):
+        if code[offset] == "{":
+            depth += 1
+        elif code[offset] == "}":
+            depth -= 1
+            if depth == 0:
+                return offset
+    return len(code) - 1
+
+
+def sizes_today(tree):
+    """(kind, key, line, size, aim, limit) of everything that has a size."""
+    for path in tree.having(*CPP):
+        if room_of(path) is None or tree.is_table(path):
+            continue
+        aim = limit_of(path) if path.endswith(".h") else SOURCE_LINES_AIM
+        yield "file", path, 0, len(tree.lines(path)), aim, limit_of(path)
+        for name, line, size in functions_of(tree.code(path)):
+            if name == "TEST" or name.startswith("TEST_"):
+                name = "".join(re.findall(r"\w+", tree.lines(path)[line - 1]))
+            yield "function", f"{path} {name}", line, size, FUNCTION_LINES_AIM, FUNCTION_LINES_MAX
+
+
+def sizes(tree):
+    """Files and functions are within their limits, or in the ratchet and not grown."""
+    over = set()
+    for kind, key, line, size, _, limit in sizes_today(tree):
+        if size <= limit:
+            continue
+        over.add(key)
+        path, name = key.split(" ")[0], key.split(" ")[-1]
+        known = tree.ratchet.get(key)
+        if known is None:
+            yield Complaint(path, line, f"{kind} {name} has {size} lines, limit {limit}")
+        elif size > int(known):
+            yield Complaint(path, line, f"{kind} {name} grew from {known} to {size} lines")
+    for key in tree.ratchet.keys() - over:
+        yield Complaint(RATCHET, 0, f"`{key}` is within its limit now or gone: remove the entry")
+
+
+def line_length(tree):
+    """No line of code is longer than 100 columns; a line that carries a link may be."""
+    for path in [
+        *tree.having(*CPP, ".py", ".sh"),
+        *(p for p in tree.paths if p in ("dev", ".ci/run")),
+    ]:
+        for number, line in enumerate(tree.lines(path), 1):
+            if len(line) > LINE_COLUMNS_MAX and "://" not in line and not tree.is_table(path):
+                yield Complaint(path, number, f"{len(line)} columns, limit {LINE_COLUMNS_MAX}")
+
+
+def units_tested(tree):
+    """Each unit x.h or x.cc has x_test.cc beside it, or a reason in tools/tidy_untested.txt."""
+    units = set()
+    for path in tree.having(".h", ".cc"):
+        if path.startswith(("tiderace/", "server/")) and not is_test(path):
+            units.add(re.sub(r"\.(h|cc)$", "", path))
+    lacking = {unit for unit in units if f"{unit}_test.cc" not in tree.paths}
+    for unit in sorted(lacking - tree.untested.keys()):
+        yield Complaint(unit, 0, f"no {pathlib.PurePath(unit).name}_test.cc beside it")
+    for unit, reason in tree.untested.items():
+        if unit not in lacking:
+            yield Complaint(UNTESTED, 0, f"`{unit}` has a test now or is gone: remove the entry")
+        elif not reason:
+            yield Complaint(UNTESTED, 0, f"`{unit}` needs a reason")
+
+
+def map_is_true(tree):
+    """Each path that ARCHITECTURE.md names exists, and it has the where-is table."""
+    name = "ARCHITECTURE.md"
+    if name not in tree.paths:
+        yield Complaint(name, 0, "missing")
+        return
+    if "## Where is …?" not in tree.text(name):
+        yield Complaint(name, 0, "no section `## Where is …?`")
+    folders = {str(parent) for path in tree.paths for parent in pathlib.PurePath(path).parents}
+    tops = {path.split("/")[0] for path in tree.paths if "/" in path}
+    for number, line in enumerate(tree.lines(name), 1):
+        for quoted in re.findall(r"`([^`\s]+)`", line):
+            path = quoted.rstrip("/")
+            if "*" in path or (path.split("/")[0] not in tops and not line.startswith("|")):
+                continue
+            if ("/" in path or "." in path) and path not in tree.paths and path not in folders:
+                yield Complaint(name, number, f"names {quoted}, which does not exist")
+
+
+def names(tree):
+    """No file, folder or type is called util, common, misc, helper, manager or impl."""
+    for path in tree.paths:
+        for part in pathlib.PurePath(path).parts:
+            bad = FORBIDDEN_WORDS & set(re.split(r"[_.\-]", part.lower()))
+            if bad:
+                yield Complaint(path, 0, f"`{part}` is called {bad.pop()}; say what it does")
+    for path in tree.having(*CPP):
+        for number, line in enumerate(tree.code(path).splitlines(), 1):
+            found = TYPE_NAME.search(line)
+            words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", found.group(1)) if found else []
+            bad = FORBIDDEN_WORDS & {word.lower() for word in words}
+            if bad:
+                yield Complaint(path, number, f"type {found.group(1)} is called {bad.pop()}")
+
+
+def leftovers(tree):
+    """Nothing is left to do in the source: no TODO, FIXME, XXX, HACK, no `#if 0`."""
+    for path in tree.having(*CPP, ".py", ".cmake", ".txt", ".html", ".css", ".js", "dev"):
+        if path.startswith("tools/tidy") or "/corpus/" in path:
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            if re.search(r"\b(TODO|FIXME|XXX|HACK)\b|^\s*#\s*if 0\b", line):
+                yield Complaint(path, number, "left over: do it, or open an issue and say why here")
+
+
+def headers(tree):
+    """A header begins by saying what it is, is included once, and opens no namespace for others."""
+    for path in tree.having(".h"):
+        if room_of(path) is None:
+            continue
+        if not tree.text(path).startswith("//"):
+            yield Complaint(path, 1, "a header begins with a comment: what it is")
+        if "#pragma once" not in tree.lines(path):
+            yield Complaint(path, 0, "no #pragma once")
+    for path in tree.having(*CPP):
+        for number, line in enumerate(tree.code(path).splitlines(), 1):
+            opened = re.search(r"\busing namespace\s+([\w:]+)", line)
+            literals = opened and opened.group(1).endswith("literals")
+            if opened and not (literals and (path in LITERALS_ALLOWED or not path.endswith(".h"))):
+                yield Complaint(path, number, f"using namespace {opened.group(1)}")
+
+
+def machine_paths(tree):
+    """No path of one person's machine is in the tree."""
+    for path in tree.paths:
+        if (
+            path.startswith("tools/tidy")
+            or "/corpus/" in path
+            or b"\0" in (tree.root / path).read_bytes()
+        ):
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            found = re.search(r"(?<![\w.])/(home/\w+/|Users/\w+/|root/\.?\w|work/\w)", line)
+            if found:
+                yield Complaint(path, number, f"a machine's own path: {found.group()}…")
+
+
+RULES = [
+    arrows,
+    seams,
+    sizes,
+    line_length,
+    units_tested,
+    map_is_true,
+    names,
+    leftovers,
+    headers,
+    machine_paths,
+]
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def show_aims(tree):
+    for kind, key, line, size, aim, limit in sizes_today(tree):
+        if aim < size <= limit:
+            path, name = key.split(" ")[0], key.split(" ")[-1]
+            print(f"{path}:{line or 1}: {kind} {name}: {size} lines, aim {aim}")
+
+
+def tighten(tree):
+    today = {key: size for _, key, _, size, _, limit in sizes_today(tree) if size > limit}
+    path = tree.root / RATCHET
+    comments = [line for line in path.read_text().splitlines() if line.startswith("#")]
+    kept = [
+        f"{key}: {min(int(known), today[key])}"
+        for key, known in tree.ratchet.items()
+        if key in today
+    ]
+    path.write_text("\n".join([*comments, *kept]) + "\n")
+
+
+def main(arguments):
+    flags = {word for word in arguments if word.startswith("--")}
+    places = [word for word in arguments if not word.startswith("--")]
+    tree = Tree(places[0] if places else pathlib.Path(__file__).resolve().parent.parent)
+    if "--aims" in flags:
+        show_aims(tree)
+        return 0
+    if "--ratchet" in flags:
+        tighten(tree)
+        return 0
+    broken = 0
+    for rule in RULES:
+        complaints = list(rule(tree))
+        broken += bool(complaints)
+        for complaint in complaints:
+            print(f"{complaint}  [{rule.__name__}]")
+    if "--count" in flags:
+        print(f"{len(RULES) - broken} rules hold, {broken} broken")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,268 @@
+"""Each house rule holds in a small true house, and catches its violation in a false one."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import tidy  # noqa: E402
+
+HOUSE = {
+    "ARCHITECTURE.md": "# A\n\n## Where is …?\n\n| x | `server/main.cc` |\n",
+    "server/main.cc": '#include "tiderace/http/app.h"\nint main() { return 0; }\n',
+    "server/main_test.cc": "",
+    "tiderace/base/bytes.h": "// Bytes.\n#pragma once\n",
+    "tiderace/base/bytes_test.cc": '#include "tiderace/base/bytes.h"\n',
+    "tiderace/http/app.h": '// App.\n#pragma once\n#include "tiderace/net/connection.h"\n',
+    "tiderace/http/app_test.cc": '#include "tiderace/testing/pipe.h"\n',
+    "tiderace/net/connection.h": '// C.\n#pragma once\n#include "tiderace/base/bytes.h"\n',
+    "tiderace/net/connection_test.cc": "",
+    "tiderace/testing/pipe.h": "// Pipe.\n#pragma once\n",
+    "tiderace/testing/pipe_test.cc": "",
+    "tools/tidy_ratchet.txt": "# sizes\n",
+    "tools/tidy_untested.txt": "# reasons\n",
+}
+
+
+def lines(count):
+    return "int x;\n" * count
+
+
+def function(count, head="void long_one()"):
+    return head + " {\n" + "    step();\n" * (count - 2) + "}\n"
+
+
+FALSE_HOUSES = [
+    # rule, what is wrong, the files that make it so, a piece of the complaint
+    (
+        tidy.arrows,
+        "base uses net",
+        {"tiderace/base/bytes.h": '#include "tiderace/net/connection.h"\n'},
+        "base may not",
+    ),
+    (
+        tidy.arrows,
+        "net uses http",
+        {"tiderace/net/a.cc": '#include "tiderace/http/app.h"\n'},
+        "net may not include http",
+    ),
+    (
+        tidy.arrows,
+        "wire uses core",
+        {"tiderace/http/wire/a.cc": '#include "tiderace/core/clock.h"\n'},
+        "http/wire may not",
+    ),
+    (
+        tidy.arrows,
+        "http uses tls",
+        {"tiderace/http/a.cc": '#include "tiderace/tls/context.h"\n'},
+        "http may not include tls",
+    ),
+    (
+        tidy.arrows,
+        "net names a backend",
+        {"tiderace/net/a.cc": '#include "tiderace/core/backend/epoll.h"\n'},
+        "core/backend",
+    ),
+    (
+        tidy.arrows,
+        "product uses testing",
+        {"server/main.cc": '#include "tiderace/testing/pipe.h"\n'},
+        "server may not",
+    ),
+    (
+        tidy.arrows,
+        "an example uses the program",
+        {"examples/echo/main.cc": '#include "server/cli.h"\n'},
+        "examples may not",
+    ),
+    (tidy.arrows, "a bare include", {"server/main.cc": '#include "cli.h"\n'}, "full path"),
+    (tidy.arrows, "a room nobody planned", {"tiderace/garage/a.cc": ""}, "garage has no arrows"),
+    (
+        tidy.seams,
+        "epoll above the loop",
+        {"tiderace/net/a.cc": "#include <sys/epoll.h>\n"},
+        "below the loop",
+    ),
+    (
+        tidy.seams,
+        "a socket in a protocol",
+        {"tiderace/http/a.cc": "#include <sys/socket.h>\n"},
+        "never sockets",
+    ),
+    (
+        tidy.seams,
+        "a thread in a codec",
+        {"tiderace/http/wire/a.cc": "#include <thread>\n"},
+        "a codec has no",
+    ),
+    (
+        tidy.seams,
+        "a capability leaks",
+        {"tiderace/net/a.cc": "if (loop.supports_multishot()) {}\n"},
+        "leaks",
+    ),
+    (tidy.sizes, "a long header", {"tiderace/net/a.h": lines(201)}, "201 lines, limit 200"),
+    (tidy.sizes, "a long source", {"tiderace/net/a.cc": lines(601)}, "601 lines, limit 600"),
+    (tidy.sizes, "a long function", {"tiderace/net/a.cc": function(71)}, "long_one has 71 lines"),
+    (
+        tidy.sizes,
+        "a long member after initializers",
+        {"tiderace/net/a.cc": "namespace t {\n" + function(80, "A::A() : a_{1}, b_{f(2)}") + "}\n"},
+        "80 lines",
+    ),
+    (
+        tidy.sizes,
+        "a long inline member",
+        {"tiderace/net/a.h": "class A final {\n" + function(75, "int deep() const") + "};\n"},
+        "deep has 75 lines",
+    ),
+    (
+        tidy.sizes,
+        "a ratchet entry that grew",
+        {"tiderace/net/a.cc": lines(650), "tools/tidy_ratchet.txt": "tiderace/net/a.cc: 640\n"},
+        "grew from 640 to 650",
+    ),
+    (
+        tidy.sizes,
+        "a ratchet entry no longer needed",
+        {"tiderace/net/a.cc": lines(10), "tools/tidy_ratchet.txt": "tiderace/net/a.cc: 640\n"},
+        "remove the entry",
+    ),
+    (tidy.line_length, "a long line", {"server/main.cc": "// " + "x" * 98 + "\n"}, "101 columns"),
+    (tidy.line_length, "a long line of shell", {"dev": "#" * 101}, "101 columns"),
+    (tidy.units_tested, "a unit without a test", {"tiderace/net/a.cc": ""}, "no a_test.cc"),
+    (
+        tidy.units_tested,
+        "an excuse without a reason",
+        {"tiderace/net/a.cc": "", "tools/tidy_untested.txt": "tiderace/net/a:\n"},
+        "needs a reason",
+    ),
+    (
+        tidy.units_tested,
+        "an excuse no longer needed",
+        {"tools/tidy_untested.txt": "tiderace/net/connection: shy\n"},
+        "remove the entry",
+    ),
+    (tidy.map_is_true, "no map", {"ARCHITECTURE.md": None}, "missing"),
+    (tidy.map_is_true, "no table", {"ARCHITECTURE.md": "# A\n"}, "no section"),
+    (
+        tidy.map_is_true,
+        "a table row that lies",
+        {"ARCHITECTURE.md": "## Where is …?\n| x | `tiderace/net/gone.h` |\n"},
+        "tiderace/net/gone.h",
+    ),
+    (tidy.names, "a folder of leftovers", {"tiderace/base/util/a.h": ""}, "`util`"),
+    (tidy.names, "a file called helper", {"server/test_helper.cc": ""}, "`test_helper.cc`"),
+    (
+        tidy.names,
+        "a type called manager",
+        {"server/main.cc": "class ConnectionManager {};\n"},
+        "ConnectionManager",
+    ),
+    (tidy.leftovers, "something to do", {"server/main.cc": "// TODO: later\n"}, "left over"),
+    (tidy.leftovers, "code switched off", {"server/main.cc": "#if 0\n#endif\n"}, "left over"),
+    (
+        tidy.headers,
+        "a header without a word",
+        {"tiderace/net/connection.h": "#pragma once\n"},
+        "begins with a comment",
+    ),
+    (
+        tidy.headers,
+        "a header without a guard",
+        {"tiderace/net/connection.h": "// C.\n"},
+        "pragma once",
+    ),
+    (
+        tidy.headers,
+        "a namespace opened for all",
+        {"tiderace/net/connection.h": "// C.\n#pragma once\nusing namespace std::literals;\n"},
+        "using namespace",
+    ),
+    (
+        tidy.headers,
+        "a namespace opened in a source",
+        {"server/main.cc": "using namespace std;\n"},
+        "using namespace std",
+    ),
+    (tidy.machine_paths, "somebody's home", {"site/index.html": "see /home/ann/x\n"}, "/home/ann/"),
+]
+
+
+def build(folder, changes=None):
+    for name, text in {**HOUSE, **(changes or {})}.items():
+        if text is not None:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return tidy.Tree(folder)
+
+
+@pytest.mark.parametrize("rule", tidy.RULES, ids=lambda rule: rule.__name__)
+def test_a_true_house_holds(rule, tmp_path):
+    assert list(rule(build(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    "rule, changes, piece",
+    [(rule, changes, piece) for rule, _, changes, piece in FALSE_HOUSES],
+    ids=[f"{rule.__name__}: {what}" for rule, what, _, _ in FALSE_HOUSES],
+)
+def test_a_false_house_is_caught(rule, changes, piece, tmp_path):
+    complaints = [str(complaint) for complaint in rule(build(tmp_path, changes))]
+    assert any(piece in complaint for complaint in complaints), complaints
+
+
+def test_every_rule_is_shown_to_catch_something():
+    assert {rule for rule, *_ in FALSE_HOUSES} == set(tidy.RULES)
+
+
+ALLOWED = [
+    (tidy.arrows, {"tiderace/net/a_test.cc": '#include "tiderace/testing/pipe.h"\n'}),
+    (tidy.arrows, {"tiderace/http/handler/a.cc": '#include "tiderace/http/app.h"\n'}),
+    (tidy.sizes, {"tiderace/net/a.cc": function(70)}),
+    (tidy.sizes, {"tiderace/net/a.h": "// tidy: table, made by tools/x.py\n" + lines(900)}),
+    (
+        tidy.sizes,
+        {"tiderace/net/a.cc": lines(620), "tools/tidy_ratchet.txt": "tiderace/net/a.cc: 640\n"},
+    ),
+    (
+        tidy.sizes,
+        {
+            "tiderace/net/a.cc": "auto s = \"void f() {\";\nchar c = '{';\nint n = 1'000;\n"
+            + lines(80)
+        },
+    ),
+    (tidy.line_length, {"server/main.cc": "// https://www.rfc-editor.org/" + "x" * 90 + "\n"}),
+    (tidy.headers, {"server/main.cc": "using namespace std::chrono_literals;\n"}),
+    (tidy.leftovers, {"server/main.cc": "// todos are fine in a to-do server\n"}),
+]
+
+
+@pytest.mark.parametrize("rule, changes", ALLOWED, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_allowed_is_not_caught(rule, changes, tmp_path):
+    assert [str(complaint) for complaint in rule(build(tmp_path, changes))] == []
+
+
+def test_the_ratchet_lowers_and_drops_but_never_adds(tmp_path):
+    build(
+        tmp_path,
+        {
+            "tiderace/net/a.cc": lines(610),
+            "tiderace/net/b.cc": lines(5),
+            "tiderace/net/c.cc": lines(900),
+            "tools/tidy_ratchet.txt": "# sizes\ntiderace/net/a.cc: 640\ntiderace/net/b.cc: 700\n",
+        },
+    )
+    assert tidy.main(["--ratchet", str(tmp_path)]) == 0
+    assert (tmp_path / "tools/tidy_ratchet.txt").read_text() == "# sizes\ntiderace/net/a.cc: 610\n"
+
+
+def test_the_exit_status_says_whether_the_house_is_in_order(tmp_path, capsys):
+    build(tmp_path)
+    assert tidy.main(["--count", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(f"{len(tidy.RULES)} rules hold, 0 broken\n")
+    build(tmp_path, {"server/main.cc": "// FIXME\n"})
+    assert tidy.main(["--count", str(tmp_path)]) == 1
