@@ -52,6 +52,7 @@ ARROWS = {
     "fuzz": EVERYTHING | {"testing", "core/backend", "server"},
     "tests": EVERYTHING | {"testing", "core/backend", "server"},
 }
+TOP_ROOMS = {"server", "lab", "examples", "bench", "fuzz", "tests"}  # the others are in tiderace/
 # Who may ask the kernel for readiness, and what a pure codec may not touch at all.
 KERNEL_HEADERS = re.compile(
     r"sys/epoll\.h|poll\.h|sys/select\.h|sys/event\.h|liburing\.h|linux/io_uring\.h"
@@ -159,7 +160,7 @@ def room_of(path):
             if "/".join(folders[:depth]) in ARROWS:
                 return "/".join(folders[:depth])
         return "/".join(folders[:2]) or None
-    return folders[0] if folders and folders[0] in ARROWS else None
+    return folders[0] if folders and folders[0] in TOP_ROOMS else None
 
 
 def is_test(path):
