@@ -3,7 +3,7 @@
 
 usage: tidy.py [--count] [--aims] [--ratchet] [ROOT]
 
-  --count    end with `N rules hold, M broken`, for tools/test.py
+  --count    end with `N rules hold, M broken`, for tools/run_tests.py
   --aims     list what is above its aim but within its limit (never a failure)
   --ratchet  lower the entries of tools/tidy_ratchet.txt to today's sizes and drop what is within
 

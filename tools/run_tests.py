@@ -92,6 +92,10 @@ def report(name, tally, note=""):
     )
 
 
+def report_build(group, built):
+    print(f"  {group + ': build':<61} {built.seconds:6.1f} s", flush=True)
+
+
 def show_tail(log, lines=40):
     text = log.read_text(errors="replace").splitlines()
     print(f"    --- the end of {log.relative_to(ROOT)}")
@@ -116,9 +120,11 @@ def skip(name, note):
 
 
 def configure(preset):
+    """Makes the build files, or brings them up to date. Returns what failed, if it did."""
     if (BUILD / preset / "build.ninja").exists():
-        return None
-    done = run(f"configure-{preset}", ["cmake", "--preset", preset], 300)
+        done = run(f"configure-{preset}", ["ninja", "-C", BUILD / preset, "build.ninja"], 300)
+    else:
+        done = run(f"configure-{preset}", ["cmake", "--preset", preset], 300)
     return done if done.status != 0 else None
 
 
@@ -143,18 +149,11 @@ def is_current(preset, target):
 # ---- unit tests ---------------------------------------------------------------------------------
 
 
-def unit_programs(preset):
-    """Every test that CMake knows, as {name: command}."""
-    said = subprocess.run(
-        ["ctest", "--test-dir", str(BUILD / preset), "--show-only=json-v1"],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=True,
-    ).stdout
-    return {
-        test["name"]: test["command"] for test in json.loads(said)["tests"] if "command" in test
-    }
+def unit_tests(preset):
+    """Every test that CMake knows, as {room: command}; no command while it is not built."""
+    words = ["ctest", "--test-dir", str(BUILD / preset), "--show-only=json-v1"]
+    said = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, check=True).stdout
+    return {test["name"]: test.get("command") for test in json.loads(said)["tests"]}
 
 
 def count_googletest(path):
@@ -201,21 +200,18 @@ def unit_group(group, preset):
         broken = configure(preset)
         if broken:
             return failure(group, broken, "cmake failed")
-        programs = {
-            name: command
-            for name, command in unit_programs(preset).items()
-            if wanted(f"{group}/{name}")
-        }
-        if not programs:
+        rooms = sorted(room for room in unit_tests(preset) if wanted(f"{group}/{room}"))
+        if not rooms:
             return Tally()
-        built = build(preset, sorted({pathlib.Path(c[0]).name for c in programs.values()}))
+        built = build(preset, [f"{room}_test" for room in rooms])
         total = Tally(seconds=built.seconds)
-        report(f"{group}: build", Tally(seconds=built.seconds))
+        report_build(group, built)
         if built.status != 0:
             total.add(failure(f"{group}: build", built, "does not build"))
-        for name, command in sorted(programs.items()):
-            if built.status == 0 or is_current(preset, pathlib.Path(command[0]).name):
-                total.add(run_unit(f"{group}/{name}", command))
+        commands = unit_tests(preset)
+        for room in rooms:
+            if commands[room] and (built.status == 0 or is_current(preset, f"{room}_test")):
+                total.add(run_unit(f"{group}/{room}", commands[room]))
         return total
 
     return go
@@ -339,7 +335,7 @@ def fuzz_group(wanted):
         return failure("fuzz", broken, "cmake failed")
     built = build("fuzz", drivers)
     total = Tally(seconds=built.seconds)
-    report("fuzz: build", Tally(seconds=built.seconds))
+    report_build("fuzz", built)
     if built.status != 0:
         total.add(failure("fuzz: build", built, "does not build"))
     for driver in drivers:

@@ -1,0 +1,103 @@
+"""The test driver counts what happened: a crash is a failure, a skip is not a pass."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import run_tests  # noqa: E402
+
+CASES = {
+    "testsuites": [
+        {
+            "testsuite": [
+                {"name": "kept", "result": "COMPLETED"},
+                {"name": "kept too", "result": "COMPLETED"},
+                {"name": "broken", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]},
+                {"name": "not here", "result": "SKIPPED"},
+                {"name": "DISABLED_x", "result": "SUPPRESSED"},
+            ]
+        }
+    ]
+}
+
+
+@pytest.fixture(autouse=True)
+def logs_of_this_test(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "LOGS", tmp_path)
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+
+
+def program(folder, body):
+    """A stand-in for a GoogleTest program; $json is where it was told to write its result."""
+    path = folder / "stand_in"
+    path.write_text("#!/bin/bash\njson=${1#--gtest_output=json:}\n" + body)
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def count(tally):
+    return tally.passed, tally.failed, tally.skipped
+
+
+def test_single_cases_are_counted(tmp_path):
+    body = f"cat >$json <<'END'\n{json.dumps(CASES)}\nEND\nexit 1\n"
+    assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (2, 1, 2)
+
+
+def test_a_crash_is_one_failure(tmp_path):
+    assert count(run_tests.run_unit("unit/a", program(tmp_path, "kill -SEGV $$"))) == (0, 1, 0)
+
+
+def test_an_early_exit_with_status_zero_is_a_failure(tmp_path):
+    body = "echo '[==========] Running 3 tests'; exit 0"
+    assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (0, 1, 0)
+
+
+def test_a_complaint_after_the_last_case_is_a_failure(tmp_path):
+    """As LeakSanitizer makes at exit, when every case has passed."""
+    passed = {"testsuites": [{"testsuite": [{"name": "kept", "result": "COMPLETED"}]}]}
+    body = f"echo '{json.dumps(passed)}' >$json\nexit 23\n"
+    assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (1, 1, 0)
+
+
+def test_a_program_that_hangs_is_killed_with_its_children(tmp_path):
+    done = run_tests.run("hang", program(tmp_path, "sleep 600 & wait"), seconds_max=0.2)
+    assert done.status == -9
+    assert "past its time" in done.why()
+
+
+def test_nothing_run_is_not_success(capsys, monkeypatch):
+    monkeypatch.setattr(run_tests, "GROUPS", {})
+    assert run_tests.main([]) == 1
+    assert capsys.readouterr().out.endswith("0 passed, 0 failed\n")
+
+
+@pytest.mark.parametrize(
+    "tally, status",
+    [
+        (run_tests.Tally(passed=3), 0),
+        (run_tests.Tally(passed=3, failed=1), 1),
+        (run_tests.Tally(skipped=3), 1),
+    ],
+    ids=["all passed", "one failed", "all skipped"],
+)
+def test_the_last_line_and_the_status(tally, status, capsys, monkeypatch):
+    monkeypatch.setattr(run_tests, "GROUPS", {"unit": lambda wanted: tally})
+    assert run_tests.main([]) == status
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"{tally.passed} passed, {tally.failed} failed"
+
+
+def test_a_filter_picks_groups(monkeypatch):
+    ran = []
+    monkeypatch.setattr(run_tests, "HAVE_PROGRAMS", ())
+    groups = {
+        name: lambda wanted, n=name: ran.append(n) or run_tests.Tally(passed=1)
+        for name in ("tidy", "server", "server-asan")
+    }
+    monkeypatch.setattr(run_tests, "GROUPS", groups)
+    run_tests.main(["server"])
+    assert ran == ["server", "server-asan"]
