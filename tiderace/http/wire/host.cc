@@ -1,0 +1,103 @@
+#include "tiderace/http/wire/host.h"
+
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::wire {
+namespace {
+
+constexpr unsigned port_max = 65535;
+constexpr int ipv6_groups = 8;
+
+// The index after the longest reg-name at the start; a percent must begin an encoded byte.
+std::size_t reg_name_end(ByteView host) {
+    std::size_t at = 0;
+    while (at < host.size()) {
+        if (is(host_byte, host[at])) {
+            ++at;
+        } else if (host[at] == '%' && at + 2 < host.size() && hex_value(host[at + 1]) >= 0 &&
+                   hex_value(host[at + 2]) >= 0) {
+            at += 3;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+// "" or ":" or ":8080".
+bool valid_port(ByteView rest) {
+    if (rest.empty()) return true;
+    if (rest.front() != ':') return false;
+    unsigned port = 0;
+    for (const char c : rest.substr(1)) {
+        if (!is_digit(c)) return false;
+        port = port * 10 + static_cast<unsigned>(c - '0');
+        if (port > port_max) return false;
+    }
+    return true;
+}
+
+bool valid_ipv4(ByteView address) {
+    for (int part = 0; part < 4; ++part) {
+        std::size_t digits = 0;
+        unsigned value = 0;
+        while (digits < address.size() && digits < 3 && is_digit(address[digits])) {
+            value = value * 10 + static_cast<unsigned>(address[digits++] - '0');
+        }
+        const bool leading_zero = digits > 1 && address[0] == '0';
+        if (digits == 0 || leading_zero || value > 255) return false;
+        address.remove_prefix(digits);
+        if (part == 3) return address.empty();
+        if (address.empty() || address.front() != '.') return false;
+        address.remove_prefix(1);
+    }
+    return false;
+}
+
+std::size_t hex_digits(ByteView bytes) {
+    std::size_t count = 0;
+    while (count < bytes.size() && hex_value(bytes[count]) >= 0) ++count;
+    return count;
+}
+
+}  // namespace
+
+bool valid_ipv6(ByteView address) {
+    int groups = 0;
+    bool gap = false;  // "::" was seen
+    if (address.starts_with("::")) {
+        gap = true;
+        address.remove_prefix(2);
+    }
+    while (!address.empty()) {
+        if (address.find(':') == ByteView::npos && address.find('.') != ByteView::npos) {
+            if (!valid_ipv4(address)) return false;
+            groups += 2;
+            break;
+        }
+        const std::size_t digits = hex_digits(address);
+        if (digits == 0 || digits > 4 || groups == ipv6_groups) return false;
+        ++groups;
+        address.remove_prefix(digits);
+        if (address.empty()) break;
+        if (address.starts_with("::")) {
+            if (gap) return false;
+            gap = true;
+            address.remove_prefix(2);
+        } else if (address.size() > 1 && address.front() == ':') {
+            address.remove_prefix(1);
+        } else {
+            return false;
+        }
+    }
+    return gap ? groups < ipv6_groups : groups == ipv6_groups;
+}
+
+bool valid_host(ByteView host) {
+    if (!host.starts_with('[')) return valid_port(host.substr(reg_name_end(host)));
+    const std::size_t end = host.find(']');
+    return end != ByteView::npos && valid_ipv6(host.substr(1, end - 1)) &&
+           valid_port(host.substr(end + 1));
+}
+
+}  // namespace tiderace::http::wire

@@ -1,0 +1,104 @@
+#include "tiderace/http/wire/host.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tiderace::http::wire {
+namespace {
+
+TEST(Host, TakesNamesAddressesAndPorts) {
+    for (const ByteView host : {"example.com",
+                                "example.com:80",
+                                "example.com:",
+                                "example.com:65535",
+                                "localhost",
+                                "a_b",
+                                "127.0.0.1:8080",
+                                "999.1.1.1",
+                                "%41bc",
+                                "a%C3%A9",
+                                "[::1]",
+                                "[::1]:443",
+                                "[::]",
+                                "[::]:",
+                                "[1:2:3:4:5:6:7:8]",
+                                "[1::8]",
+                                "[1:2:3:4:5:6:7::]",
+                                "[::2:3:4:5:6:7:8]",
+                                "",
+                                "[::ffff:192.0.2.1]",
+                                "[1:2:3:4:5:6:192.0.2.1]",
+                                "[FE80::abcd]",
+                                "xn--bcher-kva.example",
+                                "a,b",
+                                "x;y",
+                                "a!$&'()*+=~",
+                                "example.com."}) {
+        EXPECT_TRUE(valid_host(host)) << host;
+    }
+}
+
+TEST(Host, RefusesWhatNoUrlMayHoldThere) {
+    for (const ByteView host : {"a b",
+                                "user@example.com",
+                                "a/b",
+                                "a?b",
+                                "a#b",
+                                "a\\b",
+                                "http://a",
+                                "a:b",
+                                "a:-1",
+                                "a:+1",
+                                "a:65536",
+                                "a:99999999999999999999",
+                                "a:80:80",
+                                "a: 80",
+                                "%",
+                                "%4",
+                                "%4g",
+                                "a%",
+                                "\"a\"",
+                                "<a>",
+                                "a^b",
+                                "a|b",
+                                "a`b",
+                                "{a}",
+                                "a\tb",
+                                "a\x7f",
+                                "\x80",
+                                "a\xc3\xa9",
+                                "::1",
+                                "[::1",
+                                "::1]",
+                                "[]",
+                                "[:]",
+                                "[:::]",
+                                "[::1]x",
+                                "[::1]:x",
+                                "[::1%25eth0]",
+                                "[1::2::3]",
+                                "[12345::]",
+                                "[1:2:3:4:5:6:7]",
+                                "[1:2:3:4:5:6:7:8:9]",
+                                "[1:2:3:4:5:6:7:8::]",
+                                "[1:2:3:4::5:6:7:8]",
+                                "[v1.a]",
+                                "[::g]",
+                                "[1:]",
+                                "[:1]",
+                                "[::1.2.3]",
+                                "[::256.1.1.1]",
+                                "[::01.1.1.1]",
+                                "[::1.2.3.4.5]",
+                                "[1:2:3:4:5:6:7:1.2.3.4]",
+                                "[1.2.3.4]",
+                                "[[::1]]",
+                                "example.com,b:80,"}) {
+        EXPECT_FALSE(valid_host(host)) << host;
+    }
+    EXPECT_FALSE(valid_host(std::string("a\0b", 3)));
+}
+
+}  // namespace
+}  // namespace tiderace::http::wire

@@ -1,0 +1,240 @@
+#include "tiderace/http/wire/request_head.h"
+
+#include <algorithm>
+
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/host.h"
+#include "tiderace/http/wire/scan.h"
+
+namespace tiderace::http::wire {
+namespace {
+
+using scan::find_first;
+
+constexpr std::size_t method_bytes_max = 32;
+constexpr ByteView common_version = "HTTP/1.1\r\n";
+constexpr char tls_handshake_record = 0x16;
+
+// The refusal for a byte that may not stand where it stands.
+Refusal refusal_for(char c, Refusal otherwise) {
+    if (c == '\0') return Refusal::nul;
+    return c == '\n' ? Refusal::bare_lf : otherwise;
+}
+
+struct Target {
+    bool valid;
+    TargetForm form;
+    ByteView authority;
+};
+
+// The authority of an http or https URL; "" when the target is not one.
+ByteView authority_of_url(ByteView target) {
+    for (const ByteView scheme : {ByteView("http://"), ByteView("https://")}) {
+        if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+        const ByteView rest = target.substr(scheme.size());
+        return rest.substr(0, rest.find_first_of("/?"));
+    }
+    return {};
+}
+
+bool valid_authority(ByteView authority) {
+    return !authority.empty() && authority.front() != ':' && valid_host(authority);
+}
+
+Target judge_target(Method method, ByteView target) {
+    if (method == Method::connect) {
+        const bool has_port =
+            target.back() != ':' && target.back() != ']' && target.find(':') != ByteView::npos;
+        return {has_port && valid_authority(target), TargetForm::authority, target};
+    }
+    if (target.front() == '/') return {true, TargetForm::origin, {}};
+    if (target == "*") return {method == Method::options, TargetForm::asterisk, {}};
+    const ByteView authority = authority_of_url(target);
+    return {valid_authority(authority), TargetForm::absolute, authority};
+}
+
+// Walks one head from `at_`. Each step returns complete when it went past its piece, need_more at
+// the end of the bytes, and refused with refusal_ set.
+class HeadParser {
+  public:
+    HeadParser(ByteView bytes, const HeadLimits& limits, RequestHead& head)
+        : bytes_(bytes),
+          head_(head),
+          fields_max_(std::min(limits.fields_max, RequestHead::fields_capacity)) {}
+
+    std::size_t at() const { return at_; }
+    Refusal refusal() const { return refusal_; }
+
+    ParseStatus empty_line() {
+        if (bytes_.empty()) return ParseStatus::need_more;
+        if (bytes_[0] == '\r') return line_end(bytes_, 0);
+        if (bytes_[0] == tls_handshake_record) return refuse(Refusal::tls_handshake);
+        return ParseStatus::complete;
+    }
+
+    ParseStatus request_line(std::size_t bytes_max) {
+        const std::size_t bytes = std::min(bytes_max, bytes_.size() - at_);
+        const ByteView line = bytes_.substr(0, at_ + bytes);
+        ParseStatus status = method(line);
+        if (status == ParseStatus::complete) status = target(line);
+        if (status == ParseStatus::complete) status = version(line);
+        if (status == ParseStatus::need_more && bytes == bytes_max) {
+            return refuse(Refusal::target_too_long);
+        }
+        return status;
+    }
+
+    ParseStatus fields() {
+        while (at_ < bytes_.size()) {
+            if (bytes_[at_] == '\r') return line_end(bytes_, at_);
+            const ParseStatus status = field_line();
+            if (status != ParseStatus::complete) return status;
+        }
+        return ParseStatus::need_more;
+    }
+
+    ParseStatus refuse(Refusal refusal) {
+        refusal_ = refusal;
+        return ParseStatus::refused;
+    }
+
+  private:
+    // line[cr] is a CR: goes past it and its LF.
+    ParseStatus line_end(ByteView line, std::size_t cr) {
+        if (cr + 1 == line.size()) return ParseStatus::need_more;
+        if (line[cr + 1] != '\n') return refuse(Refusal::bare_cr);
+        at_ = cr + 2;
+        return ParseStatus::complete;
+    }
+
+    ParseStatus method(ByteView line) {
+        const std::size_t end = find_first<scan::TokenEnd>(line, at_);
+        if (end - at_ > method_bytes_max) return refuse(Refusal::method_too_long);
+        if (end == line.size()) return ParseStatus::need_more;
+        if (line[end] != ' ' || end == at_) {
+            return refuse(refusal_for(line[end], Refusal::bad_request_line));
+        }
+        head_.set_method(line.substr(at_, end - at_));
+        at_ = end + 1;
+        return ParseStatus::complete;
+    }
+
+    ParseStatus target(ByteView line) {
+        const std::size_t end = find_first<scan::TargetEnd>(line, at_);
+        if (end == line.size()) return ParseStatus::need_more;
+        if (line[end] != ' ') return bad_target_byte(line, end);
+        if (end == at_) return refuse(Refusal::bad_request_line);
+        const ByteView text = line.substr(at_, end - at_);
+        const Target judged = judge_target(head_.method(), text);
+        if (!judged.valid) return refuse(Refusal::bad_target);
+        head_.set_target(text, judged.form, judged.authority);
+        at_ = end + 1;
+        return ParseStatus::complete;
+    }
+
+    ParseStatus bad_target_byte(ByteView line, std::size_t end) {
+        if (line[end] == '\r') {
+            const ParseStatus status = line_end(line, end);
+            return status == ParseStatus::complete ? refuse(Refusal::bad_version) : status;
+        }
+        const bool space = line[end] == '\t';
+        return refuse(
+            refusal_for(line[end], space ? Refusal::bad_request_line : Refusal::bad_target));
+    }
+
+    ParseStatus version(ByteView line) {
+        const ByteView text = line.substr(at_, common_version.size());
+        if (text == common_version) {
+            head_.set_version_minor(1);
+            at_ += common_version.size();
+            return ParseStatus::complete;
+        }
+        return other_version(text);
+    }
+
+    ParseStatus other_version(ByteView text) {
+        constexpr ByteView form = "HTTP/0.0\r\n";
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            const bool fits = form[i] == '0' ? is_digit(text[i]) : text[i] == form[i];
+            if (fits) continue;
+            const bool after_cr = i + 1 == form.size();
+            return refuse(after_cr ? Refusal::bare_cr : refusal_for(text[i], Refusal::bad_version));
+        }
+        if (text.size() < form.size()) return ParseStatus::need_more;
+        if (text[5] != '1') return refuse(Refusal::unsupported_version);
+        head_.set_version_minor(text[7] == '0' ? 0 : 1);
+        at_ += form.size();
+        return ParseStatus::complete;
+    }
+
+    ParseStatus field_line() {
+        if (head_.fields().size() == fields_max_) return refuse(Refusal::too_many_fields);
+        const std::size_t name_end = find_first<scan::TokenEnd>(bytes_, at_);
+        if (name_end == bytes_.size()) return ParseStatus::need_more;
+        if (bytes_[name_end] != ':' || name_end == at_) return bad_name_byte(name_end);
+        std::size_t begin = name_end + 1;
+        while (begin < bytes_.size() && is_ows(bytes_[begin])) ++begin;
+        const std::size_t value_end = find_first<scan::ValueEnd>(bytes_, begin);
+        if (value_end == bytes_.size()) return ParseStatus::need_more;
+        if (bytes_[value_end] != '\r') {
+            return refuse(refusal_for(bytes_[value_end], Refusal::bad_field_value));
+        }
+        const std::size_t name_begin = at_;
+        const ParseStatus status = line_end(bytes_, value_end);
+        if (status != ParseStatus::complete) return status;
+        std::size_t end = value_end;
+        while (end > begin && is_ows(bytes_[end - 1])) --end;
+        head_.add_field(bytes_.substr(name_begin, name_end - name_begin),
+                        bytes_.substr(begin, end - begin));
+        return ParseStatus::complete;
+    }
+
+    ParseStatus bad_name_byte(std::size_t end) {
+        if (!is_ows(bytes_[end])) return refuse(refusal_for(bytes_[end], Refusal::bad_field_name));
+        return refuse(end == at_ ? Refusal::obs_fold : Refusal::space_before_colon);
+    }
+
+    ByteView bytes_;
+    RequestHead& head_;
+    std::size_t fields_max_;
+    std::size_t at_ = 0;
+    Refusal refusal_ = Refusal::none;
+};
+
+}  // namespace
+
+const Field* RequestHead::next(const Field& field) const {
+    for (const Field* other = &field + 1; other != fields_.data() + fields_count_; ++other) {
+        if (other->id == field.id &&
+            (field.id != FieldName::other || equals_ignoring_case(other->name, field.name))) {
+            return other;
+        }
+    }
+    return nullptr;
+}
+
+const Field* RequestHead::find(ByteView name) const {
+    const FieldName id = intern_field_name(name);
+    if (id != FieldName::other) return find(id);
+    for (const Field& field : fields()) {
+        if (field.id == FieldName::other && equals_ignoring_case(field.name, name)) return &field;
+    }
+    return nullptr;
+}
+
+HeadParse parse_request_head(ByteView data, const HeadLimits& limits, RequestHead& head) {
+    head.clear();
+    const ByteView bytes = data.substr(0, limits.head_bytes_max);
+    HeadParser parser(bytes, limits, head);
+    ParseStatus status = parser.empty_line();
+    if (status == ParseStatus::complete)
+        status = parser.request_line(limits.request_line_bytes_max);
+    if (status == ParseStatus::complete) status = parser.fields();
+    if (status == ParseStatus::need_more && bytes.size() == limits.head_bytes_max) {
+        status = parser.refuse(Refusal::head_too_large);
+    }
+    const std::size_t used = status == ParseStatus::complete ? parser.at() : 0;
+    return {status, used, parser.refusal()};
+}
+
+}  // namespace tiderace::http::wire

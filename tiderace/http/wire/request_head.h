@@ -1,0 +1,139 @@
+// Request head: the request line and the fields of one HTTP/1 request (RFC 9112, sections 2 to 5).
+//
+//   receive view -> parse_request_head -> RequestHead (views into the bytes) -> frame_request
+//
+// Strict: what is doubtful is refused, never repaired. Each line ends with CR LF; one empty line
+// before the request line is passed over, as RFC 9112 2.2 asks.
+//
+// Owner    Whoever reads the connection. The head's views point into the bytes that were parsed:
+//          they die when those move or are overwritten.
+// Thread   Any; a head belongs to one thread at a time.
+// Errors   The peer's faults are a Refusal. The answer does not depend on how the bytes were split.
+// Limits   HeadLimits, and fields_capacity.
+// Memory   A head is about 5 KiB. Keep one per loop and use it again: clearing costs two stores.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/units.h"
+#include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/method.h"
+#include "tiderace/http/wire/refusal.h"
+
+namespace tiderace::http::wire {
+
+struct Field {
+    ByteView name;   // as it was sent
+    ByteView value;  // without the space around it; may hold bytes above 0x7f
+    FieldName id = FieldName::other;
+};
+
+struct HeadLimits {
+    std::size_t request_line_bytes_max = 8_KiB;  // with its CR LF; passing it is 414
+    std::size_t head_bytes_max = 32_KiB;         // with the empty line at its end; 431
+    std::size_t fields_max = 100;                // at most fields_capacity; 431
+};
+
+// The four forms of a target (RFC 9112, 3.2).
+enum class TargetForm : std::uint8_t {
+    origin,     // "/path?query"
+    absolute,   // "http://host/path?query", https too
+    authority,  // "host:port", with CONNECT and only there
+    asterisk    // "*", with OPTIONS and only there
+};
+
+class RequestHead {
+  public:
+    static constexpr std::size_t fields_capacity = 128;
+
+    Method method() const { return method_; }
+    ByteView method_text() const { return method_text_; }
+    ByteView target() const { return target_; }
+    TargetForm target_form() const { return target_form_; }
+    // The host and port inside an absolute or authority target; "" for the other forms. Where it is
+    // not empty it takes the place of Host (RFC 9112, 3.2.2).
+    ByteView target_authority() const { return target_authority_; }
+    // 0 for HTTP/1.0; 1 for HTTP/1.1 and for 1.2 to 1.9, which are answered as 1.1.
+    int version_minor() const { return version_minor_; }
+
+    std::span<const Field> fields() const { return {fields_.data(), fields_count_}; }
+    // The first field of that name, or nullptr. Constant time. Not for FieldName::other.
+    const Field* find(FieldName name) const {
+        return has(name) ? &fields_[first_[static_cast<std::size_t>(name)]] : nullptr;
+    }
+    bool has(FieldName name) const { return (present_ & bit(name)) != 0; }
+    // True when it was sent more than once.
+    bool repeated(FieldName name) const { return (repeated_ & bit(name)) != 0; }
+    // The next field with the same name after `field`, which must be one of this head's; or
+    // nullptr.
+    const Field* next(const Field& field) const;
+    // The first field of any name, without regard to case, or nullptr. Linear.
+    const Field* find(ByteView name) const;
+
+    // For those who fill a head: the parser, and protocols that carry the same meaning otherwise.
+    void clear() {
+        fields_count_ = 0;
+        present_ = 0;
+        repeated_ = 0;
+    }
+    void set_method(ByteView text) {
+        method_text_ = text;
+        method_ = parse_method(text);
+    }
+    void set_target(ByteView target, TargetForm form, ByteView authority) {
+        target_ = target;
+        target_form_ = form;
+        target_authority_ = authority;
+    }
+    void set_version_minor(int minor) { version_minor_ = static_cast<std::uint8_t>(minor); }
+    // False when fields_capacity is reached.
+    bool add_field(ByteView name, ByteView value) {
+        if (fields_count_ == fields_capacity) return false;
+        const FieldName id = intern_field_name(name);
+        fields_[fields_count_] = {name, value, id};
+        repeated_ |= present_ & bit(id);
+        if (!has(id)) first_[static_cast<std::size_t>(id)] = fields_count_;
+        present_ |= bit(id);
+        ++fields_count_;
+        return true;
+    }
+
+  private:
+    static constexpr std::uint64_t bit(FieldName name) {
+        return std::uint64_t{1} << static_cast<unsigned>(name);
+    }
+
+    ByteView method_text_;
+    ByteView target_;
+    ByteView target_authority_;
+    std::uint64_t present_ = 0;   // by FieldName; first_ holds only where this says so
+    std::uint64_t repeated_ = 0;  // by FieldName
+    Method method_ = Method::other;
+    TargetForm target_form_ = TargetForm::origin;
+    std::uint8_t version_minor_ = 1;
+    std::uint8_t fields_count_ = 0;
+    std::array<std::uint8_t, field_names_max> first_{};
+    std::array<Field, fields_capacity> fields_;
+};
+
+enum class ParseStatus : std::uint8_t { complete, need_more, refused };
+
+struct HeadParse {
+    ParseStatus status;
+    std::size_t bytes;  // of the head with its end, when complete; else 0
+    Refusal refusal;    // none unless refused
+};
+
+// Parses the head that begins at data's first byte. On need_more nothing is kept: call again with
+// the same bytes and more after them. Call only when a new '\n' arrived or data reached a limit:
+// every call parses from the start, so that rule bounds the work to one parse for each line (and
+// makes a head that comes in one piece cost one parse). A refusal, once given for some bytes, is
+// given for every continuation of them; it is given as soon as it is certain.
+// `head` is meaningful only when complete.
+HeadParse parse_request_head(ByteView data, const HeadLimits& limits, RequestHead& head);
+
+}  // namespace tiderace::http::wire
