@@ -16,6 +16,8 @@
 namespace tiderace::core {
 namespace {
 
+// In each test the pool comes last: it ends first, while what its tasks use is still there.
+
 void wait_until_completed(const WorkerPool& pool, std::uint64_t count) {
     while (pool.counters().completed < count) std::this_thread::yield();
 }
@@ -38,8 +40,8 @@ TEST(WorkerPool, AnIdleThreadIsUsedAgain) {
 }
 
 TEST(WorkerPool, RunsAsManyAtOnceAsItHasThreads) {
-    WorkerPool pool(3, 10);
     std::latch all_run(3);
+    WorkerPool pool(3, 10);
     for (int i = 0; i < 3; ++i) {
         EXPECT_TRUE(pool.submit([&] { all_run.arrive_and_wait(); }));
     }
@@ -48,8 +50,8 @@ TEST(WorkerPool, RunsAsManyAtOnceAsItHasThreads) {
 }
 
 TEST(WorkerPool, AFullQueueRefusesAndCounts) {
-    WorkerPool pool(1, 2);
     std::binary_semaphore started(0), go_on(0);
+    WorkerPool pool(1, 2);
     pool.submit([&] {
         started.release();
         go_on.acquire();
@@ -108,8 +110,8 @@ TEST(WorkerPool, TheDestructorFinishesWhatRunsAndDropsWhatWaits) {
 }
 
 TEST(WorkerPool, TasksMaySubmitTasks) {
-    WorkerPool pool(2, 8);
     std::binary_semaphore done(0);
+    WorkerPool pool(2, 8);
     pool.submit([&] { EXPECT_TRUE(pool.submit([&] { done.release(); })); });
     done.acquire();
 }
@@ -132,10 +134,10 @@ TEST(WorkerPool, SeveralThreadsMaySubmit) {
 }
 
 TEST(WorkerPool, ThreadsAreNamedAndBlockSignals) {
-    WorkerPool pool(1, 1);
     sigset_t mask;
     ::sigemptyset(&mask);
     char name[16] = {};
+    WorkerPool pool(1, 1);
     pool.submit([&] {
         ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
 #if defined(__linux__)
