@@ -1,0 +1,161 @@
+#include "tiderace/http/wire/canonical_path.h"
+
+#include <array>
+
+#include "tiderace/http/wire/percent.h"
+
+namespace tiderace::http::wire {
+namespace {
+
+// ---- the fast path: nothing to change --------------------------------------------------------
+
+enum : std::uint8_t { slash = 1, dot = 2, other_reader = 4 };
+
+// other_reader: what needs a second look, because it must be decoded, refused or checked.
+constexpr std::array<std::uint8_t, 256> make_classes() {
+    std::array<std::uint8_t, 256> classes{};
+    for (int c = 0; c < 256; ++c) {
+        if (c < 0x20 || c >= 0x7F || c == '%' || c == '\\') classes[c] = other_reader;
+    }
+    classes['/'] = slash;
+    classes['.'] = dot;
+    return classes;
+}
+
+constexpr auto classes = make_classes();
+
+// True when the path, which begins with '/', holds plain characters only and nowhere "//" or "/.".
+bool is_plain(ByteView path) {
+    unsigned before = 0;
+    unsigned found = 0;
+    for (const char c : path) {
+        const unsigned now = classes[static_cast<unsigned char>(c)];
+        found |= (now & other_reader) | ((before & slash) & (now | now >> 1));
+        before = now;
+    }
+    return found == 0;
+}
+
+// ---- the slow path: segment by segment into the scratch --------------------------------------
+
+bool is_continuation(unsigned char byte) {
+    return (byte & 0xC0) == 0x80;
+}
+
+// A lead byte and its follower that can only encode what a shorter form encodes.
+bool is_overlong(unsigned char lead, unsigned char follower) {
+    switch (lead) {
+        case 0xC0:
+        case 0xC1:
+            return is_continuation(follower);
+        case 0xE0:
+            return follower >= 0x80 && follower < 0xA0;
+        case 0xF0:
+            return follower >= 0x80 && follower < 0x90;
+        case 0xF8:
+            return follower >= 0x80 && follower < 0x88;
+        case 0xFC:
+            return follower >= 0x80 && follower < 0x84;
+        default:
+            return false;
+    }
+}
+
+// What a byte of a name, decoded or not, is refused for.
+PathFault check_byte(unsigned char byte, bool escaped, unsigned char before) {
+    if (byte == 0) return PathFault::nul;
+    if (byte < 0x20 || byte == 0x7F) return PathFault::control_character;
+    if (byte == '\\') return PathFault::backslash;
+    if (escaped && byte == '/') return PathFault::encoded_slash;
+    if (is_overlong(before, byte)) return PathFault::bad_escape;
+    return PathFault::none;
+}
+
+class Rewriter {
+  public:
+    Rewriter(ByteView raw, std::span<char> out) : raw_(raw), out_(out) {}
+
+    PathFault run() {
+        while (at_ < raw_.size()) {
+            const std::size_t begin = size_;
+            ++at_;  // the slash
+            out_[size_++] = '/';
+            if (const PathFault fault = decode_segment(); fault != PathFault::none) return fault;
+            if (const PathFault fault = settle_segment(begin); fault != PathFault::none)
+                return fault;
+        }
+        return PathFault::none;
+    }
+
+    ByteView path() const { return ByteView(out_.data(), size_); }
+    bool changed() const { return decoded_ || size_ != raw_.size(); }
+
+  private:
+    PathFault decode_segment() {
+        unsigned char before = '/';
+        while (at_ < raw_.size() && raw_[at_] != '/') {
+            auto byte = static_cast<unsigned char>(raw_[at_]);
+            const bool escaped = byte == '%';
+            if (escaped) {
+                const auto decoded = decode_escape(raw_.substr(at_));
+                if (!decoded) return PathFault::bad_escape;
+                byte = *decoded;
+                decoded_ = true;
+            }
+            if (const auto fault = check_byte(byte, escaped, before); fault != PathFault::none) {
+                return fault;
+            }
+            at_ += escaped ? 3 : 1;
+            out_[size_++] = static_cast<char>(byte);
+            before = byte;
+        }
+        return PathFault::none;
+    }
+
+    // Keeps, drops or resolves the segment whose slash is at `begin`.
+    PathFault settle_segment(std::size_t begin) {
+        const ByteView segment(out_.data() + begin + 1, size_ - begin - 1);
+        if (!segment.empty() && segment != "." && segment != "..") return PathFault::none;
+        std::size_t parent = begin;
+        if (segment == "..") {
+            if (begin == 0) return PathFault::above_root;
+            parent = ByteView(out_.data(), begin).rfind('/');
+        }
+        size_ = parent;
+        if (at_ == raw_.size()) out_[size_++] = '/';  // the last one names a folder
+        return PathFault::none;
+    }
+
+    ByteView raw_;
+    std::span<char> out_;
+    std::size_t at_ = 0;    // of raw_; always at a slash between segments
+    std::size_t size_ = 0;  // of out_; never more than at_
+    bool decoded_ = false;
+};
+
+}  // namespace
+
+PathResult canonicalize(ByteView raw_path, std::span<char> scratch) {
+    if (!raw_path.starts_with('/')) return {.fault = PathFault::relative};
+    if (raw_path.size() > scratch.size()) return {.fault = PathFault::too_long};
+    ByteView path = raw_path;
+    if (!is_plain(raw_path)) {
+        Rewriter rewriter(raw_path, scratch);
+        if (const PathFault fault = rewriter.run(); fault != PathFault::none)
+            return {.fault = fault};
+        if (rewriter.changed()) path = rewriter.path();
+    }
+    return {.path = CanonicalPath(path),
+            .trailing_slash = path.ends_with('/'),
+            .rewritten = path.data() != raw_path.data()};
+}
+
+bool has_hidden_segment(ByteView path) {
+    constexpr ByteView well_known = "/.well-known";
+    if (path == well_known || path.starts_with("/.well-known/")) {
+        path.remove_prefix(well_known.size());
+    }
+    return path.find("/.") != ByteView::npos;
+}
+
+}  // namespace tiderace::http::wire

@@ -1,0 +1,64 @@
+// CanonicalPath: the one path that matching, access rules and file opening ever see.
+//
+// Made once for each request, from the raw path of the target:
+//   - escapes are decoded once ("%2561" becomes "%61", which is then a name and not an escape);
+//   - "." and ".." segments are resolved, escaped ones too; one that climbs above the root is a
+//   fault;
+//   - runs of '/' become one;
+//   - an escaped '/', NUL, any control character and a backslash, raw or escaped, are faults: each
+//     means one thing to one reader and another thing to the next.
+// What is left is bytes, as file names are: names need not be UTF-8. But overlong UTF-8 (0xC0 0xAF
+// for
+// '/') is a bad escape, since a lenient decoder behind us would read something else than we did.
+//
+// Thread   Any; no state.
+// Errors   PathFault; every one of them is answered 400.
+// Limits   A raw path longer than the scratch is too_long, whatever it holds.
+// Memory   The caller's scratch, and only when the path had to be changed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tiderace/base/bytes.h"
+
+namespace tiderace::http::wire {
+
+struct PathResult;
+
+// A view that only canonicalize() makes, so that a function which takes one cannot be handed a raw
+// path. Begins with '/'; lives as long as the raw path and the scratch do.
+class CanonicalPath : public ByteView {
+  public:
+    CanonicalPath() = default;  // empty: what goes with a fault
+
+  private:
+    friend PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
+    explicit CanonicalPath(ByteView path) : ByteView(path) {}
+};
+
+enum class PathFault : std::uint8_t {
+    none,
+    bad_escape,         // '%' without two hexadecimal digits, or overlong UTF-8
+    nul,                // %00
+    encoded_slash,      // %2F
+    above_root,         // a ".." too many
+    too_long,           // longer than the scratch
+    control_character,  // below 0x20, or 0x7F
+    backslash,          // raw or %5C
+    relative,           // does not begin with '/'
+};
+
+struct PathResult {
+    PathFault fault = PathFault::none;
+    CanonicalPath path;
+    bool trailing_slash = false;  // path ends with '/'; true for "/"
+    bool rewritten = false;       // path differs from the raw one, and is in the scratch
+};
+
+PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
+
+// Whether a segment begins with '.', save ".well-known" (RFC 8615) at the root.
+bool has_hidden_segment(ByteView path);
+
+}  // namespace tiderace::http::wire

@@ -1,0 +1,222 @@
+#include "tiderace/http/wire/canonical_path.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/random.h"
+#include "tiderace/http/wire/percent.h"
+
+namespace tiderace::http::wire {
+namespace {
+
+struct Outcome {
+    PathFault fault;
+    std::string path;
+    bool operator==(const Outcome&) const = default;
+};
+
+void PrintTo(const Outcome& outcome, std::ostream* out) {
+    *out << "fault " << int(outcome.fault) << ", path \"" << outcome.path << '"';
+}
+
+Outcome resolve(ByteView raw) {
+    std::vector<char> scratch(raw.size());
+    const PathResult result = canonicalize(raw, scratch);
+    return {result.fault, std::string(result.path)};
+}
+
+Outcome path(std::string_view text) {
+    return {PathFault::none, std::string(text)};
+}
+Outcome refused(PathFault fault) {
+    return {fault, ""};
+}
+
+TEST(CanonicalPath, LeavesAPlainPathWhereItIs) {
+    std::array<char, 64> scratch;
+    for (const ByteView raw : {"/", "/1k.html", "/a/b/c/", "/a..b", "/a.", "/a;b=c", "/~u/"}) {
+        const PathResult result = canonicalize(raw, scratch);
+        EXPECT_EQ(result.fault, PathFault::none) << raw;
+        EXPECT_EQ(result.path.data(), raw.data()) << raw;
+        EXPECT_EQ(result.path.size(), raw.size()) << raw;
+        EXPECT_FALSE(result.rewritten) << raw;
+    }
+}
+
+TEST(CanonicalPath, DecodesEscapesOnce) {
+    EXPECT_EQ(resolve("/a%20b"), path("/a b"));
+    EXPECT_EQ(resolve("/%61"), path("/a"));
+    EXPECT_EQ(resolve("/caf%C3%A9"), path("/caf\xC3\xA9"));
+    EXPECT_EQ(resolve("/%2561"), path("/%61"));
+    EXPECT_EQ(resolve("/%252e%252e/x"), path("/%2e%2e/x"));
+    EXPECT_EQ(resolve("/%252f"), path("/%2f"));
+    EXPECT_EQ(resolve("/a%3Fb%23c"), path("/a?b#c"));
+}
+
+TEST(CanonicalPath, ResolvesDotSegmentsHoweverTheyAreWritten) {
+    EXPECT_EQ(resolve("/a/../b"), path("/b"));
+    EXPECT_EQ(resolve("/a/./b"), path("/a/b"));
+    EXPECT_EQ(resolve("/./"), path("/"));
+    EXPECT_EQ(resolve("/."), path("/"));
+    EXPECT_EQ(resolve("/a/."), path("/a/"));
+    EXPECT_EQ(resolve("/a/.."), path("/"));
+    EXPECT_EQ(resolve("/a/b/.."), path("/a/"));
+    EXPECT_EQ(resolve("/a/b/../"), path("/a/"));
+    EXPECT_EQ(resolve("/a/b/../../c"), path("/c"));
+    EXPECT_EQ(resolve("/a/%2e%2E/b"), path("/b"));
+    EXPECT_EQ(resolve("/a/.%2e/b"), path("/b"));
+    EXPECT_EQ(resolve("/a/%2e/b"), path("/a/b"));
+    EXPECT_EQ(resolve("/a//../b"), path("/b"));
+}
+
+TEST(CanonicalPath, KeepsNamesThatOnlyLookLikeDotSegments) {
+    for (const ByteView raw : {"/...", "/.a", "/..a", "/a/.../b", "/..;/b", "/. /b"}) {
+        EXPECT_EQ(resolve(raw), path(raw));
+    }
+    EXPECT_EQ(resolve("/..%20"), path("/.. "));
+}
+
+TEST(CanonicalPath, MergesSlashes) {
+    EXPECT_EQ(resolve("//"), path("/"));
+    EXPECT_EQ(resolve("//example.org/x"), path("/example.org/x"));
+    EXPECT_EQ(resolve("/a///b//"), path("/a/b/"));
+    EXPECT_EQ(resolve("/a/.//b"), path("/a/b"));
+}
+
+TEST(CanonicalPath, RefusesToClimbAboveTheRoot) {
+    for (const ByteView raw :
+         {"/..", "/../", "/../etc/passwd", "/a/../..", "/a/../../b", "/./..", "//..", "//../a",
+          "/%2e%2e/", "/.%2E", "/a/b/../../../c", "/a/%2e%2e/%2e%2e/b"}) {
+        EXPECT_EQ(resolve(raw).fault, PathFault::above_root) << raw;
+    }
+}
+
+TEST(CanonicalPath, RefusesWhatOneReaderTakesForASlashAndAnotherDoesNot) {
+    EXPECT_EQ(resolve("/a%2Fb"), refused(PathFault::encoded_slash));
+    EXPECT_EQ(resolve("/a%2fb"), refused(PathFault::encoded_slash));
+    EXPECT_EQ(resolve("/%2e%2e%2f"), refused(PathFault::encoded_slash));
+    EXPECT_EQ(resolve("/..%2f..%2fetc"), refused(PathFault::encoded_slash));
+    EXPECT_EQ(resolve("/a\\b"), refused(PathFault::backslash));
+    EXPECT_EQ(resolve("/a%5Cb"), refused(PathFault::backslash));
+    EXPECT_EQ(resolve("/..%5c..%5cetc"), refused(PathFault::backslash));
+}
+
+TEST(CanonicalPath, RefusesNulAndControls) {
+    EXPECT_EQ(resolve("/a%00.html"), refused(PathFault::nul));
+    EXPECT_EQ(resolve(ByteView("/a\0b", 4)), refused(PathFault::nul));
+    EXPECT_EQ(resolve("/%0d%0aSet-Cookie:x"), refused(PathFault::control_character));
+    EXPECT_EQ(resolve("/%1f"), refused(PathFault::control_character));
+    EXPECT_EQ(resolve("/%7F"), refused(PathFault::control_character));
+    EXPECT_EQ(resolve("/a\tb"), refused(PathFault::control_character));
+}
+
+TEST(CanonicalPath, RefusesBadEscapes) {
+    for (const ByteView raw : {"/%", "/%2", "/%zz", "/a%", "/%%41", "/%u002e", "/a/%2/../b"}) {
+        EXPECT_EQ(resolve(raw), refused(PathFault::bad_escape)) << raw;
+    }
+}
+
+TEST(CanonicalPath, RefusesOverlongUtf8ButTakesOtherBytes) {
+    for (const ByteView raw :
+         {"/%c0%af", "/%c0%ae%c0%ae/", "/%C1%9C", "/%e0%80%af", "/%e0%9f%bf", "/%f0%80%80%af",
+          "/%f8%80%80%80%af", "/%fc%80%80%80%80%af", "/\xC0\xAF", "/%c0\xAF", "/\xC0%af"}) {
+        EXPECT_EQ(resolve(raw), refused(PathFault::bad_escape)) << raw;
+    }
+    EXPECT_EQ(resolve("/%c0"), path("/\xC0"));
+    EXPECT_EQ(resolve("/%ff%fe"), path("/\xFF\xFE"));
+    EXPECT_EQ(resolve("/%c0/%af"), path("/\xC0/\xAF"));
+    EXPECT_EQ(resolve("/%e0%a0%80"), path("/\xE0\xA0\x80"));
+    EXPECT_EQ(resolve("/%f0%9f%8c%8a"), path("/\xF0\x9F\x8C\x8A"));
+}
+
+TEST(CanonicalPath, RefusesWhatIsLongerThanTheScratch) {
+    std::array<char, 4> scratch;
+    EXPECT_EQ(canonicalize("/abc", scratch).fault, PathFault::none);
+    EXPECT_EQ(canonicalize("/abcd", scratch).fault, PathFault::too_long);
+    EXPECT_EQ(canonicalize("/a/..", scratch).fault, PathFault::too_long);
+}
+
+TEST(CanonicalPath, RefusesWhatDoesNotBeginAtTheRoot) {
+    EXPECT_EQ(resolve(""), refused(PathFault::relative));
+    EXPECT_EQ(resolve("*"), refused(PathFault::relative));
+    EXPECT_EQ(resolve("a/b"), refused(PathFault::relative));
+    EXPECT_EQ(resolve("%2Fa"), refused(PathFault::relative));
+}
+
+TEST(CanonicalPath, SaysWhetherItNamesAFolderAndWhetherItChanged) {
+    std::array<char, 64> scratch;
+    EXPECT_TRUE(canonicalize("/", scratch).trailing_slash);
+    EXPECT_TRUE(canonicalize("/a/b/..", scratch).trailing_slash);
+    EXPECT_TRUE(canonicalize("/a/b/..", scratch).rewritten);
+    EXPECT_FALSE(canonicalize("/a", scratch).trailing_slash);
+    EXPECT_TRUE(canonicalize("/%61", scratch).rewritten);
+    EXPECT_FALSE(canonicalize("/.well-known/x", scratch).rewritten);
+}
+
+std::string random_path(Random& random) {
+    constexpr std::array<ByteView, 20> pieces = {"/",   "/",   "/",   ".",    "..",   "%2e", "a",
+                                                 "b",   "%61", "%25", "%",    "%2F",  "\\",  "%00",
+                                                 "%c0", "%af", "%20", "\xE0", "\x80", "2e"};
+    std::string raw = "/";
+    for (std::uint64_t n = random.below(14); n > 0; --n) {
+        // Mostly the first few: random faults would leave hardly a path to look at.
+        raw += pieces[random.chance(1, 8) ? random.below(pieces.size()) : random.below(10)];
+    }
+    return raw;
+}
+
+TEST(CanonicalPath, EveryPathItMakesIsCanonical) {
+    int made = 0;
+    for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+        Random random(seed);
+        const std::string raw = random_path(random);
+        SCOPED_TRACE("seed " + std::to_string(seed) + " path " + raw);
+        std::vector<char> scratch(raw.size());
+        const PathResult result = canonicalize(raw, scratch);
+        if (result.fault != PathFault::none) {
+            ASSERT_TRUE(result.path.empty());
+            continue;
+        }
+        ++made;
+        const std::string seen = std::string(result.path) + "/";
+        ASSERT_TRUE(result.path.starts_with('/'));
+        ASSERT_LE(result.path.size(), raw.size());
+        ASSERT_EQ(result.path.find("//"), ByteView::npos);
+        ASSERT_EQ(seen.find("/./"), std::string::npos);
+        ASSERT_EQ(seen.find("/../"), std::string::npos);
+        ASSERT_EQ(result.rewritten, result.path != raw);
+        ASSERT_EQ(result.trailing_slash, result.path.back() == '/');
+
+        std::array<char, 256> memory;
+        BoundedText link(memory);
+        ASSERT_TRUE(append_path(link, result.path));
+        ASSERT_EQ(resolve(link.view()), path(result.path));
+    }
+    EXPECT_GT(made, 2000);
+}
+
+TEST(CanonicalPath, EveryPrefixIsReadWithinItsBounds) {
+    const std::string raw = "/a%20b/%2e%2e//c/./%f0%9f%8c%8a/.d";
+    for (std::size_t size = 0; size <= raw.size(); ++size) {
+        const std::vector<char> exact(raw.begin(), raw.begin() + size);
+        const Outcome outcome = resolve(ByteView(exact.data(), exact.size()));
+        EXPECT_EQ(outcome.fault == PathFault::none, outcome.path.starts_with('/'));
+    }
+}
+
+TEST(HiddenSegment, IsOneThatBeginsWithADot) {
+    for (const ByteView hidden : {"/.git", "/.git/config", "/a/.b", "/a/.b/c", "/.well-known/.git",
+                                  "/.well-knownx", "/a/.well-known/b", "/..."}) {
+        EXPECT_TRUE(has_hidden_segment(hidden)) << hidden;
+    }
+    for (const ByteView shown : {"/", "/a.b", "/a./b.", "/.well-known", "/.well-known/",
+                                 "/.well-known/security.txt", "/a/b.c/d"}) {
+        EXPECT_FALSE(has_hidden_segment(shown)) << shown;
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::http::wire
