@@ -1,0 +1,132 @@
+"""Options and fixtures: which binary, which engine, which folder, and a server for each test."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from server import Server  # noqa: E402
+from site_folder import build_site  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+ENGINES = ("epoll", "poll", "select")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--tiderace", metavar="PATH", default=os.environ.get("TIDERACE"),
+                     help="the program under test (default: build/dev, then build/release)")
+    parser.addoption("--engines", metavar="A,B", default=os.environ.get("TIDERACE_ENGINES"),
+                     help="engines to run the behaviour on (default: epoll,poll,select)")
+
+
+def find_binary(config):
+    given = config.getoption("--tiderace")
+    candidates = [Path(given)] if given else [REPOSITORY / "build/dev/tiderace",
+                                              REPOSITORY / "build/release/tiderace"]
+    return next((p.resolve() for p in candidates if os.access(p, os.X_OK)), None)
+
+
+def pytest_generate_tests(metafunc):
+    if "engine" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--engines")
+        metafunc.parametrize("engine", given.split(",") if given else ENGINES, scope="session",
+                             indirect=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = config.getoption("-m") or ""
+    if "soak" not in wanted and not os.environ.get("TIDERACE_SOAK_SECONDS"):
+        skip = pytest.mark.skip(reason="a soak: run with -m soak, or set TIDERACE_SOAK_SECONDS")
+        for item in items:
+            if item.get_closest_marker("soak"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def binary(pytestconfig):
+    path = find_binary(pytestconfig)
+    if path is None:
+        pytest.exit("no tiderace to test: build it, or name it with --tiderace=PATH", 2)
+    return path
+
+
+@pytest.fixture(scope="session")
+def sanitized(binary):
+    """Built with a sanitizer: figures of memory and time mean nothing then."""
+    data = binary.read_bytes()
+    return b"__asan_init" in data or b"__tsan_init" in data
+
+
+@pytest.fixture(scope="session")
+def engine(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder that most tests serve. Read-only by agreement: to change files, make your own."""
+    return build_site(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def shared_server(binary, engine, site, tmp_path_factory):
+    """One server per engine, default settings, one loop, for all tests that need no other."""
+    server = Server(binary, site, folder=tmp_path_factory.mktemp(f"server-{engine}"),
+                    engine=engine)
+    try:
+        server.wait_ready()
+        yield server
+        server.stop()
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def server(shared_server):
+    """The shared server, watched over one test."""
+    shared_server.check_health()
+    yield shared_server
+    shared_server.check_health()
+
+
+@pytest.fixture
+def serve(binary, tmp_path_factory):
+    """serve(root, flags…) starts a server that this test has for itself."""
+    servers = []
+
+    def start(root, *flags, ready=True, listeners=1, **more):
+        server = Server(binary, root, *flags, folder=tmp_path_factory.mktemp("server"), **more)
+        servers.append(server)
+        return server.wait_ready(listeners) if ready else server
+
+    yield start
+    try:
+        for server in servers:
+            server.stop()
+    finally:
+        for server in servers:
+            server.kill()
+
+
+# The score of the strict table, printed at the end of the run.
+
+SCORES = pytest.StashKey()
+
+
+def pytest_configure(config):
+    config.stash[SCORES] = {}
+
+
+@pytest.fixture
+def score(pytestconfig):
+    return pytestconfig.stash[SCORES]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    scores = config.stash[SCORES]
+    for name in sorted(scores):
+        right = sum(scores[name].values())
+        terminalreporter.write_line(f"strict HTTP/1.1, {name}: {right} of {len(scores[name])}")

@@ -1,0 +1,194 @@
+"""Starts the real program, says where it listens, watches it, and ends it properly."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from raw_client import Connection, get_once
+
+START_DEADLINE = 20.0
+STOP_DEADLINE = 20.0
+URL = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[0-9.]+|localhost):([0-9]+)")
+SANITIZER = re.compile(r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
+                       r"SUMMARY: \w*Sanitizer|check failed|TR_CHECK")
+
+
+class ServerDied(AssertionError):
+    pass
+
+
+def wait_until(condition, deadline=10.0, what="the condition", pause=0.002):
+    """Polls, with a bound. What the condition returned last, once it is true."""
+    until = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > until:
+            raise AssertionError(f"{what}: not within {deadline} s")
+        time.sleep(pause)
+
+
+class Server:
+    def __init__(self, binary, root, *flags, folder, engine=None, threads=1, listen="127.0.0.1:0",
+                 prefix=(), nofile=None, env=None, cwd=None):
+        self.binary = Path(binary)
+        self.folder = Path(folder)
+        words = [str(binary), "serve"]
+        if root is not None:
+            words.append(str(root))
+        for address in [listen] if isinstance(listen, str) else (listen or []):
+            words += ["--listen", address]
+        if threads is not None:
+            words += ["--threads", str(threads)]
+        if engine is not None:
+            words += ["--engine", engine]
+        self.command = [*map(str, prefix), *words, *map(str, flags)]
+        self.stdout_path = self.folder / "stdout"
+        self.stderr_path = self.folder / "stderr"
+        self.environment = {
+            **os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8",
+            "ASAN_OPTIONS": "detect_leaks=1:exitcode=99",
+            "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99",
+            "TSAN_OPTIONS": "halt_on_error=0:exitcode=99", **(env or {})}
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if nofile is not None:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (nofile, nofile))
+
+        with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as err:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out,
+                                            stderr=err, env=self.environment, cwd=cwd,
+                                            preexec_fn=limit, start_new_session=True)
+        self.stopped = False
+
+    # What it says.
+
+    @property
+    def stdout(self):
+        return self.stdout_path.read_text(errors="replace")
+
+    @property
+    def stderr(self):
+        return self.stderr_path.read_text(errors="replace")
+
+    @property
+    def output(self):
+        return self.stdout + self.stderr
+
+    def wait_ready(self, listeners=1):
+        def ready():
+            if self.process.poll() is not None:
+                raise ServerDied(f"status {self.process.returncode} at start\n{self.output}")
+            return len(set(self.urls())) >= listeners
+        wait_until(ready, START_DEADLINE, "a line that says where it listens")
+        return self
+
+    def urls(self):
+        """(host, port) of each address it printed, in that order."""
+        return [(host.strip("[]"), int(port)) for host, port in URL.findall(self.output)]
+
+    @property
+    def address(self):
+        return next((h, p) for h, p in self.urls() if h in ("127.0.0.1", "localhost"))
+
+    # Talking to it.
+
+    def connect(self, **more):
+        return Connection(self.address, **more)
+
+    def get(self, target="/", *fields, **more):
+        return get_once(self.address, target, *fields, **more)
+
+    # Watching it. With a prefix (strace, prlimit) the program may be its child.
+
+    @property
+    def pid(self):
+        name = self.binary.name[:15]
+        candidates = [self.process.pid]
+        while candidates:
+            pid = candidates.pop()
+            try:
+                if Path(f"/proc/{pid}/comm").read_text().strip() == name:
+                    return pid
+                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                candidates += map(int, children)
+            except OSError:
+                continue
+        raise ServerDied("no such process any more")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def pss_bytes(self):
+        text = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+        return int(re.search(r"^Pss:\s+(\d+) kB", text, re.M)[1]) * 1024
+
+    def cpu_ticks(self):
+        words = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(words[11]) + int(words[12])
+
+    def wakeups(self):
+        """Voluntary context switches of all its threads."""
+        total = 0
+        for status in Path(f"/proc/{self.pid}/task").glob("*/status"):
+            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(),
+                                   re.M)[1])
+        return total
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.pid}/task"))
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def check_health(self):
+        if self.process.poll() is not None and not self.stopped:
+            raise ServerDied(f"status {self.process.returncode}\n{self.output[-6000:]}")
+        complaint = SANITIZER.search(self.stderr)
+        assert not complaint, self.stderr[max(0, complaint.start() - 500):][:6000]
+
+    # Ending it.
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def wait_exit(self, deadline=STOP_DEADLINE):
+        try:
+            status = self.process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {deadline} s\n{self.output[-3000:]}") from None
+        self.stopped = True
+        return status
+
+    def stop(self):
+        """SIGTERM, status 0, no complaint of a sanitizer. Ends it in any case."""
+        if self.stopped:
+            return
+        try:
+            self.check_health()
+            self.signal(signal.SIGTERM)
+            status = self.wait_exit()
+            assert status == 0, f"status {status} after SIGTERM\n{self.output[-6000:]}"
+            self.check_health()
+        finally:
+            self.kill()
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(5)
+        self.stopped = True
+
+
+def run(binary, *words, deadline=20.0, env=None, cwd=None, preexec_fn=None):
+    """One run of the program that ends by itself."""
+    return subprocess.run([str(binary), *map(str, words)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=deadline,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, cwd=cwd,
+                          preexec_fn=preexec_fn)
