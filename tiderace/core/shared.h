@@ -51,6 +51,7 @@ class Ref {
     }
 
     T* get() const { return object_; }
+    bool only_owner() const { return object_ != nullptr && counted().owners_ == 1; }
     T& operator*() const { return *object_; }
     T* operator->() const { return object_; }
     explicit operator bool() const { return object_ != nullptr; }

@@ -52,6 +52,12 @@ void Connection::start(Session& session) {
     update_receiving();
 }
 
+void Connection::replace_session(Session& session) {
+    loop().assert_on_loop();
+    session_ = &session;
+    deliver_unread_later();
+}
+
 Backlog Connection::write(ByteView data) {
     if (closing_ || data.empty()) return above_high_ ? Backlog::high : Backlog::low;
     queue_.append(blocks(), data);

@@ -101,6 +101,10 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // Gives it its protocol and starts reading. Once.
     void start(Session& session);
 
+    // Another protocol from here on (an upgrade). The old Session gets no on_close; what is unread goes to
+    // the new one, later in this turn.
+    void replace_session(Session& session);
+
     // Copies `data` to the queue; it leaves in this turn, together with what else is written. Empty
     // data is a no-op, and so is any write after a fault or abort(). Writing after finish() is
     // misuse.

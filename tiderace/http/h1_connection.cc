@@ -1,0 +1,318 @@
+#include "tiderace/http/h1_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http {
+
+// The life of a request:
+//
+//   start_request -> run (the site) -> settle
+//     body wanted, or to be dropped: phase body, feed_body … on_body_end -> settle
+//     answered later:                phase answer … on_answered -> settle
+//     answered and body complete:    request_done -> idle, or end_connection
+//
+// settle() looks at what is done and goes on from there. It runs once at the end of each step of consume(),
+// and right away for what happens outside on_data.
+
+namespace {
+
+// What may wait unread behind a request in hand, before the peer is pushed back on.
+constexpr std::size_t pipelined_bytes_max = 16_KiB;
+
+}  // namespace
+
+H1Connection::H1Connection(H1Service& service, net::Connection& connection)
+    : service_(&service), connection_(&connection) {
+    connection.set_deadline(service.loop().now() + service.options().header_timeout);
+}
+
+bool H1Connection::may_keep_alive() const {
+    const std::uint32_t requests_max = service_->options().requests_max;
+    return !draining_ && !peer_finished_ && phase_ != Phase::closing &&
+           (requests_max == 0 || requests_ < requests_max);
+}
+
+std::size_t H1Connection::on_data(net::Connection&, ByteView data) {
+    consuming_ = true;
+    const std::size_t used = consume(data);
+    consuming_ = false;
+    if (handed_over_) {
+        delete this;
+        return used;
+    }
+    if (exchange_ && data.size() - used > pipelined_bytes_max) connection_->set_reading(false);
+    return used;
+}
+
+std::size_t H1Connection::consume(ByteView data) {
+    std::size_t used = 0;
+    while (used < data.size() && !handed_over_ && !connection_->closing()) {
+        const ByteView rest = data.substr(used);
+        std::size_t step = 0;
+        if (phase_ == Phase::closing) {
+            // More than was asked for: end in order, so that the answer is not lost to a reset.
+            connection_->finish();
+            return data.size();
+        }
+        if (exchange_ && !exchange_->body_complete()) {
+            step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
+        } else if (!exchange_ && connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
+            step = start_request(rest);
+        }
+        settle();
+        if (step == 0) break;
+        used += step;
+    }
+    return used;
+}
+
+std::size_t H1Connection::start_request(ByteView data) {
+    if (head_bytes_seen_ > 0 && data.size() > head_bytes_seen_ &&
+        data.size() <= service_->options().head.request_line_bytes_max &&
+        data.find('\n', head_bytes_seen_) == ByteView::npos) {
+        return wait_for_head(data);  // no new line: parsing again would find nothing new
+    }
+    core::Ref<H1Exchange> exchange = service_->take_exchange();
+    const wire::HeadParse parsed = exchange->parse(data, service_->options().head);
+    if (parsed.status == wire::ParseStatus::need_more) {
+        service_->give_back(std::move(exchange));
+        return wait_for_head(data);
+    }
+    head_bytes_seen_ = 0;
+    ++requests_;
+    ++service_->counters().requests;
+    exchange_ = std::move(exchange);
+    if (parsed.status == wire::ParseStatus::refused) {
+        exchange_->begin_refused(*this);
+        refuse(parsed.refusal);
+        return data.size();
+    }
+    const wire::Refusal refusal = exchange_->begin(*this, data.substr(0, parsed.bytes));
+    if (refusal != wire::Refusal::none) {
+        refuse(refusal);
+        return data.size();
+    }
+    run(*exchange_);
+    return parsed.bytes;
+}
+
+std::size_t H1Connection::wait_for_head(ByteView data) {
+    head_bytes_seen_ = static_cast<std::uint32_t>(data.size());
+    if (phase_ == Phase::idle) {
+        connection_->set_deadline(service_->loop().now() + service_->options().header_timeout);
+    }
+    phase_ = Phase::head;
+    return 0;
+}
+
+void H1Connection::run(H1Exchange& exchange) {
+    service_->site().serve(exchange);
+    if (exchange.must_answer()) exchange.respond_status(500);
+    if (exchange.answer_complete() || handed_over_) return;
+    exchange.pin();
+    enter(exchange.body_complete() ? Phase::answer : Phase::body);
+}
+
+void H1Connection::enter(Phase phase) {
+    phase_ = phase;
+    const H1Options& options = service_->options();
+    const Instant now = service_->loop().now();
+    switch (phase) {
+        case Phase::fresh:
+        case Phase::head: connection_->set_deadline(now + options.header_timeout); break;
+        case Phase::idle: connection_->set_deadline(now + options.idle_timeout); break;
+        case Phase::body:
+            body_mark_ = exchange_->body_bytes();
+            connection_->set_deadline(now + options.body_timeout);
+            break;
+        case Phase::answer:
+        case Phase::closing: connection_->set_deadline(Instant::max()); break;
+    }
+}
+
+// --- what the exchange in hand tells ---------------------------------------------------------
+
+void H1Connection::on_answered(H1Exchange&) { settle_unless_consuming(); }
+
+void H1Connection::on_body_wanted() {
+    if (phase_ != Phase::body) enter(Phase::body);
+    if (!consuming_) resume_reading();
+}
+
+void H1Connection::on_body_end(H1Exchange&) {
+    if (phase_ == Phase::body) enter(Phase::answer);
+    settle_unless_consuming();
+}
+
+void H1Connection::set_body_reading(bool on) {
+    connection_->set_reading(on);
+    if (on && !consuming_) resume_reading();
+}
+
+void H1Connection::pump(H1Exchange& exchange) {
+    core::Ref<H1Exchange> self(&exchange);
+    exchange.pump();
+    settle_unless_consuming();
+}
+
+void H1Connection::stop_discarding() { end_connection(false); }
+
+void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> make) {
+    log_answer();
+    service_->give_back(std::move(exchange_));
+    connection_->set_deadline(Instant::max());
+    connection_->replace_session(make(*connection_));
+    handed_over_ = true;
+    if (!consuming_) delete this;
+}
+
+// --- from one request to the next ------------------------------------------------------------
+
+void H1Connection::settle_unless_consuming() {
+    if (!consuming_) settle();
+}
+
+void H1Connection::settle() {
+    if (!exchange_ || handed_over_ || phase_ == Phase::closing || !exchange_->answer_complete()) return;
+    if (exchange_->body_complete()) {
+        request_done();
+    } else if (!exchange_->keep_alive()) {
+        end_connection(false);
+    } else if (phase_ != Phase::body) {
+        enter(Phase::body);  // the rest of it is read and dropped
+    }
+}
+
+void H1Connection::request_done() {
+    const bool keep_alive = exchange_->keep_alive();
+    log_answer();
+    service_->give_back(std::exchange(exchange_, {}));
+    if (!keep_alive || !may_keep_alive()) {
+        end_connection(true);
+        return;
+    }
+    enter(Phase::idle);
+    if (!consuming_) resume_reading();
+}
+
+void H1Connection::resume_reading() {
+    connection_->set_reading(true);
+    if (connection_->has_unread()) connection_->deliver_unread_later();
+}
+
+void H1Connection::refuse(wire::Refusal refusal) {
+    ++service_->counters().refused;
+    core::Ref<H1Exchange> exchange(exchange_);
+    exchange->refuse(refusal);
+    end_connection(false);
+}
+
+void H1Connection::end_connection(bool input_is_clean) {
+    if (phase_ == Phase::closing) return;
+    if (exchange_) {
+        log_answer();
+        exchange_->detach();
+        service_->give_back(std::exchange(exchange_, {}));
+    }
+    enter(Phase::closing);
+    // Closing while the peer still sends makes the kernel reset the connection, and the reset may overtake
+    // our last answer.
+    if (input_is_clean && !connection_->has_unread()) {
+        connection_->close_when_sent();
+    } else {
+        connection_->finish();
+    }
+    if (!consuming_) resume_reading();
+}
+
+// --- what the connection tells ---------------------------------------------------------------
+
+void H1Connection::on_drained(net::Connection&) {
+    log_large_answer();
+    if (exchange_) pump(*exchange_);
+}
+
+void H1Connection::on_peer_finished(net::Connection& connection) {
+    peer_finished_ = true;
+    if (exchange_ && !exchange_->body_complete()) {
+        connection.abort(net::CloseReason::peer_finished);  // the body will never be whole
+    } else if (!exchange_) {
+        connection.close_when_sent();
+    }
+}
+
+void H1Connection::on_deadline(net::Connection& connection) {
+    switch (phase_) {
+        case Phase::fresh:
+        case Phase::idle: connection.abort(net::CloseReason::idle_expired); return;
+        case Phase::body: check_body_progress(); return;
+        case Phase::head: break;
+        case Phase::answer:
+        case Phase::closing: return;
+    }
+    ++service_->counters().timed_out;
+    exchange_ = service_->take_exchange();
+    exchange_->begin_refused(*this);
+    refuse(wire::Refusal::too_slow);
+}
+
+void H1Connection::check_body_progress() {
+    if (exchange_->body_paused()) {
+        enter(Phase::body);  // we are the slow one
+        return;
+    }
+    const H1Options& options = service_->options();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.body_timeout).count();
+    const std::uint64_t wanted = std::max<std::uint64_t>(
+        1, options.body_bytes_per_second_min * static_cast<std::uint64_t>(seconds));
+    if (exchange_->body_bytes() - body_mark_ >= wanted) {
+        enter(Phase::body);
+        return;
+    }
+    ++service_->counters().timed_out;
+    core::Ref<H1Exchange> exchange(exchange_);
+    exchange->refuse(wire::Refusal::too_slow);
+    end_connection(false);
+}
+
+void H1Connection::on_drain(net::Connection& connection) {
+    draining_ = true;
+    if (!exchange_ && (phase_ == Phase::idle || phase_ == Phase::fresh)) connection.close_when_sent();
+}
+
+void H1Connection::on_close(net::Connection&, net::CloseReason) {
+    log_large_answer();
+    if (exchange_) {
+        log_answer();
+        exchange_->detach();
+    }
+    delete this;
+}
+
+// --- the access log --------------------------------------------------------------------------
+
+void H1Connection::log_answer() {
+    AccessLog* log = service_->site().log();
+    if (log == nullptr || !exchange_->responded()) return;
+    // A small answer counts as sent when it is queued: it leaves in this turn, and waiting for it would cost
+    // every request a copy of its head. A large one is logged when it is gone, or when the peer is.
+    if (connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
+        log->write(exchange_->record(connection_->closing() ? connection_->queue_bytes() : 0));
+        return;
+    }
+    log_large_answer();
+    exchange_->pin();
+    unlogged_ = exchange_;
+}
+
+void H1Connection::log_large_answer() {
+    if (!unlogged_) return;
+    const std::uint64_t unsent = connection_->closing() ? connection_->queue_bytes() : 0;
+    service_->site().log()->write(unlogged_->record(unsent));
+    service_->give_back(std::exchange(unlogged_, {}));
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,427 @@
+#include "tiderace/http/h1_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/h1_connection.h"
+#include "tiderace/http/h1_service.h"
+#include "tiderace/http/wire/canonical_path.h"
+#include "tiderace/http/wire/response_head.h"
+#include "tiderace/http/wire/uri.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr std::size_t head_room_bytes = 2_KiB;  // an answer's head usually fits; then it is written in place
+constexpr std::size_t head_bytes_max = 32_KiB;
+constexpr std::size_t pull_bytes = 32_KiB;
+
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+
+// Fields that belong to the connection, whatever a handler sets.
+bool is_framing(wire::FieldName name) {
+    switch (name) {
+        case wire::FieldName::content_length:
+        case wire::FieldName::transfer_encoding:
+        case wire::FieldName::connection:
+        case wire::FieldName::keep_alive:
+        case wire::FieldName::date: return true;
+        default: return false;
+    }
+}
+
+wire::Refusal refusal_of(wire::PathFault fault) {
+    return fault == wire::PathFault::too_long ? wire::Refusal::target_too_long
+                                              : wire::Refusal::bad_target;
+}
+
+}  // namespace
+
+core::EventLoop& H1Exchange::loop() { return service_->loop(); }
+
+wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits) {
+    return wire::parse_request_head(data, limits, head_);
+}
+
+wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
+    connection_ = &connection;
+    head_bytes_ = head_bytes;
+    started_ = loop().now();
+    request_.head = &head_;
+    request_.peer = &connection.connection().peer();
+    framing_ = wire::frame_request(head_);
+    keep_alive_ = framing_.keep_alive;
+    if (framing_.refusal != wire::Refusal::none) return framing_.refusal;
+    body_complete_ = framing_.body == wire::RequestFraming::Body::none ||
+                     (framing_.body == wire::RequestFraming::Body::length && framing_.length == 0);
+    continue_wanted_ = framing_.expect_continue && !body_complete_;
+    decoder_ = {};
+
+    const std::optional<wire::Target> target = wire::parse_target(head_.method, head_.target);
+    if (!target) return wire::Refusal::bad_target;
+    request_.raw_path = target->path;
+    request_.query = target->query;
+    request_.has_query = target->has_query;
+    request_.authority =
+        target->authority.empty() ? request_.field(wire::FieldName::host) : target->authority;
+    if (target->form == wire::Target::Form::asterisk) {
+        request_.path = target->path;
+        return wire::Refusal::none;
+    }
+    const wire::PathResult path = wire::canonicalize(target->path, path_);
+    if (path.fault != wire::PathFault::none) return refusal_of(path.fault);
+    request_.path = path.path;
+    return wire::Refusal::none;
+}
+
+void H1Exchange::begin_refused(H1Connection& connection) {
+    connection_ = &connection;
+    started_ = loop().now();
+    head_.clear();
+    head_bytes_ = {};
+    request_.head = &head_;
+    request_.peer = &connection.connection().peer();
+    keep_alive_ = false;
+    body_complete_ = true;
+}
+
+void H1Exchange::refuse(wire::Refusal refusal) {
+    keep_alive_ = false;
+    if (responded_) return;
+    Response response(wire::status_of(refusal));
+    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    const ByteView sentence = wire::explain(refusal);
+    std::string text(sentence);
+    text += '\n';
+    response.set_body(std::move(text));
+    respond(response);
+}
+
+void H1Exchange::pin() {
+    if (head_bytes_.empty() || head_bytes_.data() == pinned_.data()) return;
+    pinned_.assign(head_bytes_);
+    const std::ptrdiff_t moved = pinned_.data() - head_bytes_.data();
+    const ByteView old = head_bytes_;
+    auto rebase = [&](ByteView& view) {
+        const bool inside = view.data() >= old.data() && view.data() <= old.data() + old.size();
+        if (inside && !view.empty()) view = {view.data() + moved, view.size()};
+    };
+    head_.rebase(moved);
+    rebase(request_.path);
+    rebase(request_.raw_path);
+    rebase(request_.query);
+    rebase(request_.authority);
+    head_bytes_ = pinned_;
+}
+
+void H1Exchange::detach() {
+    connection_ = nullptr;
+    fail_body();
+    source_.reset();
+    abandon();
+}
+
+void H1Exchange::recycle() {
+    reset_answer();
+    connection_ = nullptr;
+    receiver_ = nullptr;
+    source_.reset();
+    body_bytes_ = answer_bytes_ = 0;
+    body_paused_ = continue_wanted_ = answer_complete_ = false;
+    body_complete_ = true;
+    status_ = 0;
+    request_ = {};
+    head_bytes_ = {};
+    if (!pinned_.empty()) std::string().swap(pinned_);
+}
+
+AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {
+    return {.request = &request_,
+            .status = status_,
+            .body_bytes = answer_bytes_ - std::min(answer_bytes_, unsent_bytes),
+            .duration = service_->loop().now() - started_,
+            .when = service_->loop().unix_now()};
+}
+
+// --- the answer ------------------------------------------------------------------------------
+
+void H1Exchange::send(Response& response) {
+    if (connection_ == nullptr) return;
+    status_ = response.status();
+    decide_framing(response);
+    if (!write_head(response)) {
+        // A field that cannot be written (CR, LF or NUL in a value, or too much of it) is a fault of the
+        // handler; sending half of it would be worse than saying so.
+        Response fault(500);
+        status_ = 500;
+        keep_alive_ = false;
+        decide_framing(fault);
+        write_head(fault);
+        response.drop_body();
+    }
+    write_body(response);
+    if (source_ == nullptr) answer_complete_ = true;
+    connection_->on_answered(*this);
+}
+
+bool H1Exchange::may_keep_request_alive() const {
+    if (!keep_alive_ || !connection_->may_keep_alive()) return false;
+    if (body_complete_) return true;
+    // What is left of a body nobody wants is read and dropped, if it is known to be little. A peer that
+    // still waits for "100 Continue" may send it or not: only closing is sure.
+    return !continue_wanted_ && framing_.body == wire::RequestFraming::Body::length &&
+           framing_.length - body_bytes_ <= service_->options().discard_bytes_max;
+}
+
+void H1Exchange::decide_framing(const Response& response) {
+    const bool bodiless = head_.method == wire::Method::head || has_no_body(response.status());
+    const std::optional<std::uint64_t> length = response.body_bytes();
+    if (bodiless) {
+        answer_body_ = AnswerBody::none;
+    } else if (length) {
+        answer_body_ = AnswerBody::length;
+    } else {
+        answer_body_ = head_.version_minor >= 1 ? AnswerBody::chunked : AnswerBody::until_close;
+    }
+    keep_alive_ = answer_body_ != AnswerBody::until_close && may_keep_request_alive();
+}
+
+bool H1Exchange::write_head(const Response& response) {
+    net::Connection& connection = connection_->connection();
+    core::SendQueue& queue = connection.queue();
+    char spare[head_bytes_max];
+    std::span<char> room = queue.reserve(connection.blocks(), head_bytes_max);
+    const bool in_place = room.size() >= head_room_bytes;
+    wire::ResponseHeadWriter writer(in_place ? room : std::span<char>(spare));
+    auto render = [&] {
+        writer.status(response.status());
+        writer.raw(service_->standing_fields());
+        for (const ResponseField& field : response.fields()) {
+            if (is_framing(field.id)) continue;
+            if (field.id != wire::FieldName::other) {
+                writer.field(field.id, field.value);
+            } else {
+                writer.field(field.name, field.value);
+            }
+        }
+        if (!has_no_body(response.status())) {
+            const auto length =
+                response.length_hint() ? response.length_hint() : response.body_bytes();
+            if (length) {
+                writer.field(wire::FieldName::content_length, *length);
+            } else if (answer_body_ == AnswerBody::chunked) {
+                writer.field(wire::FieldName::transfer_encoding, ByteView("chunked"));
+            }
+        }
+        if (status_ == 101) {
+            writer.field(wire::FieldName::connection, ByteView("upgrade"));
+        } else if (!keep_alive_) {
+            writer.field(wire::FieldName::connection, ByteView("close"));
+        } else if (head_.version_minor == 0) {
+            writer.field(wire::FieldName::connection, ByteView("keep-alive"));
+        }
+        return writer.finish();
+    };
+    std::optional<std::size_t> bytes = render();
+    if (in_place) {
+        queue.commit(bytes.value_or(0));
+        if (bytes || room.size() == sizeof spare) return bytes.has_value();
+        // The block was nearly full. Once more, beside it.
+        writer = wire::ResponseHeadWriter(std::span<char>(spare));
+        bytes = render();
+    } else {
+        queue.commit(0);
+    }
+    if (bytes) queue.append(connection.blocks(), {spare, *bytes});
+    return bytes.has_value();
+}
+
+void H1Exchange::write_body(Response& response) {
+    net::Connection& connection = connection_->connection();
+    if (answer_body_ != AnswerBody::none) {
+        if (core::SendQueue* queued = response.queued_body()) {
+            answer_bytes_ += queued->bytes();
+            connection.queue().append_queue(std::move(*queued));
+        } else if (auto source = response.take_source()) {
+            source_ = std::move(source);
+            source_left_ = response.body_bytes();
+            pump();
+        } else {
+            answer_bytes_ += response.copied_body().size();
+            connection.queue().append(connection.blocks(), response.copied_body());
+        }
+    }
+    connection.written();
+}
+
+void H1Exchange::pump() {
+    if (connection_ == nullptr || source_ == nullptr) return;
+    net::Connection& connection = connection_->connection();
+    while (source_ != nullptr && !connection.closing() &&
+           connection.queue_bytes() <= connection.limits().queue_bytes_high) {
+        core::SendQueue pulled;
+        const BodySource::State state = source_->pull(connection.blocks(), pulled, pull_bytes);
+        if (source_left_ && pulled.bytes() > *source_left_) {
+            connection.abort();  // more than was promised: the next answer's bytes would be taken for it
+            return;
+        }
+        append_pulled(std::move(pulled));
+        if (state == BodySource::State::wait) break;
+        if (state == BodySource::State::more) continue;
+        source_.reset();
+        const bool short_of_promise = source_left_.value_or(0) > 0;
+        if (state == BodySource::State::failed || short_of_promise) {
+            connection.abort();
+            return;
+        }
+        if (answer_body_ == AnswerBody::chunked) {
+            connection.queue().append(connection.blocks(), wire::last_chunk);
+        }
+        answer_complete_ = true;
+    }
+    connection.written();
+}
+
+void H1Exchange::append_pulled(core::SendQueue&& pulled) {
+    if (pulled.empty()) return;
+    net::Connection& connection = connection_->connection();
+    core::SendQueue& queue = connection.queue();
+    answer_bytes_ += pulled.bytes();
+    if (source_left_) *source_left_ -= pulled.bytes();
+    if (answer_body_ != AnswerBody::chunked) {
+        queue.append_queue(std::move(pulled));
+        return;
+    }
+    char head[wire::chunk_head_bytes_max];
+    queue.append(connection.blocks(), {head, wire::format_chunk_head(pulled.bytes(), head)});
+    queue.append_queue(std::move(pulled));
+    queue.append(connection.blocks(), "\r\n");
+}
+
+void H1Exchange::body_ready() {
+    if (connection_ != nullptr) connection_->pump(*this);
+}
+
+bool H1Exchange::upgrade(Response& response,
+                         unique_function<net::Session&(net::Connection&)> make) {
+    if (connection_ == nullptr || responded_ || !framing_.upgrade_requested || !body_complete_) {
+        return false;
+    }
+    response.set_status(101);
+    core::Ref<H1Exchange> self(this);
+    H1Connection& connection = *connection_;
+    respond(response);
+    connection.hand_over(std::move(make));
+    return true;
+}
+
+// --- the request's body ----------------------------------------------------------------------
+
+void H1Exchange::receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) {
+    loop().assert_on_loop();
+    if (connection_ == nullptr) return;
+    TR_CHECK(receiver_ == nullptr && !responded_, "the body was asked for, or is too late");
+    receiver_ = &receiver;
+    body_bytes_max_ = bytes_max;
+    if (body_complete_) {
+        end_body();
+    } else if (framing_.body == wire::RequestFraming::Body::length && framing_.length > bytes_max) {
+        refuse_body(wire::Refusal::body_too_large);
+    } else {
+        send_continue();
+        connection_->on_body_wanted();
+    }
+}
+
+void H1Exchange::send_continue() {
+    if (!std::exchange(continue_wanted_, false)) return;
+    connection_->connection().write("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+void H1Exchange::set_body_reading(bool on) {
+    body_paused_ = !on;
+    if (connection_ != nullptr) connection_->set_body_reading(on);
+}
+
+std::size_t H1Exchange::feed_body(ByteView data) {
+    if (body_paused_) return 0;
+    return framing_.body == wire::RequestFraming::Body::chunked ? feed_chunked(data)
+                                                                : feed_length(data);
+}
+
+// Counts, and gives on. False: it was too much, or the receiver ended things.
+bool H1Exchange::take_body(ByteView bytes) {
+    body_bytes_ += bytes.size();
+    if (receiver_ == nullptr) {
+        if (body_bytes_ <= service_->options().discard_bytes_max) return true;
+        connection_->stop_discarding();
+        return false;
+    }
+    if (body_bytes_ > body_bytes_max_) {
+        refuse_body(wire::Refusal::body_too_large);
+        return false;
+    }
+    receiver_->on_body(*this, bytes);
+    return connection_ != nullptr && receiver_ != nullptr;
+}
+
+std::size_t H1Exchange::feed_length(ByteView data) {
+    const std::uint64_t left = framing_.length - body_bytes_;
+    const ByteView piece = data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, data.size())));
+    if (!take_body(piece)) return piece.size();
+    if (body_bytes_ == framing_.length) end_body();
+    return piece.size();
+}
+
+std::size_t H1Exchange::feed_chunked(ByteView data) {
+    std::size_t used = 0;
+    while (used < data.size() && !body_complete_ && !body_paused_) {
+        const wire::ChunkedDecoder::Step step = decoder_.next(data.substr(used));
+        used += step.used;
+        switch (step.status) {
+            case wire::ChunkedDecoder::Status::need_more: return used;
+            case wire::ChunkedDecoder::Status::data:
+                if (!take_body(step.data)) return used;
+                break;
+            case wire::ChunkedDecoder::Status::trailer:
+                if (receiver_ != nullptr) {
+                    receiver_->on_trailer(*this, step.trailer.name, step.trailer.value);
+                }
+                break;
+            case wire::ChunkedDecoder::Status::done: end_body(); return used;
+            case wire::ChunkedDecoder::Status::refused: refuse_body(step.refusal); return used;
+        }
+        if (connection_ == nullptr) return used;
+    }
+    return used;
+}
+
+void H1Exchange::end_body() {
+    body_complete_ = true;
+    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
+        deferred_ = true;  // from here on the receiver answers
+        receiver->on_body_end(*this);
+    }
+    if (connection_ != nullptr) connection_->on_body_end(*this);
+}
+
+void H1Exchange::fail_body() {
+    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
+        deferred_ = true;
+        receiver->on_body_failed(*this);
+    }
+}
+
+void H1Exchange::refuse_body(wire::Refusal refusal) {
+    core::Ref<H1Exchange> self(this);
+    keep_alive_ = false;
+    body_complete_ = true;  // there is no telling where it ends; nothing more is read
+    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
+    if (!responded_) refuse(refusal);
+    abandoned_ = true;
+    if (receiver != nullptr) receiver->on_body_failed(*this);
+    if (connection_ != nullptr) connection_->on_body_end(*this);
+}
+
+}  // namespace tiderace::http

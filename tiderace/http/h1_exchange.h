@@ -1,0 +1,108 @@
+// H1Exchange: one HTTP/1 request and its answer.
+//
+// Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else holds it.
+// Thread   The loop's.
+// Memory   About 10 KiB: one spare per loop, and one for each request that is not answered at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/site.h"
+#include "tiderace/http/wire/chunked.h"
+#include "tiderace/http/wire/framing.h"
+#include "tiderace/http/wire/refusal.h"
+#include "tiderace/http/wire/request_head.h"
+
+namespace tiderace::http {
+
+class H1Connection;
+class H1Service;
+
+class H1Exchange final : public Exchange {
+  public:
+    static constexpr std::size_t path_bytes_max = 4096;
+
+    explicit H1Exchange(H1Service& service) : service_(&service) {}
+
+    core::EventLoop& loop() override;
+    void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
+    void set_body_reading(bool on) override;
+    void body_ready() override;
+    bool upgrade(Response& response,
+                 unique_function<net::Session&(net::Connection&)> make) override;
+
+    // For H1Connection. -----------------------------------------------------------------------
+
+    // Parses a head from the front of `data`.
+    wire::HeadParse parse(ByteView data, const wire::HeadLimits& limits);
+    // The head is complete: takes framing, target and path from it.
+    wire::Refusal begin(H1Connection& connection, ByteView head_bytes);
+    // There is no head worth looking at; only an answer will follow.
+    void begin_refused(H1Connection& connection);
+    // Answers a request that was not taken. Does nothing if it was answered before.
+    void refuse(wire::Refusal refusal);
+    // Gives body bytes to the receiver. Returns those used; 0: it waits.
+    std::size_t feed_body(ByteView data);
+    void fail_body();
+    // Appends to the queue what the source has, while there is room.
+    void pump();
+    // Copies the head, so that the request outlives the receive buffer.
+    void pin();
+    // The connection is gone.
+    void detach();
+    void recycle();
+
+    bool body_complete() const { return body_complete_; }
+    bool body_paused() const { return body_paused_; }
+    bool wants_body() const { return receiver_ != nullptr; }
+    bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
+    bool answer_complete() const { return answer_complete_; }
+    bool keep_alive() const { return keep_alive_; }
+    std::uint64_t body_bytes() const { return body_bytes_; }
+    std::uint64_t answer_bytes() const { return answer_bytes_; }
+    AccessRecord record(std::uint64_t unsent_bytes) const;
+
+  private:
+    enum class AnswerBody : std::uint8_t { none, length, chunked, until_close };
+
+    void send(Response& response) override;
+    void decide_framing(const Response& response);
+    bool may_keep_request_alive() const;
+    bool write_head(const Response& response);
+    void write_body(Response& response);
+    void append_pulled(core::SendQueue&& pulled);
+    void send_continue();
+    std::size_t feed_length(ByteView data);
+    std::size_t feed_chunked(ByteView data);
+    bool take_body(ByteView bytes);
+    void end_body();
+    void refuse_body(wire::Refusal refusal);
+
+    H1Service* service_;
+    H1Connection* connection_ = nullptr;
+    wire::RequestHead head_;
+    wire::RequestFraming framing_;
+    wire::ChunkedDecoder decoder_;
+    ByteView head_bytes_;
+    std::string pinned_;
+    BodyReceiver* receiver_ = nullptr;
+    std::uint64_t body_bytes_ = 0;      // received
+    std::uint64_t body_bytes_max_ = 0;
+    std::unique_ptr<BodySource> source_;
+    std::optional<std::uint64_t> source_left_;
+    std::uint64_t answer_bytes_ = 0;    // body bytes queued
+    Instant started_{};
+    int status_ = 0;
+    AnswerBody answer_body_ = AnswerBody::none;
+    bool keep_alive_ = false;
+    bool body_complete_ = true;
+    bool body_paused_ = false;
+    bool continue_wanted_ = false;
+    bool answer_complete_ = false;
+    char path_[path_bytes_max];
+};
+
+}  // namespace tiderace::http

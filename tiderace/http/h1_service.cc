@@ -1,0 +1,44 @@
+#include "tiderace/http/h1_service.h"
+
+#include <utility>
+
+#include "tiderace/http/h1_connection.h"
+#include "tiderace/http/wire/http_date.h"
+
+namespace tiderace::http {
+
+H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
+    : loop_(&loop), site_(&site), options_(std::move(options)) {}
+
+H1Service::~H1Service() = default;
+
+net::Session& H1Service::make_session(net::Connection& connection) {
+    return *new H1Connection(*this, connection);
+}
+
+ByteView H1Service::standing_fields() {
+    if (loop_->unix_now() != standing_second_) {
+        standing_second_ = loop_->unix_now();
+        standing_fields_.clear();
+        if (!options_.server_name.empty()) {
+            standing_fields_.append("Server: ").append(options_.server_name).append("\r\n");
+        }
+        const auto date = wire::format_http_date(standing_second_);
+        standing_fields_.append("Date: ").append(date.data(), date.size()).append("\r\n");
+    }
+    return standing_fields_;
+}
+
+core::Ref<H1Exchange> H1Service::take_exchange() {
+    if (spare_) return std::exchange(spare_, {});
+    return core::make_ref<H1Exchange>(*this);
+}
+
+void H1Service::give_back(core::Ref<H1Exchange> exchange) {
+    // Somebody who deferred it may still hold it: then it is theirs, and dies with them.
+    if (!exchange || spare_ || !exchange.only_owner()) return;
+    exchange->recycle();
+    spare_ = std::move(exchange);
+}
+
+}  // namespace tiderace::http
