@@ -33,7 +33,7 @@ class TurnEnd {
     virtual void on_turn_end() = 0;
 
   protected:
-    ~TurnEnd() = default;
+    virtual ~TurnEnd() = default;
 
   private:
     friend class EventLoop;

@@ -295,7 +295,10 @@ void Connection::on_turn_end() {
         close_now();
         return;
     }
-    if (std::exchange(deliver_later_, false)) deliver({});
+    if (deliver_later_) {
+        deliver_later_ = false;
+        deliver({});
+    }
     flush();  // if this aborts, the end of turn comes round again
 }
 
