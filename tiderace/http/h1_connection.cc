@@ -14,8 +14,8 @@ namespace tiderace::http {
 //     answered later:                phase answer … on_answered -> settle
 //     answered and body complete:    request_done -> idle, or end_connection
 //
-// settle() looks at what is done and goes on from there. It runs once at the end of each step of consume(),
-// and right away for what happens outside on_data.
+// settle() looks at what is done and goes on from there. It runs once at the end of each step of
+// consume(), and right away for what happens outside on_data.
 
 namespace {
 
@@ -59,7 +59,8 @@ std::size_t H1Connection::consume(ByteView data) {
         }
         if (exchange_ && !exchange_->body_complete()) {
             step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
-        } else if (!exchange_ && connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
+        } else if (!exchange_ &&
+                   connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
             step = start_request(rest);
         }
         settle();
@@ -122,20 +123,28 @@ void H1Connection::enter(Phase phase) {
     const Instant now = service_->loop().now();
     switch (phase) {
         case Phase::fresh:
-        case Phase::head: connection_->set_deadline(now + options.header_timeout); break;
-        case Phase::idle: connection_->set_deadline(now + options.idle_timeout); break;
+        case Phase::head:
+            connection_->set_deadline(now + options.header_timeout);
+            break;
+        case Phase::idle:
+            connection_->set_deadline(now + options.idle_timeout);
+            break;
         case Phase::body:
             body_mark_ = exchange_->body_bytes();
             connection_->set_deadline(now + options.body_timeout);
             break;
         case Phase::answer:
-        case Phase::closing: connection_->set_deadline(Instant::max()); break;
+        case Phase::closing:
+            connection_->set_deadline(Instant::max());
+            break;
     }
 }
 
 // --- what the exchange in hand tells ---------------------------------------------------------
 
-void H1Connection::on_answered(H1Exchange&) { settle_unless_consuming(); }
+void H1Connection::on_answered(H1Exchange&) {
+    settle_unless_consuming();
+}
 
 void H1Connection::on_body_wanted() {
     if (phase_ != Phase::body) enter(Phase::body);
@@ -158,7 +167,9 @@ void H1Connection::pump(H1Exchange& exchange) {
     settle_unless_consuming();
 }
 
-void H1Connection::stop_discarding() { end_connection(false); }
+void H1Connection::stop_discarding() {
+    end_connection(false);
+}
 
 void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> make) {
     log_answer();
@@ -176,7 +187,8 @@ void H1Connection::settle_unless_consuming() {
 }
 
 void H1Connection::settle() {
-    if (!exchange_ || handed_over_ || phase_ == Phase::closing || !exchange_->answer_complete()) return;
+    if (!exchange_ || handed_over_ || phase_ == Phase::closing || !exchange_->answer_complete())
+        return;
     if (exchange_->body_complete()) {
         request_done();
     } else if (!exchange_->keep_alive()) {
@@ -218,8 +230,8 @@ void H1Connection::end_connection(bool input_is_clean) {
         service_->give_back(std::exchange(exchange_, {}));
     }
     enter(Phase::closing);
-    // Closing while the peer still sends makes the kernel reset the connection, and the reset may overtake
-    // our last answer.
+    // Closing while the peer still sends makes the kernel reset the connection, and the reset may
+    // overtake our last answer.
     if (input_is_clean && !connection_->has_unread()) {
         connection_->close_when_sent();
     } else {
@@ -247,11 +259,17 @@ void H1Connection::on_peer_finished(net::Connection& connection) {
 void H1Connection::on_deadline(net::Connection& connection) {
     switch (phase_) {
         case Phase::fresh:
-        case Phase::idle: connection.abort(net::CloseReason::idle_expired); return;
-        case Phase::body: check_body_progress(); return;
-        case Phase::head: break;
+        case Phase::idle:
+            connection.abort(net::CloseReason::idle_expired);
+            return;
+        case Phase::body:
+            check_body_progress();
+            return;
+        case Phase::head:
+            break;
         case Phase::answer:
-        case Phase::closing: return;
+        case Phase::closing:
+            return;
     }
     ++service_->counters().timed_out;
     exchange_ = service_->take_exchange();
@@ -265,7 +283,8 @@ void H1Connection::check_body_progress() {
         return;
     }
     const H1Options& options = service_->options();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.body_timeout).count();
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(options.body_timeout).count();
     const std::uint64_t wanted = std::max<std::uint64_t>(
         1, options.body_bytes_per_second_min * static_cast<std::uint64_t>(seconds));
     if (exchange_->body_bytes() - body_mark_ >= wanted) {
@@ -280,7 +299,8 @@ void H1Connection::check_body_progress() {
 
 void H1Connection::on_drain(net::Connection& connection) {
     draining_ = true;
-    if (!exchange_ && (phase_ == Phase::idle || phase_ == Phase::fresh)) connection.close_when_sent();
+    if (!exchange_ && (phase_ == Phase::idle || phase_ == Phase::fresh))
+        connection.close_when_sent();
 }
 
 void H1Connection::on_close(net::Connection&, net::CloseReason) {
@@ -297,8 +317,9 @@ void H1Connection::on_close(net::Connection&, net::CloseReason) {
 void H1Connection::log_answer() {
     AccessLog* log = service_->site().log();
     if (log == nullptr || !exchange_->responded()) return;
-    // A small answer counts as sent when it is queued: it leaves in this turn, and waiting for it would cost
-    // every request a copy of its head. A large one is logged when it is gone, or when the peer is.
+    // A small answer counts as sent when it is queued: it leaves in this turn, and waiting for it
+    // would cost every request a copy of its head. A large one is logged when it is gone, or when
+    // the peer is.
     if (connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
         log->write(exchange_->record(connection_->closing() ? connection_->queue_bytes() : 0));
         return;

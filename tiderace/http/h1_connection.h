@@ -1,14 +1,16 @@
 // H1Connection: HTTP/1.0 and HTTP/1.1 on one connection (RFC 9110, RFC 9112).
 //
-//   bytes -> wire::parse_request_head -> wire::frame_request -> Site -> Response -> the connection's queue
+//   bytes -> wire::parse_request_head -> wire::frame_request -> Site -> Response -> the
+//   connection's queue
 //
-// Requests are served in order. One that is answered inside its handler costs no allocation: its exchange
-// is the loop's spare one. One that is answered later keeps its exchange and a copy of its head. What
-// was pipelined behind it waits unread.
+// Requests are served in order. One that is answered inside its handler costs no allocation: its
+// exchange is the loop's spare one. One that is answered later keeps its exchange and a copy of its
+// head. What was pipelined behind it waits unread.
 //
 // Owner    Itself, from its making until on_close.
 // Thread   The loop's.
-// Errors   Every doubtful frame is answered with its status and closes; the peer is given the chance to
+// Errors   Every doubtful frame is answered with its status and closes; the peer is given the
+// chance to
 //          read that answer (a lingering close).
 // Memory   Idle: this object, about 60 bytes.
 #pragma once
@@ -28,9 +30,9 @@ class H1Connection final : public net::Session {
     bool may_keep_alive() const;
 
     // Told by the exchange in hand. -----------------------------------------------------------
-    void on_answered(H1Exchange& exchange);   // all of the answer, or all but its source's bytes
+    void on_answered(H1Exchange& exchange);  // all of the answer, or all but its source's bytes
     void on_body_wanted();
-    void on_body_end(H1Exchange& exchange);   // or it will never be whole
+    void on_body_end(H1Exchange& exchange);  // or it will never be whole
     void set_body_reading(bool on);
     void pump(H1Exchange& exchange);
     void stop_discarding();
@@ -71,14 +73,16 @@ class H1Connection final : public net::Session {
     H1Service* service_;
     net::Connection* connection_;
     core::Ref<H1Exchange> exchange_;  // the request in hand, from its head to its answer's end
-    core::Ref<H1Exchange> unlogged_;  // the last answer, if it was too large to be called sent when queued
-    std::uint64_t body_mark_ = 0;     // body bytes at the start of the present body_timeout
+    core::Ref<H1Exchange>
+        unlogged_;  // the last answer, if it was too large to be called sent when queued
+    std::uint64_t body_mark_ = 0;  // body bytes at the start of the present body_timeout
     std::uint32_t requests_ = 0;
-    std::uint32_t head_bytes_seen_ = 0;  // of an incomplete head, already looked through for a line's end
+    std::uint32_t head_bytes_seen_ =
+        0;  // of an incomplete head, already looked through for a line's end
     Phase phase_ = Phase::fresh;
     bool draining_ : 1 = false;
     bool peer_finished_ : 1 = false;
-    bool consuming_ : 1 = false;    // on_data is on the stack
+    bool consuming_ : 1 = false;  // on_data is on the stack
     bool handed_over_ : 1 = false;
 };
 

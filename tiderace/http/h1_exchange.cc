@@ -13,11 +13,14 @@
 namespace tiderace::http {
 namespace {
 
-constexpr std::size_t head_room_bytes = 2_KiB;  // an answer's head usually fits; then it is written in place
+constexpr std::size_t head_room_bytes =
+    2_KiB;  // an answer's head usually fits; then it is written in place
 constexpr std::size_t head_bytes_max = 32_KiB;
 constexpr std::size_t pull_bytes = 32_KiB;
 
-bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+bool has_no_body(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
 
 // Fields that belong to the connection, whatever a handler sets.
 bool is_framing(wire::FieldName name) {
@@ -26,8 +29,10 @@ bool is_framing(wire::FieldName name) {
         case wire::FieldName::transfer_encoding:
         case wire::FieldName::connection:
         case wire::FieldName::keep_alive:
-        case wire::FieldName::date: return true;
-        default: return false;
+        case wire::FieldName::date:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -38,7 +43,9 @@ wire::Refusal refusal_of(wire::PathFault fault) {
 
 }  // namespace
 
-core::EventLoop& H1Exchange::loop() { return service_->loop(); }
+core::EventLoop& H1Exchange::loop() {
+    return service_->loop();
+}
 
 wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits) {
     return wire::parse_request_head(data, limits, head_);
@@ -151,8 +158,8 @@ void H1Exchange::send(Response& response) {
     status_ = response.status();
     decide_framing(response);
     if (!write_head(response)) {
-        // A field that cannot be written (CR, LF or NUL in a value, or too much of it) is a fault of the
-        // handler; sending half of it would be worse than saying so.
+        // A field that cannot be written (CR, LF or NUL in a value, or too much of it) is a fault
+        // of the handler; sending half of it would be worse than saying so.
         Response fault(500);
         status_ = 500;
         keep_alive_ = false;
@@ -168,8 +175,8 @@ void H1Exchange::send(Response& response) {
 bool H1Exchange::may_keep_request_alive() const {
     if (!keep_alive_ || !connection_->may_keep_alive()) return false;
     if (body_complete_) return true;
-    // What is left of a body nobody wants is read and dropped, if it is known to be little. A peer that
-    // still waits for "100 Continue" may send it or not: only closing is sure.
+    // What is left of a body nobody wants is read and dropped, if it is known to be little. A peer
+    // that still waits for "100 Continue" may send it or not: only closing is sure.
     return !continue_wanted_ && framing_.body == wire::RequestFraming::Body::length &&
            framing_.length - body_bytes_ <= service_->options().discard_bytes_max;
 }
@@ -263,7 +270,8 @@ void H1Exchange::pump() {
         core::SendQueue pulled;
         const BodySource::State state = source_->pull(connection.blocks(), pulled, pull_bytes);
         if (source_left_ && pulled.bytes() > *source_left_) {
-            connection.abort();  // more than was promised: the next answer's bytes would be taken for it
+            connection
+                .abort();  // more than was promised: the next answer's bytes would be taken for it
             return;
         }
         append_pulled(std::move(pulled));
@@ -368,7 +376,8 @@ bool H1Exchange::take_body(ByteView bytes) {
 
 std::size_t H1Exchange::feed_length(ByteView data) {
     const std::uint64_t left = framing_.length - body_bytes_;
-    const ByteView piece = data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, data.size())));
+    const ByteView piece =
+        data.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, data.size())));
     if (!take_body(piece)) return piece.size();
     if (body_bytes_ == framing_.length) end_body();
     return piece.size();
@@ -380,7 +389,8 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
         const wire::ChunkedDecoder::Step step = decoder_.next(data.substr(used));
         used += step.used;
         switch (step.status) {
-            case wire::ChunkedDecoder::Status::need_more: return used;
+            case wire::ChunkedDecoder::Status::need_more:
+                return used;
             case wire::ChunkedDecoder::Status::data:
                 if (!take_body(step.data)) return used;
                 break;
@@ -389,8 +399,12 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
                     receiver_->on_trailer(*this, step.trailer.name, step.trailer.value);
                 }
                 break;
-            case wire::ChunkedDecoder::Status::done: end_body(); return used;
-            case wire::ChunkedDecoder::Status::refused: refuse_body(step.refusal); return used;
+            case wire::ChunkedDecoder::Status::done:
+                end_body();
+                return used;
+            case wire::ChunkedDecoder::Status::refused:
+                refuse_body(step.refusal);
+                return used;
         }
         if (connection_ == nullptr) return used;
     }

@@ -1,8 +1,8 @@
 // H1Exchange: one HTTP/1 request and its answer.
 //
-// Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else holds it.
-// Thread   The loop's.
-// Memory   About 10 KiB: one spare per loop, and one for each request that is not answered at once.
+// Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else
+// holds it. Thread   The loop's. Memory   About 10 KiB: one spare per loop, and one for each
+// request that is not answered at once.
 #pragma once
 
 #include <memory>
@@ -89,11 +89,11 @@ class H1Exchange final : public Exchange {
     ByteView head_bytes_;
     std::string pinned_;
     BodyReceiver* receiver_ = nullptr;
-    std::uint64_t body_bytes_ = 0;      // received
+    std::uint64_t body_bytes_ = 0;  // received
     std::uint64_t body_bytes_max_ = 0;
     std::unique_ptr<BodySource> source_;
     std::optional<std::uint64_t> source_left_;
-    std::uint64_t answer_bytes_ = 0;    // body bytes queued
+    std::uint64_t answer_bytes_ = 0;  // body bytes queued
     Instant started_{};
     int status_ = 0;
     AnswerBody answer_body_ = AnswerBody::none;

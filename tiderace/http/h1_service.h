@@ -1,5 +1,5 @@
-// H1Service: what the HTTP/1 connections of one loop share: the site, the limits, the rendered date, a spare
-// exchange, counters. It makes an H1Connection for each new connection.
+// H1Service: what the HTTP/1 connections of one loop share: the site, the limits, the rendered
+// date, a spare exchange, counters. It makes an H1Connection for each new connection.
 //
 // Owner    The program; one per loop, outlives the loop's connections.
 // Thread   The loop's.
@@ -19,13 +19,14 @@ namespace tiderace::http {
 
 struct H1Options {
     wire::HeadLimits head;
-    Duration header_timeout = 10s;  // from the first byte (on a fresh connection: from accept) to the head's end
-    Duration body_timeout = 30s;    // some of the body arrives at least this often
+    Duration header_timeout =
+        10s;  // from the first byte (on a fresh connection: from accept) to the head's end
+    Duration body_timeout = 30s;                  // some of the body arrives at least this often
     std::uint64_t body_bytes_per_second_min = 0;  // over each body_timeout; 0: one byte is enough
-    Duration idle_timeout = 60s;    // between requests
-    std::uint64_t discard_bytes_max = 64_KiB;  // of a body nobody asked for; above: close
-    std::uint32_t requests_max = 0;            // per connection; 0: no limit
-    std::string server_name = "tiderace";      // the Server field; "" for none
+    Duration idle_timeout = 60s;                  // between requests
+    std::uint64_t discard_bytes_max = 64_KiB;     // of a body nobody asked for; above: close
+    std::uint32_t requests_max = 0;               // per connection; 0: no limit
+    std::string server_name = "tiderace";         // the Server field; "" for none
 };
 
 struct H1Counters {

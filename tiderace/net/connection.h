@@ -101,8 +101,8 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // Gives it its protocol and starts reading. Once.
     void start(Session& session);
 
-    // Another protocol from here on (an upgrade). The old Session gets no on_close; what is unread goes to
-    // the new one, later in this turn.
+    // Another protocol from here on (an upgrade). The old Session gets no on_close; what is unread
+    // goes to the new one, later in this turn.
     void replace_session(Session& session);
 
     // Copies `data` to the queue; it leaves in this turn, together with what else is written. Empty

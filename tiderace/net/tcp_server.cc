@@ -29,8 +29,8 @@ TcpServer::~TcpServer() {
 
 void TcpServer::listen(core::Descriptor listener) {
     loop_->assert_on_loop();
-    acceptors_.push_back(std::make_unique<Acceptor>(
-        *loop_, std::move(listener), static_cast<Acceptor::Receiver&>(*this)));
+    acceptors_.push_back(std::make_unique<Acceptor>(*loop_, std::move(listener),
+                                                    static_cast<Acceptor::Receiver&>(*this)));
     acceptors_.back()->start();
 }
 

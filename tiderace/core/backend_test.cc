@@ -1,0 +1,302 @@
+#include "tiderace/core/backend.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tiderace::core {
+namespace {
+
+std::vector<std::string> engines() {
+    std::istringstream names{std::string(engine_names())};
+    std::vector<std::string> all;
+    for (std::string name; names >> name;) all.push_back(name);
+    return all;
+}
+
+// Writes down what it is told.
+struct Recorder final : IoObserver {
+    void on_accepted(int fd, const Address&) override { accepted.push_back(fd); }
+    void on_accept_failed(int error) override { errors.push_back(error); }
+    void on_connected(int error) override { connected.push_back(error); }
+    void on_received(ByteView bytes) override {
+        if (bytes.empty()) {
+            ended = true;
+        } else {
+            received += bytes;
+        }
+    }
+    void on_receive_failed(int error) override { errors.push_back(error); }
+    void on_sent(std::int64_t result) override { sent.push_back(result); }
+    void on_ready(bool readable, bool writable) override {
+        ready_readable |= readable;
+        ready_writable |= writable;
+    }
+
+    std::vector<int> accepted, errors, connected;
+    std::vector<std::int64_t> sent;
+    std::string received;
+    bool ended = false, ready_readable = false, ready_writable = false;
+};
+
+class EveryBackend : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        auto made = make_backend(GetParam(), {});
+        ASSERT_TRUE(made) << made.error().message();
+        backend_ = std::move(*made);
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends_), 0);
+        near_ = *backend_->attach(ends_[0], recorder_);
+    }
+    void TearDown() override {
+        if (near_) backend_->close(near_, {});
+        if (ends_[1] >= 0) ::close(ends_[1]);
+    }
+    // One turn. Waits long enough for anything local to have happened, and no longer when it has.
+    void turn(Duration wait = 5s) {
+        backend_->wait(wait);
+        backend_->dispatch();
+    }
+    void peer_says(std::string_view text) {
+        ASSERT_EQ(::write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    }
+    std::string peer_reads() {
+        char buffer[1 << 16];
+        const ssize_t got = ::read(ends_[1], buffer, sizeof buffer);
+        return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : "";
+    }
+
+    std::unique_ptr<Backend> backend_;
+    Recorder recorder_;
+    int ends_[2];
+    IoHandle near_;
+    BlockPool pool_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EveryBackend, testing::ValuesIn(engines()),
+                         [](const auto& engine) { return engine.param; });
+
+TEST_P(EveryBackend, SaysItsName) {
+    EXPECT_EQ(backend_->name(), GetParam());
+}
+
+TEST_P(EveryBackend, ReceivesOnlyWhileItIsAskedTo) {
+    peer_says("early");
+    turn(0s);
+    EXPECT_EQ(recorder_.received, "");
+    backend_->set_receiving(near_, true);
+    turn();
+    EXPECT_EQ(recorder_.received, "early");
+    backend_->set_receiving(near_, false);
+    peer_says(" late");
+    turn(0s);
+    EXPECT_EQ(recorder_.received, "early");
+    backend_->set_receiving(near_, true);
+    turn();
+    EXPECT_EQ(recorder_.received, "early late");
+}
+
+TEST_P(EveryBackend, TellsTheEndOnce) {
+    backend_->set_receiving(near_, true);
+    peer_says("last words");
+    ::shutdown(ends_[1], SHUT_WR);
+    turn();
+    turn(0s);
+    EXPECT_EQ(recorder_.received, "last words");
+    EXPECT_TRUE(recorder_.ended);
+    recorder_.ended = false;
+    turn(0s);
+    EXPECT_FALSE(recorder_.ended);
+}
+
+TEST_P(EveryBackend, SendsAtOnceWhatTheKernelTakes) {
+    SendQueue queue;
+    queue.append(pool_, "hello");
+    const Sent sent = backend_->send(near_, queue);
+    EXPECT_EQ(sent.bytes, 5U);
+    EXPECT_FALSE(sent.pending);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(peer_reads(), "hello");
+}
+
+TEST_P(EveryBackend, WaitsForRoomAndGoesOn) {
+    backend_->set_receiving(near_, true);
+    const std::string large(4 << 20, 'x');
+    SendQueue queue;
+    queue.append(pool_, large);
+    Sent sent = backend_->send(near_, queue);
+    EXPECT_TRUE(sent.pending);
+    std::size_t got = 0;
+    while (got < large.size()) {
+        const std::string piece = peer_reads();
+        got += piece.size();
+        if (piece.empty()) {
+            turn();
+            ASSERT_FALSE(recorder_.sent.empty());
+            ASSERT_GE(recorder_.sent.back(), 0);
+            recorder_.sent.clear();
+            if (!queue.empty()) sent = backend_->send(near_, queue);
+        }
+    }
+    EXPECT_TRUE(queue.empty());
+    peer_says("and back");
+    turn();
+    EXPECT_EQ(recorder_.received, "and back") << "receiving goes on beside a send that waits";
+}
+
+TEST_P(EveryBackend, SendsAFileRangeAndNoticesThatItShrank) {
+    char name[] = "/tmp/tiderace-backend-XXXXXX";
+    const int file = ::mkstemp(name);
+    ::unlink(name);
+    ASSERT_EQ(::write(file, "0123456789", 10), 10);
+    struct Held : SharedFile {
+        explicit Held(int f) : fd(f) {}
+        ~Held() override { ::close(fd); }
+        int descriptor() const override { return fd; }
+        int fd;
+    };
+    const auto held = make_ref<Held>(file);
+    SendQueue queue;
+    queue.append(pool_, "<");
+    queue.append_file(held, 2, 5);
+    queue.append(pool_, ">");
+    EXPECT_EQ(backend_->send(near_, queue).bytes, 7U);
+    EXPECT_EQ(peer_reads(), "<23456>");
+    queue.append_file(held, 8, 5);
+    EXPECT_EQ(backend_->send(near_, queue).bytes + backend_->send(near_, queue).bytes, 2U);
+    ASSERT_FALSE(queue.empty());
+    turn();
+    EXPECT_EQ(backend_->send(near_, queue).error, -EBADMSG);
+}
+
+TEST_P(EveryBackend, APeerThatIsGoneIsTold) {
+    backend_->set_receiving(near_, true);
+    ::close(std::exchange(ends_[1], -1));
+    turn();
+    EXPECT_TRUE(recorder_.ended || !recorder_.errors.empty());
+    SendQueue queue;
+    queue.append(pool_, "x");
+    EXPECT_EQ(backend_->send(near_, queue).error, -EPIPE);
+}
+
+TEST_P(EveryBackend, AClosedHandleGetsNoEventsAndItsNumberIsUsedAgain) {
+    backend_->set_receiving(near_, true);
+    peer_says("never seen");
+    backend_->wait(5s);
+    const int number = ends_[0];
+    backend_->close(near_, {});
+    EXPECT_FALSE(near_);
+    // The next descriptor gets the same number; the event that waits is not for it.
+    int other[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, other), 0);
+    ASSERT_EQ(other[0], number);
+    Recorder newcomer;
+    IoHandle handle = *backend_->attach(other[0], newcomer);
+    backend_->set_receiving(handle, true);
+    backend_->dispatch();
+    EXPECT_EQ(recorder_.received, "");
+    EXPECT_EQ(newcomer.received, "");
+    EXPECT_TRUE(newcomer.errors.empty());
+    backend_->close(handle, {});
+    ::close(other[1]);
+}
+
+TEST_P(EveryBackend, WakesFromAnotherThread) {
+    std::thread waker([&] { backend_->wake(); });
+    backend_->wait(Duration(-1));
+    waker.join();
+    backend_->wake();
+    backend_->wake();
+    backend_->wait(Duration(-1));
+    backend_->dispatch();
+}
+
+TEST_P(EveryBackend, AcceptsAndConnects) {
+    Kernel& kernel = system_kernel();
+    const int listener = kernel.open_socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_storage storage;
+    socklen_t bytes = Address::loopback(0).to_sockaddr(storage);
+    auto* raw = reinterpret_cast<sockaddr*>(&storage);
+    ASSERT_EQ(kernel.bind(listener, raw, bytes), 0);
+    ASSERT_EQ(kernel.listen(listener, 16), 0);
+    bytes = sizeof storage;
+    ASSERT_EQ(kernel.local_address(listener, raw, &bytes), 0);
+    Recorder accepting;
+    IoHandle server = *backend_->attach(listener, accepting);
+    backend_->set_accepting(server, true);
+
+    Recorder connecting;
+    IoHandle client = *backend_->attach(kernel.open_socket(AF_INET, SOCK_STREAM, 0), connecting);
+    backend_->start_connect(client, *Address::from_sockaddr(raw, bytes));
+    for (int i = 0; i < 10 && (accepting.accepted.empty() || connecting.connected.empty()); ++i)
+        turn();
+    ASSERT_EQ(accepting.accepted.size(), 1U);
+    ASSERT_EQ(connecting.connected, std::vector<int>{0});
+    ::close(accepting.accepted[0]);
+    backend_->close(client, {});
+    backend_->close(server, {});
+}
+
+TEST_P(EveryBackend, ARefusedConnectIsToldFromDispatch) {
+    Recorder connecting;
+    IoHandle client =
+        *backend_->attach(system_kernel().open_socket(AF_UNIX, SOCK_STREAM, 0), connecting);
+    backend_->start_connect(client, *Address::parse("unix:/tmp/tiderace-nobody-listens-here"));
+    EXPECT_TRUE(connecting.connected.empty());
+    turn();
+    EXPECT_EQ(connecting.connected, std::vector<int>{-ENOENT});
+    backend_->close(client, {});
+}
+
+TEST_P(EveryBackend, WatchesForeignDescriptors) {
+    int pipe[2];
+    ASSERT_EQ(::pipe2(pipe, O_NONBLOCK | O_CLOEXEC), 0);
+    Recorder foreign;
+    IoHandle handle = *backend_->attach(pipe[0], foreign);
+    backend_->watch(handle, true, false);
+    turn(0s);
+    EXPECT_FALSE(foreign.ready_readable);
+    ASSERT_EQ(::write(pipe[1], "x", 1), 1);
+    turn();
+    EXPECT_TRUE(foreign.ready_readable);
+    backend_->detach(handle);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
+TEST(Select, RefusesDescriptorsItCannotHold) {
+    auto backend = make_backend("select", {});
+    ASSERT_TRUE(backend);
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    const int high = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 2000);
+    ASSERT_GE(high, 2000);
+    Recorder recorder;
+    IoHandle handle = *(*backend)->attach(high, recorder);
+    (*backend)->set_receiving(handle, true);
+    (*backend)->wait(5s);
+    (*backend)->dispatch();
+    EXPECT_EQ(recorder.errors, std::vector<int>{-EMFILE});
+    (*backend)->close(handle, {});
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(MakeBackend, AnUnknownEngineIsNamedWithTheKnownOnes) {
+    const auto made = make_backend("iocp", {});
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message().find("iocp"), std::string::npos);
+    EXPECT_NE(made.error().message().find("poll select"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tiderace::core

@@ -1,0 +1,180 @@
+#include "tiderace/core/send_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/base/random.h"
+
+namespace tiderace::core {
+namespace {
+
+struct OwnedText : Shared {
+    OwnedText(std::string t, int& count) : text(std::move(t)), deaths(&count) {}
+    ~OwnedText() override { ++*deaths; }
+    std::string text;
+    int* deaths;
+};
+
+struct NumberedFile : SharedFile {
+    explicit NumberedFile(int n) : number(n) {}
+    int descriptor() const override { return number; }
+    int number;
+};
+
+// What a transport would see, taken in steps of at most `step` bytes; a file range reads as "<fd>".
+std::string drain(SendQueue& queue, std::size_t step) {
+    std::string out;
+    while (!queue.empty()) {
+        iovec pieces[4];
+        const std::size_t count = queue.gather(pieces);
+        if (count == 0) {
+            const SendQueue::FileRange range = queue.front_file();
+            out += "<" + std::to_string(range.descriptor) + ":" + std::to_string(range.offset) +
+                   "+" + std::to_string(range.bytes) + ">";
+            queue.consume(range.bytes);
+            continue;
+        }
+        std::size_t offered = 0;
+        for (std::size_t i = 0; i < count && offered < step; ++i) {
+            const std::size_t take = std::min(step - offered, pieces[i].iov_len);
+            out.append(static_cast<const char*>(pieces[i].iov_base), take);
+            offered += take;
+        }
+        queue.consume(offered);
+    }
+    return out;
+}
+
+TEST(SendQueue, EmptyHoldsNothing) {
+    BlockPool pool;
+    SendQueue queue;
+    queue.append(pool, "");
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(pool.taken(), 0U);
+}
+
+TEST(SendQueue, BytesComeOutInOrderAtEveryStep) {
+    for (const std::size_t step : {1, 2, 3, 7, 100, 40'000, 1'000'000}) {
+        BlockPool pool;
+        int deaths = 0;
+        SendQueue queue;
+        const std::string large(70'000, 'b');
+        queue.append(pool, "a");
+        queue.append(pool, large);
+        const auto shared = make_ref<OwnedText>("shared", deaths);
+        queue.append_shared(shared->text, shared);
+        queue.append(pool, "c");
+        EXPECT_EQ(queue.bytes(), 1 + 70'000 + 6 + 1U);
+        EXPECT_EQ(queue.copied_bytes(), 1 + 70'000 + 1U);
+        EXPECT_EQ(drain(queue, step), "a" + large + "shared" + "c") << "step " << step;
+        EXPECT_EQ(queue.bytes(), 0U);
+        EXPECT_EQ(queue.copied_bytes(), 0U);
+        EXPECT_EQ(pool.taken(), 0U) << "blocks go back as soon as they are sent";
+        EXPECT_TRUE(shared.only_owner());
+    }
+}
+
+TEST(SendQueue, SharedBytesLiveUntilTheyAreSent) {
+    int deaths = 0;
+    SendQueue queue;
+    {
+        auto shared = make_ref<OwnedText>("held", deaths);
+        queue.append_shared(shared->text, shared);
+    }
+    EXPECT_EQ(deaths, 0);
+    queue.consume(3);
+    EXPECT_EQ(deaths, 0);
+    queue.consume(1);
+    EXPECT_EQ(deaths, 1);
+}
+
+TEST(SendQueue, AFileRangeStopsTheGatheringAndMovesOn) {
+    BlockPool pool;
+    SendQueue queue;
+    queue.append(pool, "head");
+    queue.append_file(make_ref<NumberedFile>(9), 100, 50);
+    iovec pieces[4];
+    ASSERT_EQ(queue.gather(pieces), 1U);
+    EXPECT_TRUE(queue.file_after(1));
+    queue.consume(4);
+    EXPECT_EQ(queue.gather(pieces), 0U);
+    queue.consume(20);
+    EXPECT_EQ(queue.front_file().offset, 120U);
+    EXPECT_EQ(queue.front_file().bytes, 30U);
+    queue.consume(30);
+    EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueue, NothingFollowsPlainBytes) {
+    BlockPool pool;
+    SendQueue queue;
+    queue.append(pool, "only");
+    EXPECT_FALSE(queue.file_after(1));
+}
+
+TEST(SendQueue, AReservationThatWroteNothingLeavesNothing) {
+    BlockPool pool;
+    SendQueue queue;
+    EXPECT_GE(queue.reserve(pool, 10).size(), 10U);
+    queue.commit(0);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(pool.taken(), 0U);
+    queue.append(pool, "x");
+    queue.consume(1);
+    EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueue, AppendingAQueueMovesItsPieces) {
+    BlockPool pool;
+    SendQueue first;
+    SendQueue second;
+    first.append(pool, "one ");
+    second.append(pool, "two ");
+    second.append_file(make_ref<NumberedFile>(3), 0, 5);
+    first.append_queue(std::move(second));
+    EXPECT_TRUE(second.empty());
+    EXPECT_EQ(second.bytes(), 0U);
+    first.append(pool, "three");
+    EXPECT_EQ(drain(first, 100), "one two <3:0+5>three");
+}
+
+TEST(SendQueue, AMillionPiecesAreFreedWithoutRecursion) {
+    int deaths = 0;
+    const auto shared = make_ref<OwnedText>("x", deaths);
+    SendQueue queue;
+    for (int i = 0; i < 1'000'000; ++i) queue.append_shared(shared->text, shared);
+    queue.clear();
+    EXPECT_TRUE(shared.only_owner());
+}
+
+TEST(SendQueue, RandomWorkAgreesWithAString) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        Random random(seed);
+        BlockPool pool;
+        SendQueue queue;
+        std::string model;
+        for (int i = 0; i < 300; ++i) {
+            if (random.chance(1, 2)) {
+                const std::string text(random.below(20'000), static_cast<char>('a' + i % 26));
+                queue.append(pool, text);
+                model += text;
+            } else if (!model.empty()) {
+                iovec pieces[3];
+                const std::size_t count = queue.gather(pieces);
+                std::string seen;
+                for (std::size_t p = 0; p < count; ++p) {
+                    seen.append(static_cast<const char*>(pieces[p].iov_base), pieces[p].iov_len);
+                }
+                ASSERT_EQ(seen, model.substr(0, seen.size())) << "seed " << seed;
+                const std::uint64_t taken = random.below(seen.size() + 1);
+                queue.consume(taken);
+                model.erase(0, taken);
+            }
+            ASSERT_EQ(queue.bytes(), model.size()) << "seed " << seed;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::core
