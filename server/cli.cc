@@ -55,8 +55,10 @@ Parsed parse_serve(const CommandWords& words) {
     for (const GivenFlag& given : words.flags) {
         const auto applied = apply_flag(*given.flag, given.value, options);
         if (applied) continue;
-        return refuse("--" + std::string(given.flag->name) + " " + given.value + ": " +
-                      applied.error());
+        std::string sentence = "--" + std::string(given.flag->name);
+        // A password does not belong on the screen or in a log.
+        if (given.flag->group != Group::access) sentence.append(" ").append(given.value);
+        return refuse(sentence + ": " + applied.error());
     }
     if (words.operands.size() > 1) {
         return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +

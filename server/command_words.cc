@@ -90,12 +90,12 @@ std::optional<std::string> misread_word(const CommandSpec& command,
 }
 
 CLI::Option* declare(CLI::App& app, const Flag& flag) {
-    std::string names = spelled(flag);
-    if (flag.letter != 0) names.append(",-").append(1, flag.letter);
-    if (flag.is_switch() || !flag.value_if_bare.empty()) {
-        names.append("{").append(bare_mark).append("}");
+    const bool may_be_bare = flag.is_switch() || !flag.value_if_bare.empty();
+    const std::string bare = may_be_bare ? "{" + std::string(bare_mark) + "}" : "";
+    std::string names = spelled(flag) + bare;
+    if (flag.letter != 0) names.append(",-").append(1, flag.letter).append(bare);
+    if (may_be_bare)
         return app.add_flag(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
     const CLI::callback_t keep = [](const CLI::results_t&) { return true; };
     return app.add_option(names, keep)
         ->expected(1)

@@ -1,0 +1,180 @@
+#include "server/banner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "server/qr.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::string_view bold = "\x1b[1m";
+constexpr std::string_view faint = "\x1b[2m";
+constexpr std::string_view link = "\x1b[36m";
+constexpr std::string_view warning = "\x1b[33m";
+constexpr std::string_view reset = "\x1b[0m";
+constexpr std::size_t label_columns = 10;
+
+std::string printable(std::string_view text) {
+    std::string shown;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        shown += byte < 0x20 || byte == 0x7f ? '?' : c;
+    }
+    return shown;
+}
+
+// "1,048,576"
+std::string grouped(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return digits;
+}
+
+// Puts the lines together in one style.
+class Page {
+  public:
+    explicit Page(const BannerStyle& style) : style_(style) {}
+
+    void gap() {
+        if (style_.spacious) text_ += '\n';
+    }
+    void line(std::string_view text, std::string_view colour = {}) {
+        text_.append(margin()).append(painted(text, colour)).append("\n");
+    }
+    void row(std::string_view label, std::string_view value, std::string_view colour = {}) {
+        std::string padded(label);
+        padded.append(label_columns - label.size(), ' ');
+        text_.append(margin())
+            .append(painted(padded, faint))
+            .append(painted(printable(value), colour));
+        text_ += '\n';
+    }
+    void raw(std::string_view text) { text_ += text; }
+    std::string take() { return std::move(text_); }
+
+  private:
+    std::string_view margin() const { return style_.spacious ? "  " : ""; }
+    std::string painted(std::string_view text, std::string_view colour) const {
+        if (!style_.colour || colour.empty()) return std::string(text);
+        return std::string(colour).append(text).append(reset);
+    }
+
+    const BannerStyle& style_;
+    std::string text_;
+};
+
+bool reaches(const ListenAddress& listening, std::string_view address) {
+    const bool is_ipv6 = address.find(':') != std::string_view::npos;
+    return listening.host != "0.0.0.0" || !is_ipv6;
+}
+
+// Every URL of one bound address that other machines may use, the likeliest first.
+std::vector<std::string> network_urls(const BannerFacts& facts, const ListenAddress& listening) {
+    if (listening.is_loopback()) return {};
+    if (!listening.is_wildcard()) return {http_url(listening.host, listening.port)};
+    std::vector<std::string> urls;
+    for (const std::string& address : facts.lan_addresses) {
+        if (reaches(listening, address)) urls.push_back(http_url(address, listening.port));
+    }
+    return urls;
+}
+
+void add_addresses(Page& page, const BannerFacts& facts) {
+    // One network address says enough; the others are shown by `ip address`.
+    for (const ListenAddress& listening : facts.listening) {
+        const std::vector<std::string> urls = network_urls(facts, listening);
+        if (listening.is_unix()) page.row("socket", listening.unix_path, link);
+        if (listening.is_loopback() && !listening.is_unix())
+            page.row("open", listening.local_url(), link);
+        if (listening.is_wildcard()) page.row("open", listening.local_url(), link);
+        if (!urls.empty()) page.row("network", urls.front(), link);
+    }
+}
+
+void add_facts(Page& page, const BannerFacts& facts) {
+    page.row("serving", facts.root);
+    page.row("engine",
+             facts.engine + ", " + grouped(facts.loops) + (facts.loops == 1 ? " loop" : " loops"));
+    if (facts.descriptors_now > facts.descriptors_before) {
+        page.row("limit", grouped(facts.descriptors_now) + " open files (raised from " +
+                              grouped(facts.descriptors_before) + ")");
+    }
+    if (facts.asks_password) page.row("access", "with a name and password");
+    if (facts.access_log == "off") {
+        page.row("requests", "not written down (--access-log - shows them here)");
+    } else {
+        page.row("requests", facts.access_log == "-" ? "shown here" : facts.access_log);
+    }
+}
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+}  // namespace
+
+TerminalFacts terminal_facts(int descriptor) {
+    TerminalFacts terminal;
+    terminal.is_terminal = isatty(descriptor) == 1;
+    terminal.no_color = !environment("NO_COLOR").empty();
+    terminal.term = environment("TERM");
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        if (terminal.locale.empty()) terminal.locale = environment(name);
+    }
+    return terminal;
+}
+
+BannerStyle banner_style(const TerminalFacts& terminal) {
+    std::string locale = terminal.locale;
+    std::ranges::transform(locale, locale.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const bool is_utf8 =
+        locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+    const bool is_capable =
+        terminal.is_terminal && !terminal.term.empty() && terminal.term != "dumb";
+    return {.colour = is_capable && !terminal.no_color,
+            .qr = is_capable && is_utf8,
+            .spacious = terminal.is_terminal};
+}
+
+std::string network_url(const BannerFacts& facts) {
+    for (const ListenAddress& listening : facts.listening) {
+        const std::vector<std::string> urls = network_urls(facts, listening);
+        if (!urls.empty()) return urls.front();
+    }
+    return {};
+}
+
+std::string banner(const BannerFacts& facts, const BannerStyle& style) {
+    Page page(style);
+    page.gap();
+    page.line("tiderace " + std::string(version()), bold);
+    page.gap();
+    add_addresses(page, facts);
+    add_facts(page, facts);
+    if (facts.port_fallback) {
+        page.gap();
+        page.line("Port " + std::to_string(facts.port_fallback->wanted) + " is taken: using " +
+                      std::to_string(facts.port_fallback->used) + " instead.",
+                  warning);
+    }
+    const std::string url = style.qr ? network_url(facts) : "";
+    if (const auto code = url.empty() ? std::nullopt : encode_qr(url)) {
+        page.gap();
+        page.raw(draw_qr(*code, style.colour));
+    }
+    if (style.spacious) {
+        page.gap();
+        page.line("Ctrl-C stops it.", faint);
+        page.gap();
+    }
+    return page.take();
+}
+
+}  // namespace tiderace::server

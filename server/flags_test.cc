@@ -1,0 +1,166 @@
+#include "server/flags.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tiderace::server {
+namespace {
+
+const Flag& flag(std::string_view name) {
+    for (const Flag& candidate : find_command("serve")->flags) {
+        if (candidate.name == name) return candidate;
+    }
+    ADD_FAILURE() << "no flag " << name;
+    return find_command("serve")->flags.front();
+}
+
+ServeOptions with(std::string_view name, std::string_view value) {
+    ServeOptions options;
+    const auto applied = apply_flag(flag(name), value, options);
+    EXPECT_TRUE(applied) << name << " " << value << ": " << applied.error();
+    return options;
+}
+
+TEST(Flags, HaveNamesAndLettersOfTheirOwn) {
+    for (const CommandSpec& command : commands()) {
+        std::set<std::string_view> names;
+        std::set<char> letters;
+        for (const Flag& each : command.flags) {
+            EXPECT_TRUE(names.insert(each.name).second) << each.name;
+            if (each.letter != 0) {
+                EXPECT_TRUE(letters.insert(each.letter).second) << each.letter;
+            }
+        }
+        EXPECT_TRUE(names.contains("help")) << command.name;
+    }
+}
+
+TEST(Flags, AreEachDescribedInOneLine) {
+    for (const CommandSpec& command : commands()) {
+        for (const Flag& each : command.flags) {
+            EXPECT_FALSE(each.about.empty()) << each.name;
+            EXPECT_LE(each.about.size(), 80U) << each.name;
+            EXPECT_FALSE(each.about.ends_with('.')) << each.name;
+            EXPECT_EQ(each.about.find('\n'), std::string_view::npos) << each.name;
+        }
+    }
+}
+
+TEST(Flags, OfOneGroupStandTogether) {
+    std::set<Group> seen;
+    Group previous = Group::other;
+    for (const Flag& each : find_command("serve")->flags) {
+        if (each.group != previous) {
+            EXPECT_TRUE(seen.insert(each.group).second) << each.name;
+        }
+        previous = each.group;
+    }
+}
+
+TEST(Flags, TakeTheirOwnDefaultBack) {
+    for (const Flag& each : find_command("serve")->flags) {
+        std::string text = default_text(each);
+        if (text.empty() || text == each.zero_means) continue;
+        text = text.substr(0, text.find(' '));
+        ServeOptions options;
+        const auto applied = apply_flag(each, text, options);
+        EXPECT_TRUE(applied) << each.name << " " << text << ": " << applied.error();
+        EXPECT_EQ(default_text(each).substr(0, text.size()), text);
+    }
+}
+
+TEST(Flags, TellTheirDefaultsWithUnits) {
+    EXPECT_EQ(default_text(flag("threads")), "one per CPU");
+    EXPECT_EQ(default_text(flag("backlog")), "4096 connections");
+    EXPECT_EQ(default_text(flag("idle-timeout")), "1m");
+    EXPECT_EQ(default_text(flag("max-line")), "8KiB");
+    EXPECT_EQ(default_text(flag("min-send-rate")), "256 bytes/s");
+    EXPECT_EQ(default_text(flag("log-rotate")), "never");
+    EXPECT_EQ(default_text(flag("accept")), "reuseport");
+    EXPECT_EQ(default_text(flag("engine")), "auto");
+    EXPECT_EQ(default_text(flag("listen")), "127.0.0.1:8080");
+    EXPECT_EQ(default_text(flag("listing")), "");
+}
+
+TEST(Flags, SwitchesTurnOnWhatIsOffAndOffWhatIsOn) {
+    EXPECT_TRUE(with("open", "").open_browser);
+    EXPECT_TRUE(with("listing", "").listing);
+    EXPECT_TRUE(with("clean-urls", "").clean_urls);
+    EXPECT_TRUE(with("hidden", "").hidden_files);
+    EXPECT_TRUE(with("quiet", "").quiet);
+    EXPECT_FALSE(with("no-precompressed", "").precompressed);
+    EXPECT_FALSE(with("no-server-header", "").server_header);
+}
+
+TEST(Flags, ChoicesSetTheValueOfTheirName) {
+    EXPECT_EQ(with("accept", "reuseport").accept, AcceptMode::reuseport);
+    EXPECT_EQ(with("accept", "queue").accept, AcceptMode::queue);
+    EXPECT_EQ(with("accept", "shared").accept, AcceptMode::shared);
+    EXPECT_EQ(with("symlinks", "inside").symlinks, SymlinkPolicy::inside);
+    EXPECT_EQ(with("symlinks", "anywhere").symlinks, SymlinkPolicy::anywhere);
+    EXPECT_EQ(with("symlinks", "never").symlinks, SymlinkPolicy::never);
+    EXPECT_EQ(with("log-format", "common").log_format, LogFormat::common);
+    EXPECT_EQ(with("log-format", "combined").log_format, LogFormat::combined);
+    EXPECT_EQ(with("log-format", "json").log_format, LogFormat::json);
+    EXPECT_EQ(with("log-level", "trace").log_level, LogLevel::trace);
+    EXPECT_EQ(with("log-level", "debug").log_level, LogLevel::debug);
+    EXPECT_EQ(with("log-level", "info").log_level, LogLevel::info);
+    EXPECT_EQ(with("log-level", "warning").log_level, LogLevel::warning);
+    EXPECT_EQ(with("log-level", "error").log_level, LogLevel::error);
+    EXPECT_EQ(with("log-level", "off").log_level, LogLevel::off);
+    EXPECT_EQ(with("engine", "poll").engine, "poll");
+    EXPECT_EQ(with("engine", "auto").engine, "auto");
+}
+
+TEST(Flags, TimesReachTheirFields) {
+    EXPECT_EQ(with("header-timeout", "1s").timeouts.header, 1s);
+    EXPECT_EQ(with("body-timeout", "2s").timeouts.body, 2s);
+    EXPECT_EQ(with("write-timeout", "3s").timeouts.write, 3s);
+    EXPECT_EQ(with("idle-timeout", "off").timeouts.idle, 0s);
+    EXPECT_EQ(with("drain-timeout", "500ms").timeouts.drain, 500ms);
+    EXPECT_EQ(with("cache-check", "2m").cache.revalidate, 2min);
+    EXPECT_EQ(with("log-flush", "10ms").log_flush_interval, 10ms);
+}
+
+TEST(Flags, SizesAndCountsReachTheirFields) {
+    EXPECT_EQ(with("cache", "0").cache.bytes_max, 0U);
+    EXPECT_EQ(with("cache", "off").cache.bytes_max, 0U);
+    EXPECT_EQ(with("cache-file-max", "1MiB").cache.file_bytes_max, 1_MiB);
+    EXPECT_EQ(with("small-copy-max", "4KiB").cache.small_copy_bytes_max, 4_KiB);
+    EXPECT_EQ(with("sendfile-min", "1m").cache.sendfile_bytes_min, 1_MiB);
+    EXPECT_EQ(with("log-rotate", "10MB").log_rotate_bytes, 10'000'000U);
+    EXPECT_EQ(with("min-receive-rate", "1k").minimum_rates.receive_bytes_per_second, 1024U);
+    EXPECT_EQ(with("min-send-rate", "0").minimum_rates.send_bytes_per_second, 0U);
+    EXPECT_EQ(with("max-line", "64").limits.line_bytes_max, 64U);
+    EXPECT_EQ(with("max-head", "1MiB").limits.head_bytes_max, 1_MiB);
+    EXPECT_EQ(with("max-fields", "10").limits.field_count_max, 10U);
+    EXPECT_EQ(with("max-body", "0").limits.body_bytes_max, 0U);
+    EXPECT_EQ(with("max-connections", "7").connections_max, 7U);
+    EXPECT_EQ(with("backlog", "65535").backlog, 65'535U);
+    EXPECT_EQ(with("threads", "1024").threads, 1024U);
+}
+
+TEST(Flags, NumbersEndAtTheirLimits) {
+    ServeOptions options;
+    for (const std::string_view value :
+         {"1025", "-1", "+1", "1.5", "", " 1", "1 ", "0x1", "18446744073709551616"}) {
+        EXPECT_FALSE(apply_flag(flag("threads"), value, options)) << value;
+    }
+    for (const std::string_view value : {"63", "1048577", "-1", "", "1.5k"}) {
+        EXPECT_FALSE(apply_flag(flag("max-line"), value, options)) << value;
+    }
+    EXPECT_EQ(options.threads, 0U) << "a refused value changes nothing";
+    EXPECT_EQ(options.limits.line_bytes_max, 8_KiB);
+}
+
+TEST(Flags, ChoicesReadAsASentence) {
+    constexpr std::array<std::string_view, 3> three{"a", "b", "c"};
+    EXPECT_EQ(join_choices(three), "a, b or c");
+    EXPECT_EQ(join_choices(std::span(three).first(2)), "a or b");
+    EXPECT_EQ(join_choices(std::span(three).first(1)), "a");
+    EXPECT_EQ(join_choices({}), "");
+}
+
+}  // namespace
+}  // namespace tiderace::server

@@ -1,0 +1,184 @@
+#include "server/help_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::string_view program_golden = R"golden(: serves a folder over HTTP
+
+Usage: tiderace COMMAND [flags]
+
+Commands
+  serve [DIR]          serve a folder; the current one when none is named
+  version [-v]         the version; with -v also how it was built
+  help [COMMAND]       this page, or the flags of a command
+  man                  the manual page: tiderace man | man -l -
+  completions SHELL    completions for bash, zsh or fish
+
+Examples
+  tiderace serve                          this folder, at http://localhost:8080
+  tiderace serve site --open              a site, and a browser to see it
+  tiderace serve --listen :80 --listing   to everybody, folders listed
+
+tiderace help serve explains every flag.
+)golden";
+
+// The page as people see it. When a flag changes, look at the new page before it is put here.
+constexpr std::string_view serve_golden = R"golden(Usage: tiderace serve [DIR] [flags]
+
+serve a folder; the current one when none is named
+
+Where it listens
+  -l, --listen ADDR          HOST:PORT, :PORT for all addresses, or unix:PATH;
+                             repeatable (default 127.0.0.1:8080)
+  -o, --open                 open a browser on the page
+      --max-connections N    connections open at once; more must wait (default
+                             as descriptors allow)
+      --backlog N            how many may wait to be accepted (default 4096
+                             connections)
+
+What it serves
+      --index NAMES          files that stand for their folder: a.html,b.html;
+                             or none (default index.html)
+      --listing              list folders that have no index file
+      --spa[=FILE]           FILE where nothing is found (bare: index.html)
+      --clean-urls           find about.html as /about
+      --error-page CODE=FILE
+                             the page of an error: 404=404.html; repeatable
+      --mime EXT=TYPE        a type to know: glb=model/gltf-binary; repeatable
+      --no-precompressed     leave .br, .zst and .gz siblings alone
+      --hidden               serve names that begin with a dot, too
+      --symlinks POLICY      which links may lead on: inside, anywhere or never
+                             (default inside)
+
+What it adds to answers
+      --cache-control PATTERN=VALUE
+                             Cache-Control of the matching paths:
+                             '*.css=max-age=3600'; the first match wins;
+                             repeatable
+      --header NAME:VALUE    a field for every answer; repeatable
+      --cors[=ORIGIN]        let other sites' scripts read (bare: all sites)
+      --no-server-header     leave out the Server field
+
+Who may read
+      --basic-auth USER:PASSWORD|FILE
+                             ask for a name and password; FILE has htpasswd
+                             lines (bcrypt, SHA-2, yescrypt); repeatable
+
+What it writes down
+      --access-log FILE|-|off
+                             a line per request; - is standard output (default
+                             off)
+      --log-format FORMAT    form of these lines: common, combined or json
+                             (default combined)
+      --log-level LEVEL      how much the server tells: trace, debug, info,
+                             warning, error or off (default info)
+      --log-flush TIME       longest wait of a line (default 1s)
+      --log-rotate SIZE      begin a new file at this size (default never)
+  -q, --quiet                print nothing at start
+
+How it runs
+  -t, --threads N            event loops, a thread each (default one per CPU)
+      --engine NAME          how a loop asks the kernel: auto, epoll, poll or
+                             select (default auto)
+      --accept MODE          who takes new connections: reuseport, queue or
+                             shared (default reuseport)
+      --cache SIZE           memory for files, per loop (default 64MiB)
+      --cache-file-max SIZE  largest file that the cache holds (default 4MiB)
+      --cache-check TIME     how often a cached file is compared with the disk
+                             (default 1s)
+      --small-copy-max SIZE  largest file sent in one piece with its header
+                             (default 16KiB)
+      --sendfile-min SIZE    smallest uncached file to go by sendfile (default
+                             256KiB)
+
+What it puts up with
+      --header-timeout TIME  for a whole request head (default 10s)
+      --body-timeout TIME    while a request body stalls (default 30s)
+      --write-timeout TIME   while an answer stalls (default 30s)
+      --idle-timeout TIME    between two requests (default 1m)
+      --drain-timeout TIME   for running answers at the end (default 10s)
+      --min-receive-rate RATE
+                             a slower sender is cut off (default 256 bytes/s)
+      --min-send-rate RATE   a slower reader is cut off (default 256 bytes/s)
+      --max-line SIZE        longest request line; longer is 414 (default 8KiB)
+      --max-head SIZE        largest request head; larger is 431 (default 32KiB)
+      --max-fields N         most fields in a request head; more is 431 (default
+                             100 fields)
+      --max-body SIZE        largest request body; larger is 413 (default 1MiB)
+
+Other
+  -h, --help                 this page
+
+TIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 is no limit. SIZE is bytes,
+or 64KiB, 1MiB, 1GiB; KB, MB and GB count in thousands.
+
+Ctrl-C and SIGTERM finish what runs and stop; SIGUSR1 reopens the log files.
+)golden";
+
+constexpr std::string_view version_golden = R"golden(Usage: tiderace version [flags]
+
+the version; with -v also how it was built
+
+Flags
+  -v, --verbose              also how it was built
+  -h, --help                 this page
+)golden";
+
+TEST(HelpText, OfTheProgram) {
+    EXPECT_EQ(program_help(), "tiderace " + std::string(version()) + std::string(program_golden));
+}
+
+TEST(HelpText, OfServe) {
+    EXPECT_EQ(command_help(*find_command("serve")), serve_golden);
+}
+
+TEST(HelpText, OfVersion) {
+    EXPECT_EQ(command_help(*find_command("version")), version_golden);
+}
+
+TEST(HelpText, FitsEightyColumns) {
+    std::string all = program_help();
+    for (const CommandSpec& command : commands()) all += command_help(command);
+    while (!all.empty()) {
+        const std::string line = all.substr(0, all.find('\n'));
+        all.erase(0, line.size() + 1);
+        EXPECT_LE(line.size(), 80U) << line;
+        EXPECT_FALSE(line.ends_with(' ')) << line;
+    }
+}
+
+TEST(HelpText, HasEveryFlagOfEveryCommand) {
+    for (const CommandSpec& command : commands()) {
+        EXPECT_THAT(program_help(), testing::HasSubstr("  " + std::string(command.name)));
+        for (const Flag& flag : command.flags) {
+            EXPECT_THAT(command_help(command), testing::HasSubstr(flag_usage(flag, true)));
+        }
+    }
+}
+
+TEST(Wrap, BreaksAtSpacesAndIndentsWhatFollows) {
+    EXPECT_EQ(wrap("", 10, 2), "");
+    EXPECT_EQ(wrap("one two", 10, 2), "one two");
+    EXPECT_EQ(wrap("one two three", 7, 2), "one two\n  three");
+    EXPECT_EQ(wrap("one two three", 8, 0), "one two\nthree");
+    EXPECT_EQ(wrap("incomprehensible word", 5, 1), "incomprehensible\n word");
+    EXPECT_EQ(wrap("exactly ten", 11, 0), "exactly ten");
+}
+
+TEST(FlagUsage, ShowsLetterValueAndWhetherItMayBeLeftOut) {
+    const Flag plain{.name = "listing"};
+    const Flag letter{.name = "listen", .letter = 'l', .value = "ADDR"};
+    const Flag optional{.name = "spa", .value = "FILE", .value_if_bare = "index.html"};
+    EXPECT_EQ(flag_usage(plain, true), "    --listing");
+    EXPECT_EQ(flag_usage(plain, false), "--listing");
+    EXPECT_EQ(flag_usage(letter, true), "-l, --listen ADDR");
+    EXPECT_EQ(flag_usage(optional, false), "--spa[=FILE]");
+}
+
+}  // namespace
+}  // namespace tiderace::server

@@ -1,0 +1,25 @@
+// Under which addresses other machines reach this one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tiderace::server {
+
+struct InterfaceAddress {
+    std::string interface;  // eth0
+    std::string address;    // numeric, without zone
+    bool is_up = true;
+    bool is_loopback = false;
+};
+
+// What the kernel lists now; empty when it cannot say.
+std::vector<InterfaceAddress> interface_addresses();
+
+// Those that a phone in the same room may reach, the likeliest first: private IPv4, other IPv4,
+// IPv6; interfaces of containers and virtual machines after all of these. Link-local ones are left
+// out.
+std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces);
+
+}  // namespace tiderace::server

@@ -1,0 +1,81 @@
+#include "server/open_browser.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace tiderace::server {
+namespace {
+
+#if defined(__APPLE__)
+constexpr const char* opener = "open";
+constexpr const char* advice = "open the address by hand";
+#else
+constexpr const char* opener = "xdg-open";
+constexpr const char* advice = "install xdg-utils, or open the address by hand";
+#endif
+
+// In the grandchild. Only calls that are safe after a fork of a program with threads.
+[[noreturn]] void become(const std::string& program, char* const* arguments, int report) {
+    setsid();
+    const int null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+        for (const int standard : {0, 1, 2}) dup2(null, standard);
+    }
+    execvp(program.c_str(), arguments);
+    const int code = errno;
+    [[maybe_unused]] const ssize_t written = write(report, &code, sizeof code);
+    _exit(127);
+}
+
+// The errno that the grandchild reports, 0 when the pipe was closed by a successful exec.
+int read_report(int report) {
+    int code = 0;
+    ssize_t got = 0;
+    do {
+        got = read(report, &code, sizeof code);
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof code ? code : 0;
+}
+
+// The child between us and the program ends at once, so that nobody has to wait for the program.
+void reap(pid_t child) {
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace
+
+Result<> start_detached(const std::string& program, const std::string& argument) {
+    std::array<int, 2> report{};
+    if (pipe(report.data()) != 0) return fail(Error::last("start", program));
+    for (const int end : report) fcntl(end, F_SETFD, FD_CLOEXEC);
+    // Everything the children need is made before the fork: they must not allocate.
+    std::string name = program;
+    std::string word = argument;
+    const std::array<char*, 3> arguments{name.data(), word.data(), nullptr};
+    const pid_t child = fork();
+    if (child == 0) {
+        const pid_t grandchild = fork();
+        if (grandchild == 0) become(program, arguments.data(), report[1]);
+        _exit(0);
+    }
+    const Error forking = Error::last("start", program);
+    close(report[1]);
+    const int code = child < 0 ? forking.code() : read_report(report[0]);
+    close(report[0]);
+    if (child > 0) reap(child);
+    if (code != 0) return fail(Error(code, "start", program));
+    return {};
+}
+
+Result<> open_browser(const std::string& url) {
+    const auto started = start_detached(opener, url);
+    if (started) return {};
+    return fail(Error(started.error().code(), "start", opener, advice));
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,186 @@
+#include "server/password_file.h"
+
+#include <string.h>  // explicit_bzero
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "server/build_facts.h"
+#include "tiderace/base/random.h"
+
+#if TIDERACE_HAVE_CRYPT
+#include <crypt.h>
+#endif
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::array<std::string_view, 8> accepted_prefixes{"$2a$", "$2b$", "$2y$", "$5$",
+                                                            "$6$",  "$y$",  "$gy$", "$7$"};
+
+// crypt(3) of the password under the setting (or the whole hash); nullopt when it refuses.
+std::optional<std::string> crypt_password([[maybe_unused]] std::string_view password,
+                                          [[maybe_unused]] const std::string& setting) {
+#if TIDERACE_HAVE_CRYPT
+    const auto scratch = std::make_unique<crypt_data>();
+    std::string phrase(password);
+    const char* hash = crypt_r(phrase.c_str(), setting.c_str(), scratch.get());
+    std::optional<std::string> result;
+    // A refusal is a null pointer, or a text that no hash begins with.
+    if (hash && hash[0] == '$') result = hash;
+    explicit_bzero(phrase.data(), phrase.size());
+    explicit_bzero(scratch.get(), sizeof(crypt_data));
+    return result;
+#else
+    return std::nullopt;
+#endif
+}
+
+// "$6$" and 16 random characters of crypt's own alphabet.
+std::string random_setting() {
+    constexpr std::string_view alphabet =
+        "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    std::array<unsigned char, 16> bytes{};
+    secure_random(bytes);
+    std::string setting = "$6$";
+    for (const unsigned char byte : bytes) setting += alphabet[byte % alphabet.size()];
+    return setting;
+}
+
+bool is_accepted_hash(std::string_view hash) {
+    const bool is_known = std::ranges::any_of(
+        accepted_prefixes, [&](std::string_view prefix) { return hash.starts_with(prefix); });
+    if (!is_known) return false;
+    if (hash.starts_with("$2")) return hash.size() == 60;
+    // $id$…$hash: at least a salt and a hash of 43 characters follow.
+    const std::size_t last = hash.rfind('$');
+    return std::ranges::count(hash, '$') >= 3 && hash.size() - last - 1 >= 43;
+}
+
+// Takes as long for equal texts as for different ones of the same length.
+bool equal_in_constant_time(std::string_view left, std::string_view right) {
+    if (left.size() != right.size()) return false;
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
+    }
+    return difference == 0;
+}
+
+Result<std::string> read_file(const std::string& path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                               std::fclose);
+    if (!file) return fail(Error::last("read passwords from", path));
+    std::string text(password_file_bytes_max + 1, '\0');
+    const std::size_t bytes = std::fread(text.data(), 1, text.size(), file.get());
+    if (std::ferror(file.get())) return fail(Error::last("read passwords from", path));
+    if (bytes > password_file_bytes_max) {
+        return fail(Error(0, "read passwords from", path,
+                          "larger than " + format_bytes(password_file_bytes_max)));
+    }
+    text.resize(bytes);
+    return text;
+}
+
+}  // namespace
+
+PasswordFile::PasswordFile() {
+    std::array<unsigned char, sizeof decoy_seed_> bytes{};
+    secure_random(bytes);
+    for (const unsigned char byte : bytes) decoy_seed_ = decoy_seed_ << 8 | byte;
+}
+
+Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
+    if (!TIDERACE_HAVE_CRYPT)
+        return fail(Error(0, "check passwords", "", "this build has no crypt(3)"));
+    PasswordFile file;
+    for (const std::string& source : sources) {
+        const std::size_t colon = source.find(':');
+        if (colon == std::string::npos) {
+            const auto text = read_file(source);
+            if (!text) return fail(text.error());
+            if (auto added = file.add_lines(*text, source); !added) return fail(added.error());
+            continue;
+        }
+        const std::string user = source.substr(0, colon);
+        auto hash = crypt_password(std::string_view(source).substr(colon + 1), random_setting());
+        if (!hash) return fail(Error(0, "hash the password of", user, "crypt(3) refuses it"));
+        if (auto added = file.add({user, std::move(*hash)}, "--basic-auth"); !added)
+            return fail(added.error());
+    }
+    if (file.entries_.empty()) {
+        return fail(Error(0, "read passwords", "", "there is not one user, so nobody could read"));
+    }
+    return file;
+}
+
+Result<PasswordFile> PasswordFile::parse(std::string_view text, std::string_view path) {
+    PasswordFile file;
+    if (auto added = file.add_lines(text, path); !added) return fail(added.error());
+    return file;
+}
+
+Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.empty() || line.starts_with('#')) continue;
+        const std::string place = std::string(path) + ":" + std::to_string(number);
+        const std::size_t colon = line.find(':');
+        if (colon == std::string_view::npos || colon == 0) {
+            return fail(Error(0, "read passwords from", place, "a line is NAME:HASH"));
+        }
+        // Some tools write further fields after a second colon.
+        const std::string_view rest = line.substr(colon + 1);
+        Entry entry{std::string(line.substr(0, colon)),
+                    std::string(rest.substr(0, rest.find(':')))};
+        if (auto added = add(std::move(entry), place); !added) return added;
+    }
+    return {};
+}
+
+Result<> PasswordFile::add(Entry entry, const std::string& place) {
+    if (!is_accepted_hash(entry.hash)) {
+        return fail(Error(0, "read passwords from", place,
+                          "the hash of " + entry.user +
+                              " is of no kind that is safe; make one with htpasswd -nB " +
+                              entry.user));
+    }
+    if (find(entry.user)) {
+        return fail(Error(0, "read passwords from", place, entry.user + " is there twice"));
+    }
+    entries_.push_back(std::move(entry));
+    return {};
+}
+
+const PasswordFile::Entry* PasswordFile::find(std::string_view user) const {
+    const auto found = std::ranges::find(entries_, user, &Entry::user);
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+const PasswordFile::Entry& PasswordFile::decoy(std::string_view user) const {
+    std::uint64_t mixed = decoy_seed_;
+    for (const char c : user) {
+        mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ULL;
+        mixed ^= mixed >> 29;
+    }
+    return entries_[mixed % entries_.size()];
+}
+
+bool PasswordFile::verify(std::string_view user, std::string_view password) const {
+    // crypt(3) would end the password at a NUL and take the rest for right.
+    const bool is_usable =
+        password.size() <= password_bytes_max && password.find('\0') == std::string_view::npos;
+    if (entries_.empty() || !is_usable) return false;
+    const Entry* known = find(user);
+    const Entry& entry = known ? *known : decoy(user);
+    const auto hash = crypt_password(password, entry.hash);
+    const bool is_right = hash && equal_in_constant_time(*hash, entry.hash);
+    return known && is_right;
+}
+
+}  // namespace tiderace::server

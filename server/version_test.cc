@@ -1,0 +1,29 @@
+#include "server/version.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tiderace::server {
+namespace {
+
+TEST(Version, IsThatOfTheProject) {
+    EXPECT_THAT(std::string(version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+    EXPECT_EQ(version_line(), "tiderace " + std::string(version()) + "\n");
+}
+
+TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
+    const std::string details = version_details();
+    EXPECT_TRUE(details.starts_with(version_line()));
+    EXPECT_THAT(details, testing::HasSubstr("\ncompiler    "));
+    EXPECT_THAT(details, testing::HasSubstr("\nengines     "));
+    EXPECT_THAT(details, testing::HasSubstr("\nfeatures    "));
+    EXPECT_THAT(details, testing::Not(testing::HasSubstr("auto")));
+    for (const std::string_view engine : engine_choices) {
+        if (engine != "auto") {
+            EXPECT_THAT(details, testing::HasSubstr(std::string(engine)));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::server
