@@ -15,12 +15,6 @@ constexpr std::size_t method_bytes_max = 32;
 constexpr ByteView common_version = "HTTP/1.1\r\n";
 constexpr char tls_handshake_record = 0x16;
 
-// The refusal for a byte that may not stand where it stands.
-Refusal refusal_for(char c, Refusal otherwise) {
-    if (c == '\0') return Refusal::nul;
-    return c == '\n' ? Refusal::bare_lf : otherwise;
-}
-
 struct Target {
     bool valid;
     TargetForm form;
@@ -169,29 +163,13 @@ class HeadParser {
 
     ParseStatus field_line() {
         if (head_.fields().size() == fields_max_) return refuse(Refusal::too_many_fields);
-        const std::size_t name_end = find_first<scan::TokenEnd>(bytes_, at_);
-        if (name_end == bytes_.size()) return ParseStatus::need_more;
-        if (bytes_[name_end] != ':' || name_end == at_) return bad_name_byte(name_end);
-        std::size_t begin = name_end + 1;
-        while (begin < bytes_.size() && is_ows(bytes_[begin])) ++begin;
-        const std::size_t value_end = find_first<scan::ValueEnd>(bytes_, begin);
-        if (value_end == bytes_.size()) return ParseStatus::need_more;
-        if (bytes_[value_end] != '\r') {
-            return refuse(refusal_for(bytes_[value_end], Refusal::bad_field_value));
+        const FieldLine line = parse_field_line(bytes_, at_);
+        if (line.status == ParseStatus::complete) {
+            head_.add_field(line.name, line.value);
+            at_ = line.end;
         }
-        const std::size_t name_begin = at_;
-        const ParseStatus status = line_end(bytes_, value_end);
-        if (status != ParseStatus::complete) return status;
-        std::size_t end = value_end;
-        while (end > begin && is_ows(bytes_[end - 1])) --end;
-        head_.add_field(bytes_.substr(name_begin, name_end - name_begin),
-                        bytes_.substr(begin, end - begin));
-        return ParseStatus::complete;
-    }
-
-    ParseStatus bad_name_byte(std::size_t end) {
-        if (!is_ows(bytes_[end])) return refuse(refusal_for(bytes_[end], Refusal::bad_field_name));
-        return refuse(end == at_ ? Refusal::obs_fold : Refusal::space_before_colon);
+        refusal_ = line.refusal;
+        return line.status;
     }
 
     ByteView bytes_;

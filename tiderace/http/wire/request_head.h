@@ -20,17 +20,12 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
+#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/http/wire/refusal.h"
 
 namespace tiderace::http::wire {
-
-struct Field {
-    ByteView name;   // as it was sent
-    ByteView value;  // without the space around it; may hold bytes above 0x7f
-    FieldName id = FieldName::other;
-};
 
 struct HeadLimits {
     std::size_t request_line_bytes_max = 8_KiB;  // with its CR LF; passing it is 414
@@ -119,8 +114,6 @@ class RequestHead {
     std::array<std::uint8_t, field_names_max> first_{};
     std::array<Field, fields_capacity> fields_;
 };
-
-enum class ParseStatus : std::uint8_t { complete, need_more, refused };
 
 struct HeadParse {
     ParseStatus status;
