@@ -30,17 +30,12 @@ struct Target {
 
     Form form = Form::origin;
     ByteView scheme;     // absolute only: "http" or "https" in the peer's own case
-    ByteView authority;  // absolute and authority: "host", "host:port", "[::1]:port"
+    ByteView authority;  // absolute and authority: see host.h; never without a host
     ByteView path;       // origin and absolute: begins with '/'
     ByteView query;      // after the '?', without it
     bool has_query = false;
 };
 
 std::optional<Target> parse_target(ByteView text);
-
-// host [":" port] of RFC 3986 without user information: also what a Host field must hold. The host
-// is a name, an IPv4 address or a bracketed IPv6 address and never empty; a port is 0 to 65535, and
-// may be absent or empty ("example.org:").
-bool is_valid_authority(ByteView text);
 
 }  // namespace tiderace::http::wire

@@ -105,6 +105,8 @@ TEST(Uri, RefusesWhatIsNoTarget) {
         "example.org:port",
         "example.org:65536",
         ":443",
+        "[::1]",
+        "[::1]:",
         "user@example.org:443",
         "http://",
         "http:///path",
@@ -144,86 +146,6 @@ TEST(Uri, EveryPrefixIsReadWithinItsBounds) {
         const std::vector<char> exact(text.begin(), text.begin() + size);  // asan sees one past
         const auto target = parse_target(ByteView(exact.data(), exact.size()));
         EXPECT_TRUE(!target || target->form == Form::absolute) << size;
-    }
-}
-
-TEST(Uri, TakesTheAuthoritiesOfRfc3986) {
-    for (const ByteView text : {"localhost",
-                                "example.org",
-                                "example.org:",
-                                "example.org:0",
-                                "example.org:65535",
-                                "192.0.2.1",
-                                "192.0.2.1:80",
-                                "[::]",
-                                "[::1]",
-                                "[1::]",
-                                "[::1]:80",
-                                "[2001:db8::1]",
-                                "[1:2:3:4:5:6:7:8]",
-                                "[1:2:3:4:5:6:7::]",
-                                "[::2:3:4:5:6:7:8]",
-                                "[::ffff:192.0.2.1]",
-                                "[1:2:3:4:5:6:192.0.2.1]",
-                                "[v1.x:y]",
-                                "a_b.example",
-                                "x%41",
-                                "-",
-                                "xn--tst-qla.example"}) {
-        EXPECT_TRUE(is_valid_authority(text)) << text;
-    }
-}
-
-TEST(Uri, RefusesOtherAuthorities) {
-    for (const ByteView text : {"",
-                                ":",
-                                ":80",
-                                "a b",
-                                "a/b",
-                                "a@b",
-                                "a:b",
-                                "a:1:2",
-                                "a:-1",
-                                "a:+1",
-                                "a: 1",
-                                "a:000080",
-                                "a:65536",
-                                "::1",
-                                "[]",
-                                "[:]",
-                                "[:::]",
-                                "[1]",
-                                "[1:2:3:4:5:6:7]",
-                                "[1:2:3:4:5:6:7:8:9]",
-                                "[1::2::3]",
-                                "[1:2:3:4:5:6:7:8::]",
-                                "[::1:2:3:4:5:6:7:8]",
-                                "[12345::]",
-                                "[g::]",
-                                "[1:]",
-                                "[:1::]",
-                                "[::1%eth0]",
-                                "[::1%25eth0]",
-                                "[::1",
-                                "::1]",
-                                "[::1]80",
-                                "[::256.1.1.1]",
-                                "[::1.2.3]",
-                                "[::1.2.3.4.5]",
-                                "[::01.2.3.4]",
-                                "[::1.2.3.4:5]",
-                                "[1:2:3:4:5:6:7:1.2.3.4]",
-                                "[1.2.3.4]",
-                                "[v.x]",
-                                "[v1.]",
-                                "[vg.x]",
-                                "a,b c",
-                                "\"a\"",
-                                "a\\b",
-                                "a?b",
-                                "a%2",
-                                "<a>"}) {
-        EXPECT_FALSE(is_valid_authority(text)) << text;
     }
 }
 

@@ -1,0 +1,42 @@
+// Entity tags (RFC 9110 section 8.8.3): made from a file's facts, read from fields, compared.
+//
+// Thread   Any; no state.
+// Errors   nullopt or false: not a tag, or not a list of them.
+// Memory   None; a parsed tag is a view into the field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/http/wire/bounded_text.h"
+
+namespace tiderace::http::wire {
+
+struct EntityTag {
+    bool weak = false;
+    ByteView quoted;  // with its quotes: "\"abc\""
+};
+
+// Exactly one tag: `"abc"` or `W/"abc"`.
+std::optional<EntityTag> parse_entity_tag(ByteView text);
+
+enum class TagCompare : std::uint8_t {
+    strong,  // both strong and the same: the bytes are the same
+    weak,    // the same but for W/: the meaning is the same
+};
+
+bool same_tag(const EntityTag& a, const EntityTag& b, TagCompare compare);
+
+// The value of If-Match or If-None-Match: "*" or a list of tags. A value that is neither, anywhere
+// in it, matches nothing; so does a list when there is no current tag. "*" matches: the caller has
+// something to be matched.
+bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, TagCompare compare);
+
+using EntityTagText = FixedText<52>;  // two quotes, two dashes, three numbers of 16 digits
+
+// A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"".
+EntityTagText format_entity_tag(std::int64_t modified_nanoseconds, std::uint64_t size,
+                                std::uint64_t inode);
+
+}  // namespace tiderace::http::wire
