@@ -22,6 +22,8 @@ namespace {
 // What may wait unread behind a request in hand, before the peer is pushed back on.
 constexpr std::size_t pipelined_bytes_max = 16_KiB;
 
+constexpr std::string_view too_slow = "The request did not arrive in time.";
+
 }  // namespace
 
 H1Connection::H1Connection(H1Service& service, net::Connection& connection)
@@ -274,7 +276,9 @@ void H1Connection::on_deadline(net::Connection& connection) {
     ++service_->counters().timed_out;
     exchange_ = service_->take_exchange();
     exchange_->begin_refused(*this);
-    refuse(wire::Refusal::too_slow);
+    ++service_->counters().refused;
+    core::Ref<H1Exchange>(exchange_)->refuse(408, too_slow);
+    end_connection(false);
 }
 
 void H1Connection::check_body_progress() {
@@ -293,7 +297,7 @@ void H1Connection::check_body_progress() {
     }
     ++service_->counters().timed_out;
     core::Ref<H1Exchange> exchange(exchange_);
-    exchange->refuse(wire::Refusal::too_slow);
+    exchange->refuse(408, too_slow);
     end_connection(false);
 }
 

@@ -8,13 +8,10 @@
 #include "tiderace/http/h1_service.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/response_head.h"
-#include "tiderace/http/wire/uri.h"
 
 namespace tiderace::http {
 namespace {
 
-constexpr std::size_t head_room_bytes =
-    2_KiB;  // an answer's head usually fits; then it is written in place
 constexpr std::size_t head_bytes_max = 32_KiB;
 constexpr std::size_t pull_bytes = 32_KiB;
 
@@ -37,8 +34,11 @@ bool is_framing(wire::FieldName name) {
 }
 
 wire::Refusal refusal_of(wire::PathFault fault) {
-    return fault == wire::PathFault::too_long ? wire::Refusal::target_too_long
-                                              : wire::Refusal::bad_target;
+    switch (fault) {
+        case wire::PathFault::none: return wire::Refusal::none;
+        case wire::PathFault::too_long: return wire::Refusal::target_too_long;
+        default: return wire::Refusal::bad_target;
+    }
 }
 
 }  // namespace
@@ -65,27 +65,43 @@ wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     continue_wanted_ = framing_.expect_continue && !body_complete_;
     decoder_ = {};
 
-    const std::optional<wire::Target> target = wire::parse_target(head_.method, head_.target);
-    if (!target) return wire::Refusal::bad_target;
-    request_.raw_path = target->path;
-    request_.query = target->query;
-    request_.has_query = target->has_query;
-    request_.authority =
-        target->authority.empty() ? request_.field(wire::FieldName::host) : target->authority;
-    if (target->form == wire::Target::Form::asterisk) {
-        request_.path = target->path;
-        return wire::Refusal::none;
+    return take_target();
+}
+
+wire::Refusal H1Exchange::take_target() {
+    const ByteView target = head_.target();
+    request_.authority = head_.target_authority();
+    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+    ByteView rest = target;
+    switch (head_.target_form()) {
+        case wire::TargetForm::asterisk:
+        case wire::TargetForm::authority:
+            request_.raw_path = request_.path = target;
+            return wire::Refusal::none;
+        case wire::TargetForm::absolute: {
+            const ByteView authority = head_.target_authority();
+            rest.remove_prefix(
+                static_cast<std::size_t>(authority.data() + authority.size() - target.data()));
+            break;
+        }
+        case wire::TargetForm::origin: break;
     }
-    const wire::PathResult path = wire::canonicalize(target->path, path_);
-    if (path.fault != wire::PathFault::none) return refusal_of(path.fault);
+    const std::size_t mark = rest.find('?');
+    request_.has_query = mark != ByteView::npos;
+    request_.raw_path = rest.substr(0, mark);
+    request_.query = request_.has_query ? rest.substr(mark + 1) : ByteView{};
+    if (request_.raw_path.empty()) request_.raw_path = "/";
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
     request_.path = path.path;
-    return wire::Refusal::none;
+    return refusal_of(path.fault);
 }
 
 void H1Exchange::begin_refused(H1Connection& connection) {
     connection_ = &connection;
     started_ = loop().now();
     head_.clear();
+    head_.set_method("-");
+    head_.set_target("-", wire::TargetForm::origin, {});
     head_bytes_ = {};
     request_.head = &head_;
     request_.peer = &connection.connection().peer();
@@ -94,14 +110,15 @@ void H1Exchange::begin_refused(H1Connection& connection) {
 }
 
 void H1Exchange::refuse(wire::Refusal refusal) {
+    refuse(wire::status_of(refusal), wire::explain(refusal));
+}
+
+void H1Exchange::refuse(int status, std::string_view sentence) {
     keep_alive_ = false;
     if (responded_) return;
-    Response response(wire::status_of(refusal));
+    Response response(status);
     response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
-    const ByteView sentence = wire::explain(refusal);
-    std::string text(sentence);
-    text += '\n';
-    response.set_body(std::move(text));
+    response.set_body(std::string(sentence) + "\n");
     respond(response);
 }
 
@@ -182,66 +199,63 @@ bool H1Exchange::may_keep_request_alive() const {
 }
 
 void H1Exchange::decide_framing(const Response& response) {
-    const bool bodiless = head_.method == wire::Method::head || has_no_body(response.status());
+    const bool bodiless = head_.method() == wire::Method::head || has_no_body(response.status());
     const std::optional<std::uint64_t> length = response.body_bytes();
     if (bodiless) {
         answer_body_ = AnswerBody::none;
     } else if (length) {
         answer_body_ = AnswerBody::length;
     } else {
-        answer_body_ = head_.version_minor >= 1 ? AnswerBody::chunked : AnswerBody::until_close;
+        answer_body_ = head_.version_minor() >= 1 ? AnswerBody::chunked : AnswerBody::until_close;
     }
     keep_alive_ = answer_body_ != AnswerBody::until_close && may_keep_request_alive();
 }
 
+void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& response) const {
+    writer.status(response.status());
+    writer.lines(service_->standing_fields());
+    for (const ResponseField& field : response.fields()) {
+        if (is_framing(field.id)) continue;
+        if (field.id != wire::FieldName::other) {
+            writer.field(field.id, field.value);
+        } else {
+            writer.field(field.name, field.value);
+        }
+    }
+    if (!has_no_body(response.status())) {
+        const auto length = response.length_hint() ? response.length_hint() : response.body_bytes();
+        if (length) {
+            writer.number(wire::FieldName::content_length, *length);
+        } else if (answer_body_ == AnswerBody::chunked) {
+            writer.lines("Transfer-Encoding: chunked\r\n");
+        }
+    }
+    if (response.status() == 101) {
+        writer.lines("Connection: upgrade\r\n");
+    } else if (!keep_alive_) {
+        writer.lines("Connection: close\r\n");
+    } else if (head_.version_minor() == 0) {
+        writer.lines("Connection: keep-alive\r\n");
+    }
+    writer.end();
+}
+
+// False: the head cannot be written; nothing of it was.
 bool H1Exchange::write_head(const Response& response) {
+    using Fault = wire::ResponseHeadWriter::Fault;
     net::Connection& connection = connection_->connection();
     core::SendQueue& queue = connection.queue();
-    char spare[head_bytes_max];
-    std::span<char> room = queue.reserve(connection.blocks(), head_bytes_max);
-    const bool in_place = room.size() >= head_room_bytes;
-    wire::ResponseHeadWriter writer(in_place ? room : std::span<char>(spare));
-    auto render = [&] {
-        writer.status(response.status());
-        writer.raw(service_->standing_fields());
-        for (const ResponseField& field : response.fields()) {
-            if (is_framing(field.id)) continue;
-            if (field.id != wire::FieldName::other) {
-                writer.field(field.id, field.value);
-            } else {
-                writer.field(field.name, field.value);
-            }
-        }
-        if (!has_no_body(response.status())) {
-            const auto length =
-                response.length_hint() ? response.length_hint() : response.body_bytes();
-            if (length) {
-                writer.field(wire::FieldName::content_length, *length);
-            } else if (answer_body_ == AnswerBody::chunked) {
-                writer.field(wire::FieldName::transfer_encoding, ByteView("chunked"));
-            }
-        }
-        if (status_ == 101) {
-            writer.field(wire::FieldName::connection, ByteView("upgrade"));
-        } else if (!keep_alive_) {
-            writer.field(wire::FieldName::connection, ByteView("close"));
-        } else if (head_.version_minor == 0) {
-            writer.field(wire::FieldName::connection, ByteView("keep-alive"));
-        }
-        return writer.finish();
-    };
-    std::optional<std::size_t> bytes = render();
-    if (in_place) {
-        queue.commit(bytes.value_or(0));
-        if (bytes || room.size() == sizeof spare) return bytes.has_value();
-        // The block was nearly full. Once more, beside it.
-        writer = wire::ResponseHeadWriter(std::span<char>(spare));
-        bytes = render();
-    } else {
-        queue.commit(0);
-    }
-    if (bytes) queue.append(connection.blocks(), {spare, *bytes});
-    return bytes.has_value();
+    const std::span<char> room = queue.reserve(connection.blocks(), head_bytes_max);
+    wire::ResponseHeadWriter in_place(room);
+    render_head(in_place, response);
+    queue.commit(in_place.written().size());
+    if (in_place.fault() != Fault::overflow) return in_place.fault() == Fault::none;
+    // The block is nearly full: rendered beside it, and copied over two.
+    char beside[head_bytes_max];
+    wire::ResponseHeadWriter writer(beside);
+    render_head(writer, response);
+    queue.append(connection.blocks(), writer.written());
+    return writer.fault() == Fault::none;
 }
 
 void H1Exchange::write_body(Response& response) {
@@ -304,7 +318,7 @@ void H1Exchange::append_pulled(core::SendQueue&& pulled) {
     char head[wire::chunk_head_bytes_max];
     queue.append(connection.blocks(), {head, wire::format_chunk_head(pulled.bytes(), head)});
     queue.append_queue(std::move(pulled));
-    queue.append(connection.blocks(), "\r\n");
+    queue.append(connection.blocks(), wire::chunk_end);
 }
 
 void H1Exchange::body_ready() {
@@ -386,7 +400,7 @@ std::size_t H1Exchange::feed_length(ByteView data) {
 std::size_t H1Exchange::feed_chunked(ByteView data) {
     std::size_t used = 0;
     while (used < data.size() && !body_complete_ && !body_paused_) {
-        const wire::ChunkedDecoder::Step step = decoder_.next(data.substr(used));
+        const wire::ChunkedDecoder::Step step = decoder_.step(data.substr(used));
         used += step.used;
         switch (step.status) {
             case wire::ChunkedDecoder::Status::need_more:

@@ -15,6 +15,7 @@
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/refusal.h"
 #include "tiderace/http/wire/request_head.h"
+#include "tiderace/http/wire/response_head.h"
 
 namespace tiderace::http {
 
@@ -44,6 +45,7 @@ class H1Exchange final : public Exchange {
     void begin_refused(H1Connection& connection);
     // Answers a request that was not taken. Does nothing if it was answered before.
     void refuse(wire::Refusal refusal);
+    void refuse(int status, std::string_view sentence);
     // Gives body bytes to the receiver. Returns those used; 0: it waits.
     std::size_t feed_body(ByteView data);
     void fail_body();
@@ -69,8 +71,10 @@ class H1Exchange final : public Exchange {
     enum class AnswerBody : std::uint8_t { none, length, chunked, until_close };
 
     void send(Response& response) override;
+    wire::Refusal take_target();
     void decide_framing(const Response& response);
     bool may_keep_request_alive() const;
+    void render_head(wire::ResponseHeadWriter& writer, const Response& response) const;
     bool write_head(const Response& response);
     void write_body(Response& response);
     void append_pulled(core::SendQueue&& pulled);

@@ -28,16 +28,16 @@ struct Request {
     bool has_query = false;
     bool secure = false;  // over TLS
 
-    wire::Method method() const { return head->method; }
+    wire::Method method() const { return head->method(); }
     bool is_get_or_head() const {
-        return head->method == wire::Method::get || head->method == wire::Method::head;
+        return method() == wire::Method::get || method() == wire::Method::head;
     }
     // The value of the first field of that name, "" if there is none.
     ByteView field(wire::FieldName name) const {
         const wire::Field* found = head->find(name);
         return found != nullptr ? found->value : ByteView{};
     }
-    bool has(wire::FieldName name) const { return head->find(name) != nullptr; }
+    bool has(wire::FieldName name) const { return head->has(name); }
 };
 
 }  // namespace tiderace::http

@@ -1,0 +1,45 @@
+// RingAccessLog: one line per answered request into a log ring: common, combined or JSON.
+//
+// Owner    The program; one per loop, with a ring of its own.
+// Thread   The loop's. publish() once a turn shows the writer what was logged.
+// Errors   A full ring drops the line and counts it; a request never waits for its log line.
+// Limits   A line is at most line_bytes_max; of each text that a peer chose, text_bytes_max are kept.
+// Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be forged.
+#pragma once
+
+#include <string>
+
+#include "tiderace/http/site.h"
+#include "tiderace/log/line.h"
+#include "tiderace/log/ring.h"
+
+namespace tiderace::http {
+
+enum class AccessLogFormat : std::uint8_t {
+    common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
+    combined,  // the same and "referer" "user agent"
+    json,      // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
+};
+
+class RingAccessLog final : public AccessLog {
+  public:
+    static constexpr std::size_t line_bytes_max = 8_KiB;
+    static constexpr std::size_t text_bytes_max = 1_KiB;
+
+    RingAccessLog(log::Ring& ring, AccessLogFormat format) : ring_(&ring), format_(format) {}
+
+    void write(const AccessRecord& record) override;
+    void publish() { ring_->publish(); }
+
+  private:
+    void render_second(UnixSeconds second);
+    void render_text(log::Line& line, const AccessRecord& record) const;
+    void render_json(log::Line& line, const AccessRecord& record) const;
+
+    log::Ring* ring_;
+    AccessLogFormat format_;
+    UnixSeconds second_ = -1;
+    std::string time_text_;  // of second_, in the format's form
+};
+
+}  // namespace tiderace::http
