@@ -7,9 +7,13 @@ namespace tiderace::http {
 namespace {
 
 // Cut where it is too long: the line stays whole, and says what matters first.
-ByteView bounded(ByteView text) { return text.substr(0, RingAccessLog::text_bytes_max); }
+ByteView bounded(ByteView text) {
+    return text.substr(0, RingAccessLog::text_bytes_max);
+}
 
-ByteView or_dash(ByteView text) { return text.empty() ? ByteView("-") : bounded(text); }
+ByteView or_dash(ByteView text) {
+    return text.empty() ? ByteView("-") : bounded(text);
+}
 
 ByteView version_text(const Request& request) {
     return request.head->version_minor() == 0 ? "HTTP/1.0" : "HTTP/1.1";
@@ -60,7 +64,10 @@ void RingAccessLog::render_json(log::Line& line, const AccessRecord& record) con
     line.json(bounded(request.head->method_text())).raw("\",\"target\":\"");
     line.json(bounded(request.head->target())).raw("\",\"version\":\"").raw(version_text(request));
     line.raw("\",\"host\":\"").json(bounded(request.authority)).raw("\",\"status\":");
-    line.number(record.status).raw(",\"bytes\":").number(record.body_bytes).raw(",\"duration_us\":");
+    line.number(record.status)
+        .raw(",\"bytes\":")
+        .number(record.body_bytes)
+        .raw(",\"duration_us\":");
     line.number(std::chrono::duration_cast<std::chrono::microseconds>(record.duration).count());
     if (const ByteView referer = request.field(wire::FieldName::referer); !referer.empty()) {
         line.raw(",\"referer\":\"").json(bounded(referer)).raw('"');

@@ -3,8 +3,9 @@
 // Owner    The program; one per loop, with a ring of its own.
 // Thread   The loop's. publish() once a turn shows the writer what was logged.
 // Errors   A full ring drops the line and counts it; a request never waits for its log line.
-// Limits   A line is at most line_bytes_max; of each text that a peer chose, text_bytes_max are kept.
-// Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be forged.
+// Limits   A line is at most line_bytes_max; of each text that a peer chose, text_bytes_max are
+// kept. Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be
+// forged.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ namespace tiderace::http {
 enum class AccessLogFormat : std::uint8_t {
     common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
     combined,  // the same and "referer" "user agent"
-    json,      // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
+    json,  // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
 };
 
 class RingAccessLog final : public AccessLog {

@@ -35,9 +35,12 @@ bool is_framing(wire::FieldName name) {
 
 wire::Refusal refusal_of(wire::PathFault fault) {
     switch (fault) {
-        case wire::PathFault::none: return wire::Refusal::none;
-        case wire::PathFault::too_long: return wire::Refusal::target_too_long;
-        default: return wire::Refusal::bad_target;
+        case wire::PathFault::none:
+            return wire::Refusal::none;
+        case wire::PathFault::too_long:
+            return wire::Refusal::target_too_long;
+        default:
+            return wire::Refusal::bad_target;
     }
 }
 
@@ -84,7 +87,8 @@ wire::Refusal H1Exchange::take_target() {
                 static_cast<std::size_t>(authority.data() + authority.size() - target.data()));
             break;
         }
-        case wire::TargetForm::origin: break;
+        case wire::TargetForm::origin:
+            break;
     }
     const std::size_t mark = rest.find('?');
     request_.has_query = mark != ByteView::npos;

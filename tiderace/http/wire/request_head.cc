@@ -191,6 +191,19 @@ const Field* RequestHead::next(const Field& field) const {
     return nullptr;
 }
 
+void RequestHead::rebase(std::ptrdiff_t by) {
+    const auto move = [by](ByteView& view) {
+        if (!view.empty()) view = {view.data() + by, view.size()};
+    };
+    move(method_text_);
+    move(target_);
+    move(target_authority_);
+    for (std::size_t i = 0; i < fields_count_; ++i) {
+        move(fields_[i].name);
+        move(fields_[i].value);
+    }
+}
+
 const Field* RequestHead::find(ByteView name) const {
     const FieldName id = intern_field_name(name);
     if (id != FieldName::other) return find(id);

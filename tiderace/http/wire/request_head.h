@@ -84,6 +84,8 @@ class RequestHead {
         target_form_ = form;
         target_authority_ = authority;
     }
+    // The bytes that all views point into were copied to a place `by` further on.
+    void rebase(std::ptrdiff_t by);
     void set_version_minor(int minor) { version_minor_ = static_cast<std::uint8_t>(minor); }
     // False when fields_capacity is reached.
     bool add_field(ByteView name, ByteView value) {

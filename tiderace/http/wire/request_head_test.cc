@@ -375,5 +375,19 @@ TEST(RequestHeadLimits, UnlimitedIsALimitToo) {
     EXPECT_EQ(parse_at_every_split("\r\n" + get("Host: a"), none).status, ParseStatus::complete);
 }
 
+TEST(RequestHead, MovesWithItsBytes) {
+    std::string bytes = "GET http://a.example/x HTTP/1.1\r\nHost: b\r\nX-Empty:\r\n\r\n";
+    RequestHead head;
+    ASSERT_EQ(parse_request_head(bytes, {}, head).status, ParseStatus::complete);
+    std::string copy = bytes;
+    head.rebase(copy.data() - bytes.data());
+    bytes.assign(bytes.size(), '#');
+    EXPECT_EQ(head.method_text(), "GET");
+    EXPECT_EQ(head.target(), "http://a.example/x");
+    EXPECT_EQ(head.target_authority(), "a.example");
+    EXPECT_EQ(head.find(FieldName::host)->value, "b");
+    EXPECT_EQ(head.fields()[1].value, "");
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
