@@ -1,0 +1,33 @@
+#include "tiderace/log/console_sink.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace tiderace::log {
+
+ConsoleSink::Written ConsoleSink::write(ByteView lines) {
+    Written written;
+    while (written.bytes < lines.size()) {
+        pollfd watched{descriptor_, POLLOUT, 0};
+        if (::poll(&watched, 1, 0) == 0) errno = EAGAIN;
+        if ((watched.revents & (POLLOUT | POLLERR | POLLHUP | POLLNVAL)) == 0) {
+            written.trouble = Error::last("write", "the console");
+            return written;
+        }
+        // A pipe that is writable takes PIPE_BUF without blocking.
+        const ByteView piece = lines.substr(written.bytes, PIPE_BUF);
+        const ssize_t taken = ::write(descriptor_, piece.data(), piece.size());
+        if (taken >= 0) {
+            written.bytes += static_cast<std::size_t>(taken);
+        } else if (errno != EINTR) {
+            written.trouble = Error::last("write", "the console");
+            return written;
+        }
+    }
+    return written;
+}
+
+}  // namespace tiderace::log

@@ -1,0 +1,66 @@
+#include "tiderace/log/doorbell.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#if defined(__linux__)
+#include <sys/eventfd.h>
+#endif
+
+namespace tiderace::log {
+
+Doorbell::~Doorbell() {
+    if (wait_descriptor_ >= 0) ::close(wait_descriptor_);
+    if (ring_descriptor_ >= 0 && ring_descriptor_ != wait_descriptor_) ::close(ring_descriptor_);
+}
+
+Result<> Doorbell::open() {
+#if defined(__linux__)
+    const int both = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (both < 0) return fail(Error::last("eventfd", "log"));
+    wait_descriptor_ = ring_descriptor_ = both;
+#else
+    int ends[2];
+    if (::pipe(ends) != 0) return fail(Error::last("pipe", "log"));
+    for (const int end : ends) {
+        ::fcntl(end, F_SETFD, FD_CLOEXEC);
+        ::fcntl(end, F_SETFL, O_NONBLOCK);
+    }
+    wait_descriptor_ = ends[0];
+    ring_descriptor_ = ends[1];
+#endif
+    return {};
+}
+
+void Doorbell::ring() {
+    const int saved = errno;  // for the signal handlers that ring
+    const std::uint64_t once = 1;
+    // A full pipe or counter says that the bell has rung and nobody has come yet: good enough.
+    [[maybe_unused]] const auto written = ::write(ring_descriptor_, &once, sizeof once);
+    errno = saved;
+}
+
+bool Doorbell::wait(int timeout_ms) {
+    pollfd watched{wait_descriptor_, POLLIN, 0};
+    const bool was_rung = ::poll(&watched, 1, timeout_ms) > 0;
+    if (was_rung) {
+        std::uint64_t rung[16];
+        while (::read(wait_descriptor_, rung, sizeof rung) == sizeof rung) {
+        }
+    }
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    return was_rung;
+}
+
+bool Doorbell::sleep_for(Duration duration) {
+    const auto whole_ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
+    return wait(
+        static_cast<int>(std::clamp<std::int64_t>(whole_ms, 1, std::numeric_limits<int>::max())));
+}
+
+}  // namespace tiderace::log

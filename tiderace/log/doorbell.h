@@ -1,0 +1,58 @@
+// Doorbell: wakes the log's writer. Ringing never blocks and is remembered until somebody wakes.
+//
+// ring_if_idle() costs a fence and a load while the writer is awake: the producer publishes and
+// then looks whether the writer sleeps; the writer says that it sleeps and then looks for what was
+// published. With a full fence between on both sides, at least one of them sees the other.
+//
+// Thread   ring, ring_if_idle: any, from signal handlers too. sleep_*: the writer's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+
+namespace tiderace::log {
+
+class Doorbell {
+  public:
+    Doorbell() = default;
+    Doorbell(const Doorbell&) = delete;
+    Doorbell& operator=(const Doorbell&) = delete;
+    ~Doorbell();
+
+    // Before that, ringing does nothing.
+    Result<> open();
+
+    void ring();
+    void ring_if_idle() {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (idle_.load(std::memory_order_relaxed) && idle_.exchange(false)) ring();
+    }
+
+    // Until rung, without any timeout; returns at once when `must_stay_awake()`.
+    template <typename F>
+    void sleep_until_rung(F&& must_stay_awake) {
+        idle_.store(true, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (!must_stay_awake()) wait(-1);
+        idle_.store(false, std::memory_order_relaxed);
+    }
+    // Until rung, or for `duration`. True: it was rung.
+    bool sleep_for(Duration duration);
+
+    // Sleeps that ended, of both kinds; and whether the writer is in the endless one.
+    std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
+    bool idle() const { return idle_.load(std::memory_order_relaxed); }
+
+  private:
+    bool wait(int timeout_ms);
+
+    int wait_descriptor_ = -1;
+    int ring_descriptor_ = -1;
+    std::atomic<bool> idle_ = false;
+    std::atomic<std::uint64_t> wakeups_ = 0;
+};
+
+}  // namespace tiderace::log

@@ -1,0 +1,160 @@
+#include "tiderace/log/line.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace tiderace::log {
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+constexpr bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+// True when each of the eight bytes is plain.
+bool all_plain(std::uint64_t bytes) {
+    constexpr std::uint64_t ones = 0x0101010101010101ULL;
+    constexpr std::uint64_t tops = 0x8080808080808080ULL;
+    const auto has = [&](std::uint64_t byte) {
+        const std::uint64_t difference = bytes ^ (ones * byte);
+        return (difference - ones) & ~difference;
+    };
+    const std::uint64_t controls = (bytes - ones * 0x20) & ~bytes;
+    return ((bytes | controls | has(0x7f) | has('"') | has('\\')) & tops) == 0;
+}
+
+std::size_t plain_length(ByteView bytes) {
+    std::size_t length = 0;
+    for (std::uint64_t word = 0; bytes.size() - length >= sizeof word; length += sizeof word) {
+        std::memcpy(&word, bytes.data() + length, sizeof word);
+        if (!all_plain(word)) break;
+    }
+    while (length < bytes.size() && is_plain(static_cast<unsigned char>(bytes[length]))) ++length;
+    return length;
+}
+
+// The letter after the backslash, 0 where there is none.
+constexpr char short_escape(unsigned char byte) {
+    switch (byte) {
+        case '"':
+        case '\\':
+            return static_cast<char>(byte);
+        case '\n':
+            return 'n';
+        case '\r':
+            return 'r';
+        case '\t':
+            return 't';
+        default:
+            return 0;
+    }
+}
+
+struct CodePoint {
+    char32_t value;
+    std::size_t bytes;  // 0: not UTF-8 (RFC 3629)
+};
+
+CodePoint decode_utf8(ByteView in) {
+    const auto byte = [&](std::size_t i) -> char32_t {
+        return i < in.size() ? static_cast<unsigned char>(in[i]) : 0;
+    };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+    const char32_t first = byte(0);
+    if (first >= 0xc2 && first <= 0xdf && follows(1)) {
+        return {(first & 0x1f) << 6 | (byte(1) & 0x3f), 2};
+    }
+    if (first >= 0xe0 && first <= 0xef && follows(1) && follows(2)) {
+        const char32_t value = (first & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
+        const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+        return {value, value >= 0x800 && !surrogate ? 3U : 0U};
+    }
+    if (first >= 0xf0 && first <= 0xf4 && follows(1) && follows(2) && follows(3)) {
+        const char32_t value = (first & 0x07) << 18 | (byte(1) & 0x3f) << 12 |
+                               (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f);
+        return {value, value >= 0x10000 && value <= 0x10ffff ? 4U : 0U};
+    }
+    return {0, 0};
+}
+
+}  // namespace
+
+Line& Line::number(double value) {
+    const auto [end, failure] = std::to_chars(at_, end_, value);
+    if (failure == std::errc{} && !full_) {
+        at_ = end;
+    } else {
+        full_ = true;
+    }
+    return *this;
+}
+
+std::size_t Line::plain(ByteView bytes) {
+    const std::size_t length = plain_length(bytes);
+    const std::size_t room = static_cast<std::size_t>(end_ - at_);
+    const std::size_t taken = std::min(length, room);
+    if (taken != 0) std::memcpy(at_, bytes.data(), taken);
+    at_ += taken;
+    if (taken < length) full_ = true;
+    return length;
+}
+
+Line& Line::text(ByteView bytes) {
+    while (!full_ && !bytes.empty()) {
+        bytes.remove_prefix(plain(bytes));
+        if (full_ || bytes.empty()) break;
+        const auto byte = static_cast<unsigned char>(bytes.front());
+        if (const char letter = short_escape(byte); letter != 0) {
+            const std::array<char, 2> escape{'\\', letter};
+            raw(ByteView(escape.data(), escape.size()));
+        } else {
+            const std::array<char, 4> escape{'\\', 'x', hex_digits[byte >> 4],
+                                             hex_digits[byte & 15]};
+            raw(ByteView(escape.data(), escape.size()));
+        }
+        bytes.remove_prefix(1);
+    }
+    return *this;
+}
+
+void Line::unicode_escape(char32_t unit) {
+    const std::array<char, 6> escape{'\\',
+                                     'u',
+                                     hex_digits[unit >> 12 & 15],
+                                     hex_digits[unit >> 8 & 15],
+                                     hex_digits[unit >> 4 & 15],
+                                     hex_digits[unit & 15]};
+    raw(ByteView(escape.data(), escape.size()));
+}
+
+Line& Line::json(ByteView bytes) {
+    while (!full_ && !bytes.empty()) {
+        bytes.remove_prefix(plain(bytes));
+        if (full_ || bytes.empty()) break;
+        const auto byte = static_cast<unsigned char>(bytes.front());
+        if (const char letter = short_escape(byte); letter != 0) {
+            const std::array<char, 2> escape{'\\', letter};
+            raw(ByteView(escape.data(), escape.size()));
+            bytes.remove_prefix(1);
+        } else if (byte < 0x80) {
+            unicode_escape(byte);
+            bytes.remove_prefix(1);
+        } else if (const CodePoint point = decode_utf8(bytes); point.bytes == 0) {
+            unicode_escape(0xfffd);
+            bytes.remove_prefix(1);
+        } else if (point.value < 0x10000) {
+            unicode_escape(point.value);
+            bytes.remove_prefix(point.bytes);
+        } else {
+            if (!fits(2 * escaped_byte_bytes_max)) break;  // both surrogates or none
+            unicode_escape(0xd800 + ((point.value - 0x10000) >> 10));
+            unicode_escape(0xdc00 + ((point.value - 0x10000) & 0x3ff));
+            bytes.remove_prefix(point.bytes);
+        }
+    }
+    return *this;
+}
+
+}  // namespace tiderace::log

@@ -1,0 +1,91 @@
+// Logger: the front of the diagnostics log for one thread.
+//
+//   logger.info("net", "listening", log::field("address", "[::]:8080"), log::field("loops", 4));
+//
+// Scope and text are the program's own words; what comes from peers belongs in fields. Rendering
+// goes straight into the ring: no copy, no allocation, no lock, no system call unless the writer
+// idles.
+//
+// Owner    Whoever wires the thread. Borrows ring and time.
+// Thread   The ring's producer. set_level and level: any.
+// Errors   A full ring drops the record, counts it, and the log says how many later.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <concepts>
+
+#include "tiderace/log/field.h"
+#include "tiderace/log/level.h"
+#include "tiderace/log/record.h"
+#include "tiderace/log/ring.h"
+#include "tiderace/log/time_source.h"
+
+namespace tiderace::log {
+
+enum class Publish : std::uint8_t {
+    each_record,  // a thread that is not a loop
+    by_owner,     // a loop: at the end of its turn, by publish(). Warnings and errors go at once.
+};
+
+struct LoggerOptions {
+    Level level = Level::info;  // below it, a call costs a load and a compare
+    Format format = Format::text;
+    Publish publish = Publish::each_record;
+};
+
+// Renders into the ring and commits; does not publish.
+void put_record(Ring& ring, const Record& record, Format format);
+
+// Calls below `floor` compile to nothing.
+template <Level floor>
+class BasicLogger {
+  public:
+    BasicLogger(Ring& ring, TimeSource& time, LoggerOptions options = {})
+        : ring_(ring), time_(time), options_(options), level_(options.level) {}
+    BasicLogger(const BasicLogger&) = delete;
+    BasicLogger& operator=(const BasicLogger&) = delete;
+
+    void trace(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        write<Level::trace>(scope, text, fields...);
+    }
+    void debug(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        write<Level::debug>(scope, text, fields...);
+    }
+    void info(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        write<Level::info>(scope, text, fields...);
+    }
+    void warning(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        write<Level::warning>(scope, text, fields...);
+    }
+    void error(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        write<Level::error>(scope, text, fields...);
+    }
+
+    // Shows the writer what was logged since the last time. Cheap when that was nothing.
+    void publish() { ring_.publish(); }
+
+    Level level() const { return level_.load(std::memory_order_relaxed); }
+    void set_level(Level level) { level_.store(level, std::memory_order_relaxed); }
+    bool enabled(Level level) const { return level >= floor && level >= this->level(); }
+
+  private:
+    template <Level level>
+    void write(std::string_view scope, ByteView text, const std::same_as<Field> auto&... fields) {
+        if constexpr (level >= floor) {
+            if (level < this->level()) return;
+            const std::array<Field, sizeof...(fields)> all{fields...};
+            put_record(ring_, {time_.unix_ms(), level, scope, text, all}, options_.format);
+            if (options_.publish == Publish::each_record || level >= Level::warning) publish();
+        }
+    }
+
+    Ring& ring_;
+    TimeSource& time_;
+    const LoggerOptions options_;
+    std::atomic<Level> level_;
+};
+
+using Logger = BasicLogger<compiled_floor>;
+
+}  // namespace tiderace::log

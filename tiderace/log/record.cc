@@ -1,0 +1,123 @@
+#include "tiderace/log/record.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+namespace tiderace::log {
+namespace {
+
+constexpr std::string_view text_truncated = " truncated=true\n";
+constexpr std::string_view json_truncated = ",\"truncated\":true}\n";
+// Kept free for the end of the line, whatever the fields were.
+constexpr std::size_t ending_bytes = std::max(text_truncated.size(), json_truncated.size());
+// Scope and text are cut so that, escaped at their worst, they fit beside time and level.
+constexpr std::size_t scope_bytes_max = 64;
+constexpr std::size_t text_bytes_max = 512;
+static_assert((scope_bytes_max + text_bytes_max) * escaped_byte_bytes_max + 100 + ending_bytes <
+              record_bytes_max);
+
+void put_digits(char* at, unsigned value, int digits) {
+    for (int i = digits - 1; i >= 0; --i, value /= 10) at[i] = static_cast<char>('0' + value % 10);
+}
+
+// A value that reads as one word: nothing to escape, no space and no `=`.
+bool is_word(ByteView value) {
+    return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+        return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '=';
+    });
+}
+
+void render_number(Line& line, double value, Format format) {
+    const bool quoted = format == Format::json && !std::isfinite(value);  // JSON has no nan
+    if (quoted) line.raw('"');
+    line.number(value);
+    if (quoted) line.raw('"');
+}
+
+struct ValueRenderer {
+    Line& line;
+    Format format;
+
+    void operator()(ByteView value) const {
+        if (format == Format::text && is_word(value)) {
+            line.raw(value);
+            return;
+        }
+        line.raw('"');
+        format == Format::json ? line.json(value) : line.text(value);
+        line.raw('"');
+    }
+    void operator()(bool value) const { line.raw(value ? "true" : "false"); }
+    void operator()(double value) const { render_number(line, value, format); }
+    void operator()(std::int64_t value) const { line.number(value); }
+    void operator()(std::uint64_t value) const { line.number(value); }
+};
+
+void render_head(Line& line, const Record& record, Format format) {
+    const ByteView scope = record.scope.substr(0, scope_bytes_max);
+    const ByteView text = record.text.substr(0, text_bytes_max);
+    if (format == Format::text) {
+        render_time(line, record.unix_ms);
+        line.raw(' ').raw(to_string(record.level)).raw(' ').text(scope).raw(": ").text(text);
+        return;
+    }
+    line.raw("{\"time\":\"");
+    render_time(line, record.unix_ms);
+    line.raw("\",\"level\":\"").raw(to_string(record.level)).raw("\",\"scope\":\"");
+    line.json(scope).raw("\",\"text\":\"").json(text).raw('"');
+}
+
+void render_field(Line& line, const Field& field, Format format) {
+    if (format == Format::text) {
+        line.raw(' ').text(field.key).raw('=');
+    } else {
+        line.raw(",\"").json(field.key).raw("\":");
+    }
+    std::visit(ValueRenderer{line, format}, field.value);
+}
+
+}  // namespace
+
+void render_time(Line& line, std::int64_t unix_ms) {
+    using std::chrono::days;
+    const std::chrono::sys_time<std::chrono::milliseconds> now{std::chrono::milliseconds(unix_ms)};
+    const auto day = std::chrono::floor<days>(now);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss time(now - day);
+    std::array<char, 24> text{};
+    std::copy_n("0000-00-00T00:00:00.000Z", text.size(), text.data());
+    put_digits(&text[0], static_cast<unsigned>(static_cast<int>(date.year())), 4);
+    put_digits(&text[5], static_cast<unsigned>(date.month()), 2);
+    put_digits(&text[8], static_cast<unsigned>(date.day()), 2);
+    put_digits(&text[11], static_cast<unsigned>(time.hours().count()), 2);
+    put_digits(&text[14], static_cast<unsigned>(time.minutes().count()), 2);
+    put_digits(&text[17], static_cast<unsigned>(time.seconds().count()), 2);
+    put_digits(&text[20], static_cast<unsigned>(time.subseconds().count()), 3);
+    line.raw(ByteView(text.data(), text.size()));
+}
+
+std::size_t render(const Record& record, Format format, std::span<char, record_bytes_max> room) {
+    Line line(room.first(room.size() - ending_bytes));
+    render_head(line, record, format);
+    bool truncated = record.scope.size() > scope_bytes_max || record.text.size() > text_bytes_max;
+    for (const Field& field : record.fields) {
+        const std::size_t before = line.size();
+        render_field(line, field, format);
+        if (line.full()) {
+            line.rewind(before);
+            truncated = true;
+            break;
+        }
+    }
+    Line ending(room.subspan(line.size()));
+    if (format == Format::text) {
+        ending.raw(truncated ? text_truncated : "\n");
+    } else {
+        ending.raw(truncated ? json_truncated : "}\n");
+    }
+    return line.size() + ending.size();
+}
+
+}  // namespace tiderace::log

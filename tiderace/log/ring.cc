@@ -1,0 +1,64 @@
+#include "tiderace/log/ring.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::log {
+
+Ring::Ring(std::size_t capacity_bytes, Doorbell& writer)
+    : capacity_bytes_(capacity_bytes),
+      mask_(capacity_bytes - 1),
+      memory_(std::make_unique_for_overwrite<char[]>(capacity_bytes)),
+      writer_(writer) {
+    TR_CHECK(std::has_single_bit(capacity_bytes), "a ring's capacity is a power of two");
+}
+
+bool Ring::make_room(std::uint64_t end) {
+    tail_seen_ = tail_.load(std::memory_order_acquire);
+    if (end - tail_seen_ <= capacity_bytes_) return true;
+    publish();
+    dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return false;
+}
+
+void Ring::show() {
+    published_here_ = written_;
+    published_.store(written_, std::memory_order_release);
+    if (written_ - tail_seen_ > capacity_bytes_ / 2) {
+        tail_seen_ = tail_.load(std::memory_order_acquire);
+    }
+    const bool was_above_half = above_half_;
+    above_half_ = written_ - tail_seen_ > capacity_bytes_ / 2;
+    if (above_half_ && !was_above_half) {
+        writer_.ring();
+    } else {
+        writer_.ring_if_idle();
+    }
+}
+
+ByteView Ring::readable(std::uint64_t end) {
+    std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail == end) return {};
+    const std::uint64_t lap_end = (tail | mask_) + 1;
+    std::uint64_t piece_end = end;
+    if (end > lap_end) {
+        // The producer is on the next lap. It cannot skip again before this one is consumed, so
+        // what it noted is of this lap, or of an earlier one when it filled this lap to the brim.
+        const bool skipped = skipped_from_ >= tail && skipped_from_ < lap_end;
+        piece_end = skipped ? skipped_from_ : lap_end;
+        if (piece_end == tail) {
+            tail = lap_end;
+            tail_.store(tail, std::memory_order_release);
+            piece_end = end;
+        }
+    }
+    return {memory_.get() + (tail & mask_), static_cast<std::size_t>(piece_end - tail)};
+}
+
+void Ring::consume(std::size_t bytes) {
+    tail_.store(tail_.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+}
+
+}  // namespace tiderace::log

@@ -1,0 +1,76 @@
+// Stream: one destination of lines (diagnostics, the access log) with a ring for each producer.
+//
+// Lines of one ring keep their order; those of different rings meet in the order of draining, so
+// their times may differ by a flush interval.
+//
+// Owner    The Writer. Producers borrow rings.
+// Thread   add_ring: any. drain, reopen: the writer's. Counters: any.
+// Limits   rings_max.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "tiderace/log/ring.h"
+#include "tiderace/log/sink.h"
+
+namespace tiderace::log {
+
+class Stream {
+  public:
+    static constexpr std::size_t rings_max = 512;
+
+    Stream(std::string name, std::unique_ptr<Sink> sink, Doorbell& writer);
+
+    // A ring for one more producer. It lives as long as the Writer, so threads that come and go
+    // hand theirs on. More than rings_max abort.
+    Ring& add_ring(std::size_t capacity_bytes);
+
+    const std::string& name() const { return name_; }
+    // Lines refused by full rings; calls of the sink that reported trouble; bytes it took.
+    std::uint64_t dropped() const;
+    std::uint64_t troubles() const { return troubles_.load(std::memory_order_relaxed); }
+    std::uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
+
+    // The writer's side.
+    //
+    struct Drained {
+        bool some = false;  // the sink took something
+        bool left = false;  // it refused something
+    };
+    // Hands over what is published now, in pieces of whole lines up to batch_bytes_max.
+    Drained drain(std::size_t batch_bytes_max);
+    Result<> reopen();
+    bool empty() const;
+
+  private:
+    friend class Writer;
+
+    bool drain(Ring& ring, std::size_t batch_bytes_max, Drained& drained);
+    Sink::Written hand_over(ByteView lines);
+
+    const std::string name_;
+    const std::unique_ptr<Sink> sink_;
+    Doorbell& writer_;
+
+    std::mutex adding_;  // between add_ring and add_ring; the writer never takes it
+    std::array<std::unique_ptr<Ring>, rings_max> rings_;
+    std::atomic<std::size_t> ring_count_ = 0;
+    std::size_t refused_ = 0;  // the ring whose line the sink may hold half of: it goes first
+
+    std::atomic<std::uint64_t> troubles_ = 0;
+    std::atomic<std::uint64_t> bytes_ = 0;
+
+    // What the Writer says about this stream, and what it has said.
+    std::optional<Error> trouble_;
+    bool trouble_said_ = false;
+    std::uint64_t dropped_said_ = 0;
+};
+
+}  // namespace tiderace::log

@@ -1,0 +1,152 @@
+#include "tiderace/log/writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::log {
+namespace {
+
+constexpr std::size_t notices_ring_bytes = 16_KiB;
+constexpr Duration last_retry_interval = 10ms;
+
+}  // namespace
+
+Writer::Writer(TimeSource& time, WriterOptions options) : time_(time), options_(options) {}
+
+Writer::~Writer() {
+    stop();
+}
+
+Stream& Writer::add_stream(std::string name, std::unique_ptr<Sink> sink) {
+    TR_CHECK(!thread_.joinable(), "streams are added before start");
+    streams_.push_back(std::make_unique<Stream>(std::move(name), std::move(sink), doorbell_));
+    if (!notices_) {
+        Ring& ring = streams_.front()->add_ring(notices_ring_bytes);
+        notices_.emplace(ring, time_, LoggerOptions{.format = options_.format});
+    }
+    return *streams_.back();
+}
+
+Result<> Writer::start() {
+    TR_CHECK(!streams_.empty(), "add a stream first");
+    TR_CHECK(!thread_.joinable() && !stop_wanted_, "a writer is started once");
+    if (Result<> opened = doorbell_.open(); !opened) return opened;
+    // The thread takes no signals: they are the loops', and SIGPIPE is nobody's.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    Result<> started;
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& refused) {
+        started = fail(Error(refused.code().value(), "start", "the log's thread"));
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+}
+
+void Writer::stop() {
+    if (!thread_.joinable()) return;
+    stop_wanted_.store(true, std::memory_order_release);
+    doorbell_.ring();
+    thread_.join();
+}
+
+void Writer::reopen() {
+    reopen_wanted_.store(true, std::memory_order_release);
+    doorbell_.ring();
+}
+
+void Writer::run() {
+#if defined(__linux__)
+    ::pthread_setname_np(::pthread_self(), "tiderace-log");
+#endif
+    for (;;) {
+        // Looked at before the pass, so that the last pass sees all that was published before
+        // stop().
+        const bool last = stop_wanted_.load(std::memory_order_acquire);
+        const Stream::Drained drained = pass();
+        if (last) return drain_for_the_last_time(drained);
+        if (drained.some || drained.left) {
+            doorbell_.sleep_for(options_.flush_interval);
+        } else {
+            doorbell_.sleep_until_rung([this] { return something_to_do(); });
+        }
+    }
+}
+
+void Writer::drain_for_the_last_time(Stream::Drained drained) {
+    Duration patience = options_.stop_patience;
+    for (; drained.left && patience > Duration::zero(); patience -= last_retry_interval) {
+        doorbell_.sleep_for(last_retry_interval);
+        drained = pass();
+    }
+}
+
+bool Writer::something_to_do() const {
+    return reopen_wanted_.load(std::memory_order_relaxed) ||
+           stop_wanted_.load(std::memory_order_relaxed) ||
+           std::any_of(streams_.begin(), streams_.end(), [](const std::unique_ptr<Stream>& stream) {
+               return !stream->empty() || stream->dropped() != stream->dropped_said_;
+           });
+}
+
+Stream::Drained Writer::pass() {
+    const bool reopening = reopen_wanted_.exchange(false, std::memory_order_acquire);
+    Stream::Drained drained;
+    const auto drain = [&](Stream& stream) {
+        const Stream::Drained one = stream.drain(options_.batch_bytes_max);
+        drained.some = drained.some || one.some;
+        drained.left = drained.left || one.left;
+        return one;
+    };
+    for (const std::unique_ptr<Stream>& stream : streams_) {
+        const Stream::Drained one = drain(*stream);
+        say_trouble(*stream);
+        if (!one.left) say_dropped(*stream);  // afterwards, when there is room again
+    }
+    if (reopening) reopen_sinks();
+    drain(*streams_.front());
+    return drained;
+}
+
+void Writer::reopen_sinks() {
+    for (const std::unique_ptr<Stream>& stream : streams_) {
+        if (const Result<> reopened = stream->reopen(); reopened) {
+            notices_->info("log", "reopened", field("stream", stream->name()));
+        } else {
+            notices_->error("log", "cannot reopen, the old file stays in use",
+                            field("stream", stream->name()),
+                            field("error", reopened.error().message()));
+        }
+    }
+}
+
+void Writer::say_trouble(Stream& stream) {
+    if (stream.trouble_.has_value() == stream.trouble_said_) return;
+    stream.trouble_said_ = stream.trouble_.has_value();
+    if (stream.trouble_) {
+        notices_->error("log", "trouble with a sink, lines wait in memory",
+                        field("stream", stream.name()), field("error", stream.trouble_->message()));
+    } else {
+        notices_->warning("log", "the sink works again", field("stream", stream.name()),
+                          field("troubles", stream.troubles()));
+    }
+}
+
+void Writer::say_dropped(Stream& stream) {
+    const std::uint64_t dropped = stream.dropped();
+    if (dropped == stream.dropped_said_) return;
+    notices_->warning("log", "records dropped, the ring was full", field("stream", stream.name()),
+                      field("count", dropped - stream.dropped_said_));
+    stream.dropped_said_ = dropped;
+}
+
+}  // namespace tiderace::log

@@ -1,0 +1,88 @@
+// Writer: the one thread that takes lines out of the rings and gives them to the sinks.
+//
+//   Writer writer(time);
+//   Stream& diagnostics = writer.add_stream("diagnostics", std::make_unique<ConsoleSink>(2));
+//   Stream& access = writer.add_stream("access", std::move(*FileSink::open({.path =
+//   "access.log"}))); writer.start(); Logger logger(diagnostics.add_ring(64_KiB), time);
+//
+// It writes at once after idling, then every flush_interval or when a ring passes half full, and
+// sleeps without a timeout when there is nothing. Producers make no system call except to end that
+// sleep, and at half full. What goes wrong is said in the first stream: lines dropped, a sink in
+// trouble and well again, files reopened.
+//
+// Owner    Owns streams, sinks, rings and the thread. main makes it; it dies after all producers.
+// Thread   reopen: any, and signal handlers. Counters: any. All else: the thread that made it.
+// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/sink.h"
+#include "tiderace/log/stream.h"
+#include "tiderace/log/time_source.h"
+
+namespace tiderace::log {
+
+struct WriterOptions {
+    // How long a line may wait while the writer is busy; also how often a sink in trouble is
+    // retried. Longer means fewer and larger writes.
+    Duration flush_interval = 100ms;
+    std::size_t batch_bytes_max = 256_KiB;  // given to a sink at once; one line may be longer
+    Duration stop_patience = 1s;            // how long stop() retries sinks in trouble
+    Format format = Format::text;           // of what the writer itself says
+};
+
+class Writer {
+  public:
+    // `time` stamps what the writer says, on its thread; it outlives the writer.
+    explicit Writer(TimeSource& time, WriterOptions options = {});
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    ~Writer();
+
+    // Before start, at least one; the first also takes what the writer has to say.
+    Stream& add_stream(std::string name, std::unique_ptr<Sink> sink);
+
+    Result<> start();
+    // Writes all that was published, and ends the thread. Idempotent. Publishing goes on being
+    // legal, but nobody comes any more.
+    void stop();
+
+    // Every sink is asked to reopen, after what was published before is written.
+    void reopen();
+
+    // How often the thread woke, and whether it sleeps until called.
+    std::uint64_t wakeups() const { return doorbell_.wakeups(); }
+    bool idle() const { return doorbell_.idle(); }
+
+  private:
+    void run();
+    Stream::Drained pass();
+    void drain_for_the_last_time(Stream::Drained drained);
+    bool something_to_do() const;
+    void reopen_sinks();
+    void say_trouble(Stream& stream);
+    void say_dropped(Stream& stream);
+
+    TimeSource& time_;
+    const WriterOptions options_;
+    Doorbell doorbell_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    std::optional<BasicLogger<Level::trace>> notices_;
+    std::atomic<bool> reopen_wanted_ = false;
+    std::atomic<bool> stop_wanted_ = false;
+    std::thread thread_;
+};
+
+}  // namespace tiderace::log

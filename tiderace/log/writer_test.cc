@@ -1,0 +1,359 @@
+#include "tiderace/log/writer.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/log/collecting_sink.h"
+#include "tiderace/log/file_sink.h"
+
+namespace tiderace::log {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+using Lines = CollectingSink::Lines;
+
+// Collects, but only while it is allowed to: else it refuses, or holds the writer's thread.
+class MoodySink final : public Sink {
+  public:
+    struct Mood {
+        enum class Kind : std::uint8_t { willing, refusing, holding };
+
+        void set(Kind kind) {
+            const std::lock_guard lock(mutex);
+            now = kind;
+            changed.notify_all();
+        }
+        void wait_until_held() {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return held; });
+        }
+        void wait_until_refused(int times) {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return refusals >= times; });
+        }
+
+        std::mutex mutex;
+        std::condition_variable changed;
+        Kind now = Kind::willing;
+        bool held = false;
+        int refusals = 0;
+    };
+    MoodySink(Mood& mood, std::shared_ptr<Lines> lines)
+        : mood_(mood), collecting_(std::move(lines)) {}
+
+    Written write(ByteView lines) override {
+        std::unique_lock lock(mood_.mutex);
+        mood_.held = mood_.now == Mood::Kind::holding;
+        mood_.changed.notify_all();
+        mood_.changed.wait(lock, [&] { return mood_.now != Mood::Kind::holding; });
+        mood_.held = false;
+        if (mood_.now == Mood::Kind::refusing) {
+            ++mood_.refusals;
+            mood_.changed.notify_all();
+            return {0, Error(ENOSPC, "write", "access.log")};
+        }
+        return collecting_.write(lines);
+    }
+
+  private:
+    Mood& mood_;
+    CollectingSink collecting_;
+};
+
+using Kind = MoodySink::Mood::Kind;
+
+class FixedTime final : public TimeSource {
+  public:
+    std::int64_t unix_ms() override { return 1'795'262'400'125; }  // 2026-11-21T12:00:00.125Z
+};
+
+class WriterTest : public testing::Test {
+  protected:
+    // Diagnostics and an access log in memory, and a short interval: nothing here waits for time.
+    void start(WriterOptions options = {.flush_interval = 1ms}) {
+        writer_.emplace(time_, options);
+        diagnostics_ = &writer_->add_stream("diagnostics",
+                                            std::make_unique<CollectingSink>(diagnostic_lines_));
+        access_ = &writer_->add_stream("access", std::make_unique<MoodySink>(mood_, access_lines_));
+        ASSERT_TRUE(writer_->start());
+    }
+    static bool put(Ring& ring, const std::string& line) {
+        char* room = ring.reserve(line.size() + 1);
+        if (room == nullptr) return false;
+        std::memcpy(room, (line + "\n").data(), line.size() + 1);
+        ring.commit(line.size() + 1);
+        ring.publish();
+        return true;
+    }
+    void wait_until_idle() const {
+        while (!writer_->idle()) std::this_thread::yield();
+    }
+
+    FixedTime time_;
+    MoodySink::Mood mood_;
+    std::shared_ptr<Lines> diagnostic_lines_ = std::make_shared<Lines>();
+    std::shared_ptr<Lines> access_lines_ = std::make_shared<Lines>();
+    std::optional<Writer> writer_;
+    Stream* diagnostics_ = nullptr;
+    Stream* access_ = nullptr;
+};
+
+TEST_F(WriterTest, BringsWhatWasLoggedToItsSink) {
+    start();
+    Logger logger(diagnostics_->add_ring(64_KiB), time_);
+    logger.info("net", "listening", field("loops", 2));
+    put(access_->add_ring(64_KiB), "GET / 200");
+    EXPECT_THAT(diagnostic_lines_->wait_for(1),
+                ElementsAre("2026-11-21T12:00:00.125Z info net: listening loops=2"));
+    EXPECT_THAT(access_lines_->wait_for(1), ElementsAre("GET / 200"));
+}
+
+TEST_F(WriterTest, StopWritesAllThatWasPublished) {
+    // An hour: only stop can bring the later ones.
+    start({.flush_interval = 1h});
+    Ring& ring = access_->add_ring(1_MiB);
+    for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(put(ring, std::to_string(i)));
+    writer_->stop();
+    writer_->stop();
+    const std::vector<std::string> lines = access_lines_->all();
+    ASSERT_THAT(lines, SizeIs(1'000));
+    EXPECT_EQ(lines.back(), "999");
+    EXPECT_TRUE(put(ring, "after the end")) << "harmless, and nobody comes";
+}
+
+TEST_F(WriterTest, WhatWasLoggedBeforeTheStartIsKept) {
+    Writer writer(time_);
+    Stream& stream = writer.add_stream("early", std::make_unique<CollectingSink>(access_lines_));
+    put(stream.add_ring(1_KiB), "early");
+    ASSERT_TRUE(writer.start());
+    EXPECT_THAT(access_lines_->wait_for(1), ElementsAre("early"));
+}
+
+TEST_F(WriterTest, AnIdleWriterSleepsWhileABusyOneTurns) {
+    start();
+    Ring& ring = access_->add_ring(64_KiB);
+    put(ring, "first");
+    access_lines_->wait_for(1);
+    wait_until_idle();
+    const std::uint64_t wakeups = writer_->wakeups();
+
+    const auto busy_lines = std::make_shared<Lines>();
+    Writer busy(time_, {.flush_interval = 1ms});
+    Ring& busy_ring =
+        busy.add_stream("busy", std::make_unique<CollectingSink>(busy_lines)).add_ring(64_KiB);
+    ASSERT_TRUE(busy.start());
+    for (std::size_t i = 1; i <= 50; ++i) {
+        put(busy_ring, "turn");
+        busy_lines->wait_for(i);
+    }
+    EXPECT_GE(busy.wakeups(), 20U);
+    EXPECT_TRUE(writer_->idle());
+    EXPECT_EQ(writer_->wakeups(), wakeups) << "same interval, nothing logged";
+
+    put(ring, "second");
+    access_lines_->wait_for(2);
+    wait_until_idle();
+    EXPECT_EQ(writer_->wakeups(), wakeups + 2) << "once for the line, once to see that it was all";
+}
+
+TEST_F(WriterTest, ABusyWriterIsNotWokenForEachLine) {
+    start({.flush_interval = 1h});
+    mood_.set(Kind::holding);
+    Ring& ring = access_->add_ring(64_KiB);
+    put(ring, "first");
+    mood_.wait_until_held();
+    const std::uint64_t wakeups = writer_->wakeups();
+    for (int i = 0; i < 100; ++i) put(ring, "waits for the interval");
+    mood_.set(Kind::willing);
+    writer_->stop();
+    EXPECT_THAT(access_lines_->all(), SizeIs(101));
+    EXPECT_LE(writer_->wakeups(), wakeups + 2) << "by stop(), and perhaps once late by the first";
+}
+
+TEST_F(WriterTest, PassingHalfWakesItBeforeTheInterval) {
+    start({.flush_interval = 1h});
+    Ring& ring = access_->add_ring(1_KiB);
+    // Idling, it would be woken once and then wait for an hour, with most of these still in the
+    // ring.
+    while (access_lines_->all().size() < 100) put(ring, std::string(99, 'a'));
+    EXPECT_EQ(access_lines_->all().front(), std::string(99, 'a'));
+}
+
+TEST_F(WriterTest, ASinkThatBlocksHoldsNoProducerAndTheDropsAreSaid) {
+    start();
+    mood_.set(Kind::holding);
+    Ring& ring = access_->add_ring(1_KiB);
+    put(ring, "held");
+    mood_.wait_until_held();
+    const std::string line(99, 'a');
+    std::uint64_t kept = 1;
+    for (int i = 0; i < 100; ++i) kept += put(ring, line) ? 1 : 0;
+    EXPECT_EQ(access_->dropped(), 101 - kept);
+    EXPECT_GT(access_->dropped(), 80U);
+    mood_.set(Kind::willing);
+    EXPECT_THAT(diagnostic_lines_->wait_for(1).front(),
+                EndsWith("warning log: records dropped, the ring was full stream=access count=" +
+                         std::to_string(101 - kept)));
+    EXPECT_THAT(access_lines_->wait_for(kept), SizeIs(kept));
+    put(ring, "after");
+    EXPECT_EQ(access_lines_->wait_for(kept + 1).back(), "after");
+    writer_->stop();
+    EXPECT_THAT(diagnostic_lines_->all(), SizeIs(1)) << "said once";
+}
+
+TEST_F(WriterTest, AFailingSinkIsSaidRetriedAndWellAgain) {
+    start();
+    mood_.set(Kind::refusing);
+    Ring& ring = access_->add_ring(64_KiB);
+    put(ring, "first");
+    put(ring, "second");
+    mood_.wait_until_refused(3);
+    EXPECT_THAT(diagnostic_lines_->wait_for(1).front(),
+                EndsWith("error log: trouble with a sink, lines wait in memory stream=access "
+                         "error=\"write access.log: no space left on device\""));
+    // Other streams go on meanwhile.
+    Logger logger(diagnostics_->add_ring(64_KiB), time_);
+    logger.info("net", "alive");
+    EXPECT_THAT(diagnostic_lines_->wait_for(2).back(), EndsWith("alive"));
+    EXPECT_GE(access_->troubles(), 3U);
+    mood_.set(Kind::willing);
+    EXPECT_THAT(access_lines_->wait_for(2), ElementsAre("first", "second"));
+    EXPECT_THAT(diagnostic_lines_->wait_for(3).back(), HasSubstr("the sink works again"));
+    writer_->stop();
+    EXPECT_THAT(diagnostic_lines_->all(), SizeIs(3)) << "each said once";
+}
+
+TEST_F(WriterTest, StopGivesUpOnASinkThatNeverTakes) {
+    start({.flush_interval = 1ms, .stop_patience = 20ms});
+    mood_.set(Kind::refusing);
+    put(access_->add_ring(64_KiB), "lost");
+    mood_.wait_until_refused(1);
+    writer_->stop();
+    EXPECT_THAT(access_lines_->all(), SizeIs(0));
+}
+
+TEST_F(WriterTest, ReopensOnRequestAfterWhatWasBefore) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tiderace_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    const std::string path = pattern + "/access.log";
+    {
+        Writer writer(time_, {.flush_interval = 1h});
+        writer.add_stream("diagnostics", std::make_unique<CollectingSink>(diagnostic_lines_));
+        auto file = FileSink::open({path});
+        ASSERT_TRUE(file.has_value());
+        Ring& ring = writer.add_stream("access", std::move(*file)).add_ring(64_KiB);
+        ASSERT_TRUE(writer.start());
+        put(ring, "before");
+        std::filesystem::rename(path, path + ".moved");
+        writer.reopen();
+        EXPECT_THAT(diagnostic_lines_->wait_for(2),
+                    ElementsAre(EndsWith("info log: reopened stream=diagnostics"),
+                                EndsWith("info log: reopened stream=access")));
+        put(ring, "after");
+    }
+    const auto text = [](const std::string& name) {
+        std::ifstream file(name);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    EXPECT_EQ(text(path + ".moved"), "before\n");
+    EXPECT_EQ(text(path), "after\n");
+    std::filesystem::remove_all(pattern);
+}
+
+TEST_F(WriterTest, ManyThreadsLoggingLoseNothingUncounted) {
+    constexpr int threads = 4;
+    constexpr int records = 3'000;
+    start();
+    std::vector<std::thread> producers;
+    for (int t = 0; t < threads; ++t) {
+        producers.emplace_back([this, t] {
+            // Small rings, so that some are full; two of them loops, two not.
+            const Publish publish = t % 2 == 0 ? Publish::by_owner : Publish::each_record;
+            Ring& ring = diagnostics_->add_ring(16_KiB);
+            Logger logger(ring, time_, {.publish = publish});
+            for (int i = 0; i < records; ++i) {
+                logger.info("load", "record", field("thread", t), field("number", i));
+                if (i % 16 == 0) logger.publish();
+            }
+            logger.publish();
+        });
+    }
+    for (std::thread& producer : producers) producer.join();
+    const std::uint64_t dropped = diagnostics_->dropped();
+    writer_->stop();
+    std::array<int, threads> next{};
+    std::uint64_t arrived = 0;
+    for (const std::string& line : diagnostic_lines_->all()) {
+        int thread = 0, number = 0;
+        const std::size_t at = line.find("load: record");
+        if (at == std::string::npos) continue;  // the writer's own
+        const char* fields = line.c_str() + at;
+        ASSERT_EQ(std::sscanf(fields, "load: record thread=%d number=%d", &thread, &number), 2);
+        ASSERT_GE(number, next[static_cast<std::size_t>(thread)]) << "out of order";
+        next[static_cast<std::size_t>(thread)] = number + 1;
+        ++arrived;
+    }
+    EXPECT_EQ(arrived + dropped, static_cast<std::uint64_t>(threads * records));
+    EXPECT_GT(arrived, 0U);
+}
+
+TEST_F(WriterTest, ItsThreadTakesNoSignals) {
+    class MaskSink final : public Sink {
+      public:
+        explicit MaskSink(std::atomic<bool>& blocked) : blocked_(blocked) {}
+        Written write(ByteView lines) override {
+            sigset_t mask;
+            ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+            blocked_ = ::sigismember(&mask, SIGTERM) == 1 && ::sigismember(&mask, SIGPIPE) == 1;
+            return {lines.size(), std::nullopt};
+        }
+
+      private:
+        std::atomic<bool>& blocked_;
+    };
+    std::atomic<bool> blocked = false;
+    Writer writer(time_);
+    Ring& ring = writer.add_stream("mask", std::make_unique<MaskSink>(blocked)).add_ring(1_KiB);
+    ASSERT_TRUE(writer.start());
+    put(ring, "x");
+    writer.stop();
+    EXPECT_TRUE(blocked);
+    sigset_t mine;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
+    EXPECT_EQ(::sigismember(&mine, SIGTERM), 0) << "and ours are as before";
+}
+
+using WriterDeathTest = WriterTest;
+
+TEST_F(WriterDeathTest, StartingWithoutAStreamAborts) {
+    Writer empty(time_);
+    EXPECT_DEATH((void)empty.start(), "add a stream first");
+}
+
+TEST_F(WriterDeathTest, AStreamAddedWhileItRunsAborts) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    start();
+    EXPECT_DEATH(writer_->add_stream("late", std::make_unique<CollectingSink>(access_lines_)),
+                 "before start");
+}
+
+}  // namespace
+}  // namespace tiderace::log
