@@ -86,15 +86,16 @@ std::vector<InterfaceAddress> interface_addresses() {
 }
 
 std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces) {
-    std::vector<std::pair<int, std::string>> ranked;
-    for (const InterfaceAddress& candidate : interfaces) {
-        if (const auto place = rank(candidate)) ranked.emplace_back(*place, candidate.address);
+    // The rank, then the place in the kernel's list.
+    std::vector<std::pair<int, std::size_t>> ranked;
+    for (std::size_t i = 0; i < interfaces.size(); ++i) {
+        if (const auto place = rank(interfaces[i])) ranked.emplace_back(*place, i);
     }
-    std::ranges::stable_sort(ranked, {}, &std::pair<int, std::string>::first);
+    std::ranges::sort(ranked);
     std::vector<std::string> addresses;
-    for (auto& [place, address] : ranked) {
-        if (std::ranges::find(addresses, address) == addresses.end())
-            addresses.push_back(std::move(address));
+    for (const auto& [place, i] : ranked) {
+        const std::string& address = interfaces[i].address;
+        if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
     }
     return addresses;
 }
