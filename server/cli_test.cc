@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,9 +100,17 @@ struct Mistake {
     std::string_view sentence;
 };
 
-TEST(CommandLine, AnswersEachMistakeWithOneSentence) {
+void expect_sentences(std::span<const Mistake> mistakes) {
+    for (const Mistake& mistake : mistakes) {
+        const auto command = parse_command_line(mistake.words);
+        ASSERT_FALSE(command) << joined(mistake.words);
+        EXPECT_EQ(command.error().sentence, mistake.sentence);
+        EXPECT_EQ(command.error().exit_status, 2) << joined(mistake.words);
+    }
+}
+
+TEST(CommandLine, NamesTheCommandThatWasMeant) {
     const Mistake mistakes[] = {
-        // The command.
         {{"sevre"}, "unknown command sevre; did you mean serve?"},
         {{"./site"}, "unknown command ./site; did you mean tiderace serve ./site?"},
         {{"frobnicate"}, "unknown command frobnicate; tiderace help lists them"},
@@ -114,7 +123,12 @@ TEST(CommandLine, AnswersEachMistakeWithOneSentence) {
         {{"completions"}, "completions expects bash, zsh or fish"},
         {{"completions", "bahs"},
          "completions bahs: expects bash, zsh or fish; did you mean bash?"},
-        // Flags that are not.
+    };
+    expect_sentences(mistakes);
+}
+
+TEST(CommandLine, NamesTheFlagThatWasMeant) {
+    const Mistake mistakes[] = {
         {{"serve", "--lisen", ":80"}, "unknown flag --lisen; did you mean --listen?"},
         {{"serve", "--lisen=:80"}, "unknown flag --lisen; did you mean --listen?"},
         {{"serve", "--idel-timeout", "10s"},
@@ -126,7 +140,12 @@ TEST(CommandLine, AnswersEachMistakeWithOneSentence) {
         {{"serve", "--frobnicate"}, "unknown flag --frobnicate; tiderace help serve lists them"},
         {{"serve", "-z"}, "unknown flag -z; tiderace help serve lists them"},
         {{"version", "--vebose"}, "unknown flag --vebose; did you mean --verbose?"},
-        // Values that are missing, or one too many.
+    };
+    expect_sentences(mistakes);
+}
+
+TEST(CommandLine, SaysWhichValueIsMissingOrOneTooMany) {
+    const Mistake mistakes[] = {
         {{"serve", "--listen"}, "--listen needs a value: ADDR"},
         {{"serve", "-t"}, "--threads needs a value: N"},
         {{"serve", "--index="}, "--index needs a value: NAMES"},
@@ -137,7 +156,12 @@ TEST(CommandLine, AnswersEachMistakeWithOneSentence) {
         {{"serve", "--threads", "2", "-t", "3"}, "--threads is given twice: 2 and 3"},
         {{"serve", "a", "b"}, "one folder is served, but two are named: a and b"},
         {{"serve", ""}, "the folder to serve has an empty name"},
-        // Values of the wrong form.
+    };
+    expect_sentences(mistakes);
+}
+
+TEST(CommandLine, SaysWhatAValueShouldLookLike) {
+    const Mistake mistakes[] = {
         {{"serve", "--listen", "8080"},
          "--listen 8080: did you mean :8080 (all addresses) or 127.0.0.1:8080?"},
         {{"serve", "--listen", "localhost"},
@@ -169,12 +193,7 @@ TEST(CommandLine, AnswersEachMistakeWithOneSentence) {
         {{"serve", "--cors=example.com"},
          "--cors example.com: expects an origin such as https://example.com, or nothing for all"},
     };
-    for (const Mistake& mistake : mistakes) {
-        const auto command = parse_command_line(mistake.words);
-        ASSERT_FALSE(command) << joined(mistake.words);
-        EXPECT_EQ(command.error().sentence, mistake.sentence);
-        EXPECT_EQ(command.error().exit_status, 2) << joined(mistake.words);
-    }
+    expect_sentences(mistakes);
 }
 
 TEST(CommandLine, AWrongPasswordFlagDoesNotRepeatThePassword) {

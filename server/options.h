@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tiderace/base/units.h"
+#include "tiderace/log/level.h"
 
 namespace tiderace::server {
 
@@ -32,7 +33,7 @@ enum class SymlinkPolicy : std::uint8_t {
 
 enum class LogFormat : std::uint8_t { common, combined, json };
 
-enum class LogLevel : std::uint8_t { trace, debug, info, warning, error, off };
+using LogLevel = log::Level;
 
 struct ErrorPage {
     std::uint16_t code = 0;  // 400..599

@@ -1,0 +1,48 @@
+#include "server/options.h"
+
+#include <gtest/gtest.h>
+
+#include "server/listen_address.h"
+
+namespace tiderace::server {
+namespace {
+
+TEST(ServeOptions, ListensToThisMachineAloneUnlessTold) {
+    const ServeOptions options;
+    ASSERT_EQ(options.listen.size(), 1U);
+    const auto address = parse_listen_address(options.listen.front());
+    ASSERT_TRUE(address);
+    EXPECT_TRUE(address->is_loopback());
+    EXPECT_TRUE(options.listen_is_default);
+}
+
+TEST(ServeOptions, HidesWhatNobodyAskedToShow) {
+    const ServeOptions options;
+    EXPECT_FALSE(options.hidden_files);
+    EXPECT_FALSE(options.listing);
+    EXPECT_EQ(options.symlinks, SymlinkPolicy::inside);
+    EXPECT_TRUE(options.cors_origin.empty());
+    EXPECT_TRUE(options.added_headers.empty());
+}
+
+TEST(ServeOptions, BoundsEveryPeer) {
+    const ServeOptions options;
+    for (const Duration timeout :
+         {options.timeouts.header, options.timeouts.body, options.timeouts.write,
+          options.timeouts.idle, options.timeouts.drain}) {
+        EXPECT_GT(timeout, Duration::zero());
+    }
+    EXPECT_GT(options.minimum_rates.receive_bytes_per_second, 0U);
+    EXPECT_GT(options.minimum_rates.send_bytes_per_second, 0U);
+    EXPECT_LE(options.limits.line_bytes_max, options.limits.head_bytes_max);
+}
+
+TEST(ServeOptions, SizesOfTheCacheAreInOrder) {
+    const CacheOptions cache;
+    EXPECT_LT(cache.small_copy_bytes_max, cache.sendfile_bytes_min);
+    EXPECT_LT(cache.sendfile_bytes_min, cache.file_bytes_max);
+    EXPECT_LT(cache.file_bytes_max, cache.bytes_max);
+}
+
+}  // namespace
+}  // namespace tiderace::server
