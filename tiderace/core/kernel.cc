@@ -168,6 +168,19 @@ ssize_t SystemKernel::read_at(int fd, void* buffer, std::size_t bytes, off_t off
     return or_errno(::pread(fd, buffer, bytes, offset));
 }
 
+int SystemKernel::entry_status(int directory, const char* name, struct stat* status) {
+    return or_errno(::fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW));
+}
+
+ssize_t SystemKernel::read_directory(int directory, void* buffer, std::size_t bytes) {
+#if defined(__linux__)
+    return or_errno(static_cast<ssize_t>(::syscall(SYS_getdents64, directory, buffer, bytes)));
+#else
+    static_cast<void>(directory), static_cast<void>(buffer), static_cast<void>(bytes);
+    return -ENOSYS;
+#endif
+}
+
 Kernel& system_kernel() {
     static SystemKernel kernel;
     return kernel;

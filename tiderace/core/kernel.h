@@ -49,6 +49,11 @@ class Kernel {
     virtual int open_beneath(int directory, const char* path, int flags) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
+    // Of one name in `directory`, not followed if it is a symbolic link.
+    virtual int entry_status(int directory, const char* name, struct stat* status) = 0;
+    // The next entries as getdents64 lays them out (handler/directory_reader.h); 0 at the end.
+    // -ENOSYS where the system has no such call.
+    virtual ssize_t read_directory(int directory, void* buffer, std::size_t bytes) = 0;
 };
 
 class SystemKernel : public Kernel {
@@ -69,6 +74,8 @@ class SystemKernel : public Kernel {
     int open_beneath(int directory, const char* path, int flags) override;
     int file_status(int fd, struct stat* status) override;
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
+    int entry_status(int directory, const char* name, struct stat* status) override;
+    ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
 };
 
 // The real kernel, for those who need no other.
