@@ -1,0 +1,85 @@
+// RecordedExchange: a request without a connection, and a record of its answer, for tests of
+// handlers, rules and filters.
+//
+//   RecordedExchange exchange(loop, "GET", "/a.css?v=1", {{"Accept-Encoding", "br"}});
+//   site.serve(exchange);
+//   EXPECT_EQ(exchange.status(), 200);
+//
+// The body is taken as a slow connection would take it: sources are pulled in small pieces and only
+// when all before was taken, file ranges are read through the loop's kernel when finish() is
+// called.
+//
+// Owner    The test; on the stack, or by make_ref where it is deferred.
+// Thread   The loop's.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/core/address.h"
+#include "tiderace/http/exchange.h"
+
+namespace tiderace::testing {
+
+class RecordedExchange final : public http::Exchange {
+  public:
+    using Fields = std::vector<std::pair<std::string, std::string>>;
+
+    // `target` is a canonical path, with a query or without.
+    RecordedExchange(core::EventLoop& loop, std::string_view method, std::string_view target,
+                     Fields fields = {});
+    ~RecordedExchange() override;
+
+    core::EventLoop& loop() override { return *loop_; }
+    void receive_body(http::BodyReceiver&, std::uint64_t) override {}
+    void set_body_reading(bool) override {}
+    void body_ready() override { waiting_ = false; }
+    bool upgrade(http::Response&, unique_function<net::Session&(net::Connection&)>) override {
+        return false;
+    }
+    // The peer goes away.
+    void hang_up() { abandon(); }
+
+    // Takes the rest of the body, if there is one. False: it was broken off.
+    bool finish();
+
+    int status() const { return status_; }
+    // The value of the first field of that name, "" if there is none.
+    std::string field(std::string_view name) const;
+    bool has(std::string_view name) const;
+    std::size_t count(std::string_view name) const;
+    const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
+    // What Content-Length would say; -1 where it is not known beforehand.
+    std::int64_t content_length() const { return content_length_; }
+    // Calls finish() first.
+    const std::string& body();
+    bool broken() const { return broken_; }
+    // The most that a source had in its queue at one time.
+    std::size_t queue_bytes_most() const { return queue_bytes_most_; }
+
+  private:
+    void send(http::Response& response) override;
+    bool drain(core::SendQueue& queue);
+
+    core::EventLoop* loop_;
+    std::string method_text_, target_, path_;
+    Fields request_fields_;
+    std::unique_ptr<http::wire::RequestHead> head_;
+    core::Address peer_;
+
+    int status_ = 0;
+    Fields fields_;
+    std::int64_t content_length_ = 0;
+    bool no_body_ = false;
+    bool broken_ = false;
+    bool waiting_ = false;
+    core::SendQueue queue_;
+    std::unique_ptr<http::BodySource> source_;
+    std::string body_;
+    std::size_t queue_bytes_most_ = 0;
+};
+
+}  // namespace tiderace::testing
