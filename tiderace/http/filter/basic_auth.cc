@@ -1,0 +1,136 @@
+#include "tiderace/http/filter/basic_auth.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tiderace/base/random.h"
+#include "tiderace/http/filter/basic_credentials.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+using wire::FieldName;
+
+std::string make_challenge(ByteView realm) {
+    std::string text = "Basic realm=\"";
+    for (const char c : realm) {
+        if (c == '"' || c == '\\') text += '\\';
+        text += c;
+    }
+    return text + "\", charset=\"UTF-8\"";
+}
+
+void answer_busy(Exchange& exchange) {
+    Response response(503);
+    response.add(FieldName::retry_after, "1");
+    exchange.respond(response);
+}
+
+}  // namespace
+
+BasicAuth::BasicAuth(Site& site, core::EventLoop& loop, core::WorkerPool& pool,
+                     BasicAuthOptions options)
+    : site_(&site),
+      loop_(&loop),
+      pool_(&pool),
+      options_(std::move(options)),
+      verify_(std::make_shared<const BasicAuthOptions::Verify>(options_.verify)),
+      challenge_(make_challenge(options_.realm)) {
+    TR_CHECK(*verify_ != nullptr, "BasicAuth needs a verify");
+    secure_random(salt_);
+}
+
+AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
+    const ByteView authorization = exchange.request().field(FieldName::authorization);
+    if (is_remembered(authorization, loop_->now())) return Verdict::pass;
+    auto credentials = parse_basic_credentials(authorization);
+    if (!credentials) {
+        challenge(exchange);
+        return Verdict::answered;
+    }
+    if (waiting_.size() >= options_.waiting_max) {
+        answer_busy(exchange);
+        return Verdict::answered;
+    }
+    // The exchange stays in this loop's table; only its number goes to the other thread and comes
+    // back.
+    const SlotId id = waiting_.emplace(exchange.defer(), authorization).id;
+    exchange.on_abandoned([this, id] {
+        if (waiting_.find(id) != nullptr) waiting_.erase(id);
+    });
+    const bool accepted =
+        pool_->submit([this, id, verify = verify_, loop = loop_, given = std::move(*credentials)] {
+            const bool good = (*verify)(given.user, given.password);
+            // Refused only when the loop ends or drowns; the exchange then ends by its deadline.
+            (void)loop->post([this, id, good] { on_verified(id, good); });
+        });
+    if (accepted) return Verdict::later;
+    waiting_.erase(id);
+    answer_busy(exchange);
+    return Verdict::answered;
+}
+
+void BasicAuth::on_verified(SlotId id, bool good) {
+    Waiting* found = waiting_.find(id);
+    if (found == nullptr) return;
+    const core::Ref<Exchange> exchange = std::move(found->exchange);
+    std::string authorization = std::move(found->authorization);
+    waiting_.erase(id);
+    if (good) remember(std::move(authorization), loop_->now());
+    if (exchange->abandoned()) return;
+    if (good) {
+        site_->resume(*exchange);
+    } else {
+        challenge(*exchange);
+    }
+}
+
+void BasicAuth::challenge(Exchange& exchange) const {
+    Response response(401);
+    response.add(FieldName::www_authenticate, challenge_);
+    exchange.respond(response);
+}
+
+std::uint64_t BasicAuth::hash_of(ByteView authorization) const {
+    // Salted, so that nobody can tell from timing how near a guess comes to what is remembered.
+    char salted[sizeof salt_ + BasicCredentials::encoded_bytes_max + 64];
+    const std::size_t bytes = std::min(authorization.size(), sizeof salted - sizeof salt_);
+    std::memcpy(salted, salt_.data(), sizeof salt_);
+    std::memcpy(salted + sizeof salt_, authorization.data(), bytes);
+    return std::hash<ByteView>()({salted, sizeof salt_ + bytes});
+}
+
+bool BasicAuth::is_remembered(ByteView authorization, Instant now) {
+    if (authorization.empty() || remembered_.empty()) return false;
+    const std::uint64_t hash = hash_of(authorization);
+    for (const Remembered& known : remembered_) {
+        if (known.hash == hash && known.until > now &&
+            equals_in_constant_time(known.authorization, authorization)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void BasicAuth::remember(std::string authorization, Instant now) {
+    std::erase_if(remembered_, [now](const Remembered& known) { return known.until <= now; });
+    if (options_.remembered_max == 0) return;
+    if (remembered_.size() >= options_.remembered_max) remembered_.erase(remembered_.begin());
+    const std::uint64_t hash = hash_of(authorization);
+    remembered_.push_back({hash, std::move(authorization), now + options_.remember});
+}
+
+BasicAuthOptions::Verify verify_plain(std::vector<PlainUser> users) {
+    return [users = std::move(users)](ByteView user, ByteView password) {
+        unsigned good = 0;
+        for (const PlainUser& known : users) {
+            const unsigned same_user = equals_in_constant_time(known.user, user);
+            const unsigned same_password = equals_in_constant_time(known.password, password);
+            good |= same_user & same_password;
+        }
+        return good != 0;
+    };
+}
+
+}  // namespace tiderace::http::filter

@@ -1,0 +1,69 @@
+#include "tiderace/http/filter/basic_credentials.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+int value_of(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+std::optional<std::string> decode_base64(ByteView text) {
+    if (text.size() % 4 != 0) return std::nullopt;
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+    text.remove_suffix(padding);
+    std::string out;
+    std::uint32_t bits = 0;
+    unsigned count = 0;
+    for (const char c : text) {
+        const int value = value_of(c);
+        if (value < 0) return std::nullopt;
+        bits = bits << 6 | static_cast<std::uint32_t>(value);
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        out.push_back(static_cast<char>(bits >> count & 0xff));
+    }
+    // Two spellings of one text would be two keys for one lock.
+    if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;
+    return out;
+}
+
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+}  // namespace
+
+std::optional<BasicCredentials> parse_basic_credentials(ByteView authorization) {
+    constexpr ByteView scheme = "Basic ";
+    if (authorization.size() > scheme.size() + BasicCredentials::encoded_bytes_max ||
+        !wire::equals_ignoring_case(authorization.substr(0, scheme.size()), scheme)) {
+        return std::nullopt;
+    }
+    const auto decoded = decode_base64(wire::trim_ows(authorization.substr(scheme.size())));
+    if (!decoded || std::ranges::any_of(*decoded, is_control)) return std::nullopt;
+    const std::size_t colon = decoded->find(':');
+    if (colon == std::string::npos) return std::nullopt;
+    return BasicCredentials{decoded->substr(0, colon), decoded->substr(colon + 1)};
+}
+
+bool equals_in_constant_time(ByteView expected, ByteView given) {
+    // An empty expectation has no byte to compare with; one of its own keeps the loop the same.
+    const ByteView source = expected.empty() ? ByteView("\0", 1) : expected;
+    std::size_t difference = expected.size() ^ given.size();
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        difference |= static_cast<unsigned char>(source[i % source.size()] ^ given[i]);
+    }
+    volatile std::size_t result = difference;  // keeps the loop from ending at the first difference
+    return result == 0;
+}
+
+}  // namespace tiderace::http::filter

@@ -1,0 +1,57 @@
+#include "tiderace/http/filter/cors.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tiderace::http::filter {
+
+using wire::FieldName;
+
+Cors::Cors(CorsOptions options)
+    : options_(std::move(options)),
+      any_origin_(std::ranges::find(options_.origins, "*") != options_.origins.end()),
+      max_age_(std::to_string(
+          std::chrono::duration_cast<std::chrono::seconds>(options_.max_age).count())) {}
+
+bool Cors::allows(ByteView origin) const {
+    return any_origin_ || std::ranges::find(options_.origins, origin) != options_.origins.end();
+}
+
+AccessRule::Verdict Cors::check(Exchange& exchange) {
+    const Request& request = exchange.request();
+    if (request.method() != wire::Method::options || !request.has(FieldName::origin) ||
+        !request.has(FieldName::access_control_request_method)) {
+        return Verdict::pass;
+    }
+    Response response(204);
+    if (allows(request.field(FieldName::origin))) {
+        response.add(FieldName::access_control_allow_methods, options_.methods);
+        const ByteView asked = request.field(FieldName::access_control_request_headers);
+        const ByteView allowed = options_.headers == "*" ? asked : ByteView(options_.headers);
+        if (!allowed.empty()) {
+            response.add(FieldName::access_control_allow_headers, response.keep(allowed));
+        }
+        response.add(FieldName::access_control_max_age, max_age_);
+    }
+    response.add(FieldName::vary, "Access-Control-Request-Method, Access-Control-Request-Headers");
+    exchange.respond(response);
+    return Verdict::answered;
+}
+
+void Cors::filter(const Exchange& exchange, Response& response) {
+    const Request& request = exchange.request();
+    const bool names_origin = !any_origin_ || options_.credentials;
+    // The answer differs by Origin even for those who sent none: caches must know.
+    if (names_origin) response.add(FieldName::vary, "Origin");
+    const ByteView origin = request.field(FieldName::origin);
+    if (origin.empty() || !allows(origin)) return;
+    response.set(FieldName::access_control_allow_origin,
+                 names_origin ? response.keep(origin) : ByteView("*"));
+    if (options_.credentials) response.set("Access-Control-Allow-Credentials", "true");
+    if (!options_.exposed.empty()) {
+        response.set("Access-Control-Expose-Headers", options_.exposed);
+    }
+}
+
+}  // namespace tiderace::http::filter

@@ -1,0 +1,146 @@
+#include "tiderace/http/filter/error_pages.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/core/kernel.h"
+#include "tiderace/http/page_style.h"
+#include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/mime.h"
+#include "tiderace/http/wire/status.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+using wire::FieldName;
+
+struct Explanation {
+    int status;
+    ByteView what;  // happened
+    ByteView todo;  // what the reader can do about it
+};
+
+constexpr Explanation explanations[] = {
+    {400, "The request was not valid HTTP.", "Check the address, or the program that sent it."},
+    {401, "This page asks for a name and a password.", "Reload it and sign in."},
+    {403, "You may not see this.", "If you think you should, ask whoever runs this site."},
+    {404, "There is nothing at this address.", "Check its spelling, or start from the front page."},
+    {405, "This address does not take that method.", "The Allow field says which it takes."},
+    {406, "There is no version of this that your client accepts.",
+     "Ask with another Accept field."},
+    {408, "The request took too long to arrive.", "Try again."},
+    {412, "What you have seen has changed since.", "Load it again before you change it."},
+    {413, "What was sent is larger than this server takes.", "Send less at a time."},
+    {414, "The address is too long.", "Shorten it."},
+    {416, "The part that was asked for lies beyond the end.", "Ask for all of it."},
+    {429, "Too many requests in a short time.", "Wait a little, then try again."},
+    {431, "The request's fields are too large.", "Clearing this site's cookies often helps."},
+    {500, "Something went wrong here, not with you.",
+     "Try again; if it stays, tell whoever runs this site."},
+    {501, "This server does not know that method.", "Use another one."},
+    {502, "The server behind this one gave no proper answer.", "Try again in a moment."},
+    {503, "The server is too busy right now.", "Try again in a moment."},
+    {504, "The server behind this one took too long.", "Try again in a moment."},
+    {505, "This server speaks HTTP/1.0 and HTTP/1.1.", "Use one of these."},
+};
+
+Explanation explain(int status) {
+    for (const Explanation& known : explanations) {
+        if (known.status == status) return known;
+    }
+    if (status >= 500) return {status, "The server could not do this.", "Try again in a moment."};
+    return {status, "The request could not be answered.", "Check it and try again."};
+}
+
+ByteView title_of(int status) {
+    const ByteView reason = wire::reason_phrase(status);
+    return reason.empty() ? ByteView("Error") : reason;
+}
+
+constexpr ByteView layout_style = R"(
+body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
+main{max-width:34rem;width:100%}
+p{margin:.4rem 0}.code{font-size:clamp(4rem,18vw,7rem);font-weight:700;line-height:1;letter-spacing:-.04em;
+color:var(--tide);margin:0}
+h1{font-size:1.4rem;margin:.6rem 0 .4rem}.soft{color:var(--soft)}nav{margin-top:1.6rem}
+)";
+
+// Nothing may load and nothing may run, whatever a page holds.
+constexpr ByteView page_policy =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+Result<std::string> read_file(const std::string& path) {
+    core::Descriptor file(core::system_kernel(),
+                          ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) return fail(Error::last("open error page", path));
+    std::string text;
+    char buffer[16 * 1024];
+    for (;;) {
+        const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+        if (got < 0) return fail(Error::last("read error page", path));
+        if (got == 0) return text;
+        text.append(buffer, static_cast<std::size_t>(got));
+        if (text.size() > ErrorPages::page_bytes_max) {
+            return fail(Error(EFBIG, "read error page", path, "1 MiB is the most"));
+        }
+    }
+}
+
+}  // namespace
+
+std::string error_page_html(int status) {
+    const Explanation text = explain(status);
+    const std::string code = std::to_string(status);
+    std::string page = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>";
+    page.append(code).append(" ").append(title_of(status));
+    page +=
+        "</title>\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+        "<meta name=\"robots\" content=\"noindex\">\n<style>";
+    page.append(page_style).append(layout_style).append("</style>\n<main>\n<p class=\"code\">");
+    page.append(code).append("</p>\n<h1>").append(title_of(status)).append("</h1>\n<p>");
+    page.append(text.what).append("</p>\n<p class=\"soft\">").append(text.todo);
+    page += "</p>\n<nav><a href=\"/\">Go to the front page</a></nav>\n</main>\n</html>\n";
+    return page;
+}
+
+std::string error_page_json(int status) {
+    // The texts are ours and hold nothing that JSON would want escaped.
+    const Explanation text = explain(status);
+    std::string json = "{\"status\":" + std::to_string(status) + ",\"error\":\"";
+    json.append(title_of(status)).append("\",\"message\":\"").append(text.what);
+    json.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
+    return json;
+}
+
+Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
+    ErrorPages pages;
+    const wire::MimeTable mime;
+    for (const auto& [status, path] : files) {
+        auto bytes = read_file(path);
+        if (!bytes) return fail(bytes.error());
+        pages.pages_[status] = {std::move(*bytes), std::string(mime.type_of(path))};
+    }
+    return pages;
+}
+
+void ErrorPages::filter(const Exchange& exchange, Response& response) {
+    const int status = response.status();
+    if (status < 400 || response.has_body()) return;
+    if (const auto page = pages_.find(status); page != pages_.end()) {
+        response.set(FieldName::content_type, page->second.content_type);
+        response.set_body(ByteView(page->second.bytes));
+        return;
+    }
+    response.add(FieldName::vary, "Accept");
+    const bool json = wire::prefers_json(exchange.request().field(FieldName::accept));
+    response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
+    response.set(FieldName::x_content_type_options, "nosniff");
+    if (!json) response.set("Content-Security-Policy", page_policy);
+    response.set_body(json ? error_page_json(status) : error_page_html(status));
+}
+
+}  // namespace tiderace::http::filter

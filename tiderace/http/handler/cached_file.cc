@@ -1,0 +1,65 @@
+#include "tiderace/http/handler/cached_file.h"
+
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/wire/http_date.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+std::int64_t nanoseconds(const struct timespec& time) {
+    return static_cast<std::int64_t>(time.tv_sec) * second_ns + time.tv_nsec;
+}
+
+}  // namespace
+
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#define st_ctim st_ctimespec
+#endif
+
+FileIdentity::FileIdentity(const struct stat& status)
+    : device(status.st_dev),
+      inode(status.st_ino),
+      bytes(static_cast<std::uint64_t>(status.st_size)),
+      modified_ns(nanoseconds(status.st_mtim)),
+      changed_ns(nanoseconds(status.st_ctim)) {}
+
+UnixSeconds FileIdentity::modified() const {
+    const std::int64_t seconds = modified_ns / second_ns;
+    return modified_ns % second_ns < 0 ? seconds - 1 : seconds;
+}
+
+CachedFile::CachedFile(const FileIdentity& identity)
+    : identity_(identity),
+      etag_(wire::format_entity_tag(identity.modified_ns, identity.bytes, identity.inode)),
+      last_modified_(wire::format_http_date(identity.modified())) {}
+
+CachedFile::CachedFile(const FileIdentity& identity, core::Descriptor descriptor)
+    : CachedFile(identity) {
+    TR_CHECK(descriptor);
+    descriptor_ = std::move(descriptor);
+}
+
+CachedFile::CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes)
+    : CachedFile(identity) {
+    TR_CHECK(bytes != nullptr);
+    bytes_ = std::move(bytes);
+}
+
+void CachedFile::append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes) {
+    TR_CHECK(offset <= size() && bytes <= size() - offset, "a range beyond the file");
+    const core::Ref<CachedFile> self(this);
+    if (in_memory()) {
+        queue.append_shared(
+            this->bytes().substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes)),
+            self);
+    } else {
+        queue.append_file(self, offset, bytes);
+    }
+}
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,72 @@
+// CachedFile: one regular file as it was at one moment, with the text that every answer about it
+// needs.
+//
+// Either its bytes are in memory, or its descriptor is open and answers send ranges of it. It never
+// changes after it was made: a file that changed on disk gets a new CachedFile, and those who are
+// still sending the old one keep it.
+//
+// Owner    The file cache, and each answer that is being sent.
+// Thread   One loop's.
+// Memory   In memory: the file's bytes. Else a descriptor. Some 200 bytes besides.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/http/wire/entity_tag.h"
+
+namespace tiderace::http::handler {
+
+// What tells one state of a file from another. The time of change (ctime) is the one that nobody
+// can set back.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t modified_ns = 0;
+    std::int64_t changed_ns = 0;
+
+    explicit FileIdentity(const struct stat& status);
+    FileIdentity() = default;
+    bool operator==(const FileIdentity&) const = default;
+
+    UnixSeconds modified() const;
+};
+
+class CachedFile final : public core::SharedFile {
+  public:
+    CachedFile(const FileIdentity& identity, core::Descriptor descriptor);
+    CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes);
+
+    const FileIdentity& identity() const { return identity_; }
+    std::uint64_t size() const { return identity_.bytes; }
+    bool in_memory() const { return bytes_ != nullptr; }
+    // All of it; only when in memory.
+    ByteView bytes() const { return {bytes_.get(), static_cast<std::size_t>(identity_.bytes)}; }
+    int descriptor() const override { return descriptor_.get(); }
+
+    // A strong validator in its quotes.
+    ByteView etag() const { return etag_.view(); }
+    ByteView last_modified() const { return {last_modified_.data(), last_modified_.size()}; }
+
+    // Appends a range of it, which must lie inside, without a copy. It lives until that was sent.
+    void append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes);
+
+  private:
+    explicit CachedFile(const FileIdentity& identity);
+
+    FileIdentity identity_;
+    core::Descriptor descriptor_;
+    std::unique_ptr<char[]> bytes_;
+    wire::EntityTagText etag_;
+    std::array<char, 29> last_modified_;
+};
+
+}  // namespace tiderace::http::handler

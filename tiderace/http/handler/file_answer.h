@@ -1,0 +1,18 @@
+// FileAnswer: the answer to GET or HEAD about one file (RFC 9110 sections 8, 12, 13 and 14).
+//
+//   representation (Accept-Encoding, siblings) -> preconditions (304, 412) -> range (206, 416) ->
+//   200
+//
+// Thread   The loop's.
+#pragma once
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/handler/path_resolver.h"
+
+namespace tiderace::http::handler {
+
+// `path` stands for a file. A body in memory of up to `small_copy_bytes_max` goes out in one copy
+// with the head.
+void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max);
+
+}  // namespace tiderace::http::handler

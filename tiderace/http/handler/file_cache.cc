@@ -1,0 +1,178 @@
+#include "tiderace/http/handler/file_cache.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+// What the table's node, the resolved path and its strings take, roughly.
+constexpr std::size_t path_overhead_bytes = sizeof(ResolvedPath) + 128;
+
+bool is_missing(const ResolvedPath& path) {
+    return path.stands_for == StandsFor::missing || path.stands_for == StandsFor::refused;
+}
+
+// Too little of something that will be there again. What is known in memory is still the better
+// answer.
+bool is_exhaustion(const ResolvedPath& path) {
+    return path.stands_for == StandsFor::failed &&
+           (path.error == EMFILE || path.error == ENFILE || path.error == ENOMEM ||
+            path.error == EINTR || path.error == EAGAIN);
+}
+
+bool is_same_answer(const ResolvedPath& a, const ResolvedPath& b) {
+    return a.stands_for == b.stands_for && a.file.get() == b.file.get() && a.target == b.target;
+}
+
+}  // namespace
+
+FileCache::FileCache(PathResolver resolver, const FileCacheLimits& limits)
+    : resolver_(std::move(resolver)), limits_(limits) {}
+
+FileCache::~FileCache() {
+    // The hooks leave their lists before the lists die.
+    for (auto& [path, resolved] : known_) resolved->unlink();
+}
+
+core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds unix_now) {
+    const auto found = known_.find(path);
+    if (found == known_.end()) {
+        ++counters_.misses;
+        return refresh(path, nullptr, now, unix_now);
+    }
+    ResolvedPath& known = *found->second;
+    if (now - known.checked >= limits_.revalidate) {
+        ++counters_.revalidated;
+        return refresh(path, &known, now, unix_now);
+    }
+    ++counters_.hits;
+    touch(known);
+    if (known.descriptors != 0) {
+        const core::Ref<ResolvedPath> held = found->second;
+        warm(known, now);
+        return held;
+    }
+    return found->second;
+}
+
+core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous, Instant now,
+                                           UnixSeconds unix_now) {
+    const core::Ref<ResolvedPath> held(previous);
+    core::Ref<ResolvedPath> fresh = resolver_.resolve(path, previous, unix_now);
+    fresh->checked = now;
+    fresh->hits_since = now;
+    if (previous != nullptr && is_exhaustion(*fresh)) {
+        previous->checked = now;
+        return held;
+    }
+    if (previous != nullptr) {
+        if (is_same_answer(*previous, *fresh)) {
+            fresh->hits = previous->hits;
+            fresh->hits_since = previous->hits_since;
+        } else {
+            ++counters_.changed;
+        }
+        forget(*previous);
+    }
+    if (!fresh->stable) return fresh;
+    keep(fresh);
+    warm(*fresh, now);
+    evict();
+    return fresh;
+}
+
+// Counts a request for a file that is sent from its descriptor, and loads it when it is hot.
+void FileCache::warm(ResolvedPath& path, Instant now) {
+    if (path.descriptors == 0) return;
+    if (now - path.hits_since >= limits_.hot_window) {
+        path.hits = 0;
+        path.hits_since = now;
+    }
+    if (++path.hits < limits_.hot_requests) return;
+    path.hits = 0;
+    uncount(path);
+    const auto load = [&](core::Ref<CachedFile>& file) {
+        if (!file || file->in_memory() || file->size() > limits_.memory_file_bytes_max ||
+            file->size() > limits_.bytes_max / 2) {
+            return;
+        }
+        core::Ref<CachedFile> loaded = resolver_.loader().into_memory(*file);
+        if (loaded) {
+            file = std::move(loaded);
+        } else {
+            path.checked = Instant{};  // it changed: ask the disk when it is next asked for
+        }
+    };
+    load(path.file);
+    for (core::Ref<CachedFile>& sibling : path.siblings) load(sibling);
+    count(path);
+    evict();
+}
+
+IntrusiveList<ResolvedPath>& FileCache::list_of(const ResolvedPath& path) {
+    if (is_missing(path)) return missing_;
+    return path.descriptors != 0 ? with_descriptor_ : in_memory_;
+}
+
+void FileCache::touch(ResolvedPath& path) {
+    path.unlink();
+    list_of(path).push_back(path);
+}
+
+void FileCache::count(ResolvedPath& path) {
+    path.memory_bytes = path_overhead_bytes + path.path.size() + path.target.size();
+    path.descriptors = 0;
+    const auto add = [&](const core::Ref<CachedFile>& file) {
+        if (!file) return;
+        path.memory_bytes += sizeof(CachedFile);
+        if (file->in_memory()) {
+            path.memory_bytes += static_cast<std::size_t>(file->size());
+        } else {
+            ++path.descriptors;
+        }
+    };
+    add(path.file);
+    for (const core::Ref<CachedFile>& sibling : path.siblings) add(sibling);
+    bytes_ += path.memory_bytes;
+    descriptors_ += path.descriptors;
+    missing_count_ += is_missing(path);
+    list_of(path).push_back(path);
+}
+
+void FileCache::uncount(ResolvedPath& path) {
+    path.unlink();
+    bytes_ -= path.memory_bytes;
+    descriptors_ -= path.descriptors;
+    missing_count_ -= is_missing(path);
+}
+
+void FileCache::keep(const core::Ref<ResolvedPath>& path) {
+    const bool added = known_.emplace(path->path, path).second;
+    TR_CHECK(added, "a path is known twice");
+    count(*path);
+}
+
+void FileCache::forget(ResolvedPath& path) {
+    uncount(path);
+    known_.erase(ByteView(path.path));
+}
+
+void FileCache::evict() {
+    const auto drop_first = [&](IntrusiveList<ResolvedPath>& list) {
+        const core::Ref<ResolvedPath> oldest(&list.front());
+        forget(*oldest);
+        ++counters_.evicted;
+    };
+    while (missing_count_ > limits_.missing_max) drop_first(missing_);
+    while (descriptors_ > limits_.descriptors_max) drop_first(with_descriptor_);
+    while (bytes_ > limits_.bytes_max) {
+        drop_first(!in_memory_.empty()         ? in_memory_
+                   : !with_descriptor_.empty() ? with_descriptor_
+                                               : missing_);
+    }
+}
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,85 @@
+// FileCache: what a loop knows about the paths it was asked for, least recently used out first.
+//
+//   find(path) -> known and fresh: one hash look-up, nothing else
+//              -> older than `revalidate`: the disk is asked; what did not change stays
+//              -> unknown: resolved (path_resolver.h) and kept
+//
+// A file of up to eager_bytes_max goes into memory when it is first asked for. A larger one, up to
+// memory_file_bytes_max, is first sent from its descriptor and goes into memory when it is asked
+// for hot_requests times within hot_window. What is larger still is always sent from its
+// descriptor.
+//
+// Owner    The handler; one per loop, so that a file is loaded once per loop.
+// Thread   The loop's.
+// Errors   A path that the machine could not resolve is answered as `failed` and not kept.
+// Limits   FileCacheLimits. Answers under way keep what they send, beyond these limits.
+// Memory   Up to bytes_max.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "tiderace/http/handler/path_resolver.h"
+
+namespace tiderace::http::handler {
+
+struct FileCacheLimits {
+    std::size_t bytes_max = 64_MiB;     // bytes of files, and what is known about paths
+    std::size_t descriptors_max = 256;  // open files kept
+    std::size_t missing_max = 1024;     // paths known to be nothing
+    std::uint64_t eager_bytes_max = 64_KiB;
+    std::uint64_t memory_file_bytes_max = 4_MiB;
+    int hot_requests = 3;
+    Duration hot_window = 10s;
+    Duration revalidate = 1s;  // zero: ask the disk each time
+};
+
+struct FileCacheCounters {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t revalidated = 0;  // asked the disk about a known path
+    std::uint64_t changed = 0;      // of these, how many had changed
+    std::uint64_t evicted = 0;
+};
+
+class FileCache {
+  public:
+    FileCache(PathResolver resolver, const FileCacheLimits& limits);
+    ~FileCache();
+
+    // Never none. `now` is the loop's time, `unix_now` its calendar time.
+    core::Ref<ResolvedPath> find(ByteView path, Instant now, UnixSeconds unix_now);
+
+    const FileLoader& loader() const { return resolver_.loader(); }
+    const FileCacheCounters& counters() const { return counters_; }
+    std::size_t bytes() const { return bytes_; }
+    std::size_t descriptors() const { return descriptors_; }
+    std::size_t paths() const { return known_.size(); }
+
+  private:
+    core::Ref<ResolvedPath> refresh(ByteView path, ResolvedPath* previous, Instant now,
+                                    UnixSeconds unix_now);
+    void warm(ResolvedPath& path, Instant now);
+    void keep(const core::Ref<ResolvedPath>& path);
+    void forget(ResolvedPath& path);
+    void touch(ResolvedPath& path);
+    void count(ResolvedPath& path);
+    void uncount(ResolvedPath& path);
+    void evict();
+    IntrusiveList<ResolvedPath>& list_of(const ResolvedPath& path);
+
+    PathResolver resolver_;
+    FileCacheLimits limits_;
+    FileCacheCounters counters_;
+    // Keys are views of the paths inside the values.
+    std::unordered_map<ByteView, core::Ref<ResolvedPath>> known_;
+    // Least recently used first. Each known path is in one of them.
+    IntrusiveList<ResolvedPath> in_memory_;
+    IntrusiveList<ResolvedPath> with_descriptor_;
+    IntrusiveList<ResolvedPath> missing_;
+    std::size_t bytes_ = 0;
+    std::size_t descriptors_ = 0;
+    std::size_t missing_count_ = 0;
+};
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,124 @@
+#include "tiderace/http/handler/file_loader.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+// How often an interrupted call, or a look-up that raced with a rename, is tried again.
+constexpr int tries_max = 16;
+
+template <typename Call>
+auto try_again(Call&& call) {
+    auto result = call();
+    for (int tries = 1; (result == -EINTR || result == -EAGAIN) && tries < tries_max; ++tries) {
+        result = call();
+    }
+    return result;
+}
+
+Found found_of_error(int error) {
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+        case ENAMETOOLONG:
+        case EINVAL:
+            return Found::missing;
+        case EACCES:
+        case EPERM:
+        case ELOOP:
+        case EXDEV:  // leaves the root
+        case ENXIO:  // a socket, or a device without a driver
+        case ENODEV:
+            return Found::refused;
+        default:
+            return Found::failed;
+    }
+}
+
+}  // namespace
+
+int FileLoader::status(int fd, struct stat& status) const {
+    return try_again([&] { return kernel_->file_status(fd, &status); });
+}
+
+FileLoader::Opened FileLoader::open(ByteView path, ByteView suffix) const {
+    TR_CHECK(path.starts_with('/'), "not a canonical path");
+    path.remove_prefix(1);
+    Opened opened;
+    char name[path_bytes_max];
+    if (path.size() + suffix.size() >= sizeof name) return opened;
+    std::memcpy(name, path.data(), path.size());
+    std::memcpy(name + path.size(), suffix.data(), suffix.size());
+    name[path.size() + suffix.size()] = '\0';
+    if (name[0] == '\0') std::memcpy(name, ".", 2);
+
+    const int fd = try_again([&] { return kernel_->open_beneath(root_, name, O_RDONLY); });
+    if (fd < 0) {
+        opened.found = found_of_error(-fd);
+        opened.error = -fd;
+        return opened;
+    }
+    opened.descriptor = core::Descriptor(*kernel_, fd);
+    struct stat now{};
+    if (const int fault = status(fd, now); fault < 0) {
+        opened.found = Found::failed;
+        opened.error = -fault;
+        return opened;
+    }
+    opened.identity = FileIdentity(now);
+    opened.found = S_ISREG(now.st_mode)   ? Found::file
+                   : S_ISDIR(now.st_mode) ? Found::directory
+                                          : Found::refused;
+    return opened;
+}
+
+FileLoader::Bytes FileLoader::read_all(int fd, const FileIdentity& identity) const {
+    const auto size = static_cast<std::size_t>(identity.bytes);
+    auto bytes = std::make_unique_for_overwrite<char[]>(size > 0 ? size : 1);
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t got = try_again([&] {
+            return kernel_->read_at(fd, bytes.get() + done, size - done, static_cast<off_t>(done));
+        });
+        if (got < 0) return {nullptr, static_cast<int>(-got)};
+        if (got == 0) return {};  // it became shorter
+        done += static_cast<std::size_t>(got);
+    }
+    struct stat after{};
+    if (const int fault = status(fd, after); fault < 0) return {nullptr, -fault};
+    if (FileIdentity(after) != identity) return {};
+    return {std::move(bytes), 0};
+}
+
+FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
+    TR_CHECK(opened.found == Found::file);
+    if (into_memory) {
+        Bytes read = read_all(opened.descriptor.get(), opened.identity);
+        if (read.error != 0) return {{}, read.error, true};
+        if (read.bytes != nullptr) {
+            return {core::make_ref<CachedFile>(opened.identity, std::move(read.bytes)), 0, true};
+        }
+        // Somebody is writing it. What its length is now is sent from the file itself; should it
+        // become shorter meanwhile, the transport breaks off.
+        struct stat now{};
+        const int fault = status(opened.descriptor.get(), now);
+        if (fault < 0) return {{}, -fault, true};
+        return {core::make_ref<CachedFile>(FileIdentity(now), std::move(opened.descriptor)), 0,
+                false};
+    }
+    return {core::make_ref<CachedFile>(opened.identity, std::move(opened.descriptor)), 0, true};
+}
+
+core::Ref<CachedFile> FileLoader::into_memory(const CachedFile& file) const {
+    Bytes read = read_all(file.descriptor(), file.identity());
+    if (read.bytes == nullptr) return {};
+    return core::make_ref<CachedFile>(file.identity(), std::move(read.bytes));
+}
+
+}  // namespace tiderace::http::handler

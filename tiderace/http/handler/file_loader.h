@@ -1,0 +1,72 @@
+// FileLoader: from a canonical path to an open file, and from an open file to a CachedFile.
+//
+// The one place where this room opens anything: always beneath the root, never blocking on what is
+// no regular file (O_NONBLOCK), and always through core::Kernel.
+//
+// Thread   The loop's.
+// Errors   Found says what is there; `failed` carries the errno value of a fault of the machine.
+// Limits   Paths up to path_bytes_max; a longer one is missing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/http/handler/cached_file.h"
+
+namespace tiderace::http::handler {
+
+enum class Found : std::uint8_t {
+    file,
+    directory,
+    missing,
+    refused,  // not readable for us, beyond the root, or neither file nor directory
+    failed,   // the machine could not say (descriptors, memory, disk)
+};
+
+class FileLoader {
+  public:
+    static constexpr std::size_t path_bytes_max = 4096;
+
+    struct Opened {
+        Found found = Found::missing;
+        int error = 0;  // with `failed`: an errno value
+        core::Descriptor descriptor;
+        FileIdentity identity;
+    };
+
+    // `root` is a directory's descriptor; it is borrowed.
+    FileLoader(core::Kernel& kernel, int root) : kernel_(&kernel), root_(root) {}
+
+    // `path` begins with '/'. `suffix` is put behind it (".gz", "index.html").
+    Opened open(ByteView path, ByteView suffix = {}) const;
+
+    struct Loaded {
+        core::Ref<CachedFile> file;  // none: `error` says why
+        int error = 0;
+        // False: the file changed while it was read. It can be sent now, and must not be kept.
+        bool stable = true;
+    };
+    // Of an `opened` with Found::file.
+    Loaded load(Opened&& opened, bool into_memory) const;
+    // The bytes of a file that is cached by its descriptor. nullopt-like (no file): it changed.
+    core::Ref<CachedFile> into_memory(const CachedFile& file) const;
+
+    core::Kernel& kernel() const { return *kernel_; }
+    int root() const { return root_; }
+
+  private:
+    // The bytes of exactly this state of the file; nullptr and *error == 0: it is another by now.
+    struct Bytes {
+        std::unique_ptr<char[]> bytes;
+        int error = 0;
+    };
+    Bytes read_all(int fd, const FileIdentity& identity) const;
+    int status(int fd, struct stat& status) const;
+
+    core::Kernel* kernel_;
+    int root_;
+};
+
+}  // namespace tiderace::http::handler

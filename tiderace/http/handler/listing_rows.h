@@ -1,0 +1,69 @@
+// ListingRows: the entries of one directory in the order they are shown, each looked at when its
+// turn comes.
+//
+// Owner    Owns the directory's descriptor and the names it sorts.
+// Thread   The loop's.
+// Errors   An entry that vanished, that is beyond the root or is neither file nor directory is left
+// out. Memory   Up to sorted_max names; none when there are more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/http/handler/directory_reader.h"
+#include "tiderace/http/handler/file_loader.h"
+
+namespace tiderace::http::handler {
+
+enum class ListingSort : std::uint8_t { name, size, time };
+
+struct ListingOrder {
+    ListingSort sort = ListingSort::name;
+    bool descending = false;
+};
+
+struct ListingRow {
+    ByteView name;  // without a slash; lives until the next call
+    bool directory = false;
+    std::uint64_t bytes = 0;
+    UnixSeconds modified = 0;
+};
+
+class ListingRows {
+  public:
+    // `directory` was opened by `loader` at `path`.
+    ListingRows(FileLoader loader, core::Descriptor directory, std::string path, bool hidden,
+                ListingOrder order, std::size_t sorted_max);
+
+    std::optional<ListingRow> next();
+    bool sorted() const { return sorted_; }
+    int error() const { return reader_.error(); }
+
+  private:
+    struct Name {
+        std::string text;
+        bool directory = false;
+        std::uint64_t key = 0;  // size or time, where that is what it is sorted by
+    };
+
+    void collect(std::size_t sorted_max);
+    void sort();
+    bool look_at(const char* name, ListingRow& row) const;
+    std::optional<DirectoryReader::Entry> next_entry();
+
+    FileLoader loader_;
+    DirectoryReader reader_;
+    std::string path_;
+    bool hidden_;
+    ListingOrder order_;
+    bool sorted_ = true;
+    std::vector<Name> names_;
+    std::size_t at_ = 0;
+};
+
+// "file2" before "file10", capitals beside their small letters.
+bool comes_before(ByteView a, ByteView b);
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,152 @@
+#include "tiderace/http/handler/path_resolver.h"
+
+#include <utility>
+
+#include "tiderace/http/handler/glob.h"
+#include "tiderace/http/wire/canonical_path.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+using wire::ContentCoding;
+
+// Times of change are ticks of some milliseconds on most file systems: a second change within one
+// tick does not show. What changed this recently is read again when it is looked at again.
+constexpr UnixSeconds settled_after_s = 2;
+
+bool is_settled(const FileIdentity& identity, UnixSeconds now) {
+    return identity.changed_ns / 1'000'000'000 + settled_after_s < now;
+}
+
+void set_failed(ResolvedPath& to, int error) {
+    to.stands_for = StandsFor::failed;
+    to.error = error;
+    to.stable = false;
+}
+
+}  // namespace
+
+ByteView suffix_of(ContentCoding coding) {
+    switch (coding) {
+        case ContentCoding::br:
+            return ".br";
+        case ContentCoding::zstd:
+            return ".zst";
+        case ContentCoding::gzip:
+            return ".gz";
+        case ContentCoding::identity:
+            break;
+    }
+    return "";
+}
+
+PathResolver::PathResolver(FileLoader loader, PathRules rules, std::uint64_t eager_bytes_max)
+    : loader_(loader), rules_(std::move(rules)), eager_bytes_max_(eager_bytes_max) {}
+
+core::Ref<ResolvedPath> PathResolver::resolve(ByteView path, const ResolvedPath* previous,
+                                              UnixSeconds now) const {
+    auto resolved = core::make_ref<ResolvedPath>();
+    resolved->path = path;
+    if (!rules_.hidden && wire::has_hidden_segment(path)) return resolved;
+    FileLoader::Opened opened = loader_.open(path);
+    switch (opened.found) {
+        case Found::file:
+            resolve_file(*resolved, std::move(opened), previous, now);
+            break;
+        case Found::directory:
+            resolve_directory(*resolved);
+            break;
+        case Found::missing:
+            resolve_missing(*resolved);
+            break;
+        case Found::refused:
+            resolved->stands_for = StandsFor::refused;
+            break;
+        case Found::failed:
+            set_failed(*resolved, opened.error);
+            break;
+    }
+    return resolved;
+}
+
+void PathResolver::resolve_file(ResolvedPath& to, FileLoader::Opened&& opened,
+                                const ResolvedPath* previous, UnixSeconds now) const {
+    const CachedFile* known = previous != nullptr ? previous->file.get() : nullptr;
+    if (previous != nullptr && !previous->settled) known = nullptr;
+    FileLoader::Loaded loaded = take(to, std::move(opened), known, now);
+    if (!loaded.file) return set_failed(to, loaded.error);
+    to.stands_for = StandsFor::file;
+    to.file = std::move(loaded.file);
+    to.content_type = rules_.mime.type_of(to.path);
+    to.cache_control = cache_control_of(to.path);
+    if (rules_.precompressed) resolve_siblings(to, previous, now);
+}
+
+void PathResolver::resolve_siblings(ResolvedPath& to, const ResolvedPath* previous,
+                                    UnixSeconds now) const {
+    for (const ContentCoding coding :
+         {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
+        const auto index = static_cast<std::size_t>(coding) - 1;
+        FileLoader::Opened opened = loader_.open(to.path, suffix_of(coding));
+        // A sibling that cannot be had is as good as none: the file itself is the answer then. But
+        // it is not remembered as none.
+        if (opened.found == Found::failed) to.stable = false;
+        if (opened.found != Found::file) continue;
+        const CachedFile* known =
+            previous != nullptr && previous->settled ? previous->siblings[index].get() : nullptr;
+        FileLoader::Loaded loaded = take(to, std::move(opened), known, now);
+        if (!loaded.file) to.stable = false;
+        to.has_siblings |= static_cast<bool>(loaded.file);
+        to.siblings[index] = std::move(loaded.file);
+    }
+}
+
+FileLoader::Loaded PathResolver::take(ResolvedPath& to, FileLoader::Opened&& opened,
+                                      const CachedFile* known, UnixSeconds now) const {
+    FileLoader::Loaded loaded;
+    if (known != nullptr && known->identity() == opened.identity) {
+        // Refs count their object inside it, so one can be made from the bare object.
+        loaded.file = core::Ref<CachedFile>(const_cast<CachedFile*>(known));
+        return loaded;
+    }
+    const bool eager = opened.identity.bytes <= eager_bytes_max_;
+    to.settled &= is_settled(opened.identity, now);
+    loaded = loader_.load(std::move(opened), eager);
+    to.stable &= loaded.stable;
+    return loaded;
+}
+
+void PathResolver::resolve_directory(ResolvedPath& to) const {
+    if (!to.path.ends_with('/')) {
+        to.stands_for = StandsFor::redirect;
+        return;
+    }
+    to.stands_for = StandsFor::directory;
+    for (const std::string& name : rules_.index) {
+        const FileLoader::Opened opened = loader_.open(to.path, name);
+        if (opened.found == Found::failed) return set_failed(to, opened.error);
+        if (opened.found != Found::file) continue;
+        to.stands_for = StandsFor::alias;
+        to.target = to.path + name;
+        return;
+    }
+}
+
+void PathResolver::resolve_missing(ResolvedPath& to) const {
+    if (!rules_.clean_urls || to.path.ends_with('/')) return;
+    constexpr ByteView suffix = ".html";
+    const FileLoader::Opened opened = loader_.open(to.path, suffix);
+    if (opened.found == Found::failed) return set_failed(to, opened.error);
+    if (opened.found != Found::file) return;
+    to.stands_for = StandsFor::alias;
+    to.target = to.path + std::string(suffix);
+}
+
+ByteView PathResolver::cache_control_of(ByteView path) const {
+    for (const CacheControlRule& rule : rules_.cache_control) {
+        if (matches_glob(rule.pattern, path)) return rule.value;
+    }
+    return {};
+}
+
+}  // namespace tiderace::http::handler

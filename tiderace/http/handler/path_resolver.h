@@ -1,0 +1,102 @@
+// PathResolver: what a canonical path stands for: a file, another path's file (an index, a clean
+// URL), a directory, or nothing.
+//
+//   /a.css      -> file, with its precompressed siblings a.css.br, a.css.zst, a.css.gz
+//   /docs/      -> alias of /docs/index.html, or directory
+//   /docs       -> redirect to /docs/, or alias of /docs.html where clean URLs are on
+//   /.git/x     -> missing, unless hidden files are shown
+//
+// Thread   The loop's.
+// Errors   `failed` with an errno value is the machine's fault and says nothing about the path.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/shared.h"
+#include "tiderace/http/handler/cached_file.h"
+#include "tiderace/http/handler/file_loader.h"
+#include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/mime.h"
+
+namespace tiderace::http::handler {
+
+enum class StandsFor : std::uint8_t { file, alias, directory, redirect, missing, refused, failed };
+
+// The codings that a sibling may have: all of wire::ContentCoding but identity.
+inline constexpr std::size_t sibling_codings = 3;
+
+// One line of the Cache-Control rules; the first that matches counts.
+struct CacheControlRule {
+    std::string pattern;  // handler/glob.h
+    std::string value;
+};
+
+struct PathRules {
+    std::vector<std::string> index = {"index.html"};
+    bool clean_urls = false;    // "/about" answers with about.html
+    bool hidden = false;        // serve names that begin with a dot
+    bool precompressed = true;  // look for siblings
+    std::vector<CacheControlRule> cache_control;
+    wire::MimeTable mime;
+};
+
+// What is known about one path. Kept by the file cache, and by answers under way.
+struct ResolvedPath final : core::Shared, ListHook {
+    std::string path;
+    StandsFor stands_for = StandsFor::missing;
+    bool has_siblings = false;
+    bool stable = true;     // false: changing under our hands; not to be kept
+    bool settled = true;    // false: it changed so recently that another change might not show
+    std::uint8_t hits = 0;  // towards being loaded into memory
+    int error = 0;          // with `failed`
+    core::Ref<CachedFile> file;
+    std::array<core::Ref<CachedFile>, sibling_codings> siblings;  // by coding, from gzip on
+    std::string target;                                           // with `alias`
+    ByteView content_type;
+    ByteView cache_control;  // "" for none
+    Instant checked{};       // when the disk was last asked
+    Instant hits_since{};
+    std::size_t memory_bytes = 0;  // what the cache counts for it
+    std::size_t descriptors = 0;
+
+    const core::Ref<CachedFile>& sibling(wire::ContentCoding coding) const {
+        return siblings[static_cast<std::size_t>(coding) - 1];
+    }
+};
+
+class PathResolver {
+  public:
+    // Files up to `eager_bytes_max` go into memory at once.
+    PathResolver(FileLoader loader, PathRules rules, std::uint64_t eager_bytes_max);
+
+    // Asks the disk. `previous` is what was known, or nullptr: what did not change is taken from
+    // it.
+    core::Ref<ResolvedPath> resolve(ByteView path, const ResolvedPath* previous,
+                                    UnixSeconds now) const;
+
+    const FileLoader& loader() const { return loader_; }
+
+  private:
+    void resolve_file(ResolvedPath& to, FileLoader::Opened&& opened, const ResolvedPath* previous,
+                      UnixSeconds now) const;
+    void resolve_siblings(ResolvedPath& to, const ResolvedPath* previous, UnixSeconds now) const;
+    void resolve_directory(ResolvedPath& to) const;
+    void resolve_missing(ResolvedPath& to) const;
+    FileLoader::Loaded take(ResolvedPath& to, FileLoader::Opened&& opened, const CachedFile* known,
+                            UnixSeconds now) const;
+    ByteView cache_control_of(ByteView path) const;
+
+    FileLoader loader_;
+    PathRules rules_;
+    std::uint64_t eager_bytes_max_;
+};
+
+// The path of a sibling is the file's with this behind it: ".br".
+ByteView suffix_of(wire::ContentCoding coding);
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,121 @@
+#include "tiderace/http/handler/static_files.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/http/handler/file_answer.h"
+#include "tiderace/http/handler/listing.h"
+#include "tiderace/http/wire/percent.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+using wire::FieldName;
+using wire::Method;
+
+constexpr ByteView allowed_methods = "GET, HEAD, OPTIONS";
+
+void answer_other_method(Exchange& exchange) {
+    Response response(exchange.request().method() == Method::options ? 204 : 405);
+    response.add(FieldName::allow, allowed_methods);
+    exchange.respond(response);
+}
+
+void answer_fault(Exchange& exchange, int error) {
+    const bool exhausted =
+        error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN || error == EINTR;
+    Response response(exhausted ? 503 : 500);
+    if (exhausted) response.add(FieldName::retry_after, "1");
+    exchange.respond(response);
+}
+
+bool has_extension(ByteView path) {
+    return path.substr(path.rfind('/') + 1).find('.') != ByteView::npos;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StaticFiles>> StaticFiles::create(core::EventLoop& loop,
+                                                         StaticFilesOptions options) {
+    const int fd = ::open(options.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        const ByteView advice = errno == ENOTDIR  ? "it is a file; name the folder it is in"
+                                : errno == ENOENT ? "check the spelling of the folder"
+                                                  : "";
+        return fail(Error::last("open root", options.root, advice));
+    }
+    core::Descriptor root(loop.kernel(), fd);
+    return std::unique_ptr<StaticFiles>(new StaticFiles(loop, std::move(root), std::move(options)));
+}
+
+StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFilesOptions options)
+    : loop_(&loop),
+      root_(std::move(root)),
+      options_(std::move(options)),
+      cache_(PathResolver(FileLoader(loop.kernel(), root_.get()), options_.paths,
+                          options_.cache.eager_bytes_max),
+             options_.cache) {}
+
+core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
+    core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
+    if (resolved->stands_for != StandsFor::alias) return resolved;
+    return cache_.find(resolved->target, loop_->now(), loop_->unix_now());
+}
+
+void StaticFiles::handle(Exchange& exchange) {
+    const Request& request = exchange.request();
+    if (!request.is_get_or_head()) return answer_other_method(exchange);
+    const core::Ref<ResolvedPath> resolved = resolve(request.path);
+    switch (resolved->stands_for) {
+        case StandsFor::file:
+            return answer_file(exchange, *resolved, options_.small_copy_bytes_max);
+        case StandsFor::directory:
+            return answer_directory(exchange, request.path);
+        case StandsFor::redirect:
+            return redirect_to_slash(exchange);
+        case StandsFor::refused:
+            return exchange.respond_status(403);
+        case StandsFor::failed:
+            return answer_fault(exchange, resolved->error);
+        case StandsFor::alias:  // what it led to was replaced between two looks
+        case StandsFor::missing:
+            return answer_missing(exchange);
+    }
+}
+
+void StaticFiles::answer_missing(Exchange& exchange) {
+    const Request& request = exchange.request();
+    const bool asks_for_page = !has_extension(request.path) ||
+                               request.field(FieldName::accept).find("text/html") != ByteView::npos;
+    if (!options_.spa.empty() && asks_for_page) {
+        const core::Ref<ResolvedPath> page = resolve(options_.spa);
+        if (page->stands_for == StandsFor::file) {
+            return answer_file(exchange, *page, options_.small_copy_bytes_max);
+        }
+    }
+    exchange.respond_status(404);
+}
+
+void StaticFiles::answer_directory(Exchange& exchange, ByteView path) {
+    if (!options_.listing) return answer_missing(exchange);
+    answer_listing(
+        exchange, cache_.loader(),
+        {.path = path, .hidden = options_.paths.hidden, .sorted_max = options_.listing_sorted_max});
+}
+
+void StaticFiles::redirect_to_slash(Exchange& exchange) const {
+    // The canonical path begins with exactly one slash, so this can never be read as "//host".
+    const Request& request = exchange.request();
+    std::string location(request.path.size() * 3 + request.query.size() + 2, '\0');
+    wire::BoundedText text(location);
+    bool fits = wire::append_path(text, request.path) && text.append('/');
+    if (request.has_query) fits = fits && text.append('?') && text.append(request.query);
+    TR_CHECK(fits, "an escape is three bytes at most");
+    Response response(301);
+    response.add(FieldName::location, text.view());
+    exchange.respond(response);
+}
+
+}  // namespace tiderace::http::handler

@@ -1,0 +1,66 @@
+// StaticFiles: answers with the files beneath one directory.
+//
+//   canonical path -> FileCache (what does it stand for?) -> file_answer.h   a file
+//                                                         -> listing.h       a directory
+//                                                         -> 301, 404, 403, 503
+//
+// GET, HEAD and OPTIONS. Nothing outside the root is ever opened, nor what is no regular file.
+// Names that begin with a dot do not exist for it, unless PathRules::hidden says so.
+//
+// Owner    The program; one per loop.
+// Thread   The loop's.
+// Errors   create() fails when the root cannot be opened. A fault of the machine is answered with
+// 503 (too
+//          few descriptors, too little memory) or 500.
+// Limits   FileCacheLimits.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/handler.h"
+#include "tiderace/http/handler/file_cache.h"
+
+namespace tiderace::http::handler {
+
+struct StaticFilesOptions {
+    std::string root = ".";
+    PathRules paths;
+    // The file (a path such as "/index.html") that answers for what is missing, so that a
+    // single-page application can have addresses of its own. Not for names with an extension,
+    // unless the client asks for HTML: a missing script stays a 404. "" for none.
+    std::string spa;
+    bool listing = false;
+    std::size_t listing_sorted_max = 10'000;  // a directory with more entries is shown unsorted
+    // An answer in memory up to this is copied behind its head, one larger is sent from where it
+    // is.
+    std::size_t small_copy_bytes_max = 16_KiB;
+    FileCacheLimits cache;
+};
+
+class StaticFiles final : public Handler {
+  public:
+    static Result<std::unique_ptr<StaticFiles>> create(core::EventLoop& loop,
+                                                       StaticFilesOptions options);
+
+    void handle(Exchange& exchange) override;
+
+    const FileCache& cache() const { return cache_; }
+
+  private:
+    StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFilesOptions options);
+
+    core::Ref<ResolvedPath> resolve(ByteView path);
+    void answer_missing(Exchange& exchange);
+    void answer_directory(Exchange& exchange, ByteView path);
+    void redirect_to_slash(Exchange& exchange) const;
+
+    core::EventLoop* loop_;
+    core::Descriptor root_;
+    StaticFilesOptions options_;
+    FileCache cache_;
+};
+
+}  // namespace tiderace::http::handler
