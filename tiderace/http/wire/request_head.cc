@@ -72,6 +72,7 @@ class HeadParser {
         ParseStatus status = method(line);
         if (status == ParseStatus::complete) status = target(line);
         if (status == ParseStatus::complete) status = version(line);
+        if (status == ParseStatus::complete) status = judged_target();
         if (status == ParseStatus::need_more && bytes == bytes_max) {
             return refuse(Refusal::target_too_long);
         }
@@ -118,11 +119,16 @@ class HeadParser {
         if (end == line.size()) return ParseStatus::need_more;
         if (line[end] != ' ') return bad_target_byte(line, end);
         if (end == at_) return refuse(Refusal::bad_request_line);
-        const ByteView text = line.substr(at_, end - at_);
-        const Target judged = judge_target(head_.method(), text);
-        if (!judged.valid) return refuse(Refusal::bad_target);
-        head_.set_target(text, judged.form, judged.authority);
+        target_ = line.substr(at_, end - at_);
         at_ = end + 1;
+        return ParseStatus::complete;
+    }
+
+    // After the version: who speaks another one learns that first.
+    ParseStatus judged_target() {
+        const Target judged = judge_target(head_.method(), target_);
+        if (!judged.valid) return refuse(Refusal::bad_target);
+        head_.set_target(target_, judged.form, judged.authority);
         return ParseStatus::complete;
     }
 
@@ -174,6 +180,7 @@ class HeadParser {
 
     ByteView bytes_;
     RequestHead& head_;
+    ByteView target_;
     std::size_t fields_max_;
     std::size_t at_ = 0;
     Refusal refusal_ = Refusal::none;

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"GET / HTTP/1.1\nHost: a\n\n", Refusal::bare_lf},
         Refused{"GET / HTTP/1.1\rHost: a\r\n\r\n", Refusal::bare_cr},
         Refused{"GET / HTTP/1.1\r\rHost: a\r\n\r\n", Refusal::bare_cr},
-        Refused{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Refusal::bad_target}));
+        Refused{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Refusal::unsupported_version}));
 
 INSTANTIATE_TEST_SUITE_P(
     Target, HeadRefusal,
