@@ -112,7 +112,8 @@ void add_facts(Page& page, const BannerFacts& facts) {
 }
 
 std::string environment(const char* name) {
-    const char* value = std::getenv(name);
+    // The banner is printed before the loops start.
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     return value ? value : "";
 }
 
