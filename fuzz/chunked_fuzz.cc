@@ -8,9 +8,7 @@
 #include "tiderace/http/wire/chunked.h"
 #include "tiderace/http/wire/field_syntax.h"
 
-using namespace tiderace;
-using namespace tiderace::http::wire;
-
+namespace tiderace::http::wire {
 namespace {
 
 using Status = ChunkedDecoder::Status;
@@ -103,3 +101,5 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* input, std::size_t si
     }
     return 0;
 }
+
+}  // namespace tiderace::http::wire

@@ -9,9 +9,7 @@
 #include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/request_head.h"
 
-using namespace tiderace;
-using namespace tiderace::http::wire;
-
+namespace tiderace::http::wire {
 namespace {
 
 constexpr HeadLimits limits{
@@ -111,3 +109,5 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     }
     return 0;
 }
+
+}  // namespace tiderace::http::wire
