@@ -69,7 +69,8 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-    constexpr std::array whole{Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20}, Unit{"KiB", 1ULL << 10}};
+    constexpr std::array whole{Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20},
+                               Unit{"KiB", 1ULL << 10}};
     for (const Unit& unit : whole) {
         if (bytes != 0 && bytes % unit.factor == 0) {
             return std::to_string(bytes / unit.factor) + std::string(unit.name);

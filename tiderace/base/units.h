@@ -1,4 +1,4 @@
-// Sizes and times with their units: 64_KiB, Duration, Instant, and their text forms ("10s", "64KiB").
+// Sizes and times with their units: 64_KiB, Duration, Instant, their text forms: "10s", "64KiB".
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ constexpr std::size_t operator""_GiB(unsigned long long n) { return n << 30; }
 // powers of 1,000. No sign, no fraction, no space. nullopt: not of that form, or too large.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// "10s", "500ms", "2m", "1h", "1d"; "0" and "off" are zero. A bare number is refused: it has no unit.
+// "10s", "500ms", "2m", "1h", "1d"; "0" and "off" are zero. A bare number has no unit: refused.
 std::optional<Duration> parse_duration(std::string_view text);
 
 // The shortest exact form: "64KiB", "1000", "10s", "1500ms". Each parses back to the same value.

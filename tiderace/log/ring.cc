@@ -19,6 +19,7 @@ bool Ring::make_room(std::uint64_t end) {
     tail_seen_ = tail_.load(std::memory_order_acquire);
     if (end - tail_seen_ <= capacity_bytes_) return true;
     publish();
+    call_writer();
     dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return false;
 }
@@ -29,9 +30,15 @@ void Ring::show() {
     if (written_ - tail_seen_ > capacity_bytes_ / 2) {
         tail_seen_ = tail_.load(std::memory_order_acquire);
     }
-    const bool was_above_half = above_half_;
-    above_half_ = written_ - tail_seen_ > capacity_bytes_ / 2;
-    if (above_half_ && !was_above_half) {
+    call_writer();
+}
+
+void Ring::call_writer() {
+    // Not only when half is crossed: the writer may have slept again having seen less than we have
+    // written meanwhile, and then the fill never was below half for us to see.
+    const bool above_half = written_ - tail_seen_ > capacity_bytes_ / 2;
+    if (above_half && called_at_tail_ != tail_seen_) {
+        called_at_tail_ = tail_seen_;
         writer_.ring();
     } else {
         writer_.ring_if_idle();

@@ -50,7 +50,8 @@ class Ring {
         // A loop whose turn is long must not fill its own ring with lines that nobody can see.
         if (written_ - published_here_ > capacity_bytes_ / 2) publish();
     }
-    // Shows the writer all that was committed; wakes it when it idles, or when this passes half.
+    // Shows the writer all that was committed; wakes it when it idles, or when this is more
+    // than half full: then once for each time that it has taken something.
     void publish() {
         if (published_here_ != written_) show();
     }
@@ -73,6 +74,7 @@ class Ring {
     }
     bool make_room(std::uint64_t end);
     void show();
+    void call_writer();
 
     // Positions only grow; their place in memory is position & mask_.
     const std::size_t capacity_bytes_;
@@ -85,7 +87,7 @@ class Ring {
     std::uint64_t published_here_ = 0;
     std::uint64_t tail_seen_ = 0;
     std::uint64_t skipped_from_ = UINT64_MAX;  // read by the writer under published_'s release
-    bool above_half_ = false;
+    std::uint64_t called_at_tail_ = UINT64_MAX;
     std::atomic<std::uint64_t> dropped_ = 0;
 
     alignas(64) std::atomic<std::uint64_t> published_ = 0;

@@ -126,6 +126,24 @@ TEST_F(RingTest, PassingHalfRingsOncePerCrossing) {
     }
 }
 
+TEST_F(RingTest, AboveHalfItRingsAgainOnceTheWriterHasTakenSomething) {
+    // Else a writer that took a little and slept again would leave a full ring for the interval.
+    Ring ring(1'024, bell_);
+    const std::string line = std::string(63, 'a') + "\n";
+    while (put(ring, line)) ring.publish();
+    EXPECT_TRUE(rung());
+    EXPECT_FALSE(put(ring, line));
+    EXPECT_FALSE(rung()) << "it has been told";
+    ring.consume(ring.readable(ring.published()).substr(0, 128).size());
+    EXPECT_TRUE(put(ring, line));
+    ring.publish();
+    EXPECT_TRUE(rung()) << "by publishing";
+    ring.consume(32);
+    EXPECT_TRUE(put(ring, line));
+    EXPECT_FALSE(put(ring, line));
+    EXPECT_TRUE(rung()) << "by dropping";
+}
+
 TEST_F(RingTest, KeepsEveryLineOverManyLaps) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         Random random(seed);
