@@ -46,6 +46,7 @@ void check_path(ByteView raw) {
     TR_CHECK(result.path.find('\0') == ByteView::npos);
     TR_CHECK(result.rewritten == (result.path != raw));
     TR_CHECK(result.trailing_slash == result.path.ends_with('/'));
+    TR_CHECK(result.hidden == has_hidden_segment(result.path));
 
     std::vector<char> memory(result.path.size() * 3);
     BoundedText link(memory);

@@ -2,6 +2,10 @@
 
 #include <array>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http::wire {
@@ -25,7 +29,7 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
 constexpr auto classes = make_classes();
 
 // True when the path, which begins with '/', holds plain characters only and nowhere "//" or "/.".
-bool is_plain(ByteView path) {
+bool is_plain_by_byte(ByteView path) {
     unsigned before = 0;
     unsigned found = 0;
     for (const char c : path) {
@@ -35,6 +39,39 @@ bool is_plain(ByteView path) {
     }
     return found == 0;
 }
+
+#if defined(__SSE2__)
+// Of the 16 bytes from `at`, and of the pairs that each makes with the byte before it.
+bool is_plain_block(const char* at) {
+    const auto all = [](char c) { return _mm_set1_epi8(c); };
+    const __m128i now = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at - 1));
+    // Signed: bytes from 0x80 up are below 0x20 as well.
+    __m128i found = _mm_cmplt_epi8(now, all(0x20));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(now, all(0x7F)));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(now, all('%')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(now, all('\\')));
+    const __m128i slash_or_dot =
+        _mm_or_si128(_mm_cmpeq_epi8(now, all('/')), _mm_cmpeq_epi8(now, all('.')));
+    const __m128i after_slash = _mm_cmpeq_epi8(before, all('/'));
+    return _mm_movemask_epi8(_mm_or_si128(found, _mm_and_si128(after_slash, slash_or_dot))) == 0;
+}
+
+constexpr std::size_t block_bytes = 16;
+
+bool is_plain(ByteView path) {
+    if (path.size() <= block_bytes) return is_plain_by_byte(path);
+    // The first byte is a slash; the last block overlaps the one before it.
+    for (std::size_t at = 1; at + block_bytes < path.size(); at += block_bytes) {
+        if (!is_plain_block(path.data() + at)) return false;
+    }
+    return is_plain_block(path.data() + path.size() - block_bytes);
+}
+#else
+bool is_plain(ByteView path) {
+    return is_plain_by_byte(path);
+}
+#endif
 
 // ---- the slow path: segment by segment into the scratch --------------------------------------
 
@@ -138,16 +175,16 @@ class Rewriter {
 PathResult canonicalize(ByteView raw_path, std::span<char> scratch) {
     if (!raw_path.starts_with('/')) return {.fault = PathFault::relative};
     if (raw_path.size() > scratch.size()) return {.fault = PathFault::too_long};
-    ByteView path = raw_path;
-    if (!is_plain(raw_path)) {
-        Rewriter rewriter(raw_path, scratch);
-        if (const PathFault fault = rewriter.run(); fault != PathFault::none)
-            return {.fault = fault};
-        if (rewriter.changed()) path = rewriter.path();
+    if (is_plain(raw_path)) {
+        return {.path = CanonicalPath(raw_path), .trailing_slash = raw_path.ends_with('/')};
     }
+    Rewriter rewriter(raw_path, scratch);
+    if (const PathFault fault = rewriter.run(); fault != PathFault::none) return {.fault = fault};
+    const ByteView path = rewriter.changed() ? rewriter.path() : raw_path;
     return {.path = CanonicalPath(path),
             .trailing_slash = path.ends_with('/'),
-            .rewritten = path.data() != raw_path.data()};
+            .rewritten = rewriter.changed(),
+            .hidden = has_hidden_segment(path)};
 }
 
 bool has_hidden_segment(ByteView path) {

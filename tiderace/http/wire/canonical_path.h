@@ -54,6 +54,7 @@ struct PathResult {
     CanonicalPath path;
     bool trailing_slash = false;  // path ends with '/'; true for "/"
     bool rewritten = false;       // path differs from the raw one, and is in the scratch
+    bool hidden = false;          // has_hidden_segment(path), found on the way
 };
 
 PathResult canonicalize(ByteView raw_path, std::span<char> scratch);

@@ -146,6 +146,28 @@ TEST(CanonicalPath, RefusesWhatDoesNotBeginAtTheRoot) {
     EXPECT_EQ(resolve("%2Fa"), refused(PathFault::relative));
 }
 
+TEST(CanonicalPath, FindsWhatToChangeWhereverItStandsInALongPath) {
+    for (std::size_t size = 1; size <= 70; ++size) {
+        const std::string plain = "/" + std::string(size - 1, 'a');
+        EXPECT_EQ(resolve(plain), path(plain));
+        for (std::size_t at = 1; at + 3 <= size; ++at) {
+            SCOPED_TRACE(std::to_string(size) + " bytes, at " + std::to_string(at));
+            auto with = [&](ByteView part) {
+                return std::string(plain).replace(at, part.size(), part);
+            };
+            const std::string before = plain.substr(0, at), after(size - at - 3, 'a');
+            EXPECT_EQ(resolve(with("%62")), path(before + "b" + after));
+            EXPECT_EQ(resolve(with("\x7F")), refused(PathFault::control_character));
+            EXPECT_EQ(resolve(with("\t")), refused(PathFault::control_character));
+            EXPECT_EQ(resolve(with("\\")), refused(PathFault::backslash));
+            EXPECT_EQ(resolve(with("\xC0\xAF")), refused(PathFault::bad_escape));
+            const std::string folder = before == "/" ? "" : before;
+            EXPECT_EQ(resolve(with("//a")), path(folder + "/a" + after));
+            EXPECT_EQ(resolve(with("/./")), path(folder + "/" + after));
+        }
+    }
+}
+
 TEST(CanonicalPath, SaysWhetherItNamesAFolderAndWhetherItChanged) {
     std::array<char, 64> scratch;
     EXPECT_TRUE(canonicalize("/", scratch).trailing_slash);
@@ -189,6 +211,7 @@ TEST(CanonicalPath, EveryPathItMakesIsCanonical) {
         ASSERT_EQ(seen.find("/../"), std::string::npos);
         ASSERT_EQ(result.rewritten, result.path != raw);
         ASSERT_EQ(result.trailing_slash, result.path.back() == '/');
+        ASSERT_EQ(result.hidden, has_hidden_segment(result.path));
 
         std::array<char, 256> memory;
         BoundedText link(memory);
