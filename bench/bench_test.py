@@ -1,0 +1,135 @@
+"""The benchmark must notice when what it measured is not what it asked for."""
+
+import pathlib
+import socket
+import sys
+import threading
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import client  # noqa: E402
+import load  # noqa: E402
+import report  # noqa: E402
+import workloads  # noqa: E402
+from workloads import Limit, Target, Workload  # noqa: E402
+
+PLAIN = Workload("plain", "64 connections", connections=64)
+ABSENT = Workload("absent", "404", status=404)
+GOOD = {
+    "connect": 0,
+    "read": 0,
+    "write": 0,
+    "timeout": 0,
+    "status": 0,
+    "requests": 100,
+    "bytes": 5000,
+}
+
+
+@pytest.mark.parametrize(
+    "workload, change, piece",
+    [
+        (PLAIN, {"read": 3}, "3 read errors"),
+        (PLAIN, {"timeout": 1}, "1 timeout errors"),
+        (PLAIN, {"status": 100}, "100 answers above 399, expected 0"),
+        (ABSENT, {"status": 99}, "99 answers above 399, expected 100"),
+        (PLAIN, {"requests": 0, "bytes": 0}, "nothing was answered"),
+        (PLAIN, {"bytes": 4999}, "4999 bytes for 100 answers of 50"),
+        (PLAIN, {"bytes": 5000 + 64 * 50 + 1}, "bytes for 100 answers"),
+    ],
+)
+def test_a_worthless_round_says_why(workload, change, piece):
+    assert any(piece in fault for fault in load.faults(workload, {**GOOD, **change}, 50))
+
+
+@pytest.mark.parametrize(
+    "workload, change", [(PLAIN, {}), (PLAIN, {"bytes": 5000 + 64 * 50}), (ABSENT, {"status": 100})]
+)
+def test_a_good_round_has_no_fault(workload, change):
+    assert list(load.faults(workload, {**GOOD, **change}, 50)) == []
+
+
+def one_round(cost, faults=()):
+    return load.Round(cost, 1000.0, 10.0, 99.0, 5, faults)
+
+
+def test_figures_are_medians_and_faults_are_kept():
+    found = load.summarize([one_round(9.0), one_round(5.0, ("lost one",)), one_round(6.0)])
+    assert (found["cpu"], found["cpu_least"], found["cpu_most"]) == (6.0, 5.0, 9.0)
+    assert (found["answers"], found["faults"]) == (15, ["lost one"])
+
+
+def serve_once(answer):
+    """A server for one connection that sends these bytes, whatever is asked, and closes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def run():
+        with listener, listener.accept()[0] as peer:
+            peer.recv(65536)
+            peer.sendall(answer)
+
+    threading.Thread(target=run, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def test_a_whole_answer_is_read():
+    port = serve_once(b'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nETag: "x"\r\n\r\nabc')
+    answer = client.ask(port, "/")
+    assert (answer.status, answer.body_bytes, answer.fields["etag"]) == (200, 3, '"x"')
+
+
+@pytest.mark.parametrize(
+    "answer, piece",
+    [
+        (b"", "closed within the head"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "no Content-Length"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "4 of 9 bytes are missing"),
+    ],
+)
+def test_a_broken_answer_is_refused(answer, piece):
+    with pytest.raises(client.WrongAnswer, match=piece):
+        client.ask(serve_once(answer), "/")
+
+
+def test_a_target_compares_with_the_best_of_its_rivals():
+    judged = Workload("w", "", targets=(Target("tiderace", 1.1, ("a", "b")),))
+    results = {"tiderace": {"cpu": 10.0}, "a": {"cpu": 20.0}, "b": {"cpu": 8.0}}
+    assert list(report.verdicts(judged, results)) == [
+        ("tiderace: cpu 1.250 × a or b, at most 1.1", False)
+    ]
+
+
+def test_a_limit_is_absolute():
+    judged = Workload("w", "", targets=(Limit("tiderace", "milliseconds", 10, "ms"),))
+    met = [met for _, met in report.verdicts(judged, {"tiderace": {"milliseconds": 9.9}})]
+    assert met == [True]
+
+
+def test_what_was_not_measured_is_not_judged():
+    judged = Workload("w", "", targets=(Target("tiderace", 1.1, ("a",)),))
+    assert list(report.verdicts(judged, {"a": {"cpu": 1.0}, "tiderace": {"absent": "x"}})) == []
+
+
+def test_a_failed_row_is_shown_as_failed():
+    row = {**load.summarize([one_round(5.0, ("7 read errors",))])}
+    assert "**failed**: 7 read errors" in report.load_table({"nginx": row})
+
+
+def test_every_target_names_servers_of_its_workload():
+    for workload in workloads.WORKLOADS:
+        for target in workload.targets:
+            named = {target.server, *getattr(target, "of", ())}
+            assert named <= set(workload.servers), workload.name
+
+
+def test_the_readme_table_replaces_only_its_own_place(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{report.README_BEGIN}\nold\n{report.README_END}\nafter\n")
+    cost = load.summarize([one_round(5.0)])
+    every = {"1k": {"tiderace": cost, "nginx": cost, "lighttpd": cost, "floor, memory": cost}}
+    facts = {"cpu": "a CPU", "cores": 2, "kernel": "6.1", "date": "2026-11-21"}
+    report.put_into_readme(readme, every, facts, "bench/results/x.md")
+    text = readme.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| 1,024 B, keep-alive, 64 connections | 5.0 | 5.0 | 5.0 | 5.0 |" in text

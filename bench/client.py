@@ -1,0 +1,132 @@
+"""The client that looks at answers, and the one that only holds connections open."""
+
+import dataclasses
+import socket
+import time
+import zlib
+
+from procfs import pss_bytes
+
+
+class WrongAnswer(Exception):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    fields: dict  # lower case names
+    head_bytes: int
+    body_bytes: int
+    checksum: int  # of the body, so that all servers can be seen to send the same
+
+    @property
+    def bytes(self):
+        return self.head_bytes + self.body_bytes
+
+
+def request_bytes(port, path, fields=()):
+    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def read_answer(stream, until_close=False):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = stream.readline(65536)
+        if not line:
+            raise WrongAnswer(f"closed within the head: {head[:80]!r}")
+        head += line
+    first, *lines = head.decode("latin-1").split("\r\n")
+    status = int(first.split()[1])
+    fields = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    length = 0 if status in (204, 304) else int(fields.get("content-length", -1))
+    if length < 0:
+        raise WrongAnswer(f"no Content-Length in {first}")
+    checksum, left = 0, length
+    while left:
+        piece = stream.read(min(left, 1 << 20))
+        if not piece:
+            raise WrongAnswer(f"{left} of {length} bytes are missing")
+        left -= len(piece)
+        checksum = zlib.crc32(piece, checksum)
+    if until_close and stream.read(1):
+        raise WrongAnswer("bytes after the answer")
+    return Answer(status, fields, len(head), length, checksum)
+
+
+def ask(port, path, fields=()):
+    closes = any(field.lower() == "connection: close" for field in fields)
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as peer:
+        peer.sendall(request_bytes(port, path, fields))
+        with peer.makefile("rb") as stream:
+            return read_answer(stream, until_close=closes)
+
+
+def ask_pipelined(port, path, depth):
+    """Sends `depth` requests in one write; all answers must come, each whole."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as peer:
+        peer.sendall(request_bytes(port, path) * depth)
+        with peer.makefile("rb") as stream:
+            return [read_answer(stream) for _ in range(depth)]
+
+
+@dataclasses.dataclass(frozen=True)
+class IdleMemory:
+    base_bytes: int
+    opened: int
+    bytes_per_connection: float
+    connections_per_second: float
+    still_answer: int
+    asked_again: int
+
+
+def idle_memory(server, path, count, settle_seconds=1.0):
+    """Opens `count` connections, asks once on each, and sees what the server holds for them."""
+    ask(server.port, path)
+    time.sleep(settle_seconds)
+    base = pss_bytes(server.pid)
+    request, held = request_bytes(server.port, path), []
+    try:
+        began = time.monotonic()
+        for _ in range(count):
+            peer = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+            held.append(peer)
+            answer_on(peer, request)
+        seconds = time.monotonic() - began
+        time.sleep(settle_seconds)
+        grown = pss_bytes(server.pid) - base
+        sample = held[:: max(1, count // 100)]
+        alive = sum(answer_on(peer, request) for peer in sample)
+        return IdleMemory(base, len(held), grown / count, count / seconds, alive, len(sample))
+    finally:
+        for peer in held:
+            peer.close()
+
+
+def answer_on(peer, request):
+    try:
+        peer.sendall(request)
+        with peer.makefile("rb") as stream:
+            return read_answer(stream).status == 200
+    except OSError:
+        return False
+
+
+def first_answer_microseconds(start, path, seconds_max=10):
+    """From the exec to the first byte of an answer. `start` returns a server not waited for."""
+    began = time.perf_counter_ns()
+    server = start()
+    try:
+        until = time.monotonic() + seconds_max
+        while time.monotonic() < until:
+            try:
+                with socket.create_connection(("127.0.0.1", server.port), timeout=5) as peer:
+                    peer.sendall(request_bytes(server.port, path))
+                    if peer.recv(1):
+                        return (time.perf_counter_ns() - began) / 1000
+            except ConnectionError:
+                time.sleep(0.0002)
+        raise WrongAnswer(f"{server.name} never answered")
+    finally:
+        server.end()

@@ -1,0 +1,177 @@
+"""Turns figures into tables: for the eye, for bench/results/, and for the README."""
+
+import datetime
+import os
+import pathlib
+import platform
+import re
+import subprocess
+
+from workloads import LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Limit
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+README_BEGIN, README_END = "<!-- bench: begin -->", "<!-- bench: end -->"
+
+
+def first_line(words):
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    except FileNotFoundError:
+        return ""
+    text = (done.stdout or done.stderr).strip()
+    return text.splitlines()[0] if text else ""
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.+)", text)
+    memory = re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())
+    commit = first_line(["git", "rev-parse", "--short=10", "HEAD"]) or "unknown"
+    dirty = first_line(["git", "status", "--porcelain", "--untracked-files=no"])
+    return {
+        "cpu": model.group(1) if model else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(int(memory.group(1)) / 2**20, 1),
+        "kernel": platform.release(),
+        "commit": commit + ("-changed" if dirty else ""),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "versions": {
+            "nginx": first_line(["nginx", "-v"]).removeprefix("nginx version: nginx/"),
+            "lighttpd": first_line(["lighttpd", "-v"]).split(" (")[0].removeprefix("lighttpd/"),
+            "wrk": first_line(["wrk", "-v"]).split(" [")[0].removeprefix("wrk "),
+        },
+    }
+
+
+def ratio_of(results, server, others, figure="cpu"):
+    """Server's figure over the best of the others'; nothing when one of them is not there."""
+    mine = results.get(server, {}).get(figure)
+    theirs = [results[name][figure] for name in others if figure in results.get(name, {})]
+    return mine / min(theirs) if mine is not None and theirs else None
+
+
+def verdicts(workload, results):
+    """(sentence, met) for each target that can be judged."""
+    for target in workload.targets:
+        if isinstance(target, Limit):
+            figure = results.get(target.server, {}).get(target.figure)
+            if figure is not None:
+                what = target.figure.replace("_", " ")
+                said = f"{target.server}: {what} {figure:,.1f} {target.unit}"
+                yield f"{said}, at most {target.at_most:,g}", figure <= target.at_most
+            continue
+        ratio = ratio_of(results, target.server, target.of, target.figure)
+        if ratio is not None:
+            best = " or ".join(target.of)
+            said = f"{target.server}: {target.figure} {ratio:.3f} × {best}"
+            yield f"{said}, at most {target.at_most:g}", ratio <= target.at_most
+
+
+def table(heads, rows):
+    def line(cells):
+        return "| " + " | ".join(cells) + " |"
+
+    ruler = "|---|" + "---:|" * (len(heads) - 1)
+    return "\n".join([line(heads), ruler, *(line(row) for row in rows)])
+
+
+def load_table(results):
+    floors = [name for name in results if name.startswith("floor") and "cpu" in results[name]]
+    base = min(floors, key=lambda name: results[name]["cpu"]) if floors else None
+    heads = [
+        "",
+        "CPU µs/request",
+        "least – most",
+        f"× {base}" if base else "",
+        "requests/s",
+        "p99 ms",
+    ]
+    rows = []
+    for name, found in results.items():
+        if "cpu" not in found:
+            rows.append([name, found["absent"], "", "", "", ""])
+            continue
+        over = f"{found['cpu'] / results[base]['cpu']:.2f}" if base else ""
+        spread = f"{found['cpu_least']:,.2f} – {found['cpu_most']:,.2f}"
+        cost = f"**failed**: {found['faults'][0]}" if found["faults"] else f"{found['cpu']:,.2f}"
+        rate, late = f"{found['requests_per_second']:,.0f}", f"{found['p99'] / 1000:,.2f}"
+        rows.append([name, cost, spread, over, rate, late])
+    return table(heads, rows)
+
+
+def idle_table(results):
+    heads = ["", "base PSS", "bytes/idle connection", "opened", "opened/s", "still answer"]
+    rows = []
+    for name, found in results.items():
+        if "base" not in found:
+            rows.append([name, found["absent"], "", "", "", ""])
+            continue
+        base, each = f"{found['base'] / 1e6:.2f} MB", f"{found['per_connection']:,.0f}"
+        again = f"{found['still_answer']} of {found['asked_again']}"
+        rate = f"{found['connections_per_second']:,.0f}"
+        rows.append([name, base, each, f"{found['opened']:,}", rate, again])
+    return table(heads, rows)
+
+
+def start_table(results):
+    heads = ["", "ms to the first byte", "least – most"]
+    rows = []
+    for name, found in results.items():
+        if "milliseconds" not in found:
+            rows.append([name, found["absent"], ""])
+            continue
+        spread = f"{found['least']:.2f} – {found['most']:.2f}"
+        rows.append([name, f"{found['milliseconds']:.2f}", spread])
+    return table(heads, rows)
+
+
+TABLES = {"load": load_table, "idle": idle_table, "start": start_table}
+
+
+def section(workload, results):
+    lines = [f"## {workload.name}: {workload.about}", "", TABLES[workload.kind](results), ""]
+    for said, met in verdicts(workload, results):
+        lines.append(f"- {'met' if met else '**missed**'}: {said}")
+    return "\n".join(lines) + "\n"
+
+
+def document(facts, settings, sections):
+    versions = ", ".join(f"{name} {text}" for name, text in facts["versions"].items() if text)
+    where = f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gib']} GiB"
+    head = [
+        f"# Measured on {facts['date']} at {facts['commit']}",
+        "",
+        f"{where}, Linux {facts['kernel']}. {versions}.",
+        "",
+        settings,
+        "CPU µs/request is the server's user and system time, all threads and children, divided by",
+        "the answers sent; medians. Ratios are within this run. Status and length of answers were",
+        "checked before each round, and the bytes received compared with the requests after it.",
+        "",
+    ]
+    return "\n".join([*head, *sections])
+
+
+def readme_table(every):
+    """One line for each load, from the results of a run."""
+    about = {workload.name: workload.about for workload in WORKLOADS if workload.kind == "load"}
+    names = (TIDERACE, NGINX, LIGHTTPD)
+    rows = []
+    for name, results in every.items():
+        if name in about and "cpu" in results.get(TIDERACE, {}) and NGINX in results:
+            cells = [
+                f"{results[s]['cpu']:,.1f}" if "cpu" in results.get(s, {}) else "" for s in names
+            ]
+            floors = [
+                results[s]["cpu"] for s in results if s.startswith("floor") and "cpu" in results[s]
+            ]
+            rows.append([about[name], *cells, f"{min(floors):,.1f}" if floors else ""])
+    return table(["CPU µs per request", *names, "the better floor"], rows)
+
+
+def put_into_readme(readme, every, facts, source):
+    text = readme.read_text()
+    begin, end = text.index(README_BEGIN) + len(README_BEGIN), text.index(README_END)
+    where = f"{facts['cpu']}, {facts['cores']} cores, Linux {facts['kernel']}, {facts['date']}"
+    body = f"\n{readme_table(every)}\n\n{where}; [the whole run]({source}).\n"
+    readme.write_text(text[:begin] + body + text[end:])

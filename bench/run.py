@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Measures the servers side by side. `./dev bench [workload…] [options]` builds, then calls it.
+
+The server is pinned to one core and wrk to another; the servers take turns, and every figure is the
+median of the rounds. See workloads.py for what is asked, servers.py for how each is configured.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import statistics
+import sys
+import tempfile
+
+import client
+import load
+import procfs
+import report
+import servers
+from workloads import FILES, WORKLOADS
+
+ROOT = servers.ROOT
+BY_NAME = {workload.name: workload for workload in WORKLOADS}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("workload", nargs="*", help=", ".join(BY_NAME))
+    parser.add_argument("--rounds", type=int, default=3, help="of each workload (3)")
+    parser.add_argument("--seconds", type=float, help="of each round, instead of the workload's")
+    parser.add_argument(
+        "--servers", help="only these, by the beginnings of their names: nginx,floor"
+    )
+    parser.add_argument("--readme", action="store_true", help="put the summary into README.md")
+    parser.add_argument("--no-save", action="store_true", help="print only")
+    found = parser.parse_args()
+    unknown = [name for name in found.workload if name not in BY_NAME]
+    if unknown:
+        parser.error(f"no workload {unknown[0]}; there are {', '.join(BY_NAME)}")
+    return found
+
+
+def make_site(folder, wanted):
+    folder.mkdir(mode=0o755)
+    for name, size in FILES.items():
+        if any(workload.path == f"/{name}" for workload in wanted):
+            with (folder / name).open("wb") as file:
+                if size > 1 << 24:
+                    file.truncate(size)  # zeros, in the page cache once read
+                else:
+                    line = b"<p>The race of the tide is fastest where the channel is narrow.</p>\n"
+                    file.write((line * (size // len(line) + 1))[:size])
+
+
+class Bench:
+    def __init__(self, options, place):
+        cores = procfs.cores()
+        self.server_core, self.client_core = (
+            (cores[0], cores[1]) if len(cores) > 1 else (None, None)
+        )
+        self.options, self.place = options, place
+        if self.client_core is not None:
+            os.sched_setaffinity(0, {self.client_core})  # we, too, keep off the server's core
+
+    def names(self, workload):
+        """(those to run, {absent: why})"""
+        wanted = [name for name in workload.servers if self.wants(name)]
+        absent = {name: servers.available(name) for name in wanted}
+        return [n for n in wanted if not absent[n]], {n: w for n, w in absent.items() if w}
+
+    def wants(self, name):
+        only = self.options.servers
+        return not only or any(name.startswith(piece) for piece in only.split(","))
+
+    def start_all(self, workload, names):
+        return servers.started(names, workload, self.place, self.server_core)
+
+    def load(self, workload, names):
+        seconds = self.options.seconds or workload.seconds
+        rounds = {name: [] for name in names}
+        with self.start_all(workload, names) as running:
+            answers = {}
+            for server in running:
+                answers[server.name] = load.check(workload, server, FILES.get(workload.path[1:]))
+                fields = load.fields_for(workload, server)
+                load.run_wrk(workload, server, 1, self.client_core, fields)  # warm; not counted
+            if workload.status == 200 and len({a.checksum for a in answers.values()}) > 1:
+                raise client.WrongAnswer("the servers do not send the same bytes")
+            for _ in range(self.options.rounds):
+                for server in running:
+                    size = answers[server.name].bytes
+                    one = load.measure(workload, server, size, seconds, self.client_core)
+                    rounds[server.name].append(one)
+                    load.check(workload, server, FILES.get(workload.path[1:]))
+                    print(
+                        f"  {server.name:<28}{one.cpu_microseconds:12.2f} µs",
+                        *one.faults,
+                        file=sys.stderr,
+                    )
+        return {name: load.summarize(found) for name, found in rounds.items()}
+
+    def idle(self, workload, names):
+        results = {}
+        for name in names:
+            with self.start_all(workload, [name]) as (server,):
+                found = client.idle_memory(server, workload.path, workload.connections)
+            results[name] = {
+                "base": found.base_bytes,
+                "per_connection": found.bytes_per_connection,
+                "opened": found.opened,
+                "connections_per_second": found.connections_per_second,
+                "still_answer": found.still_answer,
+                "asked_again": found.asked_again,
+            }
+        return results
+
+    def start(self, workload, names):
+        times = {name: [] for name in names}
+        for _ in range(max(self.options.rounds, 3) * 3):
+            for name in names:
+                elapsed = client.first_answer_microseconds(
+                    lambda n=name: servers.start(n, workload, self.place, None, wait=False),
+                    workload.path,
+                )
+                times[name].append(elapsed / 1000)
+        return {
+            name: {"milliseconds": statistics.median(t), "least": min(t), "most": max(t)}
+            for name, t in times.items()
+        }
+
+    def run(self, workload):
+        names, absent = self.names(workload)
+        measured = getattr(self, workload.kind)(workload, names) if names else {}
+        return {
+            name: measured[name] if name in measured else {"absent": absent[name]}
+            for name in [n for n in workload.servers if n in measured or n in absent]
+        }
+
+
+def save(facts, every, text, readme):
+    folder = ROOT / "bench/results"
+    folder.mkdir(exist_ok=True)
+    stem = f"{facts['date']}-{facts['commit']}"
+    (folder / f"{stem}.md").write_text(text)
+    record = {"machine": facts, "workloads": every}
+    (folder / f"{stem}.json").write_text(json.dumps(record, indent=2) + "\n")
+    print(f"written to bench/results/{stem}.md", file=sys.stderr)
+    if readme:
+        report.put_into_readme(ROOT / "README.md", every, facts, f"bench/results/{stem}.md")
+
+
+def raise_descriptor_limit(wanted=65_536):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        wanted = hard
+    if wanted < 12_000:
+        print(f"bench: only {wanted} descriptors; 10,000 connections may not fit", file=sys.stderr)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+
+
+def main():
+    options = arguments()
+    wanted = [BY_NAME[name] for name in options.workload] or WORKLOADS
+    raise_descriptor_limit()
+    facts, every, sections, failed = report.machine(), {}, [], False
+    with tempfile.TemporaryDirectory(prefix="tiderace-bench-") as scratch:
+        place = pathlib.Path(scratch)
+        place.chmod(0o755)
+        make_site(place / "site", wanted)
+        bench = Bench(options, place)
+        for workload in wanted:
+            print(f"{workload.name}: {workload.about}", file=sys.stderr)
+            try:
+                results = bench.run(workload)
+            except (client.WrongAnswer, RuntimeError, OSError) as wrong:
+                failed = True
+                sections.append(f"## {workload.name}: {workload.about}\n\n**failed**: {wrong}\n")
+                continue
+            every[workload.name] = results
+            failed |= any(found.get("faults") for found in results.values())
+            sections.append(report.section(workload, results))
+    pinned = "The server has one core and wrk another." if bench.server_core is not None else ""
+    settings = f"One worker each, access log off. {pinned} {options.rounds} rounds, alternating."
+    text = report.document(facts, settings, sections)
+    print(text)
+    if not options.no_save:
+        save(facts, every, text, options.readme)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

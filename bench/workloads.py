@@ -1,0 +1,161 @@
+"""What is asked of the servers, and what the answers should cost.
+
+A target compares one server's figure with another's in the same run: CPU per request (or the
+figure that the workload is about) must be at most `at_most` times that of the best of `of`.
+"""
+
+import dataclasses
+
+FLOOR, FLOOR_SENDFILE = "floor, memory", "floor, sendfile"
+NGINX, LIGHTTPD, TIDERACE = "nginx", "lighttpd", "tiderace"
+RIVALS = (NGINX, LIGHTTPD)
+
+FILES = {  # name: bytes
+    "1k.html": 1024,
+    "57k.html": 57_244,
+    "2.5m.html": 2_496_629,
+    "1g.html": 1 << 30,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    server: str
+    at_most: float
+    of: tuple  # the best of these
+    figure: str = "cpu"  # or p99, or a figure of a workload of its own kind
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """An absolute bound on one figure."""
+
+    server: str
+    figure: str
+    at_most: float
+    unit: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    name: str
+    about: str
+    path: str = "/1k.html"
+    kind: str = "load"  # load, idle or start
+    servers: tuple = (FLOOR, NGINX, LIGHTTPD, TIDERACE)
+    connections: int = 64
+    seconds: float = 4
+    fields: tuple = ()
+    conditional: bool = False  # adds If-None-Match with the server's own entity tag
+    status: int = 200
+    pipelined: int = 1
+    targets: tuple = ()
+
+    @property
+    def closes(self):
+        return "Connection: close" in self.fields
+
+
+BOTH_FLOORS = (FLOOR, FLOOR_SENDFILE, NGINX, LIGHTTPD, TIDERACE)
+SERVERS = (NGINX, LIGHTTPD, TIDERACE)
+BEST_OF_FLOORS = (FLOOR, FLOOR_SENDFILE)
+
+WORKLOADS = [
+    Workload(
+        "1k",
+        "1,024 B, keep-alive, 64 connections",
+        targets=(Target(TIDERACE, 1.12, (FLOOR,)),),
+    ),
+    Workload(
+        "1k-10000",
+        "1,024 B, keep-alive, 10,000 connections",
+        connections=10_000,
+        seconds=6,
+        targets=(Target(TIDERACE, 1.12, (FLOOR,)), Target(TIDERACE, 2.0, (FLOOR,), "p99")),
+    ),
+    Workload(
+        "57k",
+        "57,244 B, keep-alive, 64 connections",
+        path="/57k.html",
+        servers=BOTH_FLOORS,
+        targets=(Target(TIDERACE, 1.10, BEST_OF_FLOORS), Target(TIDERACE, 0.90, RIVALS)),
+    ),
+    Workload(
+        "57k-close",
+        "57,244 B, a connection for each request, 64 at once",
+        path="/57k.html",
+        fields=("Connection: close",),
+        servers=BOTH_FLOORS,
+        targets=(Target(TIDERACE, 1.10, BEST_OF_FLOORS), Target(TIDERACE, 0.90, RIVALS)),
+    ),
+    Workload(
+        "2.5m",
+        "2,496,629 B, hot, 64 connections",
+        path="/2.5m.html",
+        seconds=5,
+        servers=BOTH_FLOORS,
+        targets=(Target(TIDERACE, 1.08, BEST_OF_FLOORS), Target(TIDERACE, 0.60, (NGINX,))),
+    ),
+    Workload(
+        "1g",
+        "1 GiB, beyond the cache, 2 connections",
+        path="/1g.html",
+        connections=2,
+        seconds=8,
+        servers=(FLOOR_SENDFILE, *SERVERS),
+        targets=(Target(TIDERACE, 1.05, (FLOOR_SENDFILE,)),),
+    ),
+    Workload(
+        "304",
+        "If-None-Match that matches, 64 connections",
+        conditional=True,
+        status=304,
+        servers=SERVERS,
+        targets=(Target(TIDERACE, 1.0, (NGINX,)), Target(TIDERACE, 1.0, (LIGHTTPD,))),
+    ),
+    Workload(
+        "404",
+        "a file that is not there, 64 connections",
+        path="/absent.html",
+        status=404,
+        servers=SERVERS,
+        targets=(Target(TIDERACE, 1.0, (NGINX,)), Target(TIDERACE, 1.0, (LIGHTTPD,))),
+    ),
+    Workload(
+        "pipelined",
+        "1,024 B, 16 requests in each write, 64 connections",
+        pipelined=16,
+        servers=SERVERS,
+        targets=(Target(TIDERACE, 0.25, (NGINX,)), Target(TIDERACE, 1.0, (LIGHTTPD,))),
+    ),
+    Workload(
+        "access-log",
+        "1,024 B; the access log as JSON to a file, and off",
+        servers=(TIDERACE, "tiderace, JSON access log"),
+        targets=(Target("tiderace, JSON access log", 1.05, (TIDERACE,)),),
+    ),
+    Workload(
+        "deadlines",
+        "1,024 B; all deadlines and minimum rates on, and off",
+        servers=(TIDERACE, "tiderace, no deadlines"),
+        targets=(Target(TIDERACE, 1.01, ("tiderace, no deadlines",)),),
+    ),
+    Workload(
+        "idle",
+        "memory of a server with one loop, and of 10,000 idle connections",
+        kind="idle",
+        connections=10_000,
+        servers=SERVERS,
+        targets=(
+            Limit(TIDERACE, "per_connection", 350, "B"),
+            Limit(TIDERACE, "base", 2_500_000, "B"),
+        ),
+    ),
+    Workload(
+        "start",
+        "from exec to the first byte of an answer",
+        kind="start",
+        servers=SERVERS,
+        targets=(Limit(TIDERACE, "milliseconds", 10, "ms"),),
+    ),
+]

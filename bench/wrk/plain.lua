@@ -1,0 +1,10 @@
+-- Prints what wrk counted as one line of JSON. Only done() is set, so requests stay prebuilt.
+done = function(summary, latency, requests)
+   local errors = summary.errors
+   io.write(string.format(
+      'counted {"requests": %d, "bytes": %d, "microseconds": %d, "connect": %d, "read": %d, ' ..
+      '"write": %d, "status": %d, "timeout": %d, "p50": %d, "p99": %d, "max": %d}\n',
+      summary.requests, summary.bytes, summary.duration, errors.connect, errors.read,
+      errors.write, errors.status, errors.timeout,
+      latency:percentile(50), latency:percentile(99), latency.max))
+end
