@@ -17,6 +17,13 @@ SANITIZER = re.compile(r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|runtime er
                        r"SUMMARY: \w*Sanitizer|check failed|TR_CHECK")
 
 
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:exitcode=99",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99",
+    "TSAN_OPTIONS": "halt_on_error=0:exitcode=99",
+}
+
+
 class ServerDied(AssertionError):
     pass
 
@@ -52,9 +59,7 @@ class Server:
         self.stderr_path = self.folder / "stderr"
         self.environment = {
             **os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8",
-            "ASAN_OPTIONS": "detect_leaks=1:exitcode=99",
-            "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99",
-            "TSAN_OPTIONS": "halt_on_error=0:exitcode=99", **(env or {})}
+            **{k: v for k, v in SANITIZER_OPTIONS.items() if k not in os.environ}, **(env or {})}
 
         def limit():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
