@@ -90,17 +90,22 @@ class Server:
         def ready():
             if self.process.poll() is not None:
                 raise ServerDied(f"status {self.process.returncode} at start\n{self.output}")
-            return len(set(self.urls())) >= listeners
-        wait_until(ready, START_DEADLINE, "a line that says where it listens")
+            return "\nengine" in self.output and len(self.places()) >= listeners
+        wait_until(ready, START_DEADLINE, "a banner that says where it listens")
         return self
 
-    def urls(self):
-        """(host, port) of each address it printed, in that order."""
-        return [(host.strip("[]"), int(port)) for host, port in URL.findall(self.output)]
+    def places(self):
+        """What its banner says under "open" and "socket": (host, port) or a path, in that order."""
+        places = []
+        for line in re.findall(r"^(?:open|socket) +(.+)$", self.output, re.M):
+            url = URL.match(line)
+            places.append((url[1].strip("[]").replace("localhost", "127.0.0.1"), int(url[2]))
+                          if url else line.strip())
+        return places
 
     @property
     def address(self):
-        return next((h, p) for h, p in self.urls() if h in ("127.0.0.1", "localhost"))
+        return self.places()[0]
 
     # Talking to it.
 
