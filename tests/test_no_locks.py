@@ -1,0 +1,101 @@
+"""Nothing is shared on the request path: seen from outside, by the system calls that are made."""
+
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from raw_client import request
+
+REQUESTS = 3000
+
+
+def strace_works():
+    if not shutil.which("strace"):
+        return "strace is not here"
+    done = subprocess.run(["strace", "-f", "-c", "-o", "/dev/null", "true"], capture_output=True)
+    return None if done.returncode == 0 else "strace may not trace here"
+
+
+WHY_NOT = strace_works()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+
+def counted(server, tmp_path, work):
+    """How often each system call was made while `work` ran."""
+    table = tmp_path / "calls"
+    tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", str(table), "-p",
+                               str(server.pid)], stderr=subprocess.PIPE, text=True)
+    try:
+        line = tracer.stderr.readline()  # "Process N attached…"
+        if "attached" not in line:
+            pytest.skip(f"strace cannot attach: {line.strip()}")
+        work()
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(20)
+        tracer.stderr.close()
+    return {name: int(count) for count, name in
+            re.findall(r"^ *(\d+) (\w+)$", table.read_text(), re.M)}
+
+
+def keep_alive_load(server):
+    connections = [server.connect() for _ in range(4)]
+    data = request("/k.bin")
+    for connection in connections:
+        connection.ask(data)  # its loop has it, and the file is cached
+
+    def work():
+        for i in range(REQUESTS):
+            assert len(connections[i % 4].ask(data).body) == 1024
+    return connections, work
+
+
+def test_no_futex_and_two_system_calls_for_a_request(serve, site, tmp_path, engine):
+    server = serve(site, engine=engine, threads=2)
+    connections, work = keep_alive_load(server)
+    calls = counted(server, tmp_path, work)
+    for connection in connections:
+        connection.close()
+    assert calls.get("futex", 0) == 0, calls
+    receive = sum(calls.get(n, 0) for n in ("recvfrom", "recvmsg", "read", "readv"))
+    send = sum(calls.get(n, 0) for n in ("sendto", "sendmsg", "write", "writev"))
+    wait = sum(calls.get(n, 0) for n in ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll",
+                                         "select", "pselect6", "_newselect"))
+    # The 20 over: the file is looked at once a second, and strace counts what was under way.
+    assert REQUESTS <= receive <= REQUESTS + 20, calls
+    assert REQUESTS <= send <= REQUESTS + 20, calls
+    assert wait <= REQUESTS + 20, calls
+    others = {n: c for n, c in calls.items() if c > 60 and n not in (
+        "recvfrom", "recvmsg", "read", "readv", "sendto", "sendmsg", "write", "writev", "epoll_wait",
+        "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "_newselect", "total")}
+    assert not others, others
+
+
+def test_pipelined_requests_share_their_system_calls(serve, site, tmp_path):
+    server = serve(site)
+    with server.connect() as connection:
+        connection.get("/k.bin")
+        data = request("/k.bin") * 16
+
+        def work():
+            for _ in range(100):
+                connection.send(data)
+                for _ in range(16):
+                    assert len(connection.read_answer().body) == 1024
+        calls = counted(server, tmp_path, work)
+    send = sum(calls.get(n, 0) for n in ("sendto", "sendmsg", "write", "writev"))
+    assert send <= 220, calls  # 100, or twice that where a receive cut the sixteen in two
+
+
+def test_the_access_log_wakes_nobody_per_request(serve, site, tmp_path):
+    server = serve(site, "--access-log", tmp_path / "access.log", "--log-flush", "1s", threads=2)
+    connections, work = keep_alive_load(server)
+    calls = counted(server, tmp_path, work)
+    for connection in connections:
+        connection.close()
+    assert calls.get("futex", 0) <= 100, calls
+    assert sum(calls.get(n, 0) for n in ("write", "writev")) <= 200 or \
+        calls.get("sendto", 0) + calls.get("sendmsg", 0) == 0, calls

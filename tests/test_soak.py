@@ -1,0 +1,28 @@
+"""The soak of soak.py: a minute, or TIDERACE_SOAK_SECONDS, on each engine a share of it."""
+
+import os
+
+import pytest
+
+from server import wait_until
+from soak import Soak
+
+SECONDS = float(os.environ.get("TIDERACE_SOAK_SECONDS") or 60)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(SECONDS * 2 + 120)
+def test_a_soak_leaves_memory_and_descriptors_flat_and_no_answer_wrong(
+        serve, site, sanitized, tmp_path):
+    server = serve(site, "--header-timeout", "20s", "--access-log", tmp_path / "access.log",
+                   "--max-connections", "5000", threads=2)
+    warm = Soak(server.address, SECONDS / 4, seed=1).run()
+    assert not warm.wrong, warm.wrong
+    wait_until(lambda: server.descriptors() < 60, 30, "connections given back")
+    descriptors, memory = server.descriptors(), server.pss_bytes()
+    soak = Soak(server.address, SECONDS * 3 / 4, seed=2).run()
+    assert not soak.wrong, soak.wrong
+    assert soak.counts["checked answers"] > 100
+    wait_until(lambda: server.descriptors() <= descriptors, 30, "connections given back")
+    if not sanitized:
+        assert server.pss_bytes() - memory < 2 << 20
