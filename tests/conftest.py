@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from server import Server  # noqa: E402
-from site_folder import build_site  # noqa: E402
+from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENGINES = ("epoll", "poll", "select")
@@ -79,6 +79,12 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def huge_site(tmp_path_factory):
+    """With huge.bin, larger than the sockets of both ends can swallow."""
+    return build_huge_site(tmp_path_factory.mktemp("huge"))
+
+
+@pytest.fixture(scope="session")
 def shared_server(binary, engine, site, tmp_path_factory):
     """One server per engine, default settings, one loop, for all tests that need no other."""
     server = Server(binary, site, folder=tmp_path_factory.mktemp(f"server-{engine}"),
@@ -116,6 +122,26 @@ def serve(binary, tmp_path_factory):
     finally:
         for server in servers:
             server.kill()
+
+
+@pytest.fixture(scope="session")
+def head_server(binary, site, tmp_path_factory):
+    """One engine is enough where only the head of an answer is in question, not how it moves."""
+    server = Server(binary, site, folder=tmp_path_factory.mktemp("head-server"))
+    try:
+        server.wait_ready()
+        yield server
+        server.stop()
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty folder to serve, with room beside it."""
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
 
 
 # The score of the strict table, printed at the end of the run.

@@ -172,7 +172,7 @@ class Server:
         try:
             status = self.process.wait(deadline)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {deadline} s\n{self.output[-3000:]}") from None
+            raise AssertionError(f"runs after {deadline} s\n{self.output[-3000:]}") from None
         self.stopped = True
         return status
 

@@ -25,6 +25,7 @@ def pattern(size, seed=1):
 
 BIG = 3_000_000
 MIDDLE = 57_244
+HUGE = 64 << 20
 INDEX = b"<!doctype html><title>index</title><p>the index\n"
 
 
@@ -75,4 +76,11 @@ def build_site(root: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         os.utime(path, (1_700_000_000, 1_700_000_000))
+    return root
+
+
+def build_huge_site(root: Path) -> Path:
+    with open(root / "huge.bin", "wb") as file:
+        file.truncate(HUGE)
+    (root / "a.txt").write_bytes(b"hello\n")
     return root

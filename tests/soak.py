@@ -1,6 +1,6 @@
 """A soak: every kind of bad company at once, and among it checked traffic that must stay right.
 
-    python3 soak.py 127.0.0.1:8080 60    against a server that runs already and serves site_folder.py's
+    python3 soak.py 127.0.0.1:8080 60    a server that runs already and serves site_folder.py's
 """
 
 import random
@@ -13,8 +13,9 @@ from collections import Counter
 from raw_client import BadAnswer, Connection, NoAnswer, request
 from site_folder import BIG, MIDDLE, pattern
 
-CONTENT = {"/a.txt": b"hello\n", "/next.txt": b"next\n", "/empty.txt": b"", "/k.bin": pattern(1024, 2),
-           "/middle.bin": pattern(MIDDLE, 3), "/big.bin": pattern(BIG, 4)}
+CONTENT = {"/a.txt": b"hello\n", "/next.txt": b"next\n", "/empty.txt": b"",
+           "/k.bin": pattern(1024, 2), "/middle.bin": pattern(MIDDLE, 3),
+           "/big.bin": pattern(BIG, 4)}
 SMALL = ["/a.txt", "/next.txt", "/empty.txt", "/k.bin", "/middle.bin"]
 
 

@@ -6,27 +6,17 @@ import time
 
 import pytest
 
-from raw_client import Connection, NoAnswer, request
+from raw_client import NoAnswer, request
 from server import wait_until
-from site_folder import BIG, pattern
+from site_folder import BIG, HUGE, pattern
 
 BIG_BODY = pattern(BIG, 4)
-IMF_DATE = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|"
-                      r"Sep|Oct|Nov|Dec) [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT\Z")
-HUGE = 64 << 20  # more than the sockets of both ends can swallow
-
-
-@pytest.fixture(scope="module")
-def huge_site(tmp_path_factory):
-    root = tmp_path_factory.mktemp("huge")
-    with open(root / "huge.bin", "wb") as file:
-        file.truncate(HUGE)
-    (root / "a.txt").write_bytes(b"hello\n")
-    return root
+IMF_DATE = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (Jan|Feb|Mar|Apr|May|Jun|Jul|"
+                      r"Aug|Sep|Oct|Nov|Dec) [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT\Z")
 
 
 def drip(connection, data, seconds):
-    """Sends one byte of `data` (repeated) every 20 ms until the server answers or `seconds` pass."""
+    """One byte of `data` (repeated) every 20 ms until the server answers or `seconds` pass."""
     until = time.monotonic() + seconds
     sent = 0
     while time.monotonic() < until and not connection.readable(0.02):
@@ -46,7 +36,8 @@ def test_pipelined_requests_are_answered_in_their_order(server, count):
     with server.connect() as connection:
         connection.send(b"".join(request(t) for t in targets))
         for target in targets:
-            assert connection.read_answer().body == (b"hello\n" if target == "/a.txt" else b"next\n")
+            wanted = b"hello\n" if target == "/a.txt" else b"next\n"
+            assert connection.read_answer().body == wanted
 
 
 @pytest.mark.quick

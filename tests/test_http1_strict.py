@@ -1,4 +1,4 @@
-"""The strict table (strict_cases.py) against the program: sent whole, and cut between every byte."""
+"""The strict table (strict_cases.py) against the program: whole, and cut between every byte."""
 
 import random
 

@@ -10,6 +10,10 @@ import pytest
 from raw_client import request
 
 REQUESTS = 3000
+RECEIVE = ("recvfrom", "recvmsg", "read", "readv")
+SEND = ("sendto", "sendmsg", "write", "writev")
+WAIT = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
+        "_newselect")
 
 
 def strace_works():
@@ -60,17 +64,15 @@ def test_no_futex_and_two_system_calls_for_a_request(serve, site, tmp_path, engi
     for connection in connections:
         connection.close()
     assert calls.get("futex", 0) == 0, calls
-    receive = sum(calls.get(n, 0) for n in ("recvfrom", "recvmsg", "read", "readv"))
-    send = sum(calls.get(n, 0) for n in ("sendto", "sendmsg", "write", "writev"))
-    wait = sum(calls.get(n, 0) for n in ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll",
-                                         "select", "pselect6", "_newselect"))
+    receive = sum(calls.get(name, 0) for name in RECEIVE)
+    send = sum(calls.get(name, 0) for name in SEND)
+    wait = sum(calls.get(name, 0) for name in WAIT)
     # The 20 over: the file is looked at once a second, and strace counts what was under way.
     assert REQUESTS <= receive <= REQUESTS + 20, calls
     assert REQUESTS <= send <= REQUESTS + 20, calls
     assert wait <= REQUESTS + 20, calls
-    others = {n: c for n, c in calls.items() if c > 60 and n not in (
-        "recvfrom", "recvmsg", "read", "readv", "sendto", "sendmsg", "write", "writev", "epoll_wait",
-        "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "_newselect", "total")}
+    others = {name: count for name, count in calls.items()
+              if count > 60 and name not in (*RECEIVE, *SEND, *WAIT, "total")}
     assert not others, others
 
 
@@ -86,7 +88,7 @@ def test_pipelined_requests_share_their_system_calls(serve, site, tmp_path):
                 for _ in range(16):
                     assert len(connection.read_answer().body) == 1024
         calls = counted(server, tmp_path, work)
-    send = sum(calls.get(n, 0) for n in ("sendto", "sendmsg", "write", "writev"))
+    send = sum(calls.get(name, 0) for name in SEND)
     assert send <= 220, calls  # 100, or twice that where a receive cut the sixteen in two
 
 

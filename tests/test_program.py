@@ -14,9 +14,7 @@ import pytest
 
 from raw_client import Connection, NoAnswer, get_once, request
 from server import run, wait_until
-from test_http1_behaviour import huge_site  # noqa: F401  (a fixture)
-
-HUGE = 64 << 20
+from site_folder import HUGE
 
 
 def has_ipv6():
@@ -50,7 +48,8 @@ def refuses(address):
     (["serve", "--threads", "x"], "whole number"), (["serve", "--threads", "-1"], "whole number"),
     (["serve", "--threads", "100000"], "1024"), (["serve", "--idle-timeout", "10"], "unit"),
     (["serve", "--idle-timeout", "10 parsecs"], "10s"), (["serve", "--max-body", "1XB"], "KiB"),
-    (["serve", "--max-body", "-1"], "size"), (["serve", "--max-body", "99999999999999999999GiB"], ""),
+    (["serve", "--max-body", "-1"], "size"),
+    (["serve", "--max-body", "99999999999999999999GiB"], ""),
     (["serve", "--engine", "epol"], "epoll"), (["serve", "--accept", "queues"], "queue"),
     (["serve", "--listen", "8080"], ":8080"), (["serve", "--listen", "x:y"], "HOST:PORT"),
     (["serve", "--listen", "127.0.0.1:70000"], ""), (["serve", "--listen"], "--listen"),
@@ -315,7 +314,7 @@ def test_fewer_processors_fewer_loops(serve, site):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):  # noqa: F811
+def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):
     server = serve(huge_site, engine=engine)
     address = server.address
     with server.connect(receive_bytes=16384) as running, server.connect() as idle:
@@ -353,7 +352,7 @@ def test_half_a_request_does_not_hold_up_the_end_for_ever(serve, site):
         server.wait_exit(10)
 
 
-def test_the_drain_has_an_end(serve, huge_site):  # noqa: F811
+def test_the_drain_has_an_end(serve, huge_site):
     server = serve(huge_site, "--drain-timeout", "500ms")
     with server.connect(receive_bytes=8192) as stalled:
         stalled.send(request("/huge.bin"))
@@ -362,7 +361,7 @@ def test_the_drain_has_an_end(serve, huge_site):  # noqa: F811
         server.wait_exit(10)
 
 
-def test_a_second_signal_ends_it_at_once(serve, huge_site):  # noqa: F811
+def test_a_second_signal_ends_it_at_once(serve, huge_site):
     server = serve(huge_site, "--drain-timeout", "60s")
     address = server.address
     with server.connect(receive_bytes=8192) as stalled:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from raw_client import Connection, NoAnswer, request
+from raw_client import NoAnswer, request
 from server import wait_until
 from site_folder import BIG, pattern
 
@@ -291,8 +291,8 @@ def test_fifty_less_than_signs_as_a_name(serve, tmp_path):
 
 def test_markup_in_the_query_is_not_echoed(serve, site):
     server = serve(site, "--listing")
-    for target in ("/bare/?q=%22%3E%3Cscript%3E", '/bare/?q="><script>', "/absent%22%3E%3Cscript%3E",
-                   '/absent"><script>', "/dir?\"><script>"):
+    for target in ("/bare/?q=%22%3E%3Cscript%3E", '/bare/?q="><script>',
+                   "/absent%22%3E%3Cscript%3E", '/absent"><script>', "/dir?\"><script>"):
         for accept in ("text/html", "application/json"):
             answer = server.get(target, f"Accept: {accept}")
             assert b"<script>\"" not in answer.body and b'"><script>' not in answer.body

@@ -1,0 +1,191 @@
+"""Files that change while they are cached or on their way, and very large ones."""
+
+import os
+import time
+
+import pytest
+
+from raw_client import request
+from server import wait_until
+from site_folder import pattern
+from test_static_negotiation import parts_of
+
+
+# Files that change while they are cached or on their way.
+
+
+def settled(get, wanted, allowed, what):
+    """Polls until `wanted` is served; every answer on the way must be one of `allowed`."""
+    def look():
+        answer = get()
+        seen = (answer.status, answer.body) if answer.status == 200 else (answer.status, None)
+        assert seen in allowed + [wanted], (seen[0], seen[1] and (len(seen[1]), seen[1][:40]))
+        return seen == wanted
+    wait_until(look, 8, what, pause=0.02)
+
+
+SIZES = [300, 20_000, 400_000, 6_000_000]  # copied, cached, cached or sent, never cached
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_replaced_by_another_is_served_whole_old_or_whole_new(serve, folder, engine, size):
+    old, new = pattern(size, 11), pattern(size // 2 + 7, 12)
+    (folder / "f.bin").write_bytes(old)
+    server = serve(folder, engine=engine)
+    with server.connect() as connection:
+        first = connection.get("/f.bin")
+        assert first.body == old
+        (folder / "new").write_bytes(new)
+        os.rename(folder / "new", folder / "f.bin")
+        etags = {}
+
+        def get():
+            answer = connection.get("/f.bin")
+            etags.setdefault(answer.body == new, set()).add(answer.get("etag"))
+            return answer
+        settled(get, (200, new), [(200, old)], "the new file")
+        assert not etags.get(False, set()) & etags[True]
+        assert first.get("etag") not in etags[True]
+        assert connection.get("/f.bin", f"If-None-Match: {first.get('etag')}").status == 200
+
+
+def test_a_file_replaced_by_one_of_the_same_size_and_second_is_noticed(serve, folder):
+    old, new = pattern(5000, 21), pattern(5000, 22)
+    (folder / "f.bin").write_bytes(old)
+    os.utime(folder / "f.bin", (1_700_000_000, 1_700_000_000))
+    server = serve(folder)
+    etag = server.get("/f.bin").get("etag")
+    (folder / "new").write_bytes(new)
+    os.utime(folder / "new", (1_700_000_000, 1_700_000_000))
+    os.rename(folder / "new", folder / "f.bin")
+    settled(lambda: server.get("/f.bin"), (200, new), [(200, old)], "the new file")
+    assert server.get("/f.bin").get("etag") != etag
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_cached_file_may_grow_shrink_vanish_and_come_back(serve, folder, engine, size):
+    path = folder / "f.bin"
+    old = pattern(size, 31)
+    path.write_bytes(old)
+    server = serve(folder, engine=engine)
+    with server.connect() as connection:
+        def get():
+            return connection.get("/f.bin")
+        assert get().body == old
+        with open(path, "ab") as file:
+            file.write(b"z" * 1000)
+        grown = old + b"z" * 1000
+        settled(get, (200, grown), [(200, old)], "the grown file")
+        os.truncate(path, 100)
+        settled(get, (200, old[:100]), [(200, grown)], "the shortened file")
+        path.unlink()
+        settled(get, (404, None), [(200, old[:100])], "its absence")
+        path.write_bytes(b"back again")
+        settled(get, (200, b"back again"), [(404, None)], "its return")
+
+
+@pytest.mark.quick
+def test_a_file_truncated_while_it_is_sent_ends_the_answer_and_nothing_follows_it(
+        serve, folder, engine):
+    """The promised length can no longer be kept: the connection must end, short, and a pipelined
+    request after it must not be answered as if nothing were."""
+    size = 64 << 20
+    with open(folder / "f.bin", "wb") as file:
+        file.truncate(size)
+    (folder / "a.txt").write_text("hello\n")
+    server = serve(folder, engine=engine)
+    with server.connect(receive_bytes=16384) as connection:
+        connection.send(request("/f.bin") + request("/a.txt"))
+        head = connection.read_head()
+        assert head.get("content-length") == str(size)
+        os.truncate(folder / "f.bin", 1000)
+        received = len(connection.buffer)
+        assert not connection.buffer.strip(b"\0")
+        connection.buffer.clear()
+        until = time.monotonic() + 30
+        while connection.receive_some(until):
+            assert not connection.buffer.strip(b"\0"), "another answer inside this one"
+            received += len(connection.buffer)
+            connection.buffer.clear()
+        assert received < size
+    assert server.get("/a.txt").text == "hello\n"
+    assert len(server.get("/f.bin").body) == 1000
+
+
+@pytest.mark.parametrize("change", ["replaced", "deleted", "grown"])
+def test_a_file_changed_while_it_is_sent_arrives_as_it_was(serve, folder, engine, change):
+    content = pattern(16 << 20, 41)
+    path = folder / "f.bin"
+    path.write_bytes(content)
+    (folder / "a.txt").write_text("hello\n")
+    server = serve(folder, engine=engine)
+    with server.connect(receive_bytes=16384) as connection:
+        connection.send(request("/f.bin") + request("/a.txt"))
+        assert connection.read_head().get("content-length") == str(len(content))
+        if change == "replaced":
+            (folder / "new").write_bytes(b"new" * 100_000)
+            os.rename(folder / "new", path)
+        elif change == "deleted":
+            path.unlink()
+        else:
+            with open(path, "ab") as file:
+                file.write(b"grown" * 100_000)
+        assert connection.take(len(content)) == content
+        assert connection.read_answer().text == "hello\n"
+
+
+def test_a_listed_folder_may_vanish(serve, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub/x").write_text("x")
+    server = serve(folder, "--listing")
+    assert server.get("/sub/").status == 200
+    (folder / "sub/x").unlink()
+    (folder / "sub").rmdir()
+    wait_until(lambda: server.get("/sub/").status == 404, 5, "404 for the folder")
+
+
+# Very large files.
+
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def giant(tmp_path_factory):
+    root = tmp_path_factory.mktemp("giant")
+    with open(root / "five.bin", "wb") as file:
+        file.truncate(5 * GIB)
+        file.seek(4 * GIB + 123)
+        file.write(b"beyond four gigabytes")
+        file.seek(5 * GIB - 3)
+        file.write(b"end")
+    with open(root / "three.bin", "wb") as file:
+        file.truncate(3 * GIB)
+    return root
+
+
+@pytest.mark.quick
+def test_ranges_beyond_four_gigabytes(serve, giant, engine):
+    server = serve(giant, engine=engine)
+    with server.connect() as connection:
+        head = connection.get("/five.bin", method="HEAD")
+        assert head.get("content-length") == str(5 * GIB)
+        first = 4 * GIB + 123
+        answer = connection.get("/five.bin", f"Range: bytes={first}-{first + 20}")
+        assert answer.body == b"beyond four gigabytes"
+        assert answer.get("content-range") == f"bytes {first}-{first + 20}/{5 * GIB}"
+        assert connection.get("/five.bin", "Range: bytes=-3").body == b"end"
+        parts = parts_of(connection.get("/five.bin", f"Range: bytes=0-1,{first}-{first + 5},-3"))
+        assert [body for _, body in parts] == [b"\0\0", b"beyond", b"end"]
+        assert connection.get("/five.bin", f"Range: bytes={5 * GIB}-").status == 416
+        answer = connection.get("/five.bin", f"Range: bytes={5 * GIB - 5_000_000}-")
+        assert len(answer.body) == 5_000_000 and answer.body.endswith(b"end")
+
+
+def test_three_gigabytes_arrive(serve, giant):
+    server = serve(giant)
+    with server.connect(receive_bytes=1 << 20) as connection:
+        connection.send(request("/three.bin"))
+        assert connection.read_head().get("content-length") == str(3 * GIB)
+        connection.skip(3 * GIB, time.monotonic() + 60)
+        connection.send(request("/absent"))
+        assert connection.read_answer().status == 404
