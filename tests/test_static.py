@@ -253,7 +253,8 @@ def test_an_error_page_of_ones_own(serve, folder):
         assert (answer.status, answer.text) == (404, "<p>no such tide")
         assert answer.get("content-type").startswith("text/html")
         assert connection.get("/absent", method="HEAD").get("content-length") == "15"
-        assert connection.get("/absent", "If-Modified-Since: Wed, 15 Nov 2023 22:13:20 GMT").status == 404
+        old = "If-Modified-Since: Wed, 15 Nov 2023 22:13:20 GMT"
+        assert connection.get("/absent", old).status == 404
         assert connection.get("/absent", "Range: bytes=0-1").status == 404
         assert connection.get("/404.html").status == 200
         assert connection.get("/a.txt").text == "hello\n"
