@@ -12,7 +12,7 @@ namespace tiderace {
 }  // namespace tiderace
 
 // TR_CHECK(x), TR_CHECK(x, "what the caller did wrong"). On in every build; costs one branch.
-#define TR_CHECK(condition, ...)                                                            \
-    (__builtin_expect(static_cast<bool>(condition), 1)                                      \
-         ? static_cast<void>(0)                                                             \
+#define TR_CHECK(condition, ...)                       \
+    (__builtin_expect(static_cast<bool>(condition), 1) \
+         ? static_cast<void>(0)                        \
          : ::tiderace::check_failed(#condition, __FILE__, __LINE__, "" __VA_ARGS__))

@@ -1,8 +1,8 @@
 #include "tiderace/base/random.h"
 
+#include <unistd.h>
 #include <bit>
 #include <cerrno>
-#include <unistd.h>
 #if defined(__linux__)
 #include <sys/random.h>
 #endif

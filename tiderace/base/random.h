@@ -1,5 +1,5 @@
-// Random: a small seeded generator (xoshiro256**) for tests, jitter and hashing seeds. The same seed
-// gives the same sequence on every machine. Not for secrets: those come from secure_random.
+// Random: a small seeded generator (xoshiro256**) for tests, jitter and hashing seeds. The same
+// seed gives the same sequence on every machine. Not for secrets: those come from secure_random.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Result<T>: a value, or what the machine refused.
 //
-// For faults of the machine only (a full disk, a port in use). The peer's faults are enums, ours are
-// checks. An Error names the operation and the object, so that its text alone helps:
+// For faults of the machine only (a full disk, a port in use). The peer's faults are enums, ours
+// are checks. An Error names the operation and the object, so that its text alone helps:
 //   bind 0.0.0.0:80: permission denied; ports below 1024 need CAP_NET_BIND_SERVICE or root
 #pragma once
 
@@ -15,9 +15,11 @@ namespace tiderace {
 
 class Error {
   public:
-    // `code` is an errno value, 0 where the fault is not the system's. `object` is what the operation
-    // was done on (an address, a path); `advice` what the reader can do, "" when there is nothing.
-    Error(int code, std::string_view operation, std::string_view object, std::string_view advice = {})
+    // `code` is an errno value, 0 where the fault is not the system's. `object` is what the
+    // operation was done on (an address, a path); `advice` what the reader can do, "" when there is
+    // nothing.
+    Error(int code, std::string_view operation, std::string_view object,
+          std::string_view advice = {})
         : code_(code), operation_(operation), object_(object), advice_(advice) {}
 
     // What errno says now, for a call that just failed.
@@ -42,7 +44,9 @@ class Error {
 template <typename T = void>
 using Result = std::expected<T, Error>;
 
-inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+    return std::unexpected<Error>(std::move(error));
+}
 
 // The system's own words for an errno value, in lower case ("permission denied"). Thread-safe.
 std::string describe_errno(int code);

@@ -24,11 +24,13 @@ class TR_THREAD_ATTRIBUTE(capability("role")) ThreadRole {
     ThreadRole& operator=(const ThreadRole&) = delete;
 
     // This thread takes the role, or gives it back. A thread holds one role of this kind at a time.
-    void take() TR_THREAD_ATTRIBUTE(acquire_capability()) TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+    void take() TR_THREAD_ATTRIBUTE(acquire_capability())
+        TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
         TR_CHECK(current == nullptr, "this thread has a role already");
         current = this;
     }
-    void give_back() TR_THREAD_ATTRIBUTE(release_capability()) TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+    void give_back() TR_THREAD_ATTRIBUTE(release_capability())
+        TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
         TR_CHECK(current == this);
         current = nullptr;
     }

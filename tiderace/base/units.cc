@@ -40,7 +40,8 @@ constexpr std::array duration_units{
 };
 
 template <std::size_t size>
-std::optional<std::uint64_t> parse_scaled(std::string_view text, const std::array<Unit, size>& units) {
+std::optional<std::uint64_t> parse_scaled(std::string_view text,
+                                          const std::array<Unit, size>& units) {
     std::uint64_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc{}) return std::nullopt;

@@ -18,10 +18,18 @@ using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // A moment of the calendar, in whole seconds since 1970-01-01 UTC (what HTTP dates hold).
 using UnixSeconds = std::int64_t;
 
-constexpr std::size_t operator""_B(unsigned long long n) { return n; }
-constexpr std::size_t operator""_KiB(unsigned long long n) { return n << 10; }
-constexpr std::size_t operator""_MiB(unsigned long long n) { return n << 20; }
-constexpr std::size_t operator""_GiB(unsigned long long n) { return n << 30; }
+constexpr std::size_t operator""_B(unsigned long long n) {
+    return n;
+}
+constexpr std::size_t operator""_KiB(unsigned long long n) {
+    return n << 10;
+}
+constexpr std::size_t operator""_MiB(unsigned long long n) {
+    return n << 20;
+}
+constexpr std::size_t operator""_GiB(unsigned long long n) {
+    return n << 30;
+}
 
 // "64KiB", "1MiB", "10k", "512" (bytes). k, m, g and KiB, MiB, GiB are powers of 1,024; KB, MB, GB
 // powers of 1,000. No sign, no fraction, no space. nullopt: not of that form, or too large.
