@@ -16,6 +16,16 @@ constexpr Duration rest_max = 1s;
 
 }  // namespace
 
+void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
+    if (!words.empty()) {
+        const iovec piece{const_cast<char*>(words.data()), words.size()};
+        kernel.send(fd, &piece, 1, false);
+        // Ending our direction first lets the answer out even if the request is still unread.
+        kernel.shut_down(fd, SHUT_WR);
+    }
+    kernel.close(fd);
+}
+
 Acceptor::Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver)
     : loop_(&loop), receiver_(&receiver), rest_(rest_min) {
     auto handle = loop.backend().attach(listener.release(), *this);

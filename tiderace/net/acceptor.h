@@ -9,10 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tiderace/core/event_loop.h"
 
 namespace tiderace::net {
+
+// Sends `words` as far as the kernel takes them at once, and closes: for a connection over a limit.
+void refuse_connection(core::Kernel& kernel, int fd, std::string_view words);
 
 class Acceptor final : private core::IoObserver, private core::Timer {
   public:

@@ -54,13 +54,7 @@ Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::A
 
 void TcpServer::refuse(int fd) {
     ++counters_.refused;
-    if (!options_.refusal.empty()) {
-        const iovec piece{options_.refusal.data(), options_.refusal.size()};
-        loop_->kernel().send(fd, &piece, 1, false);
-        // Ending our direction first gives the peer the answer even if its request is still unread.
-        loop_->kernel().shut_down(fd, SHUT_WR);
-    }
-    loop_->kernel().close(fd);
+    refuse_connection(loop_->kernel(), fd, options_.refusal);
 }
 
 void TcpServer::release(Connection& connection, CloseReason reason) {

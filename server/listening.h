@@ -1,0 +1,62 @@
+// Listening: opens the sockets that the options ask for, and spreads their connections over the workers in the
+// accept mode asked for.
+//
+//   reuseport  a socket per worker on each address; the kernel spreads
+//   shared     one socket per address, in every worker's loop
+//   queue      one socket per address on a thread of its own, which hands over (net/hand_off.h)
+//
+// A Unix socket is always shared: the kernel spreads TCP only.
+//
+// Owner    serve(). Thread: the main thread, before the loops run; stop() from the first loop.
+// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a default,
+//          gives way to the next free one.
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "server/banner.h"
+#include "server/options.h"
+#include "server/worker.h"
+#include "tiderace/net/hand_off.h"
+
+namespace tiderace::server {
+
+class Listening {
+  public:
+    static constexpr std::size_t waiting_max = 1024;  // accept mode "queue"
+
+    static Result<std::unique_ptr<Listening>> open(const ServeOptions& options,
+                                                   std::vector<Worker*> workers);
+    ~Listening();
+
+    // As bound: port 0 is the port that the kernel chose.
+    const std::vector<core::Address>& addresses() const { return addresses_; }
+    const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
+
+    // Starts accepting: from the main thread, before the workers' loops run.
+    void start();
+    // Ends the listening thread of mode "queue"; the other modes' sockets are the workers' own.
+    void stop();
+
+  private:
+    Listening(const ServeOptions& options, std::vector<Worker*> workers)
+        : options_(&options), workers_(std::move(workers)) {}
+
+    Result<core::Address> open_address(const std::string& text);
+    Result<core::Descriptor> open_first(core::Address& address);
+    Result<> spread(core::Descriptor first, const core::Address& bound);
+
+    const ServeOptions* options_;
+    std::vector<Worker*> workers_;
+    std::vector<core::Address> addresses_;
+    std::optional<PortFallback> port_fallback_;
+    std::vector<std::vector<core::Descriptor>> of_worker_;  // to be given to each worker
+    std::vector<core::Descriptor> of_queue_;
+    std::unique_ptr<core::EventLoop> queue_loop_;
+    std::unique_ptr<net::HandOff> hand_off_;
+    std::thread queue_thread_;
+};
+
+}  // namespace tiderace::server

@@ -1,0 +1,134 @@
+#include "server/worker.h"
+
+#include <map>
+#include <utility>
+
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
+    http::handler::StaticFilesOptions files;
+    files.root = options.root;
+    files.paths.index = options.index;
+    files.paths.clean_urls = options.clean_urls;
+    files.paths.hidden = options.hidden_files;
+    files.paths.precompressed = options.precompressed;
+    for (const CacheControlRule& rule : options.cache_control) {
+        files.paths.cache_control.push_back({rule.pattern, rule.value});
+    }
+    for (const MimeAddition& addition : options.mime_additions) {
+        files.paths.mime.add(addition.extension, addition.type);
+    }
+    if (!options.spa_file.empty()) files.spa = "/" + options.spa_file;
+    files.listing = options.listing;
+    files.small_copy_bytes_max = options.cache.small_copy_bytes_max;
+    files.cache.bytes_max = options.cache.bytes_max;
+    files.cache.memory_file_bytes_max = options.cache.file_bytes_max;
+    files.cache.revalidate = options.cache.revalidate;
+    return files;
+}
+
+http::H1Options http1_options(const ServeOptions& options) {
+    return {
+        .head = {.request_line_bytes_max = options.limits.line_bytes_max,
+                 .head_bytes_max = options.limits.head_bytes_max,
+                 .fields_max = options.limits.field_count_max},
+        .header_timeout = options.timeouts.header,
+        .body_timeout = options.timeouts.body,
+        .body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second,
+        .idle_timeout = options.timeouts.idle,
+        .discard_bytes_max = options.limits.body_bytes_max,
+        .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
+    };
+}
+
+http::AccessLogFormat log_format(LogFormat format) {
+    switch (format) {
+        case LogFormat::common: return http::AccessLogFormat::common;
+        case LogFormat::combined: return http::AccessLogFormat::combined;
+        case LogFormat::json: break;
+    }
+    return http::AccessLogFormat::json;
+}
+
+}  // namespace
+
+std::string busy_answer() {
+    return "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+           "Connection: close\r\n\r\n";
+}
+
+Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts) {
+    const ServeOptions& options = *parts.options;
+    std::unique_ptr<Worker> worker(new Worker(loop));
+
+    auto files = http::handler::StaticFiles::create(loop, static_options(options));
+    if (!files) return fail(files.error());
+    worker->files_ = std::move(*files);
+    worker->site_ = std::make_unique<http::Site>(*worker->files_);
+
+    std::map<int, std::string> pages;
+    for (const ErrorPage& page : options.error_pages) {
+        pages[page.code] = page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
+    }
+    auto error_pages = http::filter::ErrorPages::load(pages);
+    if (!error_pages) return fail(error_pages.error());
+    worker->error_pages_ = std::move(*error_pages);
+
+    worker->add_access_rules(parts);
+    worker->add_filters(options);
+    worker->add_access_log(parts);
+    worker->http1_ =
+        std::make_unique<http::H1Service>(loop, *worker->site_, http1_options(options));
+    worker->connections_ = std::make_unique<net::TcpServer>(
+        loop, *worker->http1_,
+        net::TcpServerOptions{
+            .connection = {.write = options.timeouts.write,
+                           .write_bytes_per_second_min =
+                               options.minimum_rates.send_bytes_per_second},
+            .connections_max = parts.connections_max,
+            .refusal = busy_answer(),
+        });
+    return worker;
+}
+
+void Worker::add_access_rules(const SharedParts& parts) {
+    if (!parts.options->cors_origin.empty()) {
+        cors_ = std::make_unique<http::filter::Cors>(
+            http::filter::CorsOptions{.origins = {parts.options->cors_origin}});
+        site_->add(static_cast<http::AccessRule&>(*cors_));
+    }
+    if (parts.passwords != nullptr) {
+        http::filter::BasicAuthOptions auth;
+        auth.verify = [passwords = parts.passwords](ByteView user, ByteView password) {
+            return passwords->verify(user, password);
+        };
+        basic_auth_ = std::make_unique<http::filter::BasicAuth>(*site_, *loop_, *parts.pool,
+                                                                std::move(auth));
+        site_->add(*basic_auth_);
+    }
+}
+
+void Worker::add_filters(const ServeOptions& options) {
+    site_->add(error_pages_);
+    if (cors_ != nullptr) site_->add(static_cast<http::ResponseFilter&>(*cors_));
+    if (options.added_headers.empty()) return;
+    std::vector<http::filter::AddedField> fields;
+    for (const AddedHeader& header : options.added_headers) {
+        fields.push_back({header.name, header.value});
+    }
+    added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
+    site_->add(*added_fields_);
+}
+
+void Worker::add_access_log(const SharedParts& parts) {
+    if (parts.access_stream == nullptr) return;
+    access_log_ = std::make_unique<http::RingAccessLog>(parts.access_stream->add_ring(256_KiB),
+                                                        log_format(parts.options->log_format));
+    site_->set_log(*access_log_);
+    loop_->every_turn_end([log = access_log_.get()] { log->publish(); });
+}
+
+}  // namespace tiderace::server

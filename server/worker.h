@@ -1,0 +1,67 @@
+// Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and the pool
+// for slow work.
+//
+//   TcpServer -> H1Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages, added fields] -> log
+//
+// Owner    serve(); made before the loops run, destroyed after.
+// Thread   Its loop's.
+#pragma once
+
+#include <memory>
+
+#include "server/options.h"
+#include "server/password_file.h"
+#include "tiderace/core/worker_pool.h"
+#include "tiderace/http/access_log.h"
+#include "tiderace/http/filter/added_fields.h"
+#include "tiderace/http/filter/basic_auth.h"
+#include "tiderace/http/filter/cors.h"
+#include "tiderace/http/filter/error_pages.h"
+#include "tiderace/http/h1_service.h"
+#include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/site.h"
+#include "tiderace/log/writer.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::server {
+
+// What the workers of one server have in common.
+struct SharedParts {
+    const ServeOptions* options = nullptr;
+    log::Stream* access_stream = nullptr;  // nullptr: no access log
+    std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
+    core::WorkerPool* pool = nullptr;               // with passwords
+    std::size_t connections_max = 0;                // of one worker
+};
+
+// What a connection over a limit is sent.
+std::string busy_answer();
+
+class Worker {
+  public:
+    // Fails when the root or an error page cannot be read.
+    static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts);
+
+    net::TcpServer& connections() { return *connections_; }
+    core::EventLoop& loop() { return *loop_; }
+
+  private:
+    explicit Worker(core::EventLoop& loop) : loop_(&loop) {}
+
+    void add_access_rules(const SharedParts& parts);
+    void add_filters(const ServeOptions& options);
+    void add_access_log(const SharedParts& parts);
+
+    core::EventLoop* loop_;
+    std::unique_ptr<http::handler::StaticFiles> files_;
+    std::unique_ptr<http::Site> site_;
+    http::filter::ErrorPages error_pages_;
+    std::unique_ptr<http::filter::AddedFields> added_fields_;
+    std::unique_ptr<http::filter::Cors> cors_;
+    std::unique_ptr<http::filter::BasicAuth> basic_auth_;
+    std::unique_ptr<http::RingAccessLog> access_log_;
+    std::unique_ptr<http::H1Service> http1_;
+    std::unique_ptr<net::TcpServer> connections_;
+};
+
+}  // namespace tiderace::server

@@ -1,0 +1,54 @@
+// HandOff: accepts on one loop and hands the connections to the TcpServers of others, through a bounded
+// queue. What accept mode "queue" is made of.
+//
+//   acceptors on the listening loop -> next server in turn -> its loop's mailbox -> TcpServer::adopt
+//
+// Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it accepts.
+// Thread   The listening loop's; waiting() any.
+// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP).
+// Limits   waiting_max connections accepted and not yet taken over, all servers together.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/net/acceptor.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::net {
+
+class HandOff final : private Acceptor::Receiver {
+  public:
+    struct Target {
+        core::EventLoop* loop;
+        TcpServer* server;
+    };
+
+    HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
+            std::string refusal);
+    ~HandOff();
+
+    void listen(core::Descriptor listener);
+    // Closes the listening sockets; what waits in the kernel's queue is handed over first.
+    void stop();
+
+    std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    std::uint64_t refused() const { return refused_; }
+
+  private:
+    void on_connection(int fd, const core::Address& peer) override;
+    void refuse(int fd);
+
+    core::EventLoop* loop_;
+    std::vector<Target> targets_;
+    std::size_t waiting_max_;
+    std::string refusal_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    std::size_t next_ = 0;
+    std::uint64_t refused_ = 0;
+    std::atomic<std::size_t> waiting_ = 0;
+};
+
+}  // namespace tiderace::net
