@@ -1,13 +1,240 @@
 #include "server/assemble.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/banner.h"
+#include "server/control.h"
+#include "server/lan_address.h"
+#include "server/listening.h"
+#include "server/open_browser.h"
+#include "server/worker.h"
+#include "tiderace/core/cpu_count.h"
+#include "tiderace/core/process_limits.h"
+#include "tiderace/log/console_sink.h"
+#include "tiderace/log/file_sink.h"
+#include "tiderace/net/loop_group.h"
 
 namespace tiderace::server {
+namespace {
+
+// Descriptors that are not connections: the log, sockets, the root, and the cache's open files.
+constexpr std::size_t reserved_descriptors = 64;
+constexpr std::size_t reserved_descriptors_per_loop = 300;
+
+// The server, from its parts' making to their end. Members are destroyed in the reverse order:
+// workers before loops, loops before the log.
+class Assembly {
+  public:
+    explicit Assembly(const ServeOptions& options) : options_(options) {}
+
+    Result<> assemble();
+    void run();
+
+  private:
+    Result<> open_root();
+    Result<> open_logs();
+    Result<> make_workers();
+    Result<> listen();
+    void announce() const;
+    void drain();
+    BannerFacts facts() const;
+
+    ServeOptions options_;
+    core::DescriptorLimit descriptors_{};
+    log::SystemTime time_;
+    std::optional<core::Signals> signals_;
+    std::unique_ptr<log::Writer> writer_;
+    log::Stream* diagnostics_ = nullptr;
+    std::unique_ptr<log::Logger> logger_;  // the main thread's
+    SharedParts parts_;
+    std::unique_ptr<core::WorkerPool> pool_;
+    std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
+    std::unique_ptr<net::LoopGroup> loops_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::unique_ptr<Listening> listening_;
+    std::unique_ptr<Control> control_;
+    std::atomic<std::size_t> draining_workers_ = 0;
+};
+
+Result<> Assembly::assemble() {
+    core::ignore_sigpipe();
+    // Before any thread: they inherit the blocked signals.
+    auto signals = core::Signals::open(std::vector<int>{SIGTERM, SIGINT, SIGUSR1});
+    if (!signals) return fail(signals.error());
+    signals_.emplace(std::move(*signals));
+    if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
+
+    for (auto step :
+         {&Assembly::open_root, &Assembly::open_logs, &Assembly::make_workers, &Assembly::listen}) {
+        if (auto done = (this->*step)(); !done) return done;
+    }
+    return {};
+}
+
+Result<> Assembly::open_root() {
+    std::error_code fault;
+    const auto root = std::filesystem::canonical(options_.root, fault);
+    if (fault) {
+        return fail(Error(fault.value(), "serve", options_.root, "give the folder to serve"));
+    }
+    if (!std::filesystem::is_directory(root, fault)) {
+        return fail(Error(ENOTDIR, "serve", options_.root, "give the folder that holds the file"));
+    }
+    options_.root = root.string();
+    return {};
+}
+
+Result<> Assembly::open_logs() {
+    writer_ = std::make_unique<log::Writer>(
+        time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
+    diagnostics_ =
+        &writer_->add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
+    const auto level = static_cast<log::Level>(options_.log_level);
+    logger_ = std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
+                                            log::LoggerOptions{.level = level});
+    if (options_.access_log == "-") {
+        parts_.access_stream =
+            &writer_->add_stream("access", std::make_unique<log::ConsoleSink>(STDOUT_FILENO));
+    } else if (options_.access_log != "off") {
+        auto sink = log::FileSink::open(
+            {.path = options_.access_log, .rotate_bytes = options_.log_rotate_bytes});
+        if (!sink) return fail(sink.error());
+        parts_.access_stream = &writer_->add_stream("access", std::move(*sink));
+    }
+    return {};
+}
+
+Result<> Assembly::make_workers() {
+    const std::size_t count =
+        options_.threads > 0 ? options_.threads : std::max(1U, core::count_cpus().usable);
+    auto loops = net::LoopGroup::create(count, {.engine = options_.engine});
+    if (!loops) return fail(loops.error());
+    loops_ = std::move(*loops);
+
+    parts_.options = &options_;
+    if (!options_.basic_auth.empty()) {
+        auto passwords = PasswordFile::load(options_.basic_auth);
+        if (!passwords) return fail(passwords.error());
+        parts_.passwords = std::make_shared<PasswordFile>(std::move(*passwords));
+        pool_ = std::make_unique<core::WorkerPool>(2, 256);
+        parts_.pool = pool_.get();
+    }
+    const std::size_t reserved = reserved_descriptors + reserved_descriptors_per_loop * count;
+    const std::size_t room = descriptors_.after > 2 * reserved
+                                 ? static_cast<std::size_t>(descriptors_.after) - reserved
+                                 : static_cast<std::size_t>(descriptors_.after) / 2;
+    const std::size_t wanted =
+        options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
+    parts_.connections_max = std::max<std::size_t>(1, (std::min(wanted, room) + count - 1) / count);
+
+    for (std::size_t i = 0; i < count; ++i) {
+        loop_loggers_.push_back(std::make_unique<log::Logger>(
+            diagnostics_->add_ring(64_KiB), time_, log::LoggerOptions{.level = logger_->level()}));
+        loops_->loop(i).set_log(loop_loggers_.back().get());
+        auto worker = Worker::create(loops_->loop(i), parts_);
+        if (!worker) return fail(worker.error());
+        workers_.push_back(std::move(*worker));
+    }
+    return {};
+}
+
+Result<> Assembly::listen() {
+    std::vector<Worker*> workers;
+    for (auto& worker : workers_) workers.push_back(worker.get());
+    auto listening = Listening::open(options_, std::move(workers));
+    if (!listening) return fail(listening.error());
+    listening_ = std::move(*listening);
+    return {};
+}
+
+BannerFacts Assembly::facts() const {
+    BannerFacts facts;
+    for (const core::Address& address : listening_->addresses()) {
+        if (auto parsed = parse_listen_address(address.to_string())) {
+            facts.listening.push_back(std::move(*parsed));
+        }
+    }
+    facts.lan_addresses = lan_addresses(interface_addresses());
+    facts.root = options_.root;
+    facts.engine = loops_->loop(0).backend().name();
+    facts.loops = loops_->size();
+    facts.access_log = options_.access_log;
+    facts.asks_password = parts_.passwords != nullptr;
+    facts.port_fallback = listening_->port_fallback();
+    facts.descriptors_before = descriptors_.before;
+    facts.descriptors_now = descriptors_.after;
+    return facts;
+}
+
+void Assembly::announce() const {
+    const BannerFacts known = facts();
+    if (!options_.quiet) {
+        const std::string text = banner(known, banner_style(terminal_facts(STDOUT_FILENO)));
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    }
+    if (!options_.open_browser) return;
+    for (const ListenAddress& address : known.listening) {
+        if (address.local_url().empty()) continue;
+        if (auto opened = open_browser(address.local_url()); !opened) {
+            logger_->warning("server", opened.error().message());
+        }
+        return;
+    }
+}
+
+void Assembly::run() {
+    if (auto started = writer_->start(); !started) {
+        std::fprintf(stderr, "tiderace: %s\n", started.error().message().c_str());
+    }
+    listening_->start();
+    control_ =
+        std::make_unique<Control>(loops_->loop(0), std::move(*signals_),
+                                  ControlActions{.drain = [this] { drain(); },
+                                                 .end_at_once = [this] { loops_->stop(); },
+                                                 .reopen_logs = [this] { writer_->reopen(); }});
+    announce();
+    loops_->run();
+    control_.reset();
+    listening_.reset();
+    workers_.clear();
+    loops_.reset();
+    writer_->stop();
+}
+
+void Assembly::drain() {
+    logger_->info("server", "stopping: finishing what runs",
+                  log::field("deadline", format_duration(options_.timeouts.drain)));
+    listening_->stop();
+    draining_workers_ = workers_.size();
+    for (auto& worker : workers_) {
+        worker->loop().post([this, each = worker.get()] {
+            each->connections().drain(each->loop().now() + options_.timeouts.drain, [this] {
+                if (draining_workers_.fetch_sub(1) == 1) loops_->stop();
+            });
+        });
+    }
+}
+
+}  // namespace
 
 int serve(const ServeOptions& options) {
-    std::fprintf(stderr, "tiderace: cannot serve %s yet: that arrives with the http room\n",
-                 options.root.c_str());
-    return 1;
+    Assembly assembly(options);
+    if (auto assembled = assembly.assemble(); !assembled) {
+        std::fprintf(stderr, "tiderace: %s\n", assembled.error().message().c_str());
+        return 1;
+    }
+    assembly.run();
+    return 0;
 }
 
 }  // namespace tiderace::server

@@ -11,7 +11,9 @@ Control::Control(core::EventLoop& loop, core::Signals signals, ControlActions ac
     loop.backend().watch(handle_, true, false);
 }
 
-Control::~Control() { loop_->backend().detach(handle_); }
+Control::~Control() {
+    loop_->backend().detach(handle_);
+}
 
 void Control::on_ready(bool, bool) {
     while (const auto signal = signals_.next()) {

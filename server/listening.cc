@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint16_t ports_tried_max = 20;
 
-core::Kernel& kernel() { return core::system_kernel(); }
+core::Kernel& kernel() {
+    return core::system_kernel();
+}
 
 }  // namespace
 
@@ -28,7 +30,9 @@ Result<std::unique_ptr<Listening>> Listening::open(const ServeOptions& options,
     return listening;
 }
 
-Listening::~Listening() { stop(); }
+Listening::~Listening() {
+    stop();
+}
 
 Result<core::Address> Listening::open_address(const std::string& text) {
     auto address = core::Address::parse(text);
@@ -42,8 +46,8 @@ Result<core::Address> Listening::open_address(const std::string& text) {
     return bound;
 }
 
-// Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of their
-// traffic.
+// Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
+// their traffic.
 Result<core::Descriptor> Listening::open_first(core::Address& address) {
     const net::ListenOptions plain{.backlog = static_cast<int>(options_->backlog)};
     auto listener = net::open_listener(kernel(), address, plain);

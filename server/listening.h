@@ -1,5 +1,5 @@
-// Listening: opens the sockets that the options ask for, and spreads their connections over the workers in the
-// accept mode asked for.
+// Listening: opens the sockets that the options ask for, and spreads their connections over the
+// workers in the accept mode asked for.
 //
 //   reuseport  a socket per worker on each address; the kernel spreads
 //   shared     one socket per address, in every worker's loop
@@ -8,7 +8,8 @@
 // A Unix socket is always shared: the kernel spreads TCP only.
 //
 // Owner    serve(). Thread: the main thread, before the loops run; stop() from the first loop.
-// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a default,
+// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
+// default,
 //          gives way to the next free one.
 #pragma once
 

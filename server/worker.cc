@@ -46,9 +46,12 @@ http::H1Options http1_options(const ServeOptions& options) {
 
 http::AccessLogFormat log_format(LogFormat format) {
     switch (format) {
-        case LogFormat::common: return http::AccessLogFormat::common;
-        case LogFormat::combined: return http::AccessLogFormat::combined;
-        case LogFormat::json: break;
+        case LogFormat::common:
+            return http::AccessLogFormat::common;
+        case LogFormat::combined:
+            return http::AccessLogFormat::combined;
+        case LogFormat::json:
+            break;
     }
     return http::AccessLogFormat::json;
 }
@@ -105,8 +108,8 @@ void Worker::add_access_rules(const SharedParts& parts) {
         auth.verify = [passwords = parts.passwords](ByteView user, ByteView password) {
             return passwords->verify(user, password);
         };
-        basic_auth_ = std::make_unique<http::filter::BasicAuth>(*site_, *loop_, *parts.pool,
-                                                                std::move(auth));
+        basic_auth_ =
+            std::make_unique<http::filter::BasicAuth>(*site_, *loop_, *parts.pool, std::move(auth));
         site_->add(*basic_auth_);
     }
 }

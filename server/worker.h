@@ -1,7 +1,8 @@
-// Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and the pool
-// for slow work.
+// Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
+// the pool for slow work.
 //
-//   TcpServer -> H1Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages, added fields] -> log
+//   TcpServer -> H1Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages, added
+//   fields] -> log
 //
 // Owner    serve(); made before the loops run, destroyed after.
 // Thread   Its loop's.
@@ -28,7 +29,7 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    log::Stream* access_stream = nullptr;  // nullptr: no access log
+    log::Stream* access_stream = nullptr;           // nullptr: no access log
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
     core::WorkerPool* pool = nullptr;               // with passwords
     std::size_t connections_max = 0;                // of one worker

@@ -23,6 +23,7 @@
 #include "tiderace/core/mailbox.h"
 #include "tiderace/core/send_queue.h"
 #include "tiderace/core/timer_wheel.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::core {
 
@@ -87,6 +88,10 @@ class EventLoop {
     // ring).
     void every_turn_end(unique_function<void()> work) { every_turn_end_ = std::move(work); }
 
+    // This loop's own logger, or nullptr: then nothing is said. It outlives the loop's last turn.
+    void set_log(log::Logger* logger) { log_ = logger; }
+    log::Logger* log() const { return log_; }
+
     bool on_loop_thread() const { return role_.held_here(); }
     // Aborts on another thread than the one that is turning. Before the first turn and after the
     // last any one thread may set up and take down.
@@ -114,6 +119,7 @@ class EventLoop {
     TimerWheel timers_;
     TurnEnd* turn_ends_ = nullptr;  // last asked for first
     unique_function<void()> every_turn_end_;
+    log::Logger* log_ = nullptr;
     ThreadRole role_;
     Instant now_{};
     Instant next_second_{};  // when unix_now_ is read again

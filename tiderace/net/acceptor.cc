@@ -82,6 +82,11 @@ void Acceptor::on_accepted(int fd, const core::Address& peer) {
 
 void Acceptor::on_accept_failed(int error) {
     if (error == -EMFILE || error == -ENFILE) shed_one();
+    if (log::Logger* logger = loop_->log(); logger != nullptr && rest_ == rest_min) {
+        logger->warning("net", "cannot accept, resting",
+                        log::field("error", describe_errno(-error)),
+                        log::field("accepted", accepted_), log::field("shed", shed_));
+    }
     loop_->backend().set_accepting(handle_, false);
     loop_->arm(*this, loop_->now() + rest_);
     rest_ = std::min(rest_ * 2, rest_max);

@@ -1,12 +1,13 @@
-// HandOff: accepts on one loop and hands the connections to the TcpServers of others, through a bounded
-// queue. What accept mode "queue" is made of.
+// HandOff: accepts on one loop and hands the connections to the TcpServers of others, through a
+// bounded queue. What accept mode "queue" is made of.
 //
-//   acceptors on the listening loop -> next server in turn -> its loop's mailbox -> TcpServer::adopt
+//   acceptors on the listening loop -> next server in turn -> its loop's mailbox ->
+//   TcpServer::adopt
 //
-// Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it accepts.
-// Thread   The listening loop's; waiting() any.
-// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP).
-// Limits   waiting_max connections accepted and not yet taken over, all servers together.
+// Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it
+// accepts. Thread   The listening loop's; waiting() any. Errors   Over the bound a new connection
+// is sent `refusal` and closed (a 503, for HTTP). Limits   waiting_max connections accepted and not
+// yet taken over, all servers together.
 #pragma once
 
 #include <atomic>
