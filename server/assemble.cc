@@ -98,7 +98,7 @@ Result<> Assembly::open_logs() {
         time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
     diagnostics_ =
         &writer_->add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
-    const auto level = static_cast<log::Level>(options_.log_level);
+    const log::Level level = options_.log_level;
     logger_ = std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
                                             log::LoggerOptions{.level = level});
     if (options_.access_log == "-") {
@@ -114,8 +114,9 @@ Result<> Assembly::open_logs() {
 }
 
 Result<> Assembly::make_workers() {
-    const std::size_t count =
-        options_.threads > 0 ? options_.threads : std::max(1U, core::count_cpus().usable);
+    const std::size_t count = options_.threads > 0
+                                  ? options_.threads
+                                  : std::max<std::size_t>(1, core::count_cpus().usable);
     auto loops = net::LoopGroup::create(count, {.engine = options_.engine});
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
