@@ -1,0 +1,51 @@
+#include "tiderace/testing/fake_world.h"
+
+namespace tiderace::testing {
+
+FakeWorld::FakeWorld(const FaultPlan& plan) : network_(clock_, plan), began_(clock_.now()) {
+    auto poller = std::make_unique<FakePoller>(network_);
+    poller_ = poller.get();
+    start(network_, std::move(poller));
+}
+
+FakeWorld::~FakeWorld() {
+    loop_.reset();
+}
+
+std::unique_ptr<FakePeer> FakeWorld::connect_fake(const core::Address& to) {
+    return std::make_unique<FakePeer>(network_, to);
+}
+
+std::unique_ptr<Peer> FakeWorld::connect(const core::Address& to) {
+    return connect_fake(to);
+}
+
+bool FakeWorld::run_until(unique_function<bool()> done) {
+    const Instant latest = clock_.now() + run_max;
+    while (!done()) {
+        if (clock_.now() > latest) return false;
+        loop_->turn(Duration(-1));
+        if (poller_->nothing_to_come()) return done();
+    }
+    return true;
+}
+
+void FakeWorld::settle() {
+    // A round in which the kernel was asked for nothing but what fails at once ends it; the count
+    // bounds what goes on for ever at one moment.
+    for (int round = 0; round < 64; ++round) loop_->turn(Duration::zero());
+}
+
+void FakeWorld::advance(Duration by) {
+    const Instant until = clock_.now() + by;
+    do {
+        loop_->turn(until - clock_.now());
+    } while (clock_.now() < until);
+    settle();
+}
+
+std::int64_t FakeWorld::open_descriptors() const {
+    return static_cast<std::int64_t>(network_.open_descriptors());
+}
+
+}  // namespace tiderace::testing

@@ -1,0 +1,41 @@
+// FakeWorld: a World on the fake network, under virtual time. One FaultPlan, one run.
+#pragma once
+
+#include <memory>
+
+#include "tiderace/testing/fake_network.h"
+#include "tiderace/testing/fake_peer.h"
+#include "tiderace/testing/fake_poller.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::testing {
+
+class FakeWorld final : public World {
+  public:
+    // What run_until() lets pass at most before it gives up.
+    static constexpr Duration run_max = 24h;
+
+    explicit FakeWorld(const FaultPlan& plan = {});
+    ~FakeWorld() override;
+
+    FakeNetwork& network() { return network_; }
+    Random& random() { return network_.random(); }
+    std::unique_ptr<FakePeer> connect_fake(const core::Address& to);
+    std::unique_ptr<FakePeer> connect_fake() { return connect_fake(listening_at()); }
+    // Virtual time since this world began.
+    Duration elapsed() const { return clock_.now() - began_; }
+
+    using World::connect;
+    std::unique_ptr<Peer> connect(const core::Address& to) override;
+    bool run_until(unique_function<bool()> done) override;
+    void settle() override;
+    void advance(Duration by) override;
+    std::int64_t open_descriptors() const override;
+
+  private:
+    FakeNetwork network_;
+    FakePoller* poller_;
+    Instant began_;
+};
+
+}  // namespace tiderace::testing

@@ -1,0 +1,34 @@
+#include "tiderace/testing/socket_world.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/echo_session.h"
+
+namespace tiderace::testing {
+namespace {
+
+// What all worlds have in common is in world_test.cc.
+TEST(SocketWorld, ListensOnLoopbackAtAPortOfTheKernels) {
+    SocketWorld world("auto");
+    const core::Descriptor listener = world.listen();
+    EXPECT_TRUE(world.listening_at().is_loopback());
+    EXPECT_GT(world.listening_at().port(), 0);
+}
+
+TEST(SocketWorld, APeerOfNobodyIsReset) {
+    SocketWorld world("auto");
+    {
+        const core::Descriptor gone = world.listen();
+    }
+    EXPECT_TRUE(world.connect()->was_reset());
+}
+
+TEST(SocketWorld, ALongTimePassesInBoundedSteps) {
+    SocketWorld world("auto");
+    const std::uint64_t before = world.loop().turns();
+    world.advance(24h);
+    EXPECT_LT(world.loop().turns() - before, 2'000U);
+}
+
+}  // namespace
+}  // namespace tiderace::testing

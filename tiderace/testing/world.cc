@@ -1,0 +1,60 @@
+#include "tiderace/testing/world.h"
+
+#include <sys/socket.h>
+
+#include <sstream>
+
+#include "tiderace/base/check.h"
+#include "tiderace/core/backend/readiness.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/socket_world.h"
+
+namespace tiderace::testing {
+
+core::LoopOptions World::options() {
+    return {.backend = {.kernel = kernel_.get()}, .clock = &clock_};
+}
+
+void World::start(core::Kernel& below, std::unique_ptr<core::Poller> poller) {
+    kernel_ = std::make_unique<FailNth>(below);
+    const core::LoopOptions chosen = options();
+    loop_ = std::make_unique<core::EventLoop>(
+        std::make_unique<core::ReadinessBackend>(std::move(poller), chosen.backend), chosen);
+}
+
+void World::start(core::Kernel& below, std::string_view engine) {
+    kernel_ = std::make_unique<FailNth>(below);
+    core::LoopOptions chosen = options();
+    chosen.engine = engine;
+    auto made = core::EventLoop::create(chosen);
+    TR_CHECK(made.has_value(), "no such engine");
+    loop_ = std::move(*made);
+}
+
+core::Descriptor World::listen(int backlog) {
+    core::Kernel& kernel = *kernel_;
+    core::Descriptor listener(kernel, kernel.open_socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_storage storage{};
+    socklen_t bytes = core::Address::loopback(0).to_sockaddr(storage);
+    auto* const raw = reinterpret_cast<sockaddr*>(&storage);
+    TR_CHECK(kernel.bind(listener.get(), raw, bytes) == 0);
+    TR_CHECK(kernel.listen(listener.get(), backlog) == 0);
+    bytes = sizeof storage;
+    TR_CHECK(kernel.local_address(listener.get(), raw, &bytes) == 0);
+    listening_at_ = *core::Address::from_sockaddr(raw, bytes);
+    return listener;
+}
+
+std::vector<std::string> world_names() {
+    std::istringstream engines{std::string(core::engine_names())};
+    std::vector<std::string> names{"fake"};
+    for (std::string name; engines >> name;) names.push_back(name);
+    return names;
+}
+
+std::unique_ptr<World> make_world(std::string_view name) {
+    if (name == "fake") return std::make_unique<FakeWorld>();
+    return std::make_unique<SocketWorld>(name);
+}
+
+}  // namespace tiderace::testing
