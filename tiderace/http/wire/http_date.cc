@@ -169,7 +169,7 @@ std::optional<UnixSeconds> parse_rfc850(ByteView text, UnixSeconds now) {
 std::array<char, 29> format_http_date(UnixSeconds time) {
     time = std::clamp<UnixSeconds>(time, 0, http_date_max);
     const std::chrono::year_month_day date = calendar_day(time);
-    const unsigned month = unsigned(date.month()) - 1;
+    const std::size_t month = unsigned(date.month()) - 1;
     const auto year = static_cast<unsigned>(int(date.year()));
     const auto second = static_cast<unsigned>(time % day_seconds);
     std::array<char, 29> text;
