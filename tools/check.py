@@ -27,7 +27,9 @@ def git(*words):
 
 
 def cpp(paths):
-    return [path for path in paths if path.endswith((".h", ".cc", ".c")) and (ROOT / path).is_file()]
+    return [
+        path for path in paths if path.endswith((".h", ".cc", ".c")) and (ROOT / path).is_file()
+    ]
 
 
 def changed_sources():
