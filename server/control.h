@@ -1,9 +1,11 @@
 // Control: the signals of a running server.
 //
 //   SIGTERM, SIGINT   drain: stop accepting, finish what runs, end at the deadline; a second one
-//   ends at once SIGUSR1           reopen the log files
+//                     ends at once
+//   SIGUSR1           reopen the log files
 //
-// Owner    serve(); made before the loops run. Thread: the first loop's.
+// Owner    serve(); made before the loops run.
+// Thread   The first loop's.
 #pragma once
 
 #include <functional>

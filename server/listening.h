@@ -7,10 +7,10 @@
 //
 // A Unix socket is always shared: the kernel spreads TCP only.
 //
-// Owner    serve(). Thread: the main thread, before the loops run; stop() from the first loop.
+// Owner    serve().
+// Thread   The main thread, before the loops run; stop() from the first loop.
 // Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
-// default,
-//          gives way to the next free one.
+//          default, gives way to the next free one.
 #pragma once
 
 #include <memory>

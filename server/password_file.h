@@ -5,8 +5,7 @@
 // unsalted SHA-1 and plain text are refused when the file is read.
 //
 // Thread   verify is const and may run on many threads at once. It is slow by design (milliseconds
-// to
-//          a second, by the hash): never on a loop.
+//          to a second, by the hash): never on a loop.
 // Errors   A file that cannot be read, or a line that cannot be used, named by its number.
 // Limits   password_file_bytes_max, password_bytes_max.
 // Memory   verify takes and gives back about 32 KiB.

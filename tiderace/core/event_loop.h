@@ -4,8 +4,7 @@
 //
 // Owner    Whoever made it; it must outlive everything attached to it.
 // Thread   The one that calls run() or turn(). Other threads call post() and wake() only; any other
-// call
-//          aborts in every build.
+//          call aborts in every build.
 // Errors   create() fails when the machine refuses (an engine that is not there).
 // Memory   One receive buffer, the block pool's free list; nothing per turn.
 #pragma once

@@ -4,8 +4,8 @@
 // Thread   The loop's. publish() once a turn shows the writer what was logged.
 // Errors   A full ring drops the line and counts it; a request never waits for its log line.
 // Limits   A line is at most line_bytes_max; of each text that a peer chose, text_bytes_max are
-// kept. Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be
-// forged.
+//          kept.
+// Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be forged.
 #pragma once
 
 #include <string>

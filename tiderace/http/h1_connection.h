@@ -10,8 +10,7 @@
 // Owner    Itself, from its making until on_close.
 // Thread   The loop's.
 // Errors   Every doubtful frame is answered with its status and closes; the peer is given the
-// chance to
-//          read that answer (a lingering close).
+//          chance to read that answer (a lingering close).
 // Memory   Idle: this object, about 60 bytes.
 #pragma once
 

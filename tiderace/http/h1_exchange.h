@@ -1,8 +1,9 @@
 // H1Exchange: one HTTP/1 request and its answer.
 //
 // Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else
-// holds it. Thread   The loop's. Memory   About 10 KiB: one spare per loop, and one for each
-// request that is not answered at once.
+//          holds it.
+// Thread   The loop's.
+// Memory   About 10 KiB: one spare per loop, and one for each request that is not answered at once.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,8 @@
 // handlers.
 //
 // Owner    The program; it outlives the loop's last turn. One per loop: nothing is shared between
-// loops. Thread   The loop's.
+//          loops.
+// Thread   The loop's.
 #pragma once
 
 #include "tiderace/http/exchange.h"

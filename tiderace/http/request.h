@@ -1,8 +1,8 @@
 // Request: what a handler sees of a request, the same for every version of HTTP.
 //
 // Owner    The Exchange. The views point into the receive buffer until the handler returns, and
-// into
-//          the Exchange's own copy after that: ask again instead of keeping a view across a return.
+//          into the Exchange's own copy after that: ask again instead of keeping a view across a
+//          return.
 // Thread   The loop's.
 #pragma once
 

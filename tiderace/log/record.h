@@ -5,8 +5,7 @@
 //   slow",…}
 //
 // Limits   A line is at most record_bytes_max; of the scope 64 bytes and of the text 512 are shown.
-// A
-//          field that does not fit is left out with those after it. The line then says
+//          A field that does not fit is left out with those after it. The line then says
 //          truncated=true.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Thread   The writer's only, so a sink may block: producers fill their rings meanwhile, then drop.
 // Errors   What it cannot take comes again a flush interval later. A throwing sink has taken
-// nothing.
+//          nothing.
 #pragma once
 
 #include <cstddef>

@@ -5,9 +5,10 @@
 //   a turn
 //
 // Owner    TcpServer's slot map (or who made it). Everyone else borrows; every borrow ends with
-// on_close. Thread   The loop it was made on. Other threads keep its id and go through
-// EventLoop::post. Errors   A failing peer is normal and is told once, as a CloseReason. Misuse
-// aborts. Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
+//          on_close.
+// Thread   The loop it was made on. Other threads keep its id and go through EventLoop::post.
+// Errors   A failing peer is normal and is told once, as a CloseReason. Misuse aborts.
+// Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // TcpTransport: a connected stream socket (TCP or Unix) as a Transport.
 //
-// Owner    A Connection. Thread: the loop's. Memory: 48 bytes.
+// Owner    A Connection.
+// Thread   The loop's.
+// Memory   48 bytes.
 #pragma once
 
 #include "tiderace/core/event_loop.h"

@@ -2,8 +2,7 @@
 //
 // Thread   Any; pure functions.
 // Errors   nullopt: another scheme, bad base64 (strict: padded, no space, no spare bits), no colon,
-// or a
-//          control character inside.
+//          or a control character inside.
 // Limits   encoded_bytes_max of base64.
 #pragma once
 

@@ -6,8 +6,7 @@
 // Errors   load() fails when a file cannot be read.
 // Limits   page_bytes_max for a file.
 // Memory   The operator's files. The built-in pages are written anew each time: errors are rare,
-// and
-//          small.
+//          and small.
 #pragma once
 
 #include <map>

@@ -8,8 +8,7 @@
 //
 // Thread   The loop's.
 // Errors   A directory that cannot be read is answered with 403, 500 or 503 before it begins; a
-// fault later
-//          ends the rows, and says so below them.
+//          fault later ends the rows, and says so below them.
 // Memory   Names of up to sorted_max entries, and two buffers of 32 KiB.
 #pragma once
 

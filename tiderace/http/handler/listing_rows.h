@@ -4,7 +4,8 @@
 // Owner    Owns the directory's descriptor and the names it sorts.
 // Thread   The loop's.
 // Errors   An entry that vanished, that is beyond the root or is neither file nor directory is left
-// out. Memory   Up to sorted_max names; none when there are more.
+//          out.
+// Memory   Up to sorted_max names; none when there are more.
 #pragma once
 
 #include <optional>

@@ -10,8 +10,7 @@
 // Owner    The program; one per loop.
 // Thread   The loop's.
 // Errors   create() fails when the root cannot be opened. A fault of the machine is answered with
-// 503 (too
-//          few descriptors, too little memory) or 500.
+//          503 (too few descriptors, too little memory) or 500.
 // Limits   FileCacheLimits.
 #pragma once
 

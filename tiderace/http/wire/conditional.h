@@ -2,8 +2,7 @@
 //
 // Thread   Any; no state, no clock: the caller says what time it is.
 // Errors   A condition that is not well-formed is no condition, except If-Match: what cannot be
-// read
-//          matches nothing, so that nothing is changed by mistake.
+//          read matches nothing, so that nothing is changed by mistake.
 // Memory   None.
 #pragma once
 

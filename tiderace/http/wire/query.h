@@ -11,7 +11,8 @@
 //          the query where nothing had to be decoded. Both hold any byte, NUL too.
 // Thread   One at a time.
 // Errors   A pair that does not fit in what is left of the storage ends the iteration:
-// overflowed(). Memory   The storage; as many bytes as the query has are always enough.
+//          overflowed().
+// Memory   The storage; as many bytes as the query has are always enough.
 #pragma once
 
 #include <optional>
