@@ -93,7 +93,9 @@ TEST(Chunked, PassesOverExtensionsOfTheRightForm) {
     for (const std::string extension :
          {";a", ";a=b", ";a=\"b c\"", ";a;b=c;d", " ;a", "\t; a\t=\tb ;c", ";a = \"b\" ;c",
           ";a=\"\\\"\\\\;\xc3\xa9\t\"", ";a=\"\"", ";!#$%&'*+-.^_`|~9=x"}) {
-        const std::string bytes = "5" + extension + "\r\nhello\r\n0" + extension + "\r\n\r\n";
+        std::string bytes = "5" + extension;
+        bytes += "\r\nhello\r\n0" + extension;
+        bytes += "\r\n\r\n";
         const Decoded decoded = decode_at_every_split(bytes);
         EXPECT_EQ(decoded.status, Status::done) << extension << to_string(decoded.refusal);
         EXPECT_EQ(decoded.data, "hello") << extension;

@@ -14,14 +14,14 @@ namespace {
 constexpr ByteView line_end = "\r\n";
 
 template <typename Word>
-char* copy_ends(char* to, ByteView from) {
+char* copy_ends(char* to, const char* from, std::size_t size) {
     Word first;
     Word last;
-    std::memcpy(&first, from.data(), sizeof(Word));
-    std::memcpy(&last, from.data() + from.size() - sizeof(Word), sizeof(Word));
+    std::memcpy(&first, from, sizeof(Word));
+    std::memcpy(&last, from + size - sizeof(Word), sizeof(Word));
     std::memcpy(to, &first, sizeof(Word));
-    std::memcpy(to + from.size() - sizeof(Word), &last, sizeof(Word));
-    return to + from.size();
+    std::memcpy(to + size - sizeof(Word), &last, sizeof(Word));
+    return to + size;
 }
 
 // Pieces of a head are short: two words that overlap are faster than a call.
@@ -30,8 +30,8 @@ char* copy(char* to, ByteView from) {
         if (!from.empty()) std::memcpy(to, from.data(), from.size());
         return to + from.size();
     }
-    return from.size() >= 8 ? copy_ends<std::uint64_t>(to, from)
-                            : copy_ends<std::uint32_t>(to, from);
+    return from.size() >= 8 ? copy_ends<std::uint64_t>(to, from.data(), from.size())
+                            : copy_ends<std::uint32_t>(to, from.data(), from.size());
 }
 
 bool valid_value(ByteView value) {
