@@ -66,7 +66,15 @@ std::optional<Instant> TimerWheel::next_wake() const {
     if (!overdue_.empty() || !due_.empty()) return now_;
     const auto position = first_occupied();
     if (!position) return std::nullopt;
-    const Tick tick = first_tick_of(*position);
+    return end_of(first_tick_of(*position));
+}
+
+Instant Timer::due() const {
+    TR_CHECK(armed(), "due() of a timer that is not armed");
+    return wheel_->end_of(tick_);
+}
+
+Instant TimerWheel::end_of(Tick tick) const {
     // The last tick ends after the last Instant.
     if (tick > ns_between(start_, Instant::max()) / tick_ns) return Instant::max();
     return later(start_, tick * tick_ns);

@@ -35,6 +35,8 @@ class Timer : private ListHook {
     virtual ~Timer();
 
     bool armed() const { return wheel_ != nullptr; }
+    // While armed: the end of the tick it fires in, so never before the moment it was armed for.
+    Instant due() const;
 
   private:
     friend class TimerWheel;
@@ -91,7 +93,10 @@ class TimerWheel final {
         std::array<IntrusiveList<Timer>, slots_per_level> slots;
     };
 
+    friend class Timer;
+
     Tick due_tick(Instant when) const;
+    Instant end_of(Tick tick) const;
     Tick present_tick(Instant now) const;
     Position position_of(Tick tick) const;
     Tick first_tick_of(Position position) const;

@@ -110,6 +110,17 @@ TEST_F(TimerWheelTest, WakesAreNeverAfterTheDeadlinesTick) {
     EXPECT_LE(*wheel.next_wake(), start + 1h);
 }
 
+TEST_F(TimerWheelTest, ATimerSaysWhenItIsDue) {
+    Alarm alarm;
+    for (const Duration delay : {Duration(1ns), Duration(1ms), Duration(63'500us), Duration(24h)}) {
+        wheel.arm(alarm, start + delay);
+        EXPECT_GE(alarm.due(), start + delay);
+        EXPECT_LT(alarm.due() - (start + delay), 1ms);
+    }
+    wheel.arm(alarm, Instant::max());
+    EXPECT_EQ(alarm.due(), Instant::max());
+}
+
 TEST_F(TimerWheelTest, TwoInTheSameMillisecondFireInTheOrderOfArming) {
     std::string order;
     Alarm first([&] { order += '1'; }), second([&] { order += '2'; }), third([&] { order += '3'; });

@@ -132,7 +132,7 @@ void H1Connection::enter(Phase phase) {
             connection_->set_deadline(now + options.idle_timeout);
             break;
         case Phase::body:
-            body_mark_ = exchange_->body_bytes();
+            exchange_->body_mark = exchange_->body_bytes();
             connection_->set_deadline(now + options.body_timeout);
             break;
         case Phase::answer:
@@ -291,7 +291,7 @@ void H1Connection::check_body_progress() {
         std::chrono::duration_cast<std::chrono::seconds>(options.body_timeout).count();
     const std::uint64_t wanted = std::max<std::uint64_t>(
         1, options.body_bytes_per_second_min * static_cast<std::uint64_t>(seconds));
-    if (exchange_->body_bytes() - body_mark_ >= wanted) {
+    if (exchange_->body_bytes() - exchange_->body_mark >= wanted) {
         enter(Phase::body);
         return;
     }

@@ -72,12 +72,9 @@ class H1Connection final : public net::Session {
     H1Service* service_;
     net::Connection* connection_;
     core::Ref<H1Exchange> exchange_;  // the request in hand, from its head to its answer's end
-    core::Ref<H1Exchange>
-        unlogged_;  // the last answer, if it was too large to be called sent when queued
-    std::uint64_t body_mark_ = 0;  // body bytes at the start of the present body_timeout
+    core::Ref<H1Exchange> unlogged_;  // the last answer, too large to be called sent when queued
     std::uint32_t requests_ = 0;
-    std::uint32_t head_bytes_seen_ =
-        0;  // of an incomplete head, already looked through for a line's end
+    std::uint32_t head_bytes_seen_ = 0;  // of a head's beginning, looked through for a line's end
     Phase phase_ = Phase::fresh;
     bool draining_ : 1 = false;
     bool peer_finished_ : 1 = false;

@@ -58,6 +58,9 @@ class H1Exchange final : public Exchange {
     void detach();
     void recycle();
 
+    // The body's bytes at the start of the present body_timeout; H1Connection keeps it here.
+    std::uint64_t body_mark = 0;
+
     bool body_complete() const { return body_complete_; }
     bool body_paused() const { return body_paused_; }
     bool wants_body() const { return receiver_ != nullptr; }

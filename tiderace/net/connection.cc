@@ -99,7 +99,7 @@ void Connection::send_now() {
     if (!sent.pending) {
         write_deadline_ = Instant::max();
     } else if (write_deadline_ == Instant::max()) {
-        write_mark_ = bytes_sent_;
+        write_mark_ = static_cast<std::uint32_t>(bytes_sent_);
         write_deadline_ = loop().now() + owner_->limits().write;
         arm_for(write_deadline_);
     }
@@ -256,9 +256,7 @@ void Connection::set_deadline(Instant when) {
 // store.
 void Connection::arm_for(Instant when) {
     if (when == Instant::max() || closing_) return;
-    if (armed() && armed_for_ <= when) return;
-    armed_for_ = when;
-    loop().arm(*this, when);
+    if (!armed() || when < due()) loop().arm(*this, when);
 }
 
 void Connection::on_expired() {
@@ -282,11 +280,11 @@ void Connection::check_write_progress() {
     const std::uint64_t wanted = std::max<std::uint64_t>(
         1, limits.write_bytes_per_second_min *
                static_cast<std::uint64_t>(std::max<std::int64_t>(period, 1)));
-    if (bytes_sent_ - write_mark_ < wanted) {
+    if (static_cast<std::uint32_t>(bytes_sent_) - write_mark_ < wanted) {
         abort(CloseReason::write_stalled);
         return;
     }
-    write_mark_ = bytes_sent_;
+    write_mark_ = static_cast<std::uint32_t>(bytes_sent_);
     write_deadline_ = loop().now() + limits.write;
 }
 

@@ -67,7 +67,7 @@ ReadinessBackend::Entry& ReadinessBackend::entry(IoHandle handle) {
 Result<IoHandle> ReadinessBackend::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd >= 0);
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= entries_.size()) entries_.resize(number + number / 2 + 64);
+    if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
     Entry& fresh = entries_[number];
     TR_CHECK(fresh.observer == nullptr, "attached twice");
     const std::uint32_t generation = fresh.generation + 1;
