@@ -36,11 +36,9 @@ std::span<ResponseField> Response::mutable_fields() {
 }
 
 void Response::shrink_to(std::size_t count) {
-    if (more_fields_.empty()) {
-        field_count_ = count;
-    } else {
-        more_fields_.resize(count);
-    }
+    if (!more_fields_.empty()) more_fields_.resize(count);
+    // An emptied vector means that the inline ones count again: they are none then.
+    if (more_fields_.empty()) field_count_ = count;
 }
 
 void Response::remove(wire::FieldName name) {

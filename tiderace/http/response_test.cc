@@ -1,0 +1,174 @@
+#include "tiderace/http/response.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace tiderace::http {
+namespace {
+
+using wire::FieldName;
+
+std::string text_of(const Response& response) {
+    std::string text;
+    for (const ResponseField& field : response.fields()) {
+        text += field.id == FieldName::other ? field.name : wire::to_string(field.id);
+        text += "=";
+        text += field.value;
+        text += ";";
+    }
+    return text;
+}
+
+class NoBytes final : public BodySource {
+  public:
+    explicit NoBytes(int& alive) : alive_(&alive) { ++*alive_; }
+    ~NoBytes() override { --*alive_; }
+    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::end; }
+
+  private:
+    int* alive_;
+};
+
+TEST(Response, IsTwoHundredWithoutFieldsOrBodyAsItStands) {
+    Response response;
+    EXPECT_EQ(response.status(), 200);
+    EXPECT_TRUE(response.fields().empty());
+    EXPECT_FALSE(response.has_body());
+    EXPECT_EQ(response.body_bytes(), 0U);
+    response.set_status(404);
+    EXPECT_EQ(response.status(), 404);
+}
+
+TEST(Response, AddedFieldsKeepTheirOrderAndMayRepeat) {
+    Response response;
+    response.add(FieldName::vary, "Accept").add("X-One", "1").add(FieldName::vary, "Origin");
+    EXPECT_EQ(text_of(response), "Vary=Accept;X-One=1;Vary=Origin;");
+}
+
+TEST(Response, AFieldIsKnownByItsNameInAnyCase) {
+    Response response;
+    response.add("vARY", "Accept");
+    ASSERT_NE(response.find(FieldName::vary), nullptr);
+    EXPECT_EQ(response.find(FieldName::vary)->value, "Accept");
+    EXPECT_EQ(response.find(FieldName::etag), nullptr);
+}
+
+TEST(Response, SettingReplacesAllOfThatNameAndNoOther) {
+    Response response;
+    response.add(FieldName::vary, "1").add("X-A", "2").add(FieldName::vary, "3").add("X-B", "4");
+    response.set(FieldName::vary, "5");
+    response.set("x-a", "6");
+    response.set("VARY", "7");
+    EXPECT_EQ(text_of(response), "X-B=4;x-a=6;Vary=7;");
+    response.remove(FieldName::vary);
+    EXPECT_EQ(text_of(response), "X-B=4;x-a=6;");
+}
+
+TEST(Response, NumbersAreWrittenOutWhole) {
+    Response response;
+    response.add(FieldName::etag, 0).add(FieldName::etag, UINT64_MAX);
+    EXPECT_EQ(text_of(response), "ETag=0;ETag=18446744073709551615;");
+}
+
+TEST(Response, HoldsMoreFieldsThanFitInsideAndChangesThemToo) {
+    Response response;
+    std::string expected;
+    for (std::size_t i = 0; i < 3 * Response::fields_inline; ++i) {
+        const ByteView number = response.keep(std::to_string(i));
+        response.add(i % 2 == 0 ? FieldName::etag : FieldName::vary, number);
+        if (i % 2 == 0) expected += "ETag=" + std::to_string(i) + ";";
+    }
+    EXPECT_EQ(response.fields().size(), 3 * Response::fields_inline);
+    response.remove(FieldName::vary);
+    EXPECT_EQ(text_of(response), expected);
+    response.set(FieldName::etag, "last");
+    EXPECT_EQ(text_of(response), "ETag=last;");
+}
+
+TEST(Response, AllFieldsCanBeRemovedAlsoWhenThereWereMany) {
+    Response response;
+    for (std::size_t i = 0; i < Response::fields_inline + 1; ++i) {
+        response.add(FieldName::etag, "x");
+    }
+    response.remove(FieldName::etag);
+    EXPECT_TRUE(response.fields().empty());
+    response.add(FieldName::vary, "one");
+    EXPECT_EQ(text_of(response), "Vary=one;");
+}
+
+TEST(Response, KeptTextStaysWhereItIsWhateverIsKeptAfterIt) {
+    Response response;
+    std::vector<ByteView> kept;
+    for (int i = 0; i < 200; ++i) {
+        std::string text(static_cast<std::size_t>(i), static_cast<char>('a' + i % 26));
+        kept.push_back(response.keep(text));
+        text.assign(text.size(), '?');
+    }
+    for (int i = 0; i < 200; ++i) {
+        EXPECT_EQ(kept[static_cast<std::size_t>(i)],
+                  std::string(static_cast<std::size_t>(i), static_cast<char>('a' + i % 26)));
+    }
+}
+
+TEST(Response, KeptTextMayFillTheInsideToTheLastByte) {
+    Response response;
+    const std::string full(Response::text_inline_bytes, 'x');
+    EXPECT_EQ(response.keep(full), full);
+    EXPECT_EQ(response.keep(""), "");
+    EXPECT_EQ(response.keep("y"), "y");
+}
+
+TEST(Response, ABodyOfAStringIsKept) {
+    Response response;
+    response.set_body(std::string(1000, 'b'));
+    EXPECT_TRUE(response.has_body());
+    EXPECT_EQ(response.body_bytes(), 1000U);
+    EXPECT_EQ(response.copied_body(), std::string(1000, 'b'));
+    EXPECT_EQ(response.queued_body(), nullptr);
+    EXPECT_EQ(response.take_source(), nullptr);
+}
+
+TEST(Response, TheLastBodyCounts) {
+    int alive = 0;
+    core::BlockPool blocks;
+    {
+        Response response;
+        response.set_body(std::make_unique<NoBytes>(alive));
+        EXPECT_EQ(response.body_bytes(), std::nullopt);
+        EXPECT_EQ(alive, 1);
+        core::SendQueue queue;
+        queue.append(blocks, "queued");
+        response.set_body(std::move(queue));
+        EXPECT_EQ(alive, 0);
+        EXPECT_EQ(response.body_bytes(), 6U);
+        EXPECT_EQ(blocks.taken(), 1U);
+        response.set_body("text");
+        EXPECT_EQ(blocks.taken(), 0U);
+        EXPECT_EQ(response.copied_body(), "text");
+        response.drop_body();
+        EXPECT_FALSE(response.has_body());
+        EXPECT_EQ(response.body_bytes(), 0U);
+    }
+}
+
+TEST(Response, ASourceSaysItsLengthOrNot) {
+    int alive = 0;
+    Response response;
+    response.set_body(std::make_unique<NoBytes>(alive), 7);
+    EXPECT_EQ(response.body_bytes(), 7U);
+    EXPECT_EQ(response.copied_body(), "");
+    const std::unique_ptr<BodySource> source = response.take_source();
+    EXPECT_NE(source, nullptr);
+    EXPECT_EQ(response.body_bytes(), 7U);  // the length stays when the source was taken
+}
+
+TEST(Response, ALengthHintIsNoBody) {
+    Response response;
+    response.set_length_hint(12);
+    EXPECT_FALSE(response.has_body());
+    EXPECT_EQ(response.length_hint(), 12U);
+}
+
+}  // namespace
+}  // namespace tiderace::http
