@@ -1,18 +1,20 @@
 #include "tiderace/http/access_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <span>
+
+#include "tiderace/log/line.h"
 
 namespace tiderace::http {
 namespace {
 
-// Cut where it is too long: the line stays whole, and says what matters first.
-ByteView bounded(ByteView text) {
-    return text.substr(0, RingAccessLog::text_bytes_max);
-}
+// Every text at its longest, and what stands between them, fit in a line.
+static_assert(5 * RingAccessLog::text_bytes_max + 512 <= RingAccessLog::line_bytes_max);
 
 ByteView or_dash(ByteView text) {
-    return text.empty() ? ByteView("-") : bounded(text);
+    return text.empty() ? ByteView("-") : text;
 }
 
 ByteView version_text(const Request& request) {
@@ -21,11 +23,46 @@ ByteView version_text(const Request& request) {
 
 }  // namespace
 
+// A line whose texts are cut where they are too long, escapes counted: the line itself stays whole.
+class RingAccessLog::BoundedLine {
+  public:
+    explicit BoundedLine(std::span<char> room) : room_(room), line_(room) {}
+
+    std::size_t size() const { return line_.size(); }
+    BoundedLine& raw(ByteView piece) {
+        line_.raw(piece);
+        return *this;
+    }
+    BoundedLine& raw(char piece) {
+        line_.raw(piece);
+        return *this;
+    }
+    BoundedLine& number(std::integral auto value) {
+        line_.number(value);
+        return *this;
+    }
+    BoundedLine& text(ByteView text) { return append(text, &log::Line::text); }
+    BoundedLine& json(ByteView text) { return append(text, &log::Line::json); }
+
+  private:
+    BoundedLine& append(ByteView text, log::Line& (log::Line::*escape)(ByteView)) {
+        const std::size_t start = line_.size();
+        const std::size_t room = std::min(text_bytes_max, room_.size() - start);
+        log::Line part(room_.subspan(start, room));
+        (part.*escape)(text);
+        line_.rewind(start + part.size());
+        return *this;
+    }
+
+    std::span<char> room_;
+    log::Line line_;
+};
+
 void RingAccessLog::write(const AccessRecord& record) {
     if (record.when != second_) render_second(record.when);
     char* room = ring_->reserve(line_bytes_max);
     if (room == nullptr) return;
-    log::Line line({room, line_bytes_max - 1});
+    BoundedLine line({room, line_bytes_max - 1});
     format_ == AccessLogFormat::json ? render_json(line, record) : render_text(line, record);
     const std::size_t bytes = line.size();
     room[bytes] = '\n';
@@ -43,11 +80,14 @@ void RingAccessLog::render_second(UnixSeconds second) {
     time_text_.assign(text, std::strftime(text, sizeof text, format, &parts));
 }
 
-void RingAccessLog::render_text(log::Line& line, const AccessRecord& record) const {
+void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) const {
     const Request& request = *record.request;
     char peer[core::Address::ip_text_bytes_max];
-    line.raw({peer, request.peer->format_ip(peer)}).raw(" - - [").raw(time_text_).raw("] \"");
-    line.text(bounded(request.head->method_text())).raw(' ').text(bounded(request.head->target()));
+    line.raw(ByteView(peer, request.peer->format_ip(peer)))
+        .raw(" - - [")
+        .raw(time_text_)
+        .raw("] \"");
+    line.text(request.head->method_text()).raw(' ').text(request.head->target());
     line.raw(' ').raw(version_text(request)).raw("\" ").number(record.status).raw(' ');
     line.number(record.body_bytes);
     if (format_ == AccessLogFormat::combined) {
@@ -56,24 +96,24 @@ void RingAccessLog::render_text(log::Line& line, const AccessRecord& record) con
     }
 }
 
-void RingAccessLog::render_json(log::Line& line, const AccessRecord& record) const {
+void RingAccessLog::render_json(BoundedLine& line, const AccessRecord& record) const {
     const Request& request = *record.request;
     char peer[core::Address::ip_text_bytes_max];
     line.raw("{\"time\":\"").raw(time_text_).raw("\",\"peer\":\"");
-    line.raw({peer, request.peer->format_ip(peer)}).raw("\",\"method\":\"");
-    line.json(bounded(request.head->method_text())).raw("\",\"target\":\"");
-    line.json(bounded(request.head->target())).raw("\",\"version\":\"").raw(version_text(request));
-    line.raw("\",\"host\":\"").json(bounded(request.authority)).raw("\",\"status\":");
+    line.raw(ByteView(peer, request.peer->format_ip(peer))).raw("\",\"method\":\"");
+    line.json(request.head->method_text()).raw("\",\"target\":\"");
+    line.json(request.head->target()).raw("\",\"version\":\"").raw(version_text(request));
+    line.raw("\",\"host\":\"").json(request.authority).raw("\",\"status\":");
     line.number(record.status)
         .raw(",\"bytes\":")
         .number(record.body_bytes)
         .raw(",\"duration_us\":");
     line.number(std::chrono::duration_cast<std::chrono::microseconds>(record.duration).count());
     if (const ByteView referer = request.field(wire::FieldName::referer); !referer.empty()) {
-        line.raw(",\"referer\":\"").json(bounded(referer)).raw('"');
+        line.raw(",\"referer\":\"").json(referer).raw('"');
     }
     if (const ByteView agent = request.field(wire::FieldName::user_agent); !agent.empty()) {
-        line.raw(",\"user_agent\":\"").json(bounded(agent)).raw('"');
+        line.raw(",\"user_agent\":\"").json(agent).raw('"');
     }
     line.raw('}');
 }

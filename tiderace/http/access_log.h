@@ -11,7 +11,6 @@
 #include <string>
 
 #include "tiderace/http/site.h"
-#include "tiderace/log/line.h"
 #include "tiderace/log/ring.h"
 
 namespace tiderace::http {
@@ -33,9 +32,11 @@ class RingAccessLog final : public AccessLog {
     void publish() { ring_->publish(); }
 
   private:
+    class BoundedLine;
+
     void render_second(UnixSeconds second);
-    void render_text(log::Line& line, const AccessRecord& record) const;
-    void render_json(log::Line& line, const AccessRecord& record) const;
+    void render_text(BoundedLine& line, const AccessRecord& record) const;
+    void render_json(BoundedLine& line, const AccessRecord& record) const;
 
     log::Ring* ring_;
     AccessLogFormat format_;
