@@ -84,7 +84,11 @@ Backlog Connection::written() {
 void Connection::flush() {
     loop().assert_on_loop();
     if (closing_ || send_pending_) return;
-    if (!queue_.empty()) send_now();
+    if (queue_.empty()) {
+        write_deadline_ = Instant::max();
+    } else {
+        send_now();
+    }
     after_send();
 }
 
@@ -129,7 +133,8 @@ void Connection::after_drained() {
             return;
         }
         transport_->finish();
-        set_deadline(loop().now() + owner_->limits().linger);
+        session_deadline_ = loop().now() + owner_->limits().linger;
+        arm_for(session_deadline_);
     }
 }
 
@@ -146,7 +151,10 @@ void Connection::ask_finish(Finish how) {
     // An end that was asked for in order stays so: the answer before it must not be cut by a reset.
     if (finish_ == Finish::orderly) return;
     finish_ = how;
-    if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
+    if (delivering_) return;
+    unread_.reset();
+    update_receiving();
+    if (!send_pending_) loop().at_turn_end(*this);
 }
 
 void Connection::abort(CloseReason reason) {
@@ -159,19 +167,23 @@ void Connection::abort(CloseReason reason) {
 
 void Connection::set_reading(bool on) {
     loop().assert_on_loop();
+    if (reading_ == on) return;
     reading_ = on;
-    if (on && unread_ != nullptr) deliver_unread_later();
+    // Not from inside on_data, which has just been given them: that would go round for ever.
+    if (on && unread_ != nullptr && !delivering_) deliver_unread_later();
     if (!delivering_) update_receiving();
 }
 
 void Connection::deliver_unread_later() {
+    if (closing_) return;  // also in on_close, after which nothing of this may be asked for
     deliver_later_ = true;
     loop().at_turn_end(*this);
 }
 
 void Connection::update_receiving() {
     if (closing_) return;
-    const bool want = reading_ && !peer_finished_ && !above_high_;
+    // Once an end is asked for all is read and dropped: a close with unread bytes would reset.
+    const bool want = (reading_ || finishing()) && !peer_finished_ && !above_high_;
     if (want == receiving_) return;
     receiving_ = want;
     transport_->set_receiving(want);
@@ -183,12 +195,14 @@ void Connection::on_received(ByteView bytes) {
         peer_finished_ = true;
         receiving_ = false;
     }
-    if (finish_ == Finish::sent) {
-        // We have said our last word and only wait for the peer's, so that nothing of ours is lost.
-        if (peer_finished_) abort(CloseReason::finished);
-        return;
+    if (!finishing()) {
+        deliver(bytes);
+    } else if (finish_ == Finish::sent && peer_finished_) {
+        // We had said our last word and only waited for theirs, so that nothing of ours is lost.
+        abort(CloseReason::finished);
+    } else if (finish_ == Finish::at_once && !peer_finished_) {
+        finish_ = Finish::orderly;  // it goes on talking: a close at once could reset it
     }
-    deliver(bytes);
 }
 
 void Connection::deliver(ByteView fresh) {
@@ -208,7 +222,7 @@ void Connection::deliver(ByteView fresh) {
         }
     }
     if (closing_) return;
-    if (peer_finished_ && !peer_finish_told_ && (unread_ == nullptr || reading_)) {
+    if (peer_finished_ && !peer_finish_told_ && !finishing() && (unread_ == nullptr || reading_)) {
         peer_finish_told_ = true;
         session_->on_peer_finished(*this);
     }
@@ -218,7 +232,7 @@ void Connection::deliver(ByteView fresh) {
 void Connection::keep_unread(ByteView delivered, std::size_t used) {
     TR_CHECK(used <= delivered.size(), "a Session used more than it was given");
     if (closing_) return;
-    const ByteView rest = delivered.substr(used);
+    const ByteView rest = finishing() ? ByteView{} : delivered.substr(used);
     if (rest.size() > owner_->limits().unread_bytes_max) {
         abort(CloseReason::unread_overflow);
     } else if (rest.empty()) {
@@ -248,6 +262,7 @@ void Connection::on_sent(std::int64_t result) {
 }
 
 void Connection::set_deadline(Instant when) {
+    if (finish_ == Finish::sent) return;  // the time is limits().linger's now
     session_deadline_ = when;
     arm_for(when);
 }
@@ -276,10 +291,9 @@ void Connection::on_expired() {
 
 void Connection::check_write_progress() {
     const ConnectionLimits& limits = owner_->limits();
-    const auto period = std::chrono::duration_cast<std::chrono::seconds>(limits.write).count();
-    const std::uint64_t wanted = std::max<std::uint64_t>(
-        1, limits.write_bytes_per_second_min *
-               static_cast<std::uint64_t>(std::max<std::int64_t>(period, 1)));
+    const auto period_ms = static_cast<std::uint64_t>(limits.write / 1ms);
+    const std::uint64_t wanted =
+        std::max<std::uint64_t>(1, limits.write_bytes_per_second_min * period_ms / 1'000);
     if (static_cast<std::uint32_t>(bytes_sent_) - write_mark_ < wanted) {
         abort(CloseReason::write_stalled);
         return;
@@ -295,7 +309,7 @@ void Connection::on_turn_end() {
     }
     if (deliver_later_) {
         deliver_later_ = false;
-        deliver({});
+        if (!finishing()) deliver({});
     }
     flush();  // if this aborts, the end of turn comes round again
 }

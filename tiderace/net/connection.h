@@ -118,8 +118,10 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void flush();
 
     // Sends the queue, ends our direction, and reads on until the peer ends, or limits().linger.
+    // What is read from here on is dropped: the Session gets on_drained and on_close only.
     void finish();
-    // Sends the queue and closes at once: for a peer that sent all it had to say.
+    // Sends the queue and closes at once: for a peer that sent all it had to say. If more comes
+    // meanwhile, it is as finish().
     void close_when_sent();
     // Drops the queue and closes. on_close runs later in this turn, never inside this call.
     void abort(CloseReason reason = CloseReason::aborted);

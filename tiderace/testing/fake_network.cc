@@ -80,11 +80,13 @@ std::optional<Instant> FakeNetwork::next_event() const {
     return events_.begin()->first;
 }
 
-void FakeNetwork::run_due_events() {
-    while (!events_.empty() && events_.begin()->first <= clock_->now()) {
+std::size_t FakeNetwork::run_due_events() {
+    std::size_t ran = 0;
+    for (; !events_.empty() && events_.begin()->first <= clock_->now(); ++ran) {
         const auto event = events_.extract(events_.begin());
         event.mapped()();
     }
+    return ran;
 }
 
 Duration FakeNetwork::delay() {

@@ -50,7 +50,7 @@ class FakeNetwork final : public core::Kernel {
         events_.emplace(when, std::move(event));
     }
     std::optional<Instant> next_event() const;
-    void run_due_events();
+    std::size_t run_due_events();  // returns how many
     // How long until the other side sees something, by the plan.
     Duration delay();
 

@@ -58,9 +58,10 @@ int FakePoller::wait(std::span<core::Ready> out, Duration wait) {
     const Instant end = clock.now() + (for_ever ? Duration::zero() : wait);
     if (network_->happens(network_->plan().interrupted)) return -EINTR;
     for (;;) {
-        network_->run_due_events();
+        // A turn after each event, wanted or not, so that a test sees what came of it at its time.
+        const bool something_happened = network_->run_due_events() > 0;
         const int ready = look(out);
-        if (ready > 0 || std::exchange(woken_, false)) return ready;
+        if (ready > 0 || something_happened || std::exchange(woken_, false)) return ready;
         const auto event = network_->next_event();
         if (for_ever && !event) {
             nothing_to_come_ = true;

@@ -1,0 +1,701 @@
+#include "tiderace/net/connection.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+#include <set>
+
+#include "tiderace/core/process_limits.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/pipe_transport.h"
+#include "tiderace/testing/scripted_session.h"
+#include "tiderace/testing/transport_peer.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::net {
+namespace {
+
+using testing::Call;
+
+constexpr ByteView question = "question";
+
+// Bytes that live as long as the program; sent without a copy.
+struct Forever final : core::Shared {};
+const std::string& much() {
+    static const std::string bytes(32 << 20, 'x');  // more than any socket's buffers
+    return bytes;
+}
+Backlog send_much(Connection& connection) {
+    connection.queue().append_shared(much(), core::make_ref<Forever>());
+    return connection.written();
+}
+
+class EveryConnection : public ::testing::TestWithParam<std::string> {
+  protected:
+    ~EveryConnection() override { EXPECT_EQ(world_->loop().blocks().taken(), 0U); }
+
+    // A server with one peer that is connected.
+    void start(ConnectionLimits limits = {}) {
+        server_.emplace(world_->loop(), sessions_, TcpServerOptions{.connection = limits});
+        server_->listen(world_->listen());
+        peer_ = world_->connect();
+        ASSERT_TRUE(world_->run_until([&] { return sessions_.opened == 1; }));
+    }
+    bool run_until_closed() {
+        return world_->run_until([&] { return !sessions_.closed.empty(); });
+    }
+    void expect_closed(CloseReason reason) {
+        EXPECT_TRUE(run_until_closed());
+        world_->settle();
+        EXPECT_EQ(sessions_.closed, std::vector{reason}) << to_string(sessions_.closed[0]);
+        EXPECT_EQ(server_->size(), 0U);
+        EXPECT_EQ(server_->counters().closed[static_cast<std::size_t>(reason)], 1U);
+    }
+    bool run_until_heard(ByteView text) {
+        return world_->run_until([&] { return peer_->heard() == text; });
+    }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
+    testing::ScriptedSessions sessions_;
+    std::optional<TcpServer> server_;
+    std::unique_ptr<testing::Peer> peer_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EveryConnection, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return engine.param; });
+
+// ---- every reason to close ---------------------------------------------------------------------
+
+TEST_P(EveryConnection, ClosesAsFinishedWhenAllIsSent) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write("answer");
+        connection.close_when_sent();
+        return data.size();
+    };
+    start();
+    peer_->say(question);
+    expect_closed(CloseReason::finished);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    EXPECT_EQ(peer_->heard(), "answer");
+}
+
+TEST_P(EveryConnection, ClosesWhenThePeerFinished) {
+    start();
+    peer_->say(question);
+    peer_->finish();
+    expect_closed(CloseReason::peer_finished);
+    EXPECT_EQ(sessions_.received, question);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+}
+
+TEST_P(EveryConnection, ClosesWhenThePeerResets) {
+    start();
+    peer_->reset();
+    expect_closed(CloseReason::peer_reset);
+}
+
+TEST_P(EveryConnection, ClosesWhenTheDeadlinePasses) {
+    sessions_.on_open = [](Connection& connection) {
+        connection.set_deadline(connection.loop().now() + 5s);
+    };
+    start();
+    world_->advance(4s);
+    EXPECT_TRUE(sessions_.closed.empty());
+    world_->advance(2s);
+    expect_closed(CloseReason::deadline_expired);
+}
+
+TEST_P(EveryConnection, ClosesAsIdleWhenTheSessionSaysSo) {
+    sessions_.on_open = [](Connection& connection) {
+        connection.set_deadline(connection.loop().now() + 5s);
+    };
+    sessions_.on_deadline = [](Connection& connection) {
+        connection.abort(CloseReason::idle_expired);
+    };
+    start();
+    world_->advance(6s);
+    expect_closed(CloseReason::idle_expired);
+}
+
+TEST_P(EveryConnection, ClosesWhenThePeerTakesNothing) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        send_much(connection);
+        return data.size();
+    };
+    start({.write = 10s});
+    peer_->set_listening(false);
+    peer_->say(question);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == question; }));
+    world_->settle();
+    world_->advance(9s);
+    EXPECT_TRUE(sessions_.closed.empty());
+    world_->advance(12s);  // what the kernel's buffers took late counts for the first period
+    expect_closed(CloseReason::write_stalled);
+}
+
+TEST_P(EveryConnection, ClosesWhenTheQueueOverflows) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        EXPECT_EQ(connection.write(std::string(1'000, 'x')), Backlog::low);
+        EXPECT_EQ(connection.write(std::string(1'001, 'x')), Backlog::high);
+        EXPECT_TRUE(connection.closing());
+        EXPECT_EQ(connection.write("more"), Backlog::low);  // a no-op now
+        return data.size();
+    };
+    start({.queue_bytes_max = 2'000});
+    peer_->say(question);
+    expect_closed(CloseReason::queue_overflow);
+    EXPECT_EQ(peer_->heard(), "");
+}
+
+TEST_P(EveryConnection, ClosesWhenTheSessionUsesTooLittle) {
+    sessions_.on_data = [](Connection&, ByteView) { return std::size_t{0}; };
+    start({.unread_bytes_max = 2'000});
+    peer_->say(std::string(2'000, 'x'));
+    ASSERT_TRUE(world_->run_until([&] {
+        return !sessions_.deliveries.empty() && sessions_.deliveries.back().size() == 2'000;
+    }));
+    EXPECT_TRUE(sessions_.closed.empty());
+    peer_->say("x");
+    expect_closed(CloseReason::unread_overflow);
+}
+
+TEST_P(EveryConnection, ClosesWhenAFileShrankWhileItWasSent) {
+    struct File final : core::SharedFile {
+        File() : fd(::memfd_create("shrinking", 0)) { EXPECT_EQ(::ftruncate(fd, 100), 0); }
+        ~File() override { ::close(fd); }
+        int descriptor() const override { return fd; }
+        int fd;
+    };
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write("head");
+        connection.queue().append_file(core::make_ref<File>(), 0, 101);
+        connection.written();
+        return data.size();
+    };
+    start();
+    peer_->say(question);
+    expect_closed(CloseReason::source_shrank);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(peer_->heard(), "head" + std::string(100, '\0'));
+}
+
+TEST_P(EveryConnection, ClosesWhenItIsAborted) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write("never sent");
+        connection.abort();
+        return data.size();
+    };
+    start();
+    peer_->say(question);
+    expect_closed(CloseReason::aborted);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(peer_->heard(), "");
+}
+
+TEST_P(EveryConnection, ClosesWhenTheServerStops) {
+    start();
+    server_->abort_all();
+    expect_closed(CloseReason::server_stopped);
+}
+
+TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
+    core::raise_descriptor_limit();
+    const auto world = testing::make_world("select");
+    testing::ScriptedSessions sessions;
+    TcpServer server(world->loop(), sessions, {});
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    const int high = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 1'100);
+    ASSERT_GE(high, 1'100);
+    ::close(ends[0]);
+    server.adopt(high, core::Address::loopback(1));
+    world->settle();
+    EXPECT_EQ(sessions.closed, std::vector{CloseReason::refused_by_engine});
+    char byte;
+    EXPECT_EQ(::recv(ends[1], &byte, 1, 0), 0);
+    ::close(ends[1]);
+}
+
+TEST(CloseReasons, EachHasItsOwnName) {
+    std::set<std::string_view> names;
+    for (int i = 0; i < static_cast<int>(CloseReason::count_); ++i) {
+        names.insert(to_string(static_cast<CloseReason>(i)));
+    }
+    EXPECT_EQ(names.size(), static_cast<std::size_t>(CloseReason::count_));
+    EXPECT_EQ(to_string(CloseReason::server_stopped), "server_stopped");
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+TEST_P(EveryConnection, SeveralWritesOfOneDeliveryLeaveInOneCall) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        for (const char* part : {"one ", "two ", "three "}) connection.write(part);
+        connection.queue().append_shared("four", core::make_ref<Forever>());
+        connection.written();
+        return data.size();
+    };
+    start();
+    const std::uint64_t before = world_->kernel().calls(Call::send);
+    peer_->say(question);
+    EXPECT_TRUE(run_until_heard("one two three four"));
+    EXPECT_EQ(world_->kernel().calls(Call::send) - before, 1U);
+}
+
+TEST_P(EveryConnection, WritesOutsideADeliveryLeaveAtTheEndOfTheTurn) {
+    start();
+    const std::uint64_t before = world_->kernel().calls(Call::send);
+    world_->loop().post([&] {
+        sessions_.connection->write("one ");
+        sessions_.connection->write("");
+        sessions_.connection->write("two");
+        EXPECT_EQ(world_->kernel().calls(Call::send), before);
+    });
+    EXPECT_TRUE(run_until_heard("one two"));
+    EXPECT_EQ(world_->kernel().calls(Call::send) - before, 1U);
+}
+
+TEST_P(EveryConnection, FlushSendsNow) {
+    start();
+    world_->loop().post([&] {
+        sessions_.connection->write("now");
+        sessions_.connection->flush();
+        EXPECT_EQ(sessions_.connection->queue_bytes(), 0U);
+        EXPECT_EQ(sessions_.connection->bytes_sent(), 3U);
+    });
+    EXPECT_TRUE(run_until_heard("now"));
+}
+
+TEST_P(EveryConnection, PausesReadingWhileThePeerIsSlowAndGoesOnWhenItCaughtUp) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        EXPECT_EQ(send_much(connection), Backlog::high);
+        return data.size();
+    };
+    start();
+    peer_->set_listening(false);
+    peer_->say("first");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == "first"; }));
+    world_->settle();
+    peer_->say("second");
+    world_->settle();
+    EXPECT_EQ(sessions_.received, "first");
+    EXPECT_EQ(sessions_.drained, 0);
+    peer_->set_listening(true);
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.received == "firstsecond"; }));
+    EXPECT_GE(sessions_.drained, 1);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 2 * much().size(); }));
+    EXPECT_EQ(sessions_.drained, 2);
+}
+
+TEST_P(EveryConnection, DrainedComesAtTheLowMarkAndOnlyAfterTheHighOne) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        EXPECT_EQ(connection.write(std::string(1'000, 'a')), Backlog::low);  // at the mark
+        return data.size();
+    };
+    sessions_.on_drained = [](Connection& connection) { EXPECT_LE(connection.queue_bytes(), 10U); };
+    start({.queue_bytes_high = 1'000, .queue_bytes_low = 10});
+    peer_->say(question);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 1'000; }));
+    EXPECT_EQ(sessions_.drained, 0);
+    world_->loop().post(
+        [&] { EXPECT_EQ(sessions_.connection->write(std::string(1'001, 'b')), Backlog::high); });
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 2'001; }));
+    EXPECT_EQ(sessions_.drained, 1);
+}
+
+TEST_P(EveryConnection, TheQueuesBoundCountsCopiedBytesOnly) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        send_much(connection);
+        EXPECT_EQ(connection.write(std::string(2'000, 'x')), Backlog::high);
+        EXPECT_FALSE(connection.closing());
+        return data.size();
+    };
+    start({.queue_bytes_max = 2'000});
+    peer_->say(question);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == much().size() + 2'000; }));
+    EXPECT_TRUE(sessions_.closed.empty());
+}
+
+TEST_P(EveryConnection, AnIdleOneHoldsNoBlock) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write(std::string(100'000, 'x'));
+        return data.size();
+    };
+    start();
+    peer_->say(question);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 100'000; }));
+    EXPECT_EQ(world_->loop().blocks().taken(), 0U);
+    EXPECT_EQ(server_->size(), 1U);
+}
+
+TEST_P(EveryConnection, WritingAfterFinishAborts) {
+    start();
+    EXPECT_DEATH(
+        {
+            sessions_.connection->finish();
+            sessions_.connection->write("too late");
+        },
+        "write after finish");
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+TEST_P(EveryConnection, BytesThatWereNotUsedComeAgainBeforeNewerOnes) {
+    sessions_.on_data = [](Connection&, ByteView data) {
+        return data.size() < 6 ? 0 : data.size() - 1;
+    };
+    start();
+    peer_->say("abc");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 1; }));
+    EXPECT_TRUE(sessions_.connection->has_unread());
+    peer_->say("def");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 2; }));
+    peer_->say("ghijkl");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 3; }));
+    EXPECT_EQ(sessions_.deliveries, (std::vector<std::string>{"abc", "abcdef", "fghijkl"}));
+    EXPECT_EQ(sessions_.received, "abcdefghijk");
+}
+
+TEST_P(EveryConnection, DoesNotReadWhileReadingIsOff) {
+    start();
+    sessions_.connection->set_reading(false);
+    peer_->say("later");
+    world_->settle();
+    EXPECT_TRUE(sessions_.deliveries.empty());
+    sessions_.connection->set_reading(true);
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.received == "later"; }));
+}
+
+TEST_P(EveryConnection, TurningReadingOnGivesTheUnreadBytesOnceAndNotInsideTheCall) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.set_reading(false);
+        return data.size() / 2;
+    };
+    start();
+    peer_->say("abcd");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == "ab"; }));
+    sessions_.connection->set_reading(true);
+    EXPECT_EQ(sessions_.received, "ab");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == "abc"; }));
+    world_->settle();
+    EXPECT_EQ(sessions_.deliveries.size(), 2U);
+}
+
+TEST_P(EveryConnection, TurningReadingOnWhereItIsOnDoesNotSpin) {
+    sessions_.on_data = [](Connection& connection, ByteView) {
+        connection.set_reading(true);
+        return std::size_t{0};
+    };
+    start();
+    peer_->say("a");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 1; }));
+    peer_->say("b");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 2; }));
+    world_->settle();
+    EXPECT_EQ(sessions_.deliveries, (std::vector<std::string>{"a", "ab"}));
+}
+
+TEST_P(EveryConnection, UnreadBytesAreGivenAgainOnRequest) {
+    bool busy = true;
+    sessions_.on_data = [&](Connection&, ByteView data) { return busy ? 0 : data.size(); };
+    start();
+    peer_->say("waits");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 1; }));
+    busy = false;
+    sessions_.connection->deliver_unread_later();
+    EXPECT_EQ(sessions_.received, "");
+    world_->loop().turn(Duration::zero());
+    EXPECT_EQ(sessions_.received, "waits");
+}
+
+TEST_P(EveryConnection, AHalfClosedPeerGetsItsAnswer) {
+    sessions_.on_peer_finished = [](Connection& connection) {
+        EXPECT_TRUE(connection.peer_finished());
+    };
+    start();
+    peer_->say(question);
+    peer_->finish();
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.peer_finished == 1; }));
+    EXPECT_EQ(sessions_.received, question);
+    world_->advance(1s);
+    world_->loop().post([&] {
+        sessions_.connection->write("answer");
+        sessions_.connection->close_when_sent();
+    });
+    expect_closed(CloseReason::peer_finished);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    EXPECT_EQ(peer_->heard(), "answer");
+    EXPECT_EQ(sessions_.peer_finished, 1);
+}
+
+TEST_P(EveryConnection, ThePeersEndIsToldAfterTheBytesThatWaited) {
+    start();
+    sessions_.connection->set_reading(false);
+    peer_->say(question);
+    peer_->finish();
+    world_->settle();
+    EXPECT_EQ(sessions_.peer_finished, 0);
+    sessions_.connection->set_reading(true);
+    expect_closed(CloseReason::peer_finished);
+    EXPECT_EQ(sessions_.received, question);
+}
+
+// ---- ending ------------------------------------------------------------------------------------
+
+TEST_P(EveryConnection, FinishWaitsForThePeersEndSoThatNothingIsLost) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write("answer");
+        connection.finish();
+        return data.size();
+    };
+    start();
+    peer_->set_listening(false);
+    peer_->say(question);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == question; }));
+    peer_->say("the peer goes on talking");  // a close now would answer this with a reset
+    world_->settle();
+    EXPECT_TRUE(sessions_.closed.empty());
+    peer_->set_listening(true);
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    EXPECT_EQ(peer_->heard(), "answer");
+    EXPECT_EQ(sessions_.received, question);
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+}
+
+TEST_P(EveryConnection, LingeringEndsAfterItsTime) {
+    start({.linger = 2s});
+    sessions_.connection->write("answer");
+    sessions_.connection->finish();
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    world_->advance(1s);
+    peer_->say("a drip does not prolong it");
+    EXPECT_TRUE(sessions_.closed.empty());
+    world_->advance(2s);
+    expect_closed(CloseReason::finished);
+}
+
+TEST_P(EveryConnection, LingeringReadsEvenIfTheSessionHadPausedReading) {
+    start();
+    sessions_.connection->set_reading(false);
+    sessions_.connection->finish();
+    peer_->say("unread");
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_TRUE(peer_->ended());
+    EXPECT_EQ(sessions_.received, "");
+}
+
+TEST_P(EveryConnection, ASessionThatEndsIsGivenNoMoreBytes) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        send_much(connection);  // write after finish is misuse: a second delivery would abort
+        connection.close_when_sent();
+        return data.size();
+    };
+    start({.queue_bytes_high = 1_GiB});
+    peer_->set_listening(false);
+    peer_->say("first");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == "first"; }));
+    peer_->say("second");
+    world_->settle();
+    EXPECT_EQ(sessions_.received, "first");
+    peer_->set_listening(true);
+    ASSERT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_TRUE(peer_->ended());  // it talked on, so the end became an orderly one
+    EXPECT_EQ(peer_->heard().size(), much().size());
+    EXPECT_TRUE(sessions_.closed.empty());
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+}
+
+TEST_P(EveryConnection, AnOrderlyEndIsNotHurriedByALaterOne) {
+    start();
+    sessions_.connection->write("answer");
+    sessions_.connection->finish();
+    sessions_.connection->close_when_sent();
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    world_->settle();
+    EXPECT_TRUE(sessions_.closed.empty());
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+}
+
+TEST_P(EveryConnection, AnAbortDropsTheQueueAndCallsBackLater) {
+    start();
+    sessions_.connection->write("dropped");
+    sessions_.connection->abort();
+    sessions_.connection->abort(CloseReason::idle_expired);  // the first reason stays
+    EXPECT_TRUE(sessions_.closed.empty());
+    expect_closed(CloseReason::aborted);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(peer_->heard(), "");
+}
+
+TEST_P(EveryConnection, AHalfClosedPeerThatVanishesIsNoticed) {
+    if (GetParam() == "select") GTEST_SKIP() << "select reports no error without interest";
+    sessions_.on_peer_finished = [](Connection&) {};  // an answer is still being made
+    start();
+    peer_->finish();
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.peer_finished == 1; }));
+    peer_->reset();
+    expect_closed(CloseReason::peer_reset);
+}
+
+TEST_P(EveryConnection, TheLingerIsNotTheSessionsToChange) {
+    start({.linger = 2s});
+    sessions_.connection->finish();
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    sessions_.connection->set_deadline(Instant::max());
+    world_->advance(3s);
+    expect_closed(CloseReason::finished);
+    EXPECT_EQ(sessions_.deadlines, 0);
+}
+
+TEST_P(EveryConnection, WhatIsUnreadIsDroppedWithAnEnd) {
+    sessions_.on_data = [](Connection&, ByteView) { return std::size_t{0}; };
+    start();
+    peer_->say(question);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 1; }));
+    sessions_.connection->deliver_unread_later();
+    sessions_.connection->finish();
+    EXPECT_FALSE(sessions_.connection->has_unread());
+    world_->settle();
+    EXPECT_EQ(sessions_.deliveries.size(), 1U);
+}
+
+// ---- minimum rate: fake peers only, whose pace is exact ----------------------------------------
+
+struct RateCase {
+    Duration period;
+    std::uint64_t bytes_per_second_min;
+    std::size_t peer_bytes_per_second;
+    CloseReason reason;
+};
+
+class EveryRate : public ::testing::TestWithParam<RateCase> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Rates, EveryRate,
+    ::testing::Values(RateCase{10s, 0, 10, CloseReason::finished},
+                      RateCase{10s, 1'000, 1'100, CloseReason::finished},
+                      RateCase{10s, 1'000, 900, CloseReason::write_stalled},
+                      // The rate is a second's also where the period is a part of one.
+                      RateCase{500ms, 1'000, 1'100, CloseReason::finished},
+                      RateCase{500ms, 1'000, 900, CloseReason::write_stalled},
+                      RateCase{1500ms, 1'000, 1'100, CloseReason::finished},
+                      RateCase{1500ms, 1'000, 900, CloseReason::write_stalled}));
+
+TEST_P(EveryRate, IsAskedOfThePeer) {
+    const RateCase& rate = GetParam();
+    testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 10});
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView data) {
+        connection.write(std::string(20'000, 'x'));
+        connection.close_when_sent();
+        return data.size();
+    };
+    TcpServer server(world.loop(), sessions,
+                     {.connection = {.write = rate.period,
+                                     .write_bytes_per_second_min = rate.bytes_per_second_min}});
+    server.listen(world.listen());
+    const auto peer = world.connect_fake();
+    peer->set_hearing_pace({.bytes = 10, .every = Duration(10s) / rate.peer_bytes_per_second});
+    peer->say(question);
+    ASSERT_TRUE(world.run_until([&] { return !sessions.closed.empty(); }));
+    EXPECT_EQ(sessions.closed[0], rate.reason)
+        << to_string(sessions.closed[0]) << " after " << world.elapsed() / 1ms << " ms";
+}
+
+TEST(PipeConnection, AnAnswerThatThePipeTookLateIsNoStall) {
+    testing::FakeWorld world;
+    testing::ScriptedSessions sessions;
+    TcpServer server(world.loop(), sessions, {.connection = {.write = 1s}});
+    testing::Pipe pipe = testing::make_pipe(world.loop(), {.capacity = 10});
+    server.adopt(std::move(pipe.near), core::Address::loopback(1));
+    testing::TransportPeer peer(world.loop(), std::move(pipe.far));
+    sessions.connection->write("twelve bytes");  // two of them wait
+    ASSERT_TRUE(world.run_until([&] { return peer.heard() == "twelve bytes"; }));
+    world.advance(1min);
+    EXPECT_TRUE(sessions.closed.empty());
+}
+
+// ---- deadlines ---------------------------------------------------------------------------------
+
+TEST_P(EveryConnection, ARefreshedDeadlineFiresOnceAtItsLatestTime) {
+    sessions_.on_deadline = [](Connection&) {};
+    start();
+    const Instant began = world_->loop().now();
+    sessions_.connection->set_deadline(began + 1s);
+    sessions_.connection->set_deadline(began + 10s);
+    world_->advance(9s);
+    EXPECT_EQ(sessions_.deadlines, 0);
+    world_->advance(2s);
+    EXPECT_EQ(sessions_.deadlines, 1);
+    world_->advance(60s);
+    EXPECT_EQ(sessions_.deadlines, 1);
+}
+
+TEST_P(EveryConnection, ADeadlineThatComesNearerFiresEarlier) {
+    sessions_.on_deadline = [](Connection&) {};
+    start();
+    const Instant began = world_->loop().now();
+    sessions_.connection->set_deadline(began + 60s);
+    sessions_.connection->set_deadline(began + 1s);
+    world_->advance(2s);
+    EXPECT_EQ(sessions_.deadlines, 1);
+}
+
+TEST_P(EveryConnection, ADeadlineThatIsTakenBackNeverFires) {
+    start();
+    sessions_.connection->set_deadline(world_->loop().now() + 1s);
+    sessions_.connection->set_deadline(Instant::max());
+    world_->advance(60s);
+    EXPECT_EQ(sessions_.deadlines, 0);
+    EXPECT_TRUE(sessions_.closed.empty());
+}
+
+TEST_P(EveryConnection, ADeadlineRefreshedInItsOwnCallbackComesAgain) {
+    sessions_.on_deadline = [](Connection& connection) {
+        connection.set_deadline(connection.loop().now() + 1s);
+    };
+    start();
+    sessions_.connection->set_deadline(world_->loop().now() + 1s);
+    world_->advance(3500ms);
+    EXPECT_EQ(sessions_.deadlines, 3);
+}
+
+// ---- another protocol --------------------------------------------------------------------------
+
+struct Upgraded final : Session {
+    std::size_t on_data(Connection&, ByteView data) override {
+        received += data;
+        return data.size();
+    }
+    void on_close(Connection&, CloseReason) override { ++closed; }
+
+    std::string received;
+    int closed = 0;
+};
+
+TEST_P(EveryConnection, AnotherSessionGetsWhatTheFirstLeft) {
+    Upgraded upgraded;
+    sessions_.on_data = [&](Connection& connection, ByteView) {
+        connection.replace_session(upgraded);
+        return std::size_t{8};
+    };
+    start();
+    peer_->say("upgrade:new protocol");
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol"; }));
+    peer_->say(" more");
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol more"; }));
+    peer_->finish();
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.closed == 1; }));
+    EXPECT_TRUE(sessions_.closed.empty());
+}
+
+}  // namespace
+}  // namespace tiderace::net
