@@ -218,6 +218,7 @@ void H1Exchange::decide_framing(const Response& response) {
 void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& response) const {
     writer.status(response.status());
     writer.lines(service_->standing_fields());
+    if (response.block() != nullptr) writer.lines(response.block()->lines());
     for (const ResponseField& field : response.fields()) {
         if (is_framing(field.id)) continue;
         if (field.id != wire::FieldName::other) {

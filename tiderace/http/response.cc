@@ -42,6 +42,7 @@ void Response::shrink_to(std::size_t count) {
 }
 
 void Response::remove(wire::FieldName name) {
+    take_block_apart();
     const std::span<ResponseField> all = mutable_fields();
     const auto end = std::remove_if(all.begin(), all.end(),
                                     [&](const ResponseField& field) { return field.id == name; });
@@ -64,11 +65,21 @@ Response& Response::set(ByteView name, ByteView value) {
     return add(name, value);
 }
 
-const ResponseField* Response::find(wire::FieldName name) const {
-    for (const ResponseField& field : fields()) {
-        if (field.id == name) return &field;
+std::optional<ResponseField> Response::find(wire::FieldName name) const {
+    if (block_ != nullptr) {
+        if (const FieldBlock::Entry* entry = block_->find(name)) return {{name, {}, entry->value}};
     }
-    return nullptr;
+    for (const ResponseField& field : fields()) {
+        if (field.id == name) return field;
+    }
+    return std::nullopt;
+}
+
+// The block is shared: who wants to change one of its fields gets them all as the answer's own.
+void Response::take_block_apart() {
+    const FieldBlock* block = std::exchange(block_, nullptr);
+    if (block == nullptr) return;
+    for (const FieldBlock::Entry& entry : block->entries()) add(entry.id, entry.value);
 }
 
 ByteView Response::keep(ByteView text) {

@@ -19,6 +19,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/send_queue.h"
+#include "tiderace/http/field_block.h"
 #include "tiderace/http/wire/field_name.h"
 
 namespace tiderace::http {
@@ -64,7 +65,12 @@ class Response {
     Response& set(wire::FieldName name, ByteView value);
     Response& set(ByteView name, ByteView value);
     void remove(wire::FieldName name);
-    const ResponseField* find(wire::FieldName name) const;
+    // Fields rendered beforehand, sent before the others. The block outlives respond().
+    void set_block(const FieldBlock& block) { block_ = &block; }
+    const FieldBlock* block() const { return block_; }
+    // The first of that name, in the block or beside it.
+    std::optional<ResponseField> find(wire::FieldName name) const;
+    // The fields beside the block.
     std::span<const ResponseField> fields() const {
         return more_fields_.empty() ? std::span<const ResponseField>(inline_fields_, field_count_)
                                     : std::span<const ResponseField>(more_fields_);
@@ -103,8 +109,10 @@ class Response {
     ByteView keep_string(std::string text);
     std::span<ResponseField> mutable_fields();
     void shrink_to(std::size_t count);
+    void take_block_apart();
 
     int status_;
+    const FieldBlock* block_ = nullptr;
     std::size_t field_count_ = 0;
     std::size_t text_bytes_ = 0;
     std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;

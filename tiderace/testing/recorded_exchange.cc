@@ -33,6 +33,11 @@ RecordedExchange::~RecordedExchange() = default;
 
 void RecordedExchange::send(http::Response& response) {
     status_ = response.status();
+    if (response.block() != nullptr) {
+        for (const auto& entry : response.block()->entries()) {
+            fields_.emplace_back(http::wire::to_string(entry.id), entry.value);
+        }
+    }
     for (const http::ResponseField& field : response.fields()) {
         const ByteView name =
             field.id == http::wire::FieldName::other ? field.name : http::wire::to_string(field.id);

@@ -60,23 +60,21 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
     return wire::evaluate(conditions, validators_of(file, now), true);
 }
 
-// What a 304 repeats, and every other answer about the file holds too.
-void add_validators(Response& response, const ResolvedPath& path, const CachedFile& file) {
-    response.add(FieldName::etag, file.etag());
-    if (!path.cache_control.empty()) response.add(FieldName::cache_control, path.cache_control);
-    if (path.has_siblings) response.add(FieldName::vary, "Accept-Encoding");
+// What a 304 repeats, and every other answer about the file holds too. `to` is a Response or a FieldBlock.
+void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) {
+    to.add(FieldName::etag, file.etag());
+    if (!path.cache_control.empty()) to.add(FieldName::cache_control, path.cache_control);
+    if (path.has_siblings) to.add(FieldName::vary, "Accept-Encoding");
 }
 
-void add_description(Response& response, const Representation& chosen, UnixSeconds now) {
+void add_description(auto& to, const CachedFile& file, ContentCoding coding, UnixSeconds now) {
     // A file from the future would claim a change that has not happened yet (RFC 9110 8.8.2.1).
-    if (chosen.file->identity().modified() <= now) {
-        response.add(FieldName::last_modified, chosen.file->last_modified());
+    if (file.identity().modified() <= now) to.add(FieldName::last_modified, file.last_modified());
+    if (coding != ContentCoding::identity) {
+        to.add(FieldName::content_encoding, wire::coding_name(coding));
     }
-    if (chosen.coding != ContentCoding::identity) {
-        response.add(FieldName::content_encoding, wire::coding_name(chosen.coding));
-    }
-    response.add(FieldName::accept_ranges, "bytes");
-    response.add(FieldName::x_content_type_options, "nosniff");
+    to.add(FieldName::accept_ranges, "bytes");
+    to.add(FieldName::x_content_type_options, "nosniff");
 }
 
 // Only GET has ranges; a Range that was sent twice is not understood, as one that is malformed.
@@ -111,6 +109,25 @@ void set_whole_body(Response& response, CachedFile& file, std::size_t small_copy
     response.set_body(std::move(queue));
 }
 
+void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representation& chosen,
+                  std::size_t small_copy_bytes_max) {
+    CachedFile& file = *chosen.file;
+    Response response(200);
+    if (const FieldBlock& block = path.fields_of(chosen.coding); !block.empty()) {
+        response.set_block(block);
+    } else {
+        add_validators(response, path, file);
+        add_description(response, file, chosen.coding, exchange.loop().unix_now());
+        response.add(FieldName::content_type, path.content_type);
+    }
+    if (exchange.request().method() == wire::Method::get) {
+        set_whole_body(response, file, small_copy_bytes_max);
+    } else {
+        response.set_length_hint(file.size());
+    }
+    exchange.respond(response);
+}
+
 }  // namespace
 
 void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max) {
@@ -121,26 +138,43 @@ void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small
 
     const wire::Precondition condition = evaluate_conditions(request, file, now);
     if (condition == wire::Precondition::failed) return exchange.respond_status(412);
-    Response response(condition == wire::Precondition::not_modified ? 304 : 200);
-    add_validators(response, path, file);
-    if (condition == wire::Precondition::not_modified) return exchange.respond(response);
-
-    const wire::RangeResult range = range_of(request, file, now);
-    if (range.kind == wire::RangeResult::Kind::unsatisfiable) {
-        return answer_unsatisfiable(exchange, path, file);
-    }
-    add_description(response, chosen, now);
-    if (range.kind == wire::RangeResult::Kind::satisfiable) {
-        set_range_body(response, range.ranges, file, path.content_type);
+    if (condition == wire::Precondition::not_modified) {
+        Response response(304);
+        add_validators(response, path, file);
         return exchange.respond(response);
     }
-    response.add(FieldName::content_type, path.content_type);
-    if (request.method() == wire::Method::get) {
-        set_whole_body(response, file, small_copy_bytes_max);
-    } else {
-        response.set_length_hint(file.size());
+    const wire::RangeResult range = range_of(request, file, now);
+    switch (range.kind) {
+        case wire::RangeResult::Kind::unsatisfiable:
+            return answer_unsatisfiable(exchange, path, file);
+        case wire::RangeResult::Kind::satisfiable: {
+            Response response(206);
+            add_validators(response, path, file);
+            add_description(response, file, chosen.coding, now);
+            set_range_body(response, range.ranges, file, path.content_type);
+            return exchange.respond(response);
+        }
+        case wire::RangeResult::Kind::ignore:
+            break;
     }
-    exchange.respond(response);
+    answer_whole(exchange, path, chosen, small_copy_bytes_max);
+}
+
+void render_fields(ResolvedPath& path, UnixSeconds now) {
+    for (FieldBlock& block : path.fields) block.clear();
+    const auto render = [&](const core::Ref<CachedFile>& file, ContentCoding coding) {
+        // One from the future says so only until it is no longer.
+        if (!file || file->identity().modified() > now) return;
+        FieldBlock& block = path.fields[static_cast<std::size_t>(coding)];
+        add_validators(block, path, *file);
+        add_description(block, *file, coding, now);
+        block.add(FieldName::content_type, path.content_type);
+    };
+    render(path.file, ContentCoding::identity);
+    for (const ContentCoding coding :
+         {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
+        render(path.sibling(coding), coding);
+    }
 }
 
 }  // namespace tiderace::http::handler

@@ -15,4 +15,7 @@ namespace tiderace::http::handler {
 // with the head.
 void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max);
 
+// Renders the fields of the whole answers about `path` once, for all that follow.
+void render_fields(ResolvedPath& path, UnixSeconds now);
+
 }  // namespace tiderace::http::handler

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tiderace/http/handler/file_answer.h"
 #include "tiderace/http/handler/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
 
@@ -80,6 +81,7 @@ void PathResolver::resolve_file(ResolvedPath& to, FileLoader::Opened&& opened,
     to.content_type = rules_.mime.type_of(to.path);
     to.cache_control = cache_control_of(to.path);
     if (rules_.precompressed) resolve_siblings(to, previous, now);
+    render_fields(to, now);
 }
 
 void PathResolver::resolve_siblings(ResolvedPath& to, const ResolvedPath* previous,

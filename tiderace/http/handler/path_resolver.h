@@ -18,6 +18,7 @@
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/http/field_block.h"
 #include "tiderace/http/handler/cached_file.h"
 #include "tiderace/http/handler/file_loader.h"
 #include "tiderace/http/wire/accept.h"
@@ -59,11 +60,16 @@ struct ResolvedPath final : core::Shared, ListHook {
     std::string target;                                           // with `alias`
     ByteView content_type;
     ByteView cache_control;  // "" for none
+    // The fields of a whole answer, by coding, from identity on; empty: to be added one by one.
+    std::array<FieldBlock, sibling_codings + 1> fields;
     Instant checked{};       // when the disk was last asked
     Instant hits_since{};
     std::size_t memory_bytes = 0;  // what the cache counts for it
     std::size_t descriptors = 0;
 
+    const FieldBlock& fields_of(wire::ContentCoding coding) const {
+        return fields[static_cast<std::size_t>(coding)];
+    }
     const core::Ref<CachedFile>& sibling(wire::ContentCoding coding) const {
         return siblings[static_cast<std::size_t>(coding) - 1];
     }
