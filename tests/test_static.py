@@ -172,7 +172,7 @@ def test_a_single_page_application_gets_its_page_where_nothing_is_found(serve, s
     assert server.get("/a.txt").body == b"hello\n"
     assert server.get("/absent", method="POST").status == 405
     assert b"SECRET" not in server.get("/dir/.env").body
-    named = serve(site, "--spa", "about.html")
+    named = serve(site, "--spa=about.html")
     assert b"about" in named.get("/no/such", "Accept: text/html").body
 
 
@@ -299,7 +299,7 @@ def test_a_listing_is_html_that_escapes_names_and_leads_to_every_file(listed, na
     assert answer.status == 200
     assert answer.get("content-type").lower().replace(" ", "") == "text/html;charset=utf-8"
     page = answer.text
-    assert "<script>alert" not in page and "<<" not in page and ".hidden" not in page
+    assert "<script>alert" not in page and "<<" not in page and "/.hidden" not in page
     links = {unquote(urlsplit(urljoin("http://x/", html.unescape(link))).path)
              for link in re.findall(r'href="?([^"\s>]+)', page)
              if not html.unescape(link).startswith(("?", "#", "data:"))}
@@ -314,7 +314,7 @@ def test_every_name_of_a_listing_can_be_fetched(listed, names):
         v for v in entries.values() if isinstance(v, list))
     got = {e["name"].rstrip("/"): e for e in entries}
     assert set(got) == set(names)
-    assert got["plain.txt"]["size"] == len("content of plain.txt")
+    assert got["plain.txt"]["bytes"] == len("content of plain.txt")
     for name in names:
         if name != "sub":
             assert listed.get("/" + quote(name)).text == "content of " + name
