@@ -72,17 +72,17 @@ def send_all_cut(server, connections):
     """A piece of every case, then the next piece of every case, and so on. Between two rounds an
     answer on a further connection of the same loop tells that the loop has turned: the server did
     read the pieces one by one."""
-    left = {case: pieces(case) for case in CASES}
+    left = {case.name: (case, pieces(case)) for case in CASES}
     with server.connect() as probe:
         while left:
-            for case in list(left):
-                connection = connections[case]
-                piece = left[case].pop(0) if left[case] else b""
-                if piece and not hung_up(connection) and connection.send(piece) and left[case]:
+            for case, rest in list(left.values()):
+                connection = connections[case.name]
+                piece = rest.pop(0) if rest else b""
+                if piece and not hung_up(connection) and connection.send(piece) and rest:
                     continue
                 if case.fin:
                     connection.finish_sending()
-                del left[case]
+                del left[case.name]
             probe.get("/next.txt")
 
 
@@ -107,7 +107,7 @@ def cut_connections(binary, site, engine, tmp_path_factory):
     connections = {}
     try:
         server.wait_ready()
-        connections.update((case, server.connect()) for case in CASES)
+        connections.update((case.name, server.connect()) for case in CASES)
         send_all_cut(server, connections)
         server.check_health()
         yield connections
@@ -124,5 +124,5 @@ def cut_connections(binary, site, engine, tmp_path_factory):
 def test_the_request_cut_between_bytes_is_answered_the_same(cut_connections, engine, case, score):
     table = score.setdefault(f"{engine}, cut", {})
     table[case.name] = False
-    check(cut_connections[case], case, case.want, case.then)
+    check(cut_connections[case.name], case, case.want, case.then)
     table[case.name] = True
