@@ -1,0 +1,108 @@
+#include "tests/seeds/seed_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string_view>
+
+namespace tiderace::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t seeds_by_default = 1'000;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::uint64_t seeds_by_default = 1'000;
+#else
+constexpr std::uint64_t seeds_by_default = 10'000;
+#endif
+#else
+constexpr std::uint64_t seeds_by_default = 10'000;
+#endif
+
+struct Choice {
+    std::optional<std::uint64_t> only;
+    std::uint64_t count = seeds_by_default;
+    bool trace = false;
+};
+
+Choice& choice() {
+    static Choice chosen;
+    return chosen;
+}
+
+std::optional<std::uint64_t> number(const char* text) {
+    if (text == nullptr) return std::nullopt;
+    const std::string_view digits(text);
+    std::uint64_t value = 0;
+    const auto [end, fault] = std::from_chars(digits.begin(), digits.end(), value);
+    if (fault != std::errc{} || end != digits.end()) return std::nullopt;
+    return value;
+}
+
+// False: a word that is not understood.
+bool read_choice(int count, char** words) {
+    Choice& chosen = choice();
+    chosen.only = number(std::getenv("TIDERACE_SEED"));
+    chosen.count = number(std::getenv("TIDERACE_SEEDS")).value_or(chosen.count);
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word = words[i];
+        const auto value = number(i + 1 < count ? words[i + 1] : nullptr);
+        if (word == "--trace") {
+            chosen.trace = true;
+        } else if (word == "--seed" && value) {
+            chosen.only = value;
+            ++i;
+        } else if (word == "--seeds" && value) {
+            chosen.count = *value;
+            ++i;
+        } else {
+            std::cerr << "seeds_test: not understood: " << word
+                      << "; it takes --seed N, --seeds N, --trace and GoogleTest's own flags\n";
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string replay_command(std::uint64_t seed) {
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return std::string("seeds_test --gtest_filter=") + test->test_suite_name() + '.' +
+           test->name() + " --trace --seed " + std::to_string(seed);
+}
+
+void run_one(const Scenario& scenario, const SeedLimits& limits, std::uint64_t seed) {
+    FakeWorld world(FaultPlan::from_seed(seed));
+    if (choice().trace) world.network().trace_on();
+    Random random(seed);
+    scenario(world, random);
+    EXPECT_EQ(world.open_descriptors(), 0);
+    EXPECT_EQ(world.loop().blocks().taken(), 0U);
+    EXPECT_LE(world.elapsed() / 1s, limits.virtual_time_max / 1s);
+    for (const std::string& line : world.network().trace()) std::cerr << line << '\n';
+}
+
+}  // namespace
+
+void run_seeds(const Scenario& scenario, const SeedLimits& limits) {
+    const std::uint64_t first = choice().only.value_or(1);
+    const std::uint64_t last = choice().only.value_or(choice().count);
+    for (std::uint64_t seed = first; seed <= last; ++seed) {
+        run_one(scenario, limits, seed);
+        if (!::testing::Test::HasFailure()) continue;
+        ADD_FAILURE() << FaultPlan::from_seed(seed).describe()
+                      << "\n  replay: " << replay_command(seed);
+        return;
+    }
+}
+
+}  // namespace tiderace::testing
+
+int main(int count, char** words) {
+    ::testing::InitGoogleTest(&count, words);
+    if (!tiderace::testing::read_choice(count, words)) return 2;
+    return RUN_ALL_TESTS();
+}
