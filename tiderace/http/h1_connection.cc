@@ -202,10 +202,11 @@ void H1Connection::settle() {
 
 void H1Connection::request_done() {
     const bool keep_alive = exchange_->keep_alive();
+    const bool was_last_word = exchange_->was_last_word();
     log_answer();
     service_->give_back(std::exchange(exchange_, {}));
     if (!keep_alive || !may_keep_alive()) {
-        end_connection(true);
+        end_connection(was_last_word);
         return;
     }
     enter(Phase::idle);

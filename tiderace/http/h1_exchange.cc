@@ -27,6 +27,7 @@ bool is_framing(wire::FieldName name) {
         case wire::FieldName::connection:
         case wire::FieldName::keep_alive:
         case wire::FieldName::date:
+        case wire::FieldName::server:
             return true;
         default:
             return false;
@@ -156,7 +157,7 @@ void H1Exchange::recycle() {
     receiver_ = nullptr;
     source_.reset();
     body_bytes_ = answer_bytes_ = 0;
-    body_paused_ = continue_wanted_ = answer_complete_ = false;
+    body_paused_ = body_cut_ = continue_wanted_ = answer_complete_ = false;
     body_complete_ = true;
     status_ = 0;
     request_ = {};
@@ -228,7 +229,8 @@ void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& r
         }
     }
     if (!has_no_body(response.status())) {
-        const auto length = response.length_hint() ? response.length_hint() : response.body_bytes();
+        const bool hinted = answer_body_ == AnswerBody::none && response.length_hint();
+        const auto length = hinted ? response.length_hint() : response.body_bytes();
         if (length) {
             writer.number(wire::FieldName::content_length, *length);
         } else if (answer_body_ == AnswerBody::chunked) {
@@ -449,7 +451,7 @@ void H1Exchange::fail_body() {
 void H1Exchange::refuse_body(wire::Refusal refusal) {
     core::Ref<H1Exchange> self(this);
     keep_alive_ = false;
-    body_complete_ = true;  // there is no telling where it ends; nothing more is read
+    body_complete_ = body_cut_ = true;  // there is no telling where it ends; no more is read
     BodyReceiver* receiver = std::exchange(receiver_, nullptr);
     if (!responded_) refuse(refusal);
     abandoned_ = true;

@@ -67,6 +67,8 @@ class H1Exchange final : public Exchange {
     bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
     bool answer_complete() const { return answer_complete_; }
     bool keep_alive() const { return keep_alive_; }
+    // The peer said that nothing comes behind this request, and all of it came.
+    bool was_last_word() const { return !framing_.keep_alive && !body_cut_; }
     std::uint64_t body_bytes() const { return body_bytes_; }
     std::uint64_t answer_bytes() const { return answer_bytes_; }
     AccessRecord record(std::uint64_t unsent_bytes) const;
@@ -108,6 +110,7 @@ class H1Exchange final : public Exchange {
     bool keep_alive_ = false;
     bool body_complete_ = true;
     bool body_paused_ = false;
+    bool body_cut_ = false;  // refused in its middle: more of it may come
     bool continue_wanted_ = false;
     bool answer_complete_ = false;
     char path_[path_bytes_max];

@@ -1,7 +1,5 @@
 #include "tiderace/testing/h1_stage.h"
 
-#include "tiderace/http/wire/http_date.h"
-
 namespace tiderace::testing {
 namespace {
 
@@ -49,6 +47,52 @@ class Whole final : public http::BodyReceiver {
     ReceivedBody body_;
 };
 
+void answer(http::Exchange& exchange, std::string body) {
+    http::Response response;
+    response.set_body(std::move(body));
+    exchange.respond(response);
+}
+
+void answer_source(http::Exchange& exchange, std::vector<std::string> all,
+                   std::optional<std::uint64_t> length) {
+    http::Response response;
+    response.set_body(pieces(std::move(all)), length);
+    exchange.respond(response);
+}
+
+void answer_with_all_framing_fields(http::Exchange& exchange) {
+    http::Response response;
+    response.add("Connection", "upgrade").add("Content-Length", "99").add("Date", "today");
+    response.add("Transfer-Encoding", "gzip").add("Keep-Alive", "timeout=9").add("Server", "mine");
+    response.add("X-Own", "kept");
+    response.set_body("body");
+    exchange.respond(response);
+}
+
+void echo_target(http::Exchange& exchange) {
+    const http::Request& request = exchange.request();
+    answer(exchange, std::string(request.path) + ' ' + std::string(request.query) + ' ' +
+                         std::string(request.authority));
+}
+
+// Answers in a later turn, from the request as it stands then.
+void answer_later(http::Exchange& exchange) {
+    exchange.loop().post([kept = exchange.defer()]() mutable {
+        answer(*kept, std::string(kept->request().path.substr(1)) + '\n');
+    });
+}
+
+void answer_upload(http::Exchange& exchange) {
+    receive_whole(exchange, H1Stage::upload_bytes_max,
+                  [](http::Exchange& done, const ReceivedBody& body) {
+                      if (body.failed) return;
+                      std::string text = body.bytes;
+                      for (const auto& [name, value] : body.trailers)
+                          text += '|' + name + '=' + value;
+                      answer(done, std::move(text));
+                  });
+}
+
 }  // namespace
 
 H1Stage::H1Stage(World& world, http::H1Options options, net::TcpServerOptions connections)
@@ -65,18 +109,55 @@ http::H1Options H1Stage::plain() {
     return options;
 }
 
+void H1Stage::add_usual_paths() {
+    on("/hello", [](http::Exchange& exchange) { answer(exchange, "hello\n"); });
+    on("/echo", echo_target);
+    on("/empty", [](http::Exchange& exchange) { exchange.respond_status(204); });
+    on("/unchanged", [](http::Exchange& exchange) {
+        http::Response response(304);
+        response.add(http::wire::FieldName::etag, "\"1\"");
+        response.set_body("not sent");
+        exchange.respond(response);
+    });
+    on("/known", [](http::Exchange& exchange) { answer_source(exchange, {"01234", "56789"}, 10); });
+    on("/stream", [](http::Exchange& exchange) { answer_source(exchange, {"one", "two"}, {}); });
+    on("/later", answer_later);
+    on("/upload", answer_upload);
+    on("/nothing", [](http::Exchange&) {});
+    on("/bad-field", [](http::Exchange& exchange) {
+        http::Response response;
+        response.add("X-Bad", "one\r\nX-Injected: two");
+        response.set_body("not sent");
+        exchange.respond(response);
+    });
+    on("/framing", answer_with_all_framing_fields);
+    on("/hint", [](http::Exchange& exchange) {
+        http::Response response;
+        response.set_length_hint(42);
+        exchange.respond(response);
+    });
+}
+
 std::unique_ptr<Peer> H1Stage::connect() {
     if (!std::exchange(listening_, true)) server_.listen(world_->listen());
     return world_->connect();
 }
 
-std::string H1Stage::without_dates(std::string text) const {
-    const auto date = http::wire::format_http_date(world_->clock().unix_now());
-    const std::string line = "Date: " + std::string(date.data(), date.size()) + "\r\n";
-    for (auto at = text.find(line); at != std::string::npos; at = text.find(line, at)) {
-        text.erase(at, line.size());
+std::string H1Stage::heard(const Peer& peer) {
+    constexpr std::size_t line_bytes =
+        std::string_view("Date: Sun, 09 Sep 2001 01:46:40 GMT\r\n").size();
+    std::string text = peer.heard();
+    for (auto at = text.find("\r\nDate: "); at != std::string::npos; at = text.find("\r\nDate: ")) {
+        text.erase(at + 2, line_bytes);
     }
     return text;
+}
+
+bool H1Stage::run_until(const std::function<bool()>& done) {
+    constexpr int turns_max = 64;
+    for (int turns = 0; turns < turns_max && !done(); ++turns)
+        world_->loop().turn(Duration::zero());
+    return world_->run_until([&] { return done(); });
 }
 
 void H1Stage::handle(http::Exchange& exchange) {

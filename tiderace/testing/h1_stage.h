@@ -44,11 +44,26 @@ class H1Stage final : private http::Handler, private http::AccessLog {
     // No Server field, so that answers can be written down whole.
     static http::H1Options plain();
 
+    // GET these, or send a body to /upload:
+    //   /hello      "hello\n"
+    //   /echo       the canonical path, the query and the authority
+    //   /empty      204          /unchanged  304, with a body that is not sent
+    //   /known      "0123456789" of a source that says its length
+    //   /stream     "one" and "two" of a source that does not
+    //   /later      "later\n", in a later turn
+    //   /upload     the body, at most upload_bytes_max of it, and its trailers
+    //   /nothing    not answered        /bad-field  a field that cannot be written
+    //   /framing    sets the fields that are the connection's business
+    //   /hint       no body, and a hint of 42 bytes
+    static constexpr std::uint64_t upload_bytes_max = 100;
+    void add_usual_paths();
+
     void on(std::string path, Action action) { actions_[std::move(path)] = std::move(action); }
     std::unique_ptr<Peer> connect();
-    // What it heard so far, without the Date lines of the world's present second.
-    std::string heard(const Peer& peer) const { return without_dates(peer.heard()); }
-    std::string without_dates(std::string text) const;
+    // What it heard so far, without the Date lines.
+    static std::string heard(const Peer& peer);
+    // As the world's, but no time passes that need not.
+    bool run_until(const std::function<bool()>& done);
 
     World& world() { return *world_; }
     http::Site& site() { return site_; }
