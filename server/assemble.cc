@@ -46,6 +46,7 @@ class Assembly {
     Result<> listen();
     void announce() const;
     void drain();
+    void say_counters() const;
     BannerFacts facts() const;
 
     ServeOptions options_;
@@ -207,9 +208,30 @@ void Assembly::run() {
     loops_->run();
     control_.reset();
     listening_.reset();
+    say_counters();
     workers_.clear();
     loops_.reset();
     writer_->stop();
+}
+
+// What the connections came to, so that an operator sees whether peers were cut off, and why.
+void Assembly::say_counters() const {
+    net::TcpServerCounters total;
+    for (const auto& worker : workers_) {
+        const net::TcpServerCounters& one = worker->connections().counters();
+        total.opened += one.opened;
+        total.refused += one.refused;
+        for (std::size_t i = 0; i < total.closed.size(); ++i) total.closed[i] += one.closed[i];
+    }
+    std::string reasons;
+    for (std::size_t i = 0; i < total.closed.size(); ++i) {
+        if (total.closed[i] == 0) continue;
+        if (!reasons.empty()) reasons += ' ';
+        reasons.append(net::to_string(static_cast<net::CloseReason>(i))).append("=");
+        reasons += std::to_string(total.closed[i]);
+    }
+    logger_->info("server", "stopped", log::field("connections", total.opened),
+                  log::field("refused", total.refused), log::field("closed", reasons));
 }
 
 void Assembly::drain() {

@@ -8,9 +8,27 @@
 namespace tiderace::server {
 namespace {
 
+core::Links links(SymlinkPolicy policy) {
+    switch (policy) {
+        case SymlinkPolicy::inside:
+            return core::Links::inside;
+        case SymlinkPolicy::anywhere:
+            return core::Links::anywhere;
+        case SymlinkPolicy::never:
+            break;
+    }
+    return core::Links::never;
+}
+
+// A timeout of zero is off; for the clock that is a day nobody lives to see.
+Duration or_never(Duration timeout) {
+    return timeout == Duration::zero() ? Duration(24h) * 36'500 : timeout;
+}
+
 http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     http::handler::StaticFilesOptions files;
     files.root = options.root;
+    files.links = links(options.symlinks);
     files.paths.index = options.index;
     files.paths.clean_urls = options.clean_urls;
     files.paths.hidden = options.hidden_files;
@@ -26,6 +44,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.small_copy_bytes_max = options.cache.small_copy_bytes_max;
     files.cache.bytes_max = options.cache.bytes_max;
     files.cache.memory_file_bytes_max = options.cache.file_bytes_max;
+    files.cache.eager_bytes_max = options.cache.sendfile_bytes_min;
     files.cache.revalidate = options.cache.revalidate;
     return files;
 }
@@ -35,10 +54,10 @@ http::H1Options http1_options(const ServeOptions& options) {
         .head = {.request_line_bytes_max = options.limits.line_bytes_max,
                  .head_bytes_max = options.limits.head_bytes_max,
                  .fields_max = options.limits.field_count_max},
-        .header_timeout = options.timeouts.header,
-        .body_timeout = options.timeouts.body,
+        .header_timeout = or_never(options.timeouts.header),
+        .body_timeout = or_never(options.timeouts.body),
         .body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second,
-        .idle_timeout = options.timeouts.idle,
+        .idle_timeout = or_never(options.timeouts.idle),
         .discard_bytes_max = options.limits.body_bytes_max,
         .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
     };
@@ -88,7 +107,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     worker->connections_ = std::make_unique<net::TcpServer>(
         loop, *worker->http1_,
         net::TcpServerOptions{
-            .connection = {.write = options.timeouts.write,
+            .connection = {.write = or_never(options.timeouts.write),
                            .write_bytes_per_second_min =
                                options.minimum_rates.send_bytes_per_second},
             .connections_max = parts.connections_max,

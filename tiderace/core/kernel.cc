@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -33,6 +34,17 @@ int make_nonblocking(int fd) {
     return fd;
 }
 #endif
+
+// An absolute path, or one with a "..": only a link may lead out, and only where that is allowed.
+bool goes_up(std::string_view path) {
+    if (path.starts_with('/')) return true;
+    for (std::size_t at = 0; at <= path.size();) {
+        const std::size_t end = std::min(path.find('/', at), path.size());
+        if (path.substr(at, end - at) == "..") return true;
+        at = end + 1;
+    }
+    return false;
+}
 
 // Without openat2: walks the components, following no link at all. Stricter than RESOLVE_BENEATH,
 // which allows links that stay inside, and never laxer.
@@ -147,11 +159,16 @@ int SystemKernel::close(int fd) {
     return or_errno(::close(fd));
 }
 
-int SystemKernel::open_beneath(int directory, const char* path, int flags) {
+int SystemKernel::open_beneath(int directory, const char* path, int flags, Links links) {
+    if (links == Links::anywhere) {
+        const int more = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+        return goes_up(path) ? -EXDEV : or_errno(::openat(directory, path, flags | more));
+    }
 #if defined(__linux__)
     open_how how{};
     how.flags = static_cast<__u64>(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    if (links == Links::never) how.resolve |= RESOLVE_NO_SYMLINKS;
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
     // EPERM is how a seccomp filter of a container answers for a call it does not know.

@@ -15,11 +15,19 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "tiderace/base/units.h"
 
 namespace tiderace::core {
+
+// Which symbolic links open_beneath follows.
+enum class Links : std::uint8_t {
+    inside,    // those that stay beneath the directory
+    never,     // none: the path has to be without
+    anywhere,  // all of them, wherever they lead
+};
 
 class Kernel {
   public:
@@ -43,10 +51,10 @@ class Kernel {
     virtual int shut_down(int fd, int how) = 0;
     virtual int close(int fd) = 0;
 
-    // Files. `path` is relative and never leaves `directory`, through `..` or through a symbolic
-    // link (openat2 with RESOLVE_BENEATH; where that is missing, component by component without
+    // Files. `path` is relative and never leaves `directory` through `..`, nor
+    // through a symbolic link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing, component by component without
     // links).
-    virtual int open_beneath(int directory, const char* path, int flags) = 0;
+    virtual int open_beneath(int directory, const char* path, int flags, Links links) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
     // Of one name in `directory`, not followed if it is a symbolic link.
@@ -71,7 +79,7 @@ class SystemKernel : public Kernel {
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
     int shut_down(int fd, int how) override;
     int close(int fd) override;
-    int open_beneath(int directory, const char* path, int flags) override;
+    int open_beneath(int directory, const char* path, int flags, Links links) override;
     int file_status(int fd, struct stat* status) override;
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
     int entry_status(int directory, const char* name, struct stat* status) override;

@@ -30,9 +30,9 @@ class OpenBeneath : public testing::Test {
     void TearDown() override { std::filesystem::remove_all(top_); }
 
     // True if it could be opened.
-    bool opens(const char* path) {
-        return static_cast<bool>(
-            Descriptor(system_kernel(), system_kernel().open_beneath(root_.get(), path, O_RDONLY)));
+    bool opens(const char* path, Links links = Links::inside) {
+        return static_cast<bool>(Descriptor(
+            system_kernel(), system_kernel().open_beneath(root_.get(), path, O_RDONLY, links)));
     }
 
     std::filesystem::path top_;
@@ -54,8 +54,18 @@ TEST_F(OpenBeneath, NothingLeavesTheRoot) {
     EXPECT_FALSE(opens((top_ / "secret").c_str()));
 }
 
+TEST_F(OpenBeneath, LinksAreFollowedAsFarAsIsAllowed) {
+    EXPECT_TRUE(opens("inside/file", Links::never));
+    EXPECT_FALSE(opens("link-inside", Links::never));
+    EXPECT_TRUE(opens("link-inside", Links::anywhere));
+    EXPECT_TRUE(opens("link-outside", Links::anywhere));
+    EXPECT_TRUE(opens("link-absolute", Links::anywhere));
+    EXPECT_FALSE(opens("../secret", Links::anywhere)) << "a link may lead out, a path may not";
+    EXPECT_FALSE(opens((top_ / "secret").c_str(), Links::anywhere));
+}
+
 TEST_F(OpenBeneath, AnAbsentFileIsNotFound) {
-    EXPECT_EQ(system_kernel().open_beneath(root_.get(), "absent", O_RDONLY), -ENOENT);
+    EXPECT_EQ(system_kernel().open_beneath(root_.get(), "absent", O_RDONLY, Links::inside), -ENOENT);
 }
 
 TEST(Descriptor, MovesAndClosesOnce) {

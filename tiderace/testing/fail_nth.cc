@@ -128,9 +128,9 @@ int FailNth::close(int fd) {
     return error != 0 ? -error : closed;
 }
 
-int FailNth::open_beneath(int directory, const char* path, int flags) {
+int FailNth::open_beneath(int directory, const char* path, int flags, core::Links links) {
     if (const int error = arrived(Call::open_beneath)) return -error;
-    return below_->open_beneath(directory, path, flags);
+    return below_->open_beneath(directory, path, flags, links);
 }
 
 int FailNth::file_status(int fd, struct stat* status) {

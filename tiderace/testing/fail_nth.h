@@ -75,7 +75,7 @@ class FailNth final : public core::Kernel {
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
     int shut_down(int fd, int how) override;
     int close(int fd) override;
-    int open_beneath(int directory, const char* path, int flags) override;
+    int open_beneath(int directory, const char* path, int flags, core::Links links) override;
     int file_status(int fd, struct stat* status) override;
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
     int entry_status(int directory, const char* name, struct stat* status) override;

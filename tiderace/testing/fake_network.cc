@@ -314,8 +314,8 @@ int FakeNetwork::close(int fd) {
 
 // ---- files -------------------------------------------------------------------------------------
 
-int FakeNetwork::open_beneath(int directory, const char* path, int flags) {
-    return core::system_kernel().open_beneath(directory, path, flags);
+int FakeNetwork::open_beneath(int directory, const char* path, int flags, core::Links links) {
+    return core::system_kernel().open_beneath(directory, path, flags, links);
 }
 
 int FakeNetwork::entry_status(int directory, const char* name, struct stat* status) {

@@ -37,9 +37,9 @@ class FaultKernel final : public core::SystemKernel {
     // Opened and not closed yet, through this kernel.
     int open_files() const { return open_files_; }
 
-    int open_beneath(int directory, const char* path, int flags) override {
+    int open_beneath(int directory, const char* path, int flags, core::Links links) override {
         if (const int fault = enter()) return fault;
-        const int fd = SystemKernel::open_beneath(directory, path, flags);
+        const int fd = SystemKernel::open_beneath(directory, path, flags, links);
         open_files_ += fd >= 0;
         return fd;
     }

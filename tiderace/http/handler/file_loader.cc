@@ -59,7 +59,7 @@ FileLoader::Opened FileLoader::open(ByteView path, ByteView suffix) const {
     name[path.size() + suffix.size()] = '\0';
     if (name[0] == '\0') std::memcpy(name, ".", 2);
 
-    const int fd = try_again([&] { return kernel_->open_beneath(root_, name, O_RDONLY); });
+    const int fd = try_again([&] { return kernel_->open_beneath(root_, name, O_RDONLY, links_); });
     if (fd < 0) {
         opened.found = found_of_error(-fd);
         opened.error = -fd;

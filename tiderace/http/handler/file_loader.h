@@ -37,7 +37,8 @@ class FileLoader {
     };
 
     // `root` is a directory's descriptor; it is borrowed.
-    FileLoader(core::Kernel& kernel, int root) : kernel_(&kernel), root_(root) {}
+    FileLoader(core::Kernel& kernel, int root, core::Links links = core::Links::inside)
+        : kernel_(&kernel), root_(root), links_(links) {}
 
     // `path` begins with '/'. `suffix` is put behind it (".gz", "index.html").
     Opened open(ByteView path, ByteView suffix = {}) const;
@@ -67,6 +68,7 @@ class FileLoader {
 
     core::Kernel* kernel_;
     int root_;
+    core::Links links_;
 };
 
 }  // namespace tiderace::http::handler

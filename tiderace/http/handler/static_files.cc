@@ -54,7 +54,7 @@ StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFil
     : loop_(&loop),
       root_(std::move(root)),
       options_(std::move(options)),
-      cache_(PathResolver(FileLoader(loop.kernel(), root_.get()), options_.paths,
+      cache_(PathResolver(FileLoader(loop.kernel(), root_.get(), options_.links), options_.paths,
                           options_.cache.eager_bytes_max),
              options_.cache) {}
 

@@ -27,6 +27,7 @@ namespace tiderace::http::handler {
 struct StaticFilesOptions {
     std::string root = ".";
     PathRules paths;
+    core::Links links = core::Links::inside;
     // The file (a path such as "/index.html") that answers for what is missing, so that a
     // single-page application can have addresses of its own. Not for names with an extension,
     // unless the client asks for HTML: a missing script stays a 404. "" for none.
