@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,8 +30,12 @@ Error failed(std::string_view operation, const core::Address& address, int resul
     return Error(-result, operation, address.to_string(), advice_for(-result));
 }
 
-// True if a Unix socket's file is there but nobody answers behind it.
-bool is_stale(core::Kernel& kernel, const sockaddr* address, socklen_t bytes) {
+// True if a Unix socket's file is there but nobody answers behind it. Any other file gives the same
+// ECONNREFUSED, and is somebody's.
+bool is_stale(core::Kernel& kernel, const std::string& path, const sockaddr* address,
+              socklen_t bytes) {
+    struct stat status;
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
     const core::Descriptor probe(kernel, kernel.open_socket(AF_UNIX, SOCK_STREAM, 0));
     return probe && kernel.connect(probe.get(), address, bytes) == -ECONNREFUSED;
 }
@@ -39,10 +44,8 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
     kernel.set_option(fd, level, name, &value, sizeof value);
 }
 
-}  // namespace
-
-Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
-                                       const ListenOptions& options) {
+Result<core::Descriptor> open_at(core::Kernel& kernel, const core::Address& address,
+                                 const ListenOptions& options) {
     sockaddr_storage storage;
     const socklen_t bytes = address.to_sockaddr(storage);
     const auto* raw = reinterpret_cast<const sockaddr*>(&storage);
@@ -58,15 +61,34 @@ Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address
         if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, SO_REUSEPORT, 1);
     }
     int bound = kernel.bind(listener.get(), raw, bytes);
-    if (bound == -EADDRINUSE && address.is_unix() && is_stale(kernel, raw, bytes)) {
-        ::unlink(std::string(address.path()).c_str());
-        bound = kernel.bind(listener.get(), raw, bytes);
+    if (bound == -EADDRINUSE && address.is_unix()) {
+        const std::string path(address.path());
+        if (is_stale(kernel, path, raw, bytes)) {
+            ::unlink(path.c_str());
+            bound = kernel.bind(listener.get(), raw, bytes);
+        }
     }
     if (bound < 0) return fail(failed("bind", address, bound));
     if (const int listening = kernel.listen(listener.get(), options.backlog); listening < 0) {
         return fail(failed("listen on", address, listening));
     }
     return listener;
+}
+
+}  // namespace
+
+Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
+                                       const ListenOptions& options) {
+    auto listener = open_at(kernel, address, options);
+    if (listener.has_value() || !address.is_any() ||
+        address.family() != core::Address::Family::ip6) {
+        return listener;
+    }
+    // A machine without IPv6 has no such sockets; with it switched off, no such address.
+    const int code = listener.error().code();
+    if (code != EAFNOSUPPORT && code != EADDRNOTAVAIL) return listener;
+    const auto all_ip4 = core::Address::parse("0.0.0.0:" + std::to_string(address.port()));
+    return open_at(kernel, *all_ip4, options);
 }
 
 core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener) {

@@ -1,0 +1,192 @@
+#include "tiderace/net/listener.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::net {
+namespace {
+
+using core::Address;
+using testing::Call;
+
+class ListenerTest : public ::testing::Test {
+  protected:
+    Result<core::Descriptor> open(const Address& address, const ListenOptions& options = {}) {
+        return open_listener(kernel_, address, options);
+    }
+    static std::string message(const Result<core::Descriptor>& refused) {
+        return refused.has_value() ? "it opened" : refused.error().message();
+    }
+    // Whether somebody answers there.
+    bool answers(const Address& address) {
+        sockaddr_storage storage;
+        const socklen_t bytes = address.to_sockaddr(storage);
+        const int fd = ::socket(storage.ss_family, SOCK_STREAM, 0);
+        const bool connected =
+            ::connect(fd, reinterpret_cast<const sockaddr*>(&storage), bytes) == 0;
+        ::close(fd);
+        return connected;
+    }
+    int option(const core::Descriptor& listener, int level, int name) {
+        int value = -1;
+        socklen_t bytes = sizeof value;
+        kernel_.get_option(listener.get(), level, name, &value, &bytes);
+        return value;
+    }
+
+    testing::FailNth kernel_{core::system_kernel()};
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(ListenerTest, OpensAtAPortOfTheKernelsChoiceAndSaysWhich) {
+    const auto listener = open(Address::loopback(0));
+    ASSERT_TRUE(listener) << message(listener);
+    const Address at = local_address(kernel_, *listener);
+    EXPECT_TRUE(at.is_loopback());
+    EXPECT_GT(at.port(), 0);
+    EXPECT_TRUE(answers(at));
+    EXPECT_NE(option(*listener, IPPROTO_TCP, TCP_NODELAY), 0);
+    EXPECT_NE(option(*listener, SOL_SOCKET, SO_REUSEADDR), 0);
+    EXPECT_EQ(option(*listener, SOL_SOCKET, SO_REUSEPORT), 0);
+}
+
+TEST_F(ListenerTest, APortInUseIsRefusedWithAdvice) {
+    const auto first = open(Address::loopback(0));
+    const Address at = local_address(kernel_, *first);
+    const auto second = open(at);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), EADDRINUSE);
+    EXPECT_EQ(second.error().message(),
+              "bind " + at.to_string() +
+                  ": address already in use; another program listens there; stop it or choose "
+                  "another address");
+}
+
+TEST_F(ListenerTest, SeveralMayShareAPortWhenAskedTo) {
+    const auto first = open(Address::loopback(0), {.reuse_port = true});
+    const auto second = open(local_address(kernel_, *first), {.reuse_port = true});
+    EXPECT_TRUE(second) << message(second);
+}
+
+TEST_F(ListenerTest, AnAddressOfAnotherMachineIsRefused) {
+    const auto refused = open(*Address::parse("203.0.113.7:0"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), EADDRNOTAVAIL);
+}
+
+TEST_F(ListenerTest, EveryCallsFailureIsAnErrorThatNamesIt) {
+    struct Case {
+        Call call;
+        int error;
+        std::string_view says;
+    };
+    for (const Case& c : {Case{Call::open_socket, EMFILE, "open a socket for 127.0.0.1:0: "},
+                          Case{Call::bind, EACCES, "ports below 1024 need root"},
+                          Case{Call::listen, EADDRINUSE, "listen on 127.0.0.1:0: "}}) {
+        const std::uint64_t closed = kernel_.calls(Call::close);
+        kernel_.fail(1, c.error, c.call);
+        const auto refused = open(Address::loopback(0));
+        ASSERT_FALSE(refused) << to_string(c.call);
+        EXPECT_EQ(refused.error().code(), c.error);
+        EXPECT_NE(refused.error().message().find(c.says), std::string::npos) << message(refused);
+        const std::uint64_t opened = c.call == Call::open_socket ? 0 : 1;
+        EXPECT_EQ(kernel_.calls(Call::close) - closed, opened) << to_string(c.call);
+    }
+}
+
+// ---- IPv6 --------------------------------------------------------------------------------------
+
+TEST_F(ListenerTest, AnyAddressTakesBothFamilies) {
+    const auto listener = open(Address::any(0));
+    ASSERT_TRUE(listener) << message(listener);
+    const std::uint16_t port = local_address(kernel_, *listener).port();
+    EXPECT_TRUE(answers(Address::loopback(port)));
+}
+
+TEST_F(ListenerTest, AnyAddressIsIp4sWhereIp6IsNotThere) {
+    struct Case {
+        Call call;
+        int error;
+    };
+    for (const Case& c : {Case{Call::open_socket, EAFNOSUPPORT}, Case{Call::bind, EADDRNOTAVAIL}}) {
+        kernel_.fail(1, c.error, c.call);
+        const auto listener = open(Address::any(0));
+        ASSERT_TRUE(listener) << message(listener);
+        const Address at = local_address(kernel_, *listener);
+        EXPECT_EQ(at.family(), Address::Family::ip4);
+        EXPECT_TRUE(at.is_any());
+        EXPECT_TRUE(answers(Address::loopback(at.port())));
+    }
+}
+
+TEST_F(ListenerTest, ANamedIp6AddressIsNotReplacedByAnother) {
+    kernel_.fail(1, EAFNOSUPPORT, Call::open_socket);
+    const auto refused = open(*Address::parse("[::1]:0"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), EAFNOSUPPORT);
+}
+
+// ---- Unix sockets ------------------------------------------------------------------------------
+
+class UnixListenerTest : public ListenerTest {
+  protected:
+    std::string path_ = folder_.path_of("server.sock");
+    Address at_ = *Address::parse("unix:" + path_);
+};
+
+TEST_F(UnixListenerTest, OpensAndAnswers) {
+    const auto listener = open(at_);
+    ASSERT_TRUE(listener) << message(listener);
+    EXPECT_TRUE(answers(at_));
+    EXPECT_EQ(local_address(kernel_, *listener), at_);
+}
+
+TEST_F(UnixListenerTest, AFileThatNobodyListensOnIsReplaced) {
+    {
+        const auto gone = open(at_);
+    }
+    EXPECT_FALSE(answers(at_));
+    EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
+    const auto listener = open(at_);
+    ASSERT_TRUE(listener) << message(listener);
+    EXPECT_TRUE(answers(at_));
+}
+
+TEST_F(UnixListenerTest, ASocketInUseIsNotTakenAway) {
+    const auto first = open(at_);
+    const auto second = open(at_);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), EADDRINUSE);
+    EXPECT_TRUE(answers(at_));
+}
+
+// connect() says ECONNREFUSED of a regular file, too.
+TEST_F(UnixListenerTest, AFileThatIsNoSocketIsNeverDeleted) {
+    folder_.write("server.sock", "somebody's notes");
+    const auto refused = open(at_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), EADDRINUSE);
+    struct stat status;
+    ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_size, 16);
+}
+
+TEST_F(UnixListenerTest, AFolderThatIsNotThereIsNamed) {
+    const auto refused = open(*Address::parse("unix:" + folder_.path_of("absent/server.sock")));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ENOENT);
+    EXPECT_NE(refused.error().message().find("directory"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tiderace::net
