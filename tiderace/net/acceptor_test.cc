@@ -1,0 +1,213 @@
+#include "tiderace/net/acceptor.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::net {
+namespace {
+
+using testing::Call;
+
+class EveryAcceptor : public ::testing::TestWithParam<std::string>, public Acceptor::Receiver {
+  protected:
+    EveryAcceptor() { acceptor_.emplace(world_->loop(), world_->listen(), *this); }
+    ~EveryAcceptor() override {
+        acceptor_.reset();
+        for (const int fd : taken_) world_->kernel().close(fd);
+    }
+
+    void on_connection(int fd, const core::Address& peer) override {
+        taken_.push_back(fd);
+        from_.push_back(peer);
+    }
+    void connect(int count) {
+        for (int i = 0; i < count; ++i) peers_.push_back(world_->connect());
+    }
+    bool run_until_taken(std::size_t count) {
+        return world_->run_until([&] { return taken_.size() == count; });
+    }
+    std::uint64_t accept_calls() { return world_->kernel().calls(Call::accept); }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
+    std::optional<Acceptor> acceptor_;
+    std::vector<int> taken_;
+    std::vector<core::Address> from_;
+    std::vector<std::unique_ptr<testing::Peer>> peers_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EveryAcceptor, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return engine.param; });
+
+TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
+    connect(3);
+    world_->settle();
+    EXPECT_EQ(acceptor_->accepted(), 0U);
+    acceptor_->start();
+    EXPECT_TRUE(run_until_taken(3));
+    EXPECT_EQ(acceptor_->accepted(), 3U);
+    EXPECT_TRUE(from_[0].is_loopback());
+    EXPECT_NE(from_[0], from_[1]);
+}
+
+TEST_P(EveryAcceptor, TakesABoundedNumberATurn) {
+    const std::size_t budget = core::BackendOptions{}.accepts_per_turn_max;
+    connect(100);
+    acceptor_->start();
+    world_->loop().turn(1s);
+    EXPECT_EQ(taken_.size(), budget);
+    world_->loop().turn(1s);
+    EXPECT_EQ(taken_.size(), 100U);
+}
+
+TEST_P(EveryAcceptor, APeerThatGaveUpIsPassedOver) {
+    acceptor_->start();
+    world_->kernel().fail(1, ECONNABORTED, Call::accept);
+    connect(1);
+    EXPECT_TRUE(run_until_taken(1));
+    world_->kernel().fail(1, EINTR, Call::accept);
+    connect(1);
+    EXPECT_TRUE(run_until_taken(2));
+    EXPECT_EQ(acceptor_->shed(), 0U);
+}
+
+TEST_P(EveryAcceptor, ShedsOneWithItsSpareWhenDescriptorsRunOut) {
+    acceptor_->start();
+    world_->kernel().fail(1, EMFILE, Call::accept);
+    connect(1);
+    EXPECT_TRUE(world_->run_until([&] { return peers_[0]->over(); }));
+    EXPECT_EQ(acceptor_->shed(), 1U);
+    EXPECT_EQ(acceptor_->accepted(), 0U);
+    connect(1);
+    world_->settle();
+    EXPECT_TRUE(taken_.empty());  // it rests
+    world_->advance(150ms);
+    EXPECT_TRUE(run_until_taken(1));
+}
+
+TEST_P(EveryAcceptor, RestsTwiceAsLongEachTimeAndNeverSpins) {
+    acceptor_->start();
+    world_->kernel().fail_all(Call::accept, ENFILE);
+    connect(1);
+    world_->settle();
+    const std::uint64_t first = accept_calls();
+    EXPECT_EQ(first, 2U);  // the one that failed and the one to shed
+    world_->advance(10s);
+    // After 0.1, 0.3, 0.7, 1.5 s and each second from there.
+    EXPECT_EQ(accept_calls() - first, 2U * (4 + 8));
+    world_->kernel().fail_all(Call::accept, 0);
+    world_->advance(1100ms);
+    EXPECT_TRUE(run_until_taken(1));
+    // Success makes the next rest short again.
+    world_->kernel().fail(1, ENOMEM, Call::accept);
+    connect(1);
+    world_->settle();
+    EXPECT_EQ(taken_.size(), 1U);
+    world_->advance(150ms);
+    EXPECT_TRUE(run_until_taken(2));
+}
+
+TEST_P(EveryAcceptor, GetsItsSpareBackOnceThereAreDescriptors) {
+    acceptor_->start();
+    world_->kernel().fail_all(Call::open_socket, EMFILE);
+    world_->kernel().fail(1, EMFILE, Call::accept);
+    connect(1);
+    ASSERT_TRUE(world_->run_until([&] { return acceptor_->shed() == 1; }));
+    const std::uint64_t before = world_->kernel().calls(Call::open_socket);
+    world_->kernel().fail_all(Call::open_socket, 0);
+    world_->advance(150ms);
+    EXPECT_EQ(world_->kernel().calls(Call::open_socket), before + 1);
+}
+
+TEST_P(EveryAcceptor, StopTakesWhoWaitsAndClosesTheSocket) {
+    connect(5);
+    world_->settle();
+    acceptor_->stop();
+    EXPECT_EQ(taken_.size(), 5U);
+    acceptor_->stop();
+    const auto late = world_->connect();
+    world_->settle();
+    EXPECT_EQ(taken_.size(), 5U);
+}
+
+TEST_P(EveryAcceptor, StopWhileItRestsEndsTheRest) {
+    acceptor_->start();
+    world_->kernel().fail(1, ENOBUFS, Call::accept);
+    connect(2);
+    world_->settle();
+    acceptor_->stop();
+    EXPECT_EQ(taken_.size(), 2U);
+    world_->advance(2s);
+}
+
+TEST_P(EveryAcceptor, APauseLeavesThemInTheQueue) {
+    acceptor_->start();
+    acceptor_->pause();
+    connect(2);
+    world_->settle();
+    EXPECT_TRUE(taken_.empty());
+    acceptor_->resume();
+    EXPECT_TRUE(run_until_taken(2));
+}
+
+TEST_P(EveryAcceptor, APauseOutlastsARestAndARestAPause) {
+    acceptor_->start();
+    world_->kernel().fail(1, ENOBUFS, Call::accept);
+    connect(1);
+    world_->settle();
+    acceptor_->pause();
+    world_->advance(1s);
+    EXPECT_TRUE(taken_.empty());
+    acceptor_->resume();
+    EXPECT_TRUE(run_until_taken(1));
+
+    world_->kernel().fail(1, ENOBUFS, Call::accept);
+    connect(1);
+    world_->settle();
+    acceptor_->pause();
+    acceptor_->resume();
+    world_->settle();
+    EXPECT_EQ(taken_.size(), 1U);
+    world_->advance(150ms);
+    EXPECT_TRUE(run_until_taken(2));
+}
+
+TEST_P(EveryAcceptor, MayGoWhileItRests) {
+    acceptor_->start();
+    world_->kernel().fail(1, ENOBUFS, Call::accept);
+    connect(1);
+    world_->settle();
+    acceptor_.reset();
+    world_->advance(2s);
+    EXPECT_TRUE(taken_.empty());
+}
+
+// A machine that is really full: the queue is shed one at a time, then served when there is room.
+TEST(FakeAcceptor, SurvivesATableThatIsFull) {
+    struct Closing final : Acceptor::Receiver {
+        void on_connection(int fd, const core::Address&) override { fds.push_back(fd); }
+        std::vector<int> fds;
+    } receiver;
+    testing::FakeWorld world;
+    Acceptor acceptor(world.loop(), world.listen(), receiver);
+    world.network().set_descriptors_max(world.network().open_descriptors());
+    acceptor.start();
+    std::vector<std::unique_ptr<testing::FakePeer>> peers;
+    for (int i = 0; i < 20; ++i) peers.push_back(world.connect_fake());
+    world.advance(5s);
+    EXPECT_GE(acceptor.shed(), 5U);
+    EXPECT_LE(acceptor.shed(), 10U);
+    EXPECT_TRUE(receiver.fds.empty());
+    world.network().set_descriptors_max(1'000);
+    world.advance(2s);
+    EXPECT_EQ(receiver.fds.size() + acceptor.shed(), 20U);
+    for (const int fd : receiver.fds) world.network().close(fd);
+}
+
+}  // namespace
+}  // namespace tiderace::net

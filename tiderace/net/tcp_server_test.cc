@@ -1,0 +1,293 @@
+#include "tiderace/net/tcp_server.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scripted_session.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::net {
+namespace {
+
+class EveryServer : public ::testing::TestWithParam<std::string> {
+  protected:
+    void start(TcpServerOptions options = {}) {
+        server_.emplace(world_->loop(), sessions_, std::move(options));
+        server_->listen(world_->listen());
+    }
+    testing::Peer& connect() {
+        peers_.push_back(world_->connect());
+        return *peers_.back();
+    }
+    bool run_until_opened(int count) {
+        return world_->run_until([&] { return sessions_.opened == count; });
+    }
+    bool run_until_size(std::size_t size) {
+        return world_->run_until([&] { return server_->size() == size; });
+    }
+    std::uint64_t closed(CloseReason reason) {
+        return server_->counters().closed[static_cast<std::size_t>(reason)];
+    }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
+    testing::ScriptedSessions sessions_;
+    std::optional<TcpServer> server_;
+    std::vector<std::unique_ptr<testing::Peer>> peers_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EveryServer, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return engine.param; });
+
+TEST_P(EveryServer, CountsWhatItOpenedAndWhyItClosed) {
+    start();
+    connect().finish();
+    connect().finish();
+    connect().reset();
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.closed.size() == 3; }));
+    EXPECT_EQ(server_->counters().opened, 3U);
+    EXPECT_EQ(closed(CloseReason::peer_finished), 2U);
+    EXPECT_EQ(closed(CloseReason::peer_reset), 1U);
+    EXPECT_EQ(server_->size(), 0U);
+}
+
+TEST_P(EveryServer, FindsAConnectionByItsIdUntilItIsGone) {
+    start();
+    testing::Peer& peer = connect();
+    ASSERT_TRUE(run_until_opened(1));
+    const ConnectionId id = sessions_.connection->id();
+    EXPECT_EQ(server_->find(id), sessions_.connection);
+    peer.finish();
+    ASSERT_TRUE(run_until_size(0));
+    EXPECT_EQ(server_->find(id), nullptr);
+    connect();
+    ASSERT_TRUE(run_until_opened(2));
+    EXPECT_EQ(server_->find(id), nullptr);  // the slot is taken again, by another
+}
+
+TEST_P(EveryServer, RefusesAboveItsMaximumWithAWordAndServesAgainBelowIt) {
+    start({.connections_max = 2, .refusal = "busy\n"});
+    testing::Peer& first = connect();
+    connect();
+    ASSERT_TRUE(run_until_opened(2));
+    testing::Peer& third = connect();
+    ASSERT_TRUE(world_->run_until([&] { return third.over(); }));
+    EXPECT_EQ(third.heard(), "busy\n");
+    EXPECT_TRUE(third.ended());
+    EXPECT_EQ(server_->counters().refused, 1U);
+    EXPECT_EQ(sessions_.opened, 2);
+    first.finish();
+    ASSERT_TRUE(run_until_size(1));
+    connect();
+    EXPECT_TRUE(run_until_opened(3));
+    EXPECT_EQ(server_->counters().refused, 1U);
+}
+
+TEST_P(EveryServer, ARefusalWithoutAWordIsAnEnd) {
+    start({.connections_max = 0});
+    testing::Peer& peer = connect();
+    ASSERT_TRUE(world_->run_until([&] { return peer.over(); }));
+    EXPECT_EQ(peer.heard(), "");
+    EXPECT_EQ(server_->counters().refused, 1U);
+}
+
+TEST_P(EveryServer, ListensOnSeveralSockets) {
+    start();
+    const core::Address first = world_->listening_at();
+    server_->listen(world_->listen());
+    ASSERT_NE(first, world_->listening_at());
+    const auto one = world_->connect(first);
+    const auto two = world_->connect();
+    EXPECT_TRUE(run_until_opened(2));
+}
+
+// ---- draining ----------------------------------------------------------------------------------
+
+TEST_P(EveryServer, DrainingAnEmptyServerIsDoneAtOnce) {
+    start();
+    int done = 0;
+    server_->drain(world_->loop().now() + 10s, [&] { ++done; });
+    EXPECT_EQ(done, 1);
+    EXPECT_TRUE(server_->draining());
+    world_->advance(1min);
+    EXPECT_EQ(done, 1);
+}
+
+TEST_P(EveryServer, DrainingEndsIdleConnectionsAndServesThoseThatWaitInTheQueue) {
+    sessions_.on_open = [](Connection& connection) { connection.write("hello"); };
+    start();
+    testing::Peer& idle = connect();
+    ASSERT_TRUE(run_until_opened(1));
+    testing::Peer& waiting = connect();  // in the kernel's queue, no turn has seen it
+    int done = 0;
+    server_->drain(world_->loop().now() + 10s, [&] { ++done; });
+    ASSERT_TRUE(world_->run_until([&] { return done == 1; }));
+    ASSERT_TRUE(world_->run_until([&] { return idle.over() && waiting.over(); }));
+    EXPECT_EQ(idle.heard(), "hello");
+    EXPECT_EQ(waiting.heard(), "hello");
+    EXPECT_TRUE(waiting.ended());
+    EXPECT_EQ(sessions_.opened, 2);
+    EXPECT_EQ(closed(CloseReason::finished), 2U);
+}
+
+TEST_P(EveryServer, DrainingWaitsForWhatRunsUntilTheDeadline) {
+    sessions_.on_drain = [](Connection&) {};  // busy
+    start();
+    connect();
+    testing::Peer& quick = connect();
+    ASSERT_TRUE(run_until_opened(2));
+    int done = 0;
+    server_->drain(world_->loop().now() + 10s, [&] { ++done; });
+    quick.finish();
+    ASSERT_TRUE(run_until_size(1));
+    world_->advance(9s);
+    EXPECT_EQ(done, 0);
+    world_->advance(2s);
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(closed(CloseReason::server_stopped), 1U);
+    EXPECT_EQ(closed(CloseReason::peer_finished), 1U);
+}
+
+TEST_P(EveryServer, ASecondDrainMovesTheDeadline) {
+    sessions_.on_drain = [](Connection&) {};
+    start();
+    connect();
+    ASSERT_TRUE(run_until_opened(1));
+    std::string done;
+    server_->drain(world_->loop().now() + 1h, [&] { done += "first "; });
+    server_->drain(world_->loop().now() + 1s, [&] { done += "second"; });
+    world_->advance(2s);
+    EXPECT_EQ(done, "second");
+}
+
+TEST_P(EveryServer, TalkingPeersDoNotUpsetADrain) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write(data);
+        return data.size();
+    };
+    start();
+    testing::Peer& peer = connect();
+    ASSERT_TRUE(run_until_opened(1));
+    peer.say("before");
+    bool done = false;
+    server_->drain(world_->loop().now() + 10s, [&] { done = true; });
+    peer.say("after");
+    EXPECT_TRUE(world_->run_until([&] { return done || peer.over(); }));
+    peer.finish();
+    EXPECT_TRUE(world_->run_until([&] { return done; }));
+}
+
+TEST_P(EveryServer, WhileDrainingAnAdoptedConnectionIsRefused) {
+    sessions_.on_drain = [](Connection&) {};
+    start({.refusal = "stopping"});
+    connect();
+    ASSERT_TRUE(run_until_opened(1));
+    server_->drain(world_->loop().now() + 10s, [] {});
+    const core::Descriptor listener = world_->listen();
+    testing::Peer& late = connect();
+    const int fd = world_->kernel().accept(listener.get(), nullptr, nullptr);
+    ASSERT_GE(fd, 0);
+    server_->adopt(fd, world_->listening_at());
+    ASSERT_TRUE(world_->run_until([&] { return late.over(); }));
+    EXPECT_EQ(late.heard(), "stopping");
+}
+
+TEST_P(EveryServer, EveryConnectionGetsItsOnCloseWhenTheServerDies) {
+    start();
+    for (int i = 0; i < 5; ++i) connect();
+    ASSERT_TRUE(run_until_opened(5));
+    sessions_.connection->write("unsent");
+    server_.reset();
+    EXPECT_EQ(sessions_.closed, std::vector<CloseReason>(5, CloseReason::server_stopped));
+    EXPECT_EQ(world_->loop().blocks().taken(), 0U);
+}
+
+// ---- named for bugs of others ------------------------------------------------------------------
+
+// A server that forgot a slot at each reset refused everybody after 10,240 of them.
+TEST_P(EveryServer, TenThousandTwoHundredAndFortyOneResetsLeaveNothingBehind) {
+    start({.connections_max = 64});
+    int resets = 0;
+    while (resets < 10'241) {
+        for (int i = 0; i < 32; ++i) connect().say("GET");
+        resets += 32;
+        ASSERT_TRUE(run_until_opened(resets));
+        for (const auto& peer : peers_) peer->reset();
+        peers_.clear();
+        ASSERT_TRUE(run_until_size(0)) << resets;
+    }
+    EXPECT_EQ(closed(CloseReason::peer_reset), static_cast<std::uint64_t>(resets));
+    EXPECT_EQ(server_->counters().refused, 0U);
+    sessions_.on_open = [](Connection& connection) { connection.write("still here"); };
+    testing::Peer& next = connect();
+    EXPECT_TRUE(world_->run_until([&] { return next.heard() == "still here"; }));
+    if (GetParam() == "fake") {
+        EXPECT_EQ(world_->open_descriptors(), 3);  // the listener, its spare, this one
+    }
+}
+
+// One slow reader must not hold up the others.
+TEST_P(EveryServer, ASlowReaderHoldsUpNobody) {
+    static const std::string much(16 << 20, 'x');
+    struct Forever final : core::Shared {};
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        if (data == "much") {
+            connection.queue().append_shared(much, core::make_ref<Forever>());
+            connection.written();
+        } else {
+            connection.write(data);
+        }
+        return data.size();
+    };
+    start();
+    testing::Peer& slow = connect();
+    slow.set_listening(false);
+    slow.say("much");
+    testing::Peer& lively = connect();
+    for (int i = 1; i <= 50; ++i) {
+        lively.say("x");
+        ASSERT_TRUE(world_->run_until([&] { return lively.heard().size() == std::size_t(i); }));
+    }
+    EXPECT_TRUE(sessions_.closed.empty());
+}
+
+// ---- every system call fails once --------------------------------------------------------------
+
+TEST(FakeServer, AnyFailedCallCostsOneConnectionAtMost) {
+    const std::uint64_t calls = testing::fail_each([](std::uint64_t nth) {
+        testing::FakeWorld world;
+        testing::ScriptedSessions sessions;
+        sessions.on_data = [](Connection& connection, ByteView data) {
+            connection.write(data);
+            connection.finish();
+            return data.size();
+        };
+        core::Descriptor listener = world.listen();
+        world.kernel().fail(nth);
+        std::optional<TcpServer> server(std::in_place, world.loop(), sessions, TcpServerOptions{});
+        server->listen(std::move(listener));
+        std::vector<std::unique_ptr<testing::FakePeer>> peers;
+        for (int i = 0; i < 3; ++i) {
+            peers.push_back(world.connect_fake());
+            peers.back()->say("question");
+            peers.back()->finish();
+            world.advance(3s);
+        }
+        EXPECT_EQ(server->size(), 0U);
+        server.reset();
+        const auto answered = std::ranges::count_if(
+            peers, [](const auto& peer) { return peer->heard() == "question"; });
+        EXPECT_GE(answered, 2) << "call " << nth;
+        EXPECT_EQ(static_cast<std::size_t>(sessions.opened), sessions.closed.size());
+        EXPECT_EQ(world.open_descriptors(), 0) << "call " << nth;
+        EXPECT_EQ(world.loop().blocks().taken(), 0U);
+        return world.kernel().failed();
+    });
+    EXPECT_GT(calls, 15U);
+}
+
+}  // namespace
+}  // namespace tiderace::net
