@@ -1,63 +1,20 @@
-// StaticFiles over a real folder.
+// StaticFiles over a real folder: which path stands for what.
 #include "tiderace/http/handler/static_files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tiderace/testing/fault_kernel.h"
-#include "tiderace/testing/manual_clock.h"
-#include "tiderace/testing/recorded_exchange.h"
-#include "tiderace/testing/temporary_folder.h"
+#include "tiderace/http/handler/static_files_fixture.h"
 
 namespace tiderace::http::handler {
 namespace {
 
-using testing::RecordedExchange;
-
-// A folder, a loop whose clock stands still, and a server of that folder.
-class StaticFilesTest : public ::testing::Test {
-  protected:
-    StaticFilesTest() {
-        clock_.set_unix(2'000'000'000);
-        core::LoopOptions options;
-        options.backend.kernel = &kernel_;
-        options.clock = &clock_;
-        loop_ = std::move(*core::EventLoop::create(options));
-        options_.root = folder_.path();
-    }
-
-    StaticFiles& server() {
-        if (!server_) server_ = std::move(*StaticFiles::create(*loop_, options_));
-        return *server_;
-    }
-    // The answer to one request, its body taken.
-    RecordedExchange& get(std::string_view target, RecordedExchange::Fields fields = {},
-                          std::string_view method = "GET") {
-        exchange_ = core::make_ref<RecordedExchange>(*loop_, method, target, std::move(fields));
-        server().handle(*exchange_);
-        exchange_->finish();
-        return *exchange_;
-    }
-    void pass(Duration time) {
-        clock_.advance(time);
-        loop_->turn(0s);
-    }
-
-    testing::TemporaryFolder folder_;
-    testing::FaultKernel kernel_;
-    testing::ManualClock clock_;
-    std::unique_ptr<core::EventLoop> loop_;
-    StaticFilesOptions options_;
-    std::unique_ptr<StaticFiles> server_;
-    core::Ref<RecordedExchange> exchange_;
-};
+using ::testing::HasSubstr;
+using StaticFilesTest = StaticFilesFixture;
 
 TEST_F(StaticFilesTest, AFileIsAnsweredWithItsBytesAndWhatDescribesThem) {
     folder_.write("a.css", "body{}");
     folder_.set_time("a.css", 784'111'777);
-    const auto& answer = get("/a.css");
+    auto& answer = get("/a.css");
     EXPECT_EQ(answer.status(), 200);
-    EXPECT_EQ(exchange_->body(), "body{}");
+    EXPECT_EQ(answer.body(), "body{}");
     EXPECT_EQ(answer.content_length(), 6);
     EXPECT_EQ(answer.field("Content-Type"), "text/css; charset=utf-8");
     EXPECT_EQ(answer.field("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
@@ -65,6 +22,223 @@ TEST_F(StaticFilesTest, AFileIsAnsweredWithItsBytesAndWhatDescribesThem) {
     EXPECT_EQ(answer.field("X-Content-Type-Options"), "nosniff");
     EXPECT_THAT(answer.field("ETag"), ::testing::MatchesRegex("\".+\""));
     EXPECT_FALSE(answer.has("Vary"));
+}
+
+TEST_F(StaticFilesTest, HeadSaysTheLengthAndSendsNothing) {
+    folder_.write("a.txt", "twelve bytes");
+    auto& answer = ask("HEAD", "/a.txt");
+    EXPECT_EQ(answer.status(), 200);
+    EXPECT_EQ(answer.content_length(), 12);
+    EXPECT_EQ(answer.body(), "");
+}
+
+TEST_F(StaticFilesTest, HeadOfAnAbsentFileIs404) {
+    EXPECT_EQ(ask("HEAD", "/absent").status(), 404);
+}
+
+TEST_F(StaticFilesTest, AnEmptyFileHasALengthOfZero) {
+    folder_.write("empty.txt", "");
+    auto& answer = get("/empty.txt");
+    EXPECT_EQ(answer.status(), 200);
+    EXPECT_EQ(answer.content_length(), 0);
+    EXPECT_EQ(answer.body(), "");
+}
+
+TEST_F(StaticFilesTest, OptionsAndOtherMethodsAreToldWhatIsAllowed) {
+    folder_.write("a.txt", "a");
+    EXPECT_EQ(ask("OPTIONS", "/a.txt").status(), 204);
+    EXPECT_EQ(exchange_->field("Allow"), "GET, HEAD, OPTIONS");
+    for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "TRACE"}) {
+        EXPECT_EQ(ask(method, "/a.txt").status(), 405) << method;
+        EXPECT_EQ(exchange_->field("Allow"), "GET, HEAD, OPTIONS") << method;
+    }
+}
+
+TEST_F(StaticFilesTest, PathsStandForWhatTheyShould) {
+    folder_.write("index.html", "front");
+    folder_.write("docs/index.html", "docs");
+    folder_.write("bare/a.txt", "a");
+    folder_.write(".git/config", "secret");
+    folder_.write("docs/.env", "secret");
+    folder_.write(".well-known/security.txt", "contact");
+    folder_.make_fifo("pipe");
+    folder_.link("inside.txt", "bare/a.txt");
+    folder_.link("outside", "/etc/passwd");
+    folder_.link("climbs", "../../../../etc/passwd");
+    folder_.link("loop", "loop");
+    folder_.link("dangling", "nowhere");
+    folder_.write("quo\"te\n.txt", "odd");
+    folder_.write("gr\xC3\xBC\xC3\x9F.txt", "greetings");
+    struct Case {
+        const char* path;
+        int status;
+        const char* body;
+    };
+    const Case cases[] = {
+        {"/", 200, "front"},
+        {"/index.html", 200, "front"},
+        {"/docs/", 200, "docs"},
+        {"/docs", 301, ""},
+        {"/bare", 301, ""},
+        {"/bare/", 404, ""},
+        {"/bare/a.txt", 200, "a"},
+        {"/bare/a.txt/", 404, ""},
+        {"/bare/a.txt/b", 404, ""},
+        {"/absent", 404, ""},
+        {"/.git/config", 404, ""},
+        {"/.git", 404, ""},
+        {"/docs/.env", 404, ""},
+        {"/.well-known/security.txt", 200, "contact"},
+        {"/pipe", 403, ""},
+        {"/inside.txt", 200, "a"},
+        {"/outside", 403, ""},
+        {"/climbs", 403, ""},
+        {"/loop", 403, ""},
+        {"/dangling", 404, ""},
+        {"/quo\"te\n.txt", 200, "odd"},
+        {"/gr\xC3\xBC\xC3\x9F.txt", 200, "greetings"},
+    };
+    for (int round = 0; round < 2; ++round) {  // from the disk, then from the cache
+        for (const Case& c : cases) {
+            auto& answer = get(c.path);
+            EXPECT_EQ(answer.status(), c.status) << c.path;
+            EXPECT_EQ(answer.body(), c.body) << c.path;
+        }
+    }
+}
+
+TEST_F(StaticFilesTest, EveryLongPathIsMissing) {
+    for (const std::size_t bytes : {255, 256, 4094, 4095, 4096, 5000, 9000}) {
+        EXPECT_EQ(get("/" + std::string(bytes, 'a')).status(), 404) << bytes;
+    }
+}
+
+TEST_F(StaticFilesTest, ADirectoryWithoutSlashIsRedirectedToItself) {
+    folder_.make_folder("a b/?#%");
+    folder_.make_folder("evil.example");
+    EXPECT_EQ(get("/a b").field("Location"), "/a%20b/");
+    EXPECT_EQ(exchange_->status(), 301);
+    EXPECT_EQ(get("/evil.example?next=//x").field("Location"), "/evil.example/?next=//x");
+    EXPECT_EQ(get("/a b/").status(), 404);
+}
+
+TEST_F(StaticFilesTest, HiddenFilesAreServedWhereAskedFor) {
+    options_.paths.hidden = true;
+    folder_.write(".env", "visible");
+    EXPECT_EQ(get("/.env").body(), "visible");
+}
+
+TEST_F(StaticFilesTest, TheFirstIndexThatIsThereCounts) {
+    options_.paths.index = {"default.htm", "index.html"};
+    folder_.write("index.html", "second");
+    EXPECT_EQ(get("/").body(), "second");
+    folder_.write("default.htm", "first");
+    pass(1s);
+    EXPECT_EQ(get("/").body(), "first");
+    folder_.remove("default.htm");
+    pass(1s);
+    EXPECT_EQ(get("/").body(), "second");
+}
+
+TEST_F(StaticFilesTest, CleanUrlsAnswerWithThePage) {
+    options_.paths.clean_urls = true;
+    folder_.write("about.html", "about us");
+    folder_.write("team/index.html", "team");
+    EXPECT_EQ(get("/about").body(), "about us");
+    EXPECT_EQ(exchange_->field("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(get("/about/").status(), 404);
+    EXPECT_EQ(get("/team").status(), 301);
+    EXPECT_EQ(get("/absent").status(), 404);
+}
+
+TEST_F(StaticFilesTest, ASinglePageApplicationAnswersForItsOwnAddresses) {
+    options_.spa = "/index.html";
+    folder_.write("index.html", "app");
+    folder_.write("real.txt", "real");
+    EXPECT_EQ(get("/orders/7").body(), "app");
+    EXPECT_EQ(exchange_->status(), 200);
+    EXPECT_EQ(get("/real.txt").body(), "real");
+    EXPECT_EQ(get("/missing.js").status(), 404);
+    EXPECT_EQ(get("/user/jo.doe", {{"Accept", "text/html,*/*;q=0.8"}}).body(), "app");
+}
+
+TEST_F(StaticFilesTest, CacheControlComesFromTheFirstRuleThatMatches) {
+    options_.paths.cache_control = {{"/assets/**", "max-age=31536000, immutable"},
+                                    {"*.html", "no-cache"}};
+    folder_.write("assets/js/a.js", "1");
+    folder_.write("index.html", "2");
+    folder_.write("b.txt", "3");
+    EXPECT_EQ(get("/assets/js/a.js").field("Cache-Control"), "max-age=31536000, immutable");
+    EXPECT_EQ(get("/").field("Cache-Control"), "no-cache");
+    EXPECT_FALSE(get("/b.txt").has("Cache-Control"));
+}
+
+TEST_F(StaticFilesTest, TheOwnersTypesComeFirst) {
+    ASSERT_TRUE(options_.paths.mime.add("tide", "application/x-tide"));
+    folder_.write("a.tide", "1");
+    EXPECT_EQ(get("/a.tide").field("Content-Type"), "application/x-tide");
+}
+
+TEST_F(StaticFilesTest, ARootThatIsNotThereSaysSo) {
+    options_.root = folder_.path_of("nowhere");
+    const auto made = StaticFiles::create(*loop_, options_);
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message(), HasSubstr("nowhere"));
+    folder_.write("file", "x");
+    options_.root = folder_.path_of("file");
+    const auto file = StaticFiles::create(*loop_, options_);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code(), ENOTDIR);
+}
+
+// Every file call of a first request fails in turn: the answer is whole, or says that it is none.
+TEST_F(StaticFilesTest, EachKernelCallMayFail) {
+    options_.listing = true;
+    folder_.write("a.txt", "some text");
+    folder_.write("a.txt.gz", "packed");
+    folder_.write("big.bin", std::string(200'000, 'x'));
+    folder_.write("dir/b.txt", "b");
+    folder_.write("docs/index.html", "docs");
+    folder_.write("docs/README.md", "# Hi");
+    for (const char* path : {"/a.txt", "/big.bin", "/dir/", "/docs/", "/docs", "/absent"}) {
+        server_.reset();
+        kernel_.reset();
+        const int right = get(path).status();
+        const std::string whole = exchange_->body();
+        const std::size_t calls = kernel_.calls();
+        ASSERT_GT(calls, 0U);
+        for (const int error : {EIO, EMFILE, ENOMEM, EACCES, EINTR, ENOENT}) {
+            for (std::size_t n = 1; n <= calls; ++n) {
+                server_.reset();
+                exchange_ = {};
+                const int open_before = kernel_.open_files();
+                kernel_.fail_at(n, error);
+                server();
+                auto& answer = get(path, {{"Accept-Encoding", "gzip;q=0"}});
+                EXPECT_THAT(answer.status(), ::testing::AnyOf(right, 403, 404, 500, 503))
+                    << path << ' ' << n << ' ' << error;
+                if (answer.status() == 200 && !answer.broken() && answer.content_length() >= 0) {
+                    EXPECT_EQ(answer.body(), whole) << path << ' ' << n << ' ' << error;
+                }
+                // And the next request is answered as if nothing had been.
+                kernel_.reset();
+                pass(1s);
+                EXPECT_EQ(get(path).status(), right) << path << ' ' << n << ' ' << error;
+                exchange_ = {};
+                server_.reset();
+                EXPECT_EQ(kernel_.open_files(), open_before - 1) << "the root, and nothing else";
+            }
+        }
+    }
+}
+
+TEST_F(StaticFilesTest, ShortReadsAndInterruptionsAreNotSeen) {
+    std::string text;
+    for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
+    folder_.write("a.txt", text);
+    kernel_.set_short_reads(true);
+    EXPECT_EQ(get("/a.txt").body(), text);
+    EXPECT_EQ(exchange_->content_length(), static_cast<std::int64_t>(text.size()));
 }
 
 }  // namespace

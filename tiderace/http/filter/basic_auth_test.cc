@@ -1,0 +1,126 @@
+#include "tiderace/http/filter/basic_auth.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tiderace/testing/manual_clock.h"
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+constexpr const char* good = "Basic YTpi";  // a:b
+constexpr const char* bad = "Basic YTpj";   // a:c
+
+class Inside final : public Handler {
+  public:
+    void handle(Exchange& exchange) override { exchange.respond_status(204); }
+};
+
+class BasicAuthTest : public ::testing::Test {
+  protected:
+    BasicAuthTest() {
+        core::LoopOptions options;
+        options.clock = &clock_;
+        loop_ = std::move(*core::EventLoop::create(options));
+    }
+    ~BasicAuthTest() override { pool_.reset(); }
+
+    BasicAuth& rule() {
+        if (!rule_) {
+            rule_ = std::make_unique<BasicAuth>(site_, *loop_, *pool_, std::move(options_));
+            site_.add(*rule_);
+        }
+        return *rule_;
+    }
+    core::Ref<testing::RecordedExchange> start(const char* authorization) {
+        testing::RecordedExchange::Fields fields;
+        if (authorization != nullptr) fields = {{"Authorization", authorization}};
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/", fields);
+        rule();
+        site_.serve(*exchange);
+        return exchange;
+    }
+    core::Ref<testing::RecordedExchange> ask(const char* authorization) {
+        auto exchange = start(authorization);
+        while (!exchange->responded()) loop_->turn(1s);
+        return exchange;
+    }
+
+    testing::ManualClock clock_;
+    std::unique_ptr<core::EventLoop> loop_;
+    Inside inside_;
+    Site site_{inside_};
+    std::atomic<int> verified_ = 0;
+    BasicAuthOptions options_{.realm = "the \"harbour\"",
+                              .verify = [this](ByteView user, ByteView password) {
+                                  ++verified_;
+                                  return user == "a" && password == "b";
+                              }};
+    std::unique_ptr<core::WorkerPool> pool_ = std::make_unique<core::WorkerPool>(1, 4);
+    std::unique_ptr<BasicAuth> rule_;
+};
+
+TEST_F(BasicAuthTest, AsksThoseWhoSayNothing) {
+    for (const char* authorization : {(const char*)nullptr, "Basic ???", "Bearer x"}) {
+        const auto answer = ask(authorization);
+        EXPECT_EQ(answer->status(), 401);
+        EXPECT_EQ(answer->field("WWW-Authenticate"),
+                  "Basic realm=\"the \\\"harbour\\\"\", charset=\"UTF-8\"");
+    }
+    EXPECT_EQ(verified_, 0);
+}
+
+TEST_F(BasicAuthTest, LetsTheGoodInAndRemembersThem) {
+    EXPECT_EQ(ask(good)->status(), 204);
+    EXPECT_EQ(ask(good)->status(), 204);
+    EXPECT_EQ(verified_, 1);
+    clock_.advance(6min);
+    loop_->turn(0s);
+    EXPECT_EQ(ask(good)->status(), 204);
+    EXPECT_EQ(verified_, 2);
+}
+
+TEST_F(BasicAuthTest, NeverRemembersTheBad) {
+    EXPECT_EQ(ask(bad)->status(), 401);
+    EXPECT_EQ(ask(bad)->status(), 401);
+    EXPECT_EQ(verified_, 2);
+    EXPECT_EQ(rule().remembered(), 0U);
+}
+
+TEST_F(BasicAuthTest, RemembersABoundedNumber) {
+    options_.remembered_max = 2;
+    options_.verify = [](ByteView, ByteView) { return true; };
+    for (const char* each : {"Basic YTph", "Basic YTpi", "Basic YTpj"}) ask(each);
+    EXPECT_EQ(rule().remembered(), 2U);
+}
+
+TEST_F(BasicAuthTest, AFloodOfGuessesIsAnsweredBusy) {
+    options_.waiting_max = 2;
+    const auto first = start(bad), second = start(bad), third = start(bad);
+    EXPECT_EQ(third->status(), 503);
+    EXPECT_EQ(third->field("Retry-After"), "1");
+    while (!first->responded() || !second->responded()) loop_->turn(1s);
+    EXPECT_EQ(rule().waiting(), 0U);
+}
+
+TEST_F(BasicAuthTest, APeerThatLeftIsForgotten) {
+    const auto gone = start(good);
+    gone->hang_up();
+    EXPECT_EQ(rule().waiting(), 0U);
+    EXPECT_EQ(ask(bad)->status(), 401);  // queued behind it, so the first verdict has come back too
+    EXPECT_FALSE(gone->responded());
+}
+
+TEST(VerifyPlain, KnowsItsUsers) {
+    const auto verify = verify_plain({{"ann", "one"}, {"bob", "two"}});
+    EXPECT_TRUE(verify("ann", "one"));
+    EXPECT_TRUE(verify("bob", "two"));
+    EXPECT_FALSE(verify("ann", "two"));
+    EXPECT_FALSE(verify("eve", "one"));
+    EXPECT_FALSE(verify("", ""));
+}
+
+}  // namespace
+}  // namespace tiderace::http::filter

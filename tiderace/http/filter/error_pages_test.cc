@@ -1,0 +1,94 @@
+#include "tiderace/http/filter/error_pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Answers final : public Handler {
+  public:
+    void handle(Exchange& exchange) override {
+        Response response(status);
+        if (body != nullptr) response.set_body(body);
+        exchange.respond(response);
+    }
+    int status = 404;
+    const char* body = nullptr;
+};
+
+class ErrorPagesTest : public ::testing::Test {
+  protected:
+    testing::RecordedExchange& ask(std::string_view method, std::string_view accept = "text/html") {
+        exchange_ = core::make_ref<testing::RecordedExchange>(
+            *loop_, method, "/",
+            testing::RecordedExchange::Fields{{"Accept", std::string(accept)}});
+        Site site(answers_);
+        site.add(pages_);
+        site.serve(*exchange_);
+        return *exchange_;
+    }
+
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    testing::TemporaryFolder folder_;
+    Answers answers_;
+    ErrorPages pages_;
+    core::Ref<testing::RecordedExchange> exchange_;
+};
+
+TEST_F(ErrorPagesTest, EveryErrorHasAPageInBothForms) {
+    for (int status = 400; status < 600; ++status) {
+        answers_.status = status;
+        auto& page = ask("GET");
+        EXPECT_EQ(page.status(), status);
+        EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+        EXPECT_EQ(page.field("Vary"), "Accept");
+        EXPECT_THAT(page.field("Content-Security-Policy"), HasSubstr("default-src 'none'"));
+        EXPECT_THAT(page.body(), HasSubstr("<p class=\"code\">" + std::to_string(status)));
+        EXPECT_EQ(page.content_length(), static_cast<std::int64_t>(page.body().size()));
+        EXPECT_LT(page.body().size(), 4096U);
+        auto& json = ask("GET", "application/json");
+        EXPECT_EQ(json.field("Content-Type"), "application/json");
+        EXPECT_THAT(json.body(), HasSubstr("{\"status\":" + std::to_string(status) + ","));
+    }
+}
+
+TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
+    answers_.body = "own words";
+    EXPECT_EQ(ask("GET").body(), "own words");
+    answers_.status = 204;
+    answers_.body = nullptr;
+    EXPECT_EQ(ask("GET").body(), "");
+    EXPECT_FALSE(exchange_->has("Content-Type"));
+}
+
+TEST_F(ErrorPagesTest, HeadHasTheLengthAndNoBody) {
+    EXPECT_GT(ask("HEAD").content_length(), 100);
+    EXPECT_EQ(exchange_->body(), "");
+}
+
+TEST_F(ErrorPagesTest, TheOperatorsPageComesFirst) {
+    folder_.write("lost.html", "<h1>lost at sea</h1>");
+    pages_ = std::move(*ErrorPages::load({{404, folder_.path_of("lost.html")}}));
+    EXPECT_EQ(ask("GET", "application/json").body(), "<h1>lost at sea</h1>");
+    EXPECT_EQ(exchange_->field("Content-Type"), "text/html; charset=utf-8");
+    answers_.status = 500;
+    EXPECT_THAT(ask("GET").body(), HasSubstr("500"));
+}
+
+TEST_F(ErrorPagesTest, APageThatCannotBeReadIsSaidAtStart) {
+    const auto absent = ErrorPages::load({{404, folder_.path_of("absent.html")}});
+    ASSERT_FALSE(absent);
+    EXPECT_THAT(absent.error().message(), HasSubstr("absent.html"));
+    EXPECT_FALSE(ErrorPages::load({{404, folder_.path()}}));
+    folder_.write("huge.html", std::string(ErrorPages::page_bytes_max + 1, 'x'));
+    EXPECT_FALSE(ErrorPages::load({{404, folder_.path_of("huge.html")}}));
+}
+
+}  // namespace
+}  // namespace tiderace::http::filter

@@ -1,0 +1,72 @@
+#include "tiderace/http/handler/file_loader.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/fault_kernel.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::http::handler {
+namespace {
+
+class FileLoaderTest : public ::testing::Test {
+  protected:
+    testing::TemporaryFolder folder_;
+    testing::FaultKernel kernel_;
+    core::Descriptor root_{kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY)};
+    FileLoader loader_{kernel_, root_.get()};
+};
+
+TEST_F(FileLoaderTest, SaysWhatIsThere) {
+    folder_.write("dir/a.txt", "a");
+    folder_.make_fifo("pipe");
+    folder_.link("out", "/");
+    EXPECT_EQ(loader_.open("/").found, Found::directory);
+    EXPECT_EQ(loader_.open("/dir").found, Found::directory);
+    EXPECT_EQ(loader_.open("/dir/a.txt").found, Found::file);
+    EXPECT_EQ(loader_.open("/dir/", "a.txt").found, Found::file);
+    EXPECT_EQ(loader_.open("/absent").found, Found::missing);
+    EXPECT_EQ(loader_.open("/dir/a.txt/x").found, Found::missing);
+    EXPECT_EQ(loader_.open("/pipe").found, Found::refused);
+    EXPECT_EQ(loader_.open("/out").found, Found::refused);
+    EXPECT_EQ(loader_.open("/out/etc/passwd").found, Found::refused);
+    EXPECT_EQ(loader_.open("/dir/../../x").found, Found::refused);
+}
+
+TEST_F(FileLoaderTest, FaultsOfTheMachineAreTold) {
+    folder_.write("a.txt", "a");
+    for (const int error : {EMFILE, ENFILE, ENOMEM, EIO, ENOSPC}) {
+        for (std::size_t call = 1; call <= 2; ++call) {
+            kernel_.fail_at(call, error);
+            const auto opened = loader_.open("/a.txt");
+            EXPECT_EQ(opened.found, Found::failed) << error;
+            EXPECT_EQ(opened.error, error);
+        }
+    }
+}
+
+TEST_F(FileLoaderTest, WhatChangesWhileItIsReadIsNotStable) {
+    folder_.write("a.txt", "first state");
+    auto opened = loader_.open("/a.txt");
+    kernel_.before(1, [&] { folder_.truncate("a.txt", 4); });
+    auto loaded = loader_.load(std::move(opened), true);
+    ASSERT_TRUE(loaded.file);
+    EXPECT_FALSE(loaded.stable);
+    EXPECT_FALSE(loaded.file->in_memory());
+    EXPECT_EQ(loaded.file->size(), 4U);
+}
+
+TEST_F(FileLoaderTest, AHotFileIsLoadedOnlyInTheStateThatIsKnown) {
+    folder_.write("a.txt", "first");
+    const auto loaded = loader_.load(loader_.open("/a.txt"), false);
+    ASSERT_TRUE(loaded.file);
+    const auto memory = loader_.into_memory(*loaded.file);
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->bytes(), "first");
+    EXPECT_EQ(memory->etag(), loaded.file->etag());
+    folder_.truncate("a.txt", 2);
+    EXPECT_FALSE(loader_.into_memory(*loaded.file));
+}
+
+}  // namespace
+}  // namespace tiderace::http::handler

@@ -1,0 +1,68 @@
+#include "tiderace/http/handler/range_body.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+namespace tiderace::http::handler {
+namespace {
+
+core::Ref<CachedFile> letters() {
+    auto bytes = std::make_unique<char[]>(26);
+    for (int i = 0; i < 26; ++i) bytes[i] = static_cast<char>('a' + i);
+    FileIdentity identity;
+    identity.bytes = 26;
+    return core::make_ref<CachedFile>(identity, std::move(bytes));
+}
+
+std::string body_of(Response& response) {
+    std::string text;
+    core::SendQueue* queue = response.queued_body();
+    for (std::array<iovec, 1> piece; queue->gather(piece) == 1;) {
+        text.append(static_cast<char*>(piece[0].iov_base), piece[0].iov_len);
+        queue->consume(piece[0].iov_len);
+    }
+    return text;
+}
+
+TEST(RangeBody, OneRangeIsSentBare) {
+    const auto file = letters();
+    wire::RangeSet ranges;
+    ranges.add({2, 4});
+    Response response;
+    set_range_body(response, ranges, *file, "text/plain");
+    EXPECT_EQ(response.status(), 206);
+    EXPECT_EQ(response.find(wire::FieldName::content_range)->value, "bytes 2-4/26");
+    EXPECT_EQ(response.find(wire::FieldName::content_type)->value, "text/plain");
+    EXPECT_EQ(body_of(response), "cde");
+}
+
+TEST(RangeBody, SeveralCarryTheirLengthWithThem) {
+    const auto file = letters();
+    for (std::size_t count = 2; count <= wire::ranges_max; ++count) {
+        wire::RangeSet ranges;
+        // Descending, so that none is joined with the one before it.
+        for (std::size_t i = 0; i < count; ++i) ranges.add({24 - i, 24 - i});
+        Response response;
+        set_range_body(response, ranges, *file, std::string(count * 20, 't'));
+        const auto length = response.body_bytes();
+        EXPECT_EQ(body_of(response).size(), length) << count;
+        EXPECT_FALSE(response.find(wire::FieldName::content_range));
+    }
+}
+
+TEST(RangeBody, NoTwoAnswersShareABoundary) {
+    const auto file = letters();
+    wire::RangeSet ranges;
+    ranges.add({9, 9});
+    ranges.add({1, 1});
+    Response a, b;
+    set_range_body(a, ranges, *file, "text/plain");
+    set_range_body(b, ranges, *file, "text/plain");
+    EXPECT_NE(a.find(wire::FieldName::content_type)->value,
+              b.find(wire::FieldName::content_type)->value);
+}
+
+}  // namespace
+}  // namespace tiderace::http::handler

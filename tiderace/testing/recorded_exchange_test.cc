@@ -1,0 +1,54 @@
+#include "tiderace/testing/recorded_exchange.h"
+
+#include <gtest/gtest.h>
+
+namespace tiderace::testing {
+namespace {
+
+class Counting final : public http::BodySource {
+  public:
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
+        if (left_ == 0) return State::failed;
+        out.append(blocks, "tick ");
+        return --left_ == 0 && ends_ ? State::end : State::more;
+    }
+    Counting(int left, bool ends) : left_(left), ends_(ends) {}
+
+  private:
+    int left_;
+    bool ends_;
+};
+
+TEST(RecordedExchange, RecordsWhatWasAnswered) {
+    auto loop = std::move(*core::EventLoop::create({}));
+    RecordedExchange exchange(*loop, "GET", "/a?b=c", {{"Accept", "x"}});
+    EXPECT_EQ(exchange.request().path, "/a");
+    EXPECT_EQ(exchange.request().query, "b=c");
+    EXPECT_EQ(exchange.request().field(http::wire::FieldName::accept), "x");
+    http::Response response(201);
+    response.add("X-Tide", "high");
+    response.set_body("body");
+    exchange.respond(response);
+    EXPECT_EQ(exchange.status(), 201);
+    EXPECT_EQ(exchange.field("x-tide"), "high");
+    EXPECT_EQ(exchange.content_length(), 4);
+    EXPECT_EQ(exchange.body(), "body");
+}
+
+TEST(RecordedExchange, PullsASourceToItsEnd) {
+    auto loop = std::move(*core::EventLoop::create({}));
+    RecordedExchange whole(*loop, "GET", "/"), cut(*loop, "GET", "/");
+    http::Response response;
+    response.set_body(std::make_unique<Counting>(3, true));
+    whole.respond(response);
+    EXPECT_EQ(whole.body(), "tick tick tick ");
+    EXPECT_EQ(whole.content_length(), -1);
+    http::Response failing;
+    failing.set_body(std::make_unique<Counting>(2, false));
+    cut.respond(failing);
+    EXPECT_FALSE(cut.finish());
+    EXPECT_TRUE(cut.broken());
+}
+
+}  // namespace
+}  // namespace tiderace::testing
