@@ -7,6 +7,7 @@ shell). A filter is a piece of `group/program`: `unit`, `asan/core`, `http_wire`
 `N passed, N failed`, in single cases; the exit status is 1 if any failed or nothing ran.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -49,9 +50,10 @@ class Finished:
     status: int  # negative: the signal that ended it
     log: pathlib.Path
     seconds: float
+    late: bool = False
 
     def why(self):
-        if self.status == -signal.SIGKILL:
+        if self.late:
             return "killed: it ran past its time"
         return f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
 
@@ -71,14 +73,27 @@ def run(name, command, seconds_max, environment=None, cwd=ROOT):
             start_new_session=True,
             env={**os.environ, **(environment or {})},
         )
+        late = False
         try:
             child.wait(seconds_max)
         except (subprocess.TimeoutExpired, KeyboardInterrupt) as ended:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+            end_group(child)
             if isinstance(ended, KeyboardInterrupt):
                 raise
-    return Finished(child.returncode, log, time.monotonic() - began)
+            late = True
+    return Finished(child.returncode, log, time.monotonic() - began, late)
+
+
+def end_group(child, seconds_to_tidy_up=5):
+    """Interrupts it, so that pytest ends the servers it started; then kills what is left."""
+    os.killpg(child.pid, signal.SIGINT)
+    try:
+        child.wait(seconds_to_tidy_up)
+    except subprocess.TimeoutExpired:
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def report(name, tally, note=""):

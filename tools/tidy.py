@@ -165,7 +165,7 @@ def room_of(path):
 
 
 def is_test(path):
-    return re.search(r"_test\.(cc|py)$", path) is not None
+    return re.search(r"_test\.(cc|py)$|_fixture\.(h|cc)$", path) is not None
 
 
 def includes_of(tree, path):
