@@ -114,8 +114,9 @@ std::size_t H1Connection::wait_for_head(ByteView data) {
 void H1Connection::run(H1Exchange& exchange) {
     service_->site().serve(exchange);
     if (exchange.must_answer()) exchange.respond_status(500);
-    if (exchange.answer_complete() || handed_over_) return;
-    exchange.pin();
+    if (handed_over_ || (exchange.answer_complete() && exchange.body_complete())) return;
+    exchange.pin();  // it outlives the receive buffer, if only for the log
+    if (exchange.answer_complete()) return;
     enter(exchange.body_complete() ? Phase::answer : Phase::body);
 }
 
@@ -252,10 +253,11 @@ void H1Connection::on_drained(net::Connection&) {
 
 void H1Connection::on_peer_finished(net::Connection& connection) {
     peer_finished_ = true;
-    if (exchange_ && !exchange_->body_complete()) {
-        connection.abort(net::CloseReason::peer_finished);  // the body will never be whole
-    } else if (!exchange_) {
+    if (!exchange_) {
         connection.close_when_sent();
+    } else if (!exchange_->body_complete()) {
+        core::Ref<H1Exchange>(exchange_)->refuse(400, "The body ended before its announced end.");
+        end_connection(true);
     }
 }
 

@@ -18,7 +18,10 @@ using wire::Method;
 constexpr ByteView allowed_methods = "GET, HEAD, OPTIONS";
 
 void answer_other_method(Exchange& exchange) {
-    Response response(exchange.request().method() == Method::options ? 204 : 405);
+    const Method method = exchange.request().method();
+    // A method that nobody registered is not implemented; one that is has no business with files.
+    if (method == Method::other) return exchange.respond_status(501);
+    Response response(method == Method::options ? 204 : 405);
     response.add(FieldName::allow, allowed_methods);
     exchange.respond(response);
 }
