@@ -267,7 +267,8 @@ ssize_t FakeNetwork::send_now(FakeSocket& socket, const iovec* pieces, int count
     std::string gathered;
     const std::size_t room = std::max<std::size_t>(socket.room(), 1);
     for (int i = 0; i < count && gathered.size() < room; ++i) {
-        gathered.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
+        gathered.append(static_cast<const char*>(pieces[i].iov_base),
+                        std::min(pieces[i].iov_len, room - gathered.size()));
     }
     return socket.put(ByteView(gathered).substr(0, maybe_less(gathered.size(), plan_.short_send)));
 }

@@ -1,0 +1,98 @@
+#include "tiderace/net/hand_off.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "tiderace/net/listener.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/testing/echo_session.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scripted_session.h"
+
+namespace tiderace::net {
+namespace {
+
+// Both ends on one fake loop: posts run in a later turn, so that waiting can be seen.
+class HandOffTest : public ::testing::Test {
+  protected:
+    testing::FakeWorld world_;
+    testing::ScriptedSessions sessions_;
+    TcpServer one_{world_.loop(), sessions_, {}};
+    TcpServer two_{world_.loop(), sessions_, {}};
+};
+
+TEST_F(HandOffTest, GivesConnectionsToTheServersInTurn) {
+    HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}, {&world_.loop(), &two_}}, 100, "");
+    hand_off.listen(world_.listen());
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 6; ++i) peers.push_back(world_.connect());
+    ASSERT_TRUE(world_.run_until([&] { return sessions_.opened == 6; }));
+    EXPECT_EQ(one_.size(), 3U);
+    EXPECT_EQ(two_.size(), 3U);
+    EXPECT_EQ(hand_off.waiting(), 0U);
+}
+
+TEST_F(HandOffTest, RefusesWithAWordAboveItsBound) {
+    HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 2, "busy");
+    hand_off.listen(world_.listen());
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 5; ++i) peers.push_back(world_.connect());
+    world_.loop().turn(Duration::zero());  // one turn accepts them all, none is taken over yet
+    EXPECT_EQ(hand_off.waiting(), 2U);
+    EXPECT_EQ(hand_off.refused(), 3U);
+    ASSERT_TRUE(world_.run_until([&] { return peers[4]->over() && sessions_.opened == 2; }));
+    EXPECT_EQ(peers[4]->heard(), "busy");
+    EXPECT_EQ(hand_off.waiting(), 0U);
+}
+
+TEST_F(HandOffTest, StopHandsOverWhoWaitsInTheQueue) {
+    HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 100, "");
+    hand_off.listen(world_.listen());
+    const auto one = world_.connect();
+    const auto two = world_.connect();
+    hand_off.stop();
+    EXPECT_TRUE(world_.run_until([&] { return sessions_.opened == 2; }));
+}
+
+// Real threads: one listens, two serve. The sanitizers watch.
+TEST(HandOffThreads, ServeWhatAnotherThreadAccepted) {
+    constexpr int clients = 40;
+    auto group = std::move(*LoopGroup::create(3, {}));
+    testing::EchoSessions first, second;
+    std::optional<TcpServer> one(std::in_place, group->loop(1), first, TcpServerOptions{});
+    std::optional<TcpServer> two(std::in_place, group->loop(2), second, TcpServerOptions{});
+    HandOff hand_off(group->loop(0), {{&group->loop(1), &*one}, {&group->loop(2), &*two}}, 1'000,
+                     "");
+    auto listener =
+        std::move(*open_listener(core::system_kernel(), core::Address::loopback(0), {}));
+    sockaddr_storage at{};
+    const socklen_t bytes = local_address(core::system_kernel(), listener).to_sockaddr(at);
+    hand_off.listen(std::move(listener));
+
+    int answered = 0;
+    std::thread client([&] {
+        for (int i = 0; i < clients; ++i) {
+            const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+            char buffer[8];
+            if (::connect(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
+                ::send(fd, "question", 8, MSG_NOSIGNAL) == 8 &&
+                ::recv(fd, buffer, 8, MSG_WAITALL) == 8) {
+                ++answered;
+            }
+            core::system_kernel().close(fd);
+        }
+        group->stop();
+    });
+    group->run();
+    client.join();
+    EXPECT_EQ(answered, clients);
+    EXPECT_EQ(first.opened, clients / 2U);
+    EXPECT_EQ(second.opened, clients / 2U);
+    one.reset();
+    two.reset();
+}
+
+}  // namespace
+}  // namespace tiderace::net
