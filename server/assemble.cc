@@ -123,6 +123,7 @@ Result<> Assembly::make_workers() {
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
+    parts_.loops = count;
     if (!options_.basic_auth.empty()) {
         auto passwords = PasswordFile::load(options_.basic_auth);
         if (!passwords) return fail(passwords.error());

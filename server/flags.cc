@@ -124,6 +124,10 @@ constexpr std::array serve_flags{
          .group = Group::answers,
          .about = "leave out the Server field",
          .field = SwitchField{[](ServeOptions& o) -> bool& { return o.server_header; }, false}},
+    Flag{.name = "about",
+         .group = Group::answers,
+         .about = "tell version, engine and loops at /.well-known/tiderace.json",
+         .field = SwitchField{[](ServeOptions& o) -> bool& { return o.about; }}},
 
     Flag{.name = "basic-auth",
          .value = "USER:PASSWORD|FILE",

@@ -61,6 +61,7 @@ TEST(Flags, OfOneGroupStandTogether) {
 TEST(Flags, SwitchesTurnOnWhatIsOffAndOffWhatIsOn) {
     EXPECT_TRUE(with("open", "").open_browser);
     EXPECT_TRUE(with("listing", "").listing);
+    EXPECT_TRUE(with("about", "").about);
     EXPECT_TRUE(with("clean-urls", "").clean_urls);
     EXPECT_TRUE(with("hidden", "").hidden_files);
     EXPECT_TRUE(with("quiet", "").quiet);

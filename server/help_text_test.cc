@@ -63,6 +63,8 @@ What it adds to answers
       --header NAME:VALUE    a field for every answer; repeatable
       --cors[=ORIGIN]        let other sites' scripts read (bare: all sites)
       --no-server-header     leave out the Server field
+      --about                tell version, engine and loops at
+                             /.well-known/tiderace.json
 
 Who may read
       --basic-auth USER:PASSWORD|FILE

@@ -111,6 +111,7 @@ struct ServeOptions {
     std::vector<AddedHeader> added_headers;
     std::string cors_origin;  // "*" or one origin; empty: no CORS
     bool server_header = true;
+    bool about = false;  // tell what this server is; see about.h
 
     // Who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;

@@ -117,6 +117,10 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 }
 
 void Worker::add_access_rules(const SharedParts& parts) {
+    if (parts.options->about) {
+        about_ = std::make_unique<About>(loop_->backend().name(), parts.loops);
+        site_->add(*about_);
+    }
     if (!parts.options->cors_origin.empty()) {
         cors_ = std::make_unique<http::filter::Cors>(
             http::filter::CorsOptions{.origins = {parts.options->cors_origin}});

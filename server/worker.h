@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "server/about.h"
 #include "server/options.h"
 #include "server/password_file.h"
 #include "tiderace/core/worker_pool.h"
@@ -33,6 +34,7 @@ struct SharedParts {
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
     core::WorkerPool* pool = nullptr;               // with passwords
     std::size_t connections_max = 0;                // of one worker
+    std::size_t loops = 1;
 };
 
 // What a connection over a limit is sent.
@@ -58,6 +60,7 @@ class Worker {
     std::unique_ptr<http::Site> site_;
     http::filter::ErrorPages error_pages_;
     std::unique_ptr<http::filter::AddedFields> added_fields_;
+    std::unique_ptr<About> about_;
     std::unique_ptr<http::filter::Cors> cors_;
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
     std::unique_ptr<http::RingAccessLog> access_log_;

@@ -1,0 +1,25 @@
+#include "server/about.h"
+
+#include "server/version.h"
+
+namespace tiderace::server {
+
+About::About(std::string_view engine, std::size_t loops) {
+    json_.append("{\"version\":\"").append(version());
+    json_.append("\",\"engine\":\"").append(engine);
+    json_.append("\",\"loops\":").append(std::to_string(loops)).append("}\n");
+}
+
+http::AccessRule::Verdict About::check(http::Exchange& exchange) {
+    if (exchange.request().path != path || !exchange.request().is_get_or_head()) {
+        return Verdict::pass;
+    }
+    http::Response response(200);
+    response.add(http::wire::FieldName::content_type, "application/json");
+    response.add(http::wire::FieldName::cache_control, "no-store");
+    response.set_body(ByteView(json_));
+    exchange.respond(response);
+    return Verdict::answered;
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,28 @@
+// About: what the server says of itself at /.well-known/tiderace.json, where the operator allows it (--about).
+//
+//   {"version":"0.1.0","engine":"epoll","loops":2}
+//
+// Owner    A Worker. Thread: its loop's.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "tiderace/http/site.h"
+
+namespace tiderace::server {
+
+class About final : public http::AccessRule {
+  public:
+    static constexpr std::string_view path = "/.well-known/tiderace.json";
+
+    About(std::string_view engine, std::size_t loops);
+
+    Verdict check(http::Exchange& exchange) override;
+
+  private:
+    std::string json_;
+};
+
+}  // namespace tiderace::server

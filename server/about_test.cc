@@ -1,0 +1,41 @@
+#include "server/about.h"
+
+#include <gtest/gtest.h>
+
+#include "server/version.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::server {
+namespace {
+
+class AboutTest : public ::testing::Test {
+  protected:
+    http::AccessRule::Verdict ask(std::string_view method, std::string_view path) {
+        exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, path);
+        return about_.check(*exchange_);
+    }
+
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    About about_{"epoll", 3};
+    core::Ref<testing::RecordedExchange> exchange_;
+};
+
+TEST_F(AboutTest, SaysVersionEngineAndLoops) {
+    EXPECT_EQ(ask("GET", About::path), http::AccessRule::Verdict::answered);
+    EXPECT_EQ(exchange_->status(), 200);
+    EXPECT_EQ(exchange_->field("Content-Type"), "application/json");
+    EXPECT_EQ(exchange_->field("Cache-Control"), "no-store");
+    EXPECT_EQ(exchange_->body(), "{\"version\":\"" + std::string(version()) +
+                                     "\",\"engine\":\"epoll\",\"loops\":3}\n");
+}
+
+TEST_F(AboutTest, LeavesEverythingElseToTheSite) {
+    EXPECT_EQ(ask("GET", "/"), http::AccessRule::Verdict::pass);
+    EXPECT_EQ(ask("GET", "/.well-known/tiderace.json/"), http::AccessRule::Verdict::pass);
+    EXPECT_EQ(ask("POST", About::path), http::AccessRule::Verdict::pass);
+    EXPECT_FALSE(exchange_->responded());
+}
+
+}  // namespace
+}  // namespace tiderace::server
