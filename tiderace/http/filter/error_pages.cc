@@ -26,7 +26,7 @@ struct Explanation {
 constexpr Explanation explanations[] = {
     {400, "The request was not valid HTTP.", "Check the address, or the program that sent it."},
     {401, "This page asks for a name and a password.", "Reload it and sign in."},
-    {403, "You may not see this.", "If you think you should, ask whoever runs this site."},
+    {403, "You may not see this.", "If you should, ask whoever runs this site."},
     {404, "There is nothing at this address.", "Check its spelling, or start from the front page."},
     {405, "This address does not take that method.", "The Allow field says which it takes."},
     {406, "There is no version of this that your client accepts.",
@@ -39,7 +39,7 @@ constexpr Explanation explanations[] = {
     {429, "Too many requests in a short time.", "Wait a little, then try again."},
     {431, "The request's fields are too large.", "Clearing this site's cookies often helps."},
     {500, "Something went wrong here, not with you.",
-     "Try again; if it stays, tell whoever runs this site."},
+     "Try again; if it stays, tell who runs this site."},
     {501, "This server does not know that method.", "Use another one."},
     {502, "The server behind this one gave no proper answer.", "Try again in a moment."},
     {503, "The server is too busy right now.", "Try again in a moment."},
@@ -63,8 +63,9 @@ ByteView title_of(int status) {
 constexpr ByteView layout_style = R"(
 body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
 main{max-width:34rem;width:100%}
-p{margin:.4rem 0}.code{font-size:clamp(4rem,18vw,7rem);font-weight:700;line-height:1;letter-spacing:-.04em;
-color:var(--tide);margin:0}
+p{margin:.4rem 0}
+.code{font-size:clamp(4rem,18vw,7rem);font-weight:700;line-height:1;
+letter-spacing:-.04em;color:var(--tide);margin:0}
 h1{font-size:1.4rem;margin:.6rem 0 .4rem}.soft{color:var(--soft)}nav{margin-top:1.6rem}
 )";
 
@@ -140,7 +141,9 @@ void ErrorPages::filter(const Exchange& exchange, Response& response) {
     response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);
-    response.set_body(json ? error_page_json(status) : error_page_html(status));
+    std::string& page = (json ? built_in_json_ : built_in_html_)[status];
+    if (page.empty()) page = json ? error_page_json(status) : error_page_html(status);
+    response.set_body(ByteView(page));
 }
 
 }  // namespace tiderace::http::filter

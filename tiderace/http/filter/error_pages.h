@@ -5,8 +5,7 @@
 // Thread   The loop's.
 // Errors   load() fails when a file cannot be read.
 // Limits   page_bytes_max for a file.
-// Memory   The operator's files. The built-in pages are written anew each time: errors are rare,
-//          and small.
+// Memory   The operator's files, and the built-in pages that were asked for, under 2 KiB each.
 #pragma once
 
 #include <map>
@@ -33,6 +32,8 @@ class ErrorPages final : public ResponseFilter {
         std::string content_type;
     };
     std::map<int, Page> pages_;
+    std::map<int, std::string> built_in_html_;  // made when first asked for
+    std::map<int, std::string> built_in_json_;
 };
 
 // The built-in texts, for those who answer without an exchange (a refused request head).

@@ -60,7 +60,8 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
     return wire::evaluate(conditions, validators_of(file, now), true);
 }
 
-// What a 304 repeats, and every other answer about the file holds too. `to` is a Response or a FieldBlock.
+// What a 304 repeats, and every other answer about the file holds too. `to` is a Response or a
+// FieldBlock.
 void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) {
     to.add(FieldName::etag, file.etag());
     if (!path.cache_control.empty()) to.add(FieldName::cache_control, path.cache_control);

@@ -1,7 +1,7 @@
 // Encoding x method x range x condition, over real files.
 #include "tiderace/http/handler/file_answer.h"
 
-#include "tiderace/http/handler/static_files_fixture.h"
+#include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
 namespace {
@@ -10,7 +10,7 @@ constexpr ByteView plain = "The tide comes in, the tide goes out.";
 constexpr ByteView packed_gz = "gz: tide in, tide out";
 constexpr ByteView packed_br = "br: in, out";
 
-class FileAnswerTest : public StaticFilesFixture {
+class FileAnswerTest : public testing::StaticSite {
   protected:
     FileAnswerTest() {
         folder_.write("a.txt", plain);
@@ -40,77 +40,79 @@ constexpr CodingCase coding_cases[] = {
     {"identity;q=1, *;q=0.1", ""},
     {"deflate", ""},
 };
+struct RangeCase {
+    const char* value;
+    int status;
+};
+constexpr RangeCase range_cases[] = {
+    {"", 200}, {"bytes=0-3", 206}, {"bytes=-4", 206}, {"bytes=900-", 416}, {"bytes=3-1", 200},
+};
+struct ConditionCase {
+    const char* field;
+    const char* value;  // "" for the current tag
+    int status;         // 0: as without it
+};
+constexpr ConditionCase condition_cases[] = {
+    {"", "", 0},         {"If-None-Match", "", 304},     {"If-None-Match", "\"other\"", 0},
+    {"If-Match", "", 0}, {"If-Match", "\"other\"", 412},
+};
 
-TEST_F(FileAnswerTest, EveryCombinationOfCodingMethodRangeAndConditionHolds) {
-    enum class Condition { none, same_tag, other_tag, if_match_same, if_match_other };
-    struct RangeCase {
-        const char* value;
-        int status;
-    };
-    const RangeCase ranges[] = {
-        {"", 200}, {"bytes=0-3", 206}, {"bytes=-4", 206}, {"bytes=900-", 416}, {"bytes=3-1", 200},
-    };
-    for (const CodingCase& coding : coding_cases) {
-        const ByteView body = ByteView(coding.coding) == "br"     ? packed_br
-                              : ByteView(coding.coding) == "gzip" ? packed_gz
-                                                                  : plain;
+class FileAnswerMatrix : public FileAnswerTest {
+  protected:
+    void check(ByteView method, const CodingCase& coding, const RangeCase& range,
+               const ConditionCase& condition) {
         const Fields accept =
             *coding.accept == '\0' ? Fields{} : Fields{{"Accept-Encoding", coding.accept}};
         const std::string etag = get("/a.txt", accept).field("ETag");
+        Fields fields = accept;
+        if (*range.value != '\0') fields.emplace_back("Range", range.value);
+        if (*condition.field != '\0') {
+            fields.emplace_back(condition.field, *condition.value == '\0' ? etag : condition.value);
+        }
+        const bool is_get = method == "GET";
+        const int status = condition.status != 0 ? condition.status : is_get ? range.status : 200;
+        auto& answer = ask(method, "/a.txt", fields);
+        answer.finish();
+        ASSERT_EQ(answer.status(), status);
+        if (status == 412) return;
+        EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+        if (status != 416) {
+            EXPECT_EQ(answer.field("ETag"), etag);
+            EXPECT_EQ(answer.count("ETag"), 1U);
+        }
+        check_body(answer, is_get, coding.coding, range.value);
+    }
+
+    void check_body(testing::RecordedExchange& answer, bool is_get, ByteView coding,
+                    ByteView range) {
+        const ByteView whole = coding == "br" ? packed_br : coding == "gzip" ? packed_gz : plain;
+        const std::string size = std::to_string(whole.size());
+        if (answer.status() == 416 || answer.status() == 304) {
+            EXPECT_EQ(answer.body(), "");
+            EXPECT_FALSE(answer.has("Content-Type"));
+            EXPECT_FALSE(answer.has("Content-Encoding"));
+            EXPECT_EQ(answer.field("Content-Range"),
+                      answer.status() == 416 ? "bytes */" + size : std::string());
+            return;
+        }
+        EXPECT_EQ(answer.field("Content-Encoding"), coding);
+        EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
+        const ByteView part = answer.status() == 200 ? whole
+                              : range == "bytes=-4"  ? whole.substr(whole.size() - 4)
+                                                     : whole.substr(0, 4);
+        EXPECT_EQ(answer.body(), is_get ? part : "");
+        EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(part.size()));
+    }
+};
+
+TEST_F(FileAnswerMatrix, EveryCombinationOfCodingMethodRangeAndConditionHolds) {
+    for (const CodingCase& coding : coding_cases) {
         for (const char* method : {"GET", "HEAD"}) {
-            for (const RangeCase& range : ranges) {
-                for (const Condition condition :
-                     {Condition::none, Condition::same_tag, Condition::other_tag,
-                      Condition::if_match_same, Condition::if_match_other}) {
-                    Fields fields = accept;
-                    if (*range.value != '\0') fields.emplace_back("Range", range.value);
-                    if (condition == Condition::same_tag)
-                        fields.emplace_back("If-None-Match", etag);
-                    if (condition == Condition::other_tag) {
-                        fields.emplace_back("If-None-Match", "\"other\"");
-                    }
-                    if (condition == Condition::if_match_same)
-                        fields.emplace_back("If-Match", etag);
-                    if (condition == Condition::if_match_other) {
-                        fields.emplace_back("If-Match", "\"other\"");
-                    }
-                    auto& answer = ask(method, "/a.txt", fields);
-                    answer.finish();
-                    const bool is_get = ByteView(method) == "GET";
-                    const int expected = condition == Condition::same_tag         ? 304
-                                         : condition == Condition::if_match_other ? 412
-                                         : is_get                                 ? range.status
-                                                                                  : 200;
+            for (const RangeCase& range : range_cases) {
+                for (const ConditionCase& condition : condition_cases) {
                     SCOPED_TRACE(std::string(method) + " coding " + coding.accept + " range " +
-                                 range.value + " condition " +
-                                 std::to_string(static_cast<int>(condition)));
-                    ASSERT_EQ(answer.status(), expected);
-                    if (expected == 412) continue;
-                    EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
-                    if (expected == 416) {
-                        EXPECT_EQ(answer.field("Content-Range"),
-                                  "bytes */" + std::to_string(body.size()));
-                        EXPECT_FALSE(answer.has("Content-Encoding"));
-                        continue;
-                    }
-                    EXPECT_EQ(answer.field("ETag"), etag);
-                    EXPECT_EQ(answer.count("ETag"), 1U);
-                    if (expected == 304) {
-                        EXPECT_EQ(answer.body(), "");
-                        EXPECT_FALSE(answer.has("Content-Type"));
-                        continue;
-                    }
-                    EXPECT_EQ(answer.field("Content-Encoding"), coding.coding);
-                    EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
-                    if (expected == 206) {
-                        EXPECT_EQ(answer.body(), ByteView(range.value) == "bytes=-4"
-                                                     ? body.substr(body.size() - 4)
-                                                     : body.substr(0, 4));
-                    } else if (is_get) {
-                        EXPECT_EQ(answer.body(), body);
-                    }
-                    EXPECT_EQ(answer.content_length(),
-                              expected == 206 ? 4 : static_cast<std::int64_t>(body.size()));
+                                 range.value + ' ' + condition.field + ' ' + condition.value);
+                    check(method, coding, range, condition);
                 }
             }
         }

@@ -1,12 +1,13 @@
-// What the cache keeps, and that it never answers with a wrong length, a mixture or another file's bytes.
+// What the cache keeps, and that it never answers with a wrong length, a mixture or another file's
+// bytes.
 #include "tiderace/http/handler/file_cache.h"
 
-#include "tiderace/http/handler/static_files_fixture.h"
+#include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
 namespace {
 
-class FileCacheTest : public StaticFilesFixture {
+class FileCacheTest : public testing::StaticSite {
   protected:
     const FileCache& cache() { return server().cache(); }
     std::size_t calls_of(std::string_view target) {
@@ -96,7 +97,7 @@ TEST_F(FileCacheTest, EveryRaceWhileItIsLoadedEndsInOneState) {
     };
     const Race races[] = {
         {"replaced", [&] { folder_.replace("a.bin", new_state); }, {old_state, new_state}},
-        // Sent from its descriptor, what is written in place shows, at the length that was promised.
+        // Sent from its descriptor, what is written in place shows, at the promised length.
         {"written in place",
          [&] { folder_.write("a.bin", new_state); },
          {old_state, new_state, new_state.substr(0, old_state.size())}},

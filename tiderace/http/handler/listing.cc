@@ -102,6 +102,11 @@ class ListingSource final : public BodySource {
     bool begun_ = false;
 };
 
+class NoRows final : public BodySource {
+  public:
+    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::end; }
+};
+
 void add_fields(Response& response, bool json, const std::string& nonce) {
     response.add(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
     response.add(FieldName::cache_control, "no-cache");
@@ -128,13 +133,18 @@ void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingO
     if (opened.found != Found::directory) return exchange.respond_status(404);
 
     ListingDescription listing;
+    listing.host = request.authority.empty() ? ByteView("Home") : request.authority;
     listing.path = options.path;
     listing.order = order_of(request);
     const bool json = wire::prefers_json(request.field(FieldName::accept));
     if (!json) listing.nonce = make_nonce();
     Response response(200);
     add_fields(response, json, listing.nonce);
-    if (request.method() == wire::Method::head) return exchange.respond(response);
+    if (request.method() == wire::Method::head) {
+        // Of unknown length, as the answer to GET is.
+        response.set_body(std::make_unique<NoRows>());
+        return exchange.respond(response);
+    }
 
     ListingRows rows(loader, std::move(opened.descriptor), listing.path, options.hidden,
                      listing.order, options.sorted_max);

@@ -16,27 +16,31 @@ namespace {
 
 constexpr ByteView layout_style = R"(
 main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}
-h1{font-size:1.25rem;font-weight:600;margin:0 0 1rem;overflow-wrap:anywhere}h1 a{padding:.1rem .15rem}
+h1{font-size:1.25rem;font-weight:600;margin:0 0 1rem;overflow-wrap:anywhere}
+h1 a{padding:.1rem .15rem}
 h1 i{color:var(--soft);font-style:normal}
 #filter{width:100%;font:inherit;color:inherit;background:var(--wash);border:1px solid var(--line);
 border-radius:.5rem;padding:.5rem .8rem;margin:0 0 .8rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{text-align:left;font-weight:500;font-size:.85rem;position:sticky;top:0;background:var(--paper);z-index:1}
+th{text-align:left;font-weight:500;font-size:.85rem;position:sticky;top:0;
+background:var(--paper);z-index:1}
 th a{color:var(--soft);display:block;padding:.5rem .6rem}
 th[aria-sort] a{color:var(--ink)}
-th[aria-sort=ascending] a::after{content:" \2191"}th[aria-sort=descending] a::after{content:" \2193"}
+th[aria-sort=ascending] a::after{content:" \2191"}
+th[aria-sort=descending] a::after{content:" \2193"}
 td{border-top:1px solid var(--line);padding:0}
 td a{display:block;padding:.45rem .6rem;overflow-wrap:anywhere;color:var(--ink)}
-td a::before{content:"";display:inline-block;width:.72em;height:.92em;margin-right:.7em;vertical-align:-.1em;
-border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
+td a::before{content:"";display:inline-block;width:.72em;height:.92em;margin-right:.7em;
+vertical-align:-.1em;border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
 td a.d{font-weight:600;color:var(--tide)}
 td a.d::before{width:1em;height:.68em;margin:0 .56em .05em -.14em;background:var(--tide);
-border-color:var(--tide);box-shadow:-.26em -.2em 0 -.16em var(--tide);opacity:1;vertical-align:0}
+border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1;vertical-align:0}
 .s,.t{white-space:nowrap;color:var(--soft);padding:.45rem .6rem;text-align:right}
 th.s,th.t{padding:0}
 tbody tr:hover{background:var(--wash)}
 .note,footer{color:var(--soft);font-size:.9rem}footer{padding:.8rem .6rem}
-.readme{border:1px solid var(--line);border-radius:.7rem;padding:1rem 1.2rem;margin-top:1.5rem;overflow-x:auto}
+.readme{border:1px solid var(--line);border-radius:.7rem;padding:1rem 1.2rem;margin-top:1.5rem;
+overflow-x:auto}
 .readme>h2:first-child{margin:0 0 .8rem;font-size:.85rem;color:var(--soft);font-weight:500}
 .readme pre{background:var(--wash);padding:.7rem .9rem;border-radius:.4rem;overflow-x:auto}
 .readme code{font:.9em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
@@ -80,9 +84,9 @@ std::string link(ByteView path) {
     return html(out);
 }
 
-// "/ docs / api /", each a link to its folder.
-std::string breadcrumb(const std::string& path) {
-    std::string out = "<a href=\"/\">/</a>";
+// "example.org / docs / api /", each a link to its folder.
+std::string breadcrumb(const std::string& host, const std::string& path) {
+    std::string out = "<a href=\"/\">" + html(host) + "</a> <i>/</i>";
     for (std::size_t begin = 1; begin < path.size();) {
         const std::size_t end = path.find('/', begin);
         const ByteView name = ByteView(path).substr(begin, end - begin);
@@ -171,7 +175,7 @@ std::string HtmlListing::head(const ListingDescription& listing) {
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
         html(listing.path) + "</title>\n<style nonce=\"" + listing.nonce + "\">";
     out.append(page_style).append(layout_style).append("</style>\n<main>\n<h1>");
-    out += breadcrumb(listing.path) + "</h1>\n";
+    out += breadcrumb(listing.host, listing.path) + "</h1>\n";
     out +=
         "<input id=\"filter\" type=\"search\" placeholder=\"Filter (press /)\" "
         "aria-label=\"Filter by name\" autocomplete=\"off\" hidden>\n";

@@ -15,6 +15,7 @@
 namespace tiderace::http::handler {
 
 struct ListingDescription {
+    std::string host;  // as the client called it
     std::string path;  // canonical, ends with '/'
     ListingOrder order;
     bool sorted = true;

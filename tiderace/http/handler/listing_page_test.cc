@@ -84,10 +84,12 @@ TEST(ListingPage, TheLongestNameFits) {
 TEST(ListingPage, HeadAndTailHoldThePathAndTheTotals) {
     HtmlListing html;
     ListingDescription listing;
+    listing.host = "tide.example:80";
     listing.path = "/a&b/c d/";
     listing.nonce = "n0nce";
     listing.order = {ListingSort::size, true};
     const std::string head = html.head(listing);
+    EXPECT_THAT(head, HasSubstr("<a href=\"/\">tide.example:80</a>"));
     EXPECT_THAT(head, HasSubstr("<title>/a&amp;b/c d/</title>"));
     EXPECT_THAT(head, HasSubstr("href=\"/a%26b/c%20d/\">c d</a>"));
     EXPECT_THAT(head, HasSubstr("aria-sort=\"descending\""));

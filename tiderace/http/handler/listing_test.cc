@@ -1,7 +1,7 @@
 // Listings as answers: formats, fields, and a folder of many entries in little memory.
 #include "tiderace/http/handler/listing.h"
 
-#include "tiderace/http/handler/static_files_fixture.h"
+#include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ListingTest : public StaticFilesFixture {
+class ListingTest : public testing::StaticSite {
   protected:
     ListingTest() { options_.listing = true; }
 };
@@ -71,6 +71,7 @@ TEST_F(ListingTest, HeadMakesNoRows) {
     folder_.write("a", "1");
     auto& answer = ask("HEAD", "/");
     EXPECT_EQ(answer.status(), 200);
+    EXPECT_EQ(answer.content_length(), -1) << "as GET has none";
     EXPECT_EQ(answer.body(), "");
 }
 

@@ -8,8 +8,8 @@
 namespace tiderace::http::handler {
 namespace {
 
-// How far ahead the end of an emphasis or a link is looked for, so that a text of openings without ends
-// costs no more than its length times this.
+// How far ahead the end of an emphasis or a link is looked for, so that a text of openings without
+// ends costs no more than its length times this.
 constexpr std::size_t span_bytes_max = 512;
 
 // Line breaks and tabs stay what they are: they are layout here, and not part of a name.
@@ -103,7 +103,7 @@ ByteView trim(ByteView line) {
     return line;
 }
 
-// Line by line; an open block (paragraph, list, quote, code) ends when a line of another kind comes.
+// Line by line; an open block (paragraph, list, quote, code) ends when another kind of line comes.
 class Blocks {
   public:
     void add(ByteView line) {

@@ -1,13 +1,13 @@
 // StaticFiles over a real folder: which path stands for what.
 #include "tiderace/http/handler/static_files.h"
 
-#include "tiderace/http/handler/static_files_fixture.h"
+#include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
 namespace {
 
 using ::testing::HasSubstr;
-using StaticFilesTest = StaticFilesFixture;
+using StaticFilesTest = testing::StaticSite;
 
 TEST_F(StaticFilesTest, AFileIsAnsweredWithItsBytesAndWhatDescribesThem) {
     folder_.write("a.css", "body{}");

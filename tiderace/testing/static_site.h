@@ -1,4 +1,5 @@
-// For tests: a folder, a loop whose clock stands still, and a StaticFiles of that folder.
+// StaticSite: for tests of what serves files: a folder, a loop whose clock stands still, and a
+// StaticFiles of that folder.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -14,13 +15,13 @@
 #include "tiderace/testing/recorded_exchange.h"
 #include "tiderace/testing/temporary_folder.h"
 
-namespace tiderace::http::handler {
+namespace tiderace::testing {
 
-class StaticFilesFixture : public ::testing::Test {
+class StaticSite : public ::testing::Test {
   protected:
-    using Fields = testing::RecordedExchange::Fields;
+    using Fields = RecordedExchange::Fields;
 
-    StaticFilesFixture() {
+    StaticSite() {
         clock_.set_unix(2'500'000'000);  // later than any file here was written
         core::LoopOptions options;
         options.backend.kernel = &kernel_;
@@ -29,19 +30,17 @@ class StaticFilesFixture : public ::testing::Test {
         options_.root = folder_.path();
     }
 
-    StaticFiles& server() {
-        if (!server_) server_ = std::move(*StaticFiles::create(*loop_, options_));
+    http::handler::StaticFiles& server() {
+        if (!server_) server_ = std::move(*http::handler::StaticFiles::create(*loop_, options_));
         return *server_;
     }
     // The answer to one request, its body not taken yet.
-    testing::RecordedExchange& ask(std::string_view method, std::string_view target,
-                                   Fields fields = {}) {
-        exchange_ =
-            core::make_ref<testing::RecordedExchange>(*loop_, method, target, std::move(fields));
+    RecordedExchange& ask(std::string_view method, std::string_view target, Fields fields = {}) {
+        exchange_ = core::make_ref<RecordedExchange>(*loop_, method, target, std::move(fields));
         server().handle(*exchange_);
         return *exchange_;
     }
-    testing::RecordedExchange& get(std::string_view target, Fields fields = {}) {
+    RecordedExchange& get(std::string_view target, Fields fields = {}) {
         ask("GET", target, std::move(fields));
         exchange_->finish();
         return *exchange_;
@@ -51,13 +50,13 @@ class StaticFilesFixture : public ::testing::Test {
         loop_->turn(0s);
     }
 
-    testing::TemporaryFolder folder_;
-    testing::FaultKernel kernel_;
-    testing::ManualClock clock_;
+    TemporaryFolder folder_;
+    FaultKernel kernel_;
+    ManualClock clock_;
     std::unique_ptr<core::EventLoop> loop_;
-    StaticFilesOptions options_;
-    std::unique_ptr<StaticFiles> server_;
-    core::Ref<testing::RecordedExchange> exchange_;
+    http::handler::StaticFilesOptions options_;
+    std::unique_ptr<http::handler::StaticFiles> server_;
+    core::Ref<RecordedExchange> exchange_;
 };
 
-}  // namespace tiderace::http::handler
+}  // namespace tiderace::testing
