@@ -67,7 +67,7 @@ def test_a_cached_file_may_grow_shrink_vanish_and_come_back(serve, folder, engin
     path = folder / "f.bin"
     old = pattern(size, 31)
     path.write_bytes(old)
-    server = serve(folder, engine=engine)
+    server = serve(folder, "--cache-check", "200ms", engine=engine)
     with server.connect() as connection:
         def get():
             return connection.get("/f.bin")
