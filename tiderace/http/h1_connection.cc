@@ -89,7 +89,7 @@ std::size_t H1Connection::start_request(ByteView data) {
     ++service_->counters().requests;
     exchange_ = std::move(exchange);
     if (parsed.status == wire::ParseStatus::refused) {
-        exchange_->begin_refused(*this);
+        exchange_->begin_refused(*this, data.starts_with("HEAD "));
         refuse(parsed.refusal);
         return data.size();
     }
@@ -265,6 +265,8 @@ void H1Connection::on_deadline(net::Connection& connection) {
     switch (phase_) {
         case Phase::fresh:
         case Phase::idle:
+            // A download may take longer than the idle limit: its own limits are the write ones.
+            if (connection.queue_bytes() > 0) return enter(Phase::idle);
             connection.abort(net::CloseReason::idle_expired);
             return;
         case Phase::body:
@@ -278,7 +280,7 @@ void H1Connection::on_deadline(net::Connection& connection) {
     }
     ++service_->counters().timed_out;
     exchange_ = service_->take_exchange();
-    exchange_->begin_refused(*this);
+    exchange_->begin_refused(*this, false);
     ++service_->counters().refused;
     core::Ref<H1Exchange>(exchange_)->refuse(408, too_slow);
     end_connection(false);

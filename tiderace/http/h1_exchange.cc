@@ -101,11 +101,11 @@ wire::Refusal H1Exchange::take_target() {
     return refusal_of(path.fault);
 }
 
-void H1Exchange::begin_refused(H1Connection& connection) {
+void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
     connection_ = &connection;
     started_ = loop().now();
     head_.clear();
-    head_.set_method("-");
+    head_.set_method(is_head ? "HEAD" : "-");  // an answer to HEAD never has a body
     head_.set_target("-", wire::TargetForm::origin, {});
     head_bytes_ = {};
     request_.head = &head_;

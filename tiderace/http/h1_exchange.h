@@ -42,8 +42,8 @@ class H1Exchange final : public Exchange {
     wire::HeadParse parse(ByteView data, const wire::HeadLimits& limits);
     // The head is complete: takes framing, target and path from it.
     wire::Refusal begin(H1Connection& connection, ByteView head_bytes);
-    // There is no head worth looking at; only an answer will follow.
-    void begin_refused(H1Connection& connection);
+    // There is no head worth looking at; only an answer will follow, without a body if `is_head`.
+    void begin_refused(H1Connection& connection, bool is_head);
     // Answers a request that was not taken. Does nothing if it was answered before.
     void refuse(wire::Refusal refusal);
     void refuse(int status, std::string_view sentence);
