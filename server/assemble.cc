@@ -238,6 +238,7 @@ void Assembly::say_counters() const {
 void Assembly::drain() {
     logger_->info("server", "stopping: finishing what runs",
                   log::field("deadline", format_duration(options_.timeouts.drain)));
+    listening_->remove_socket_files();
     listening_->stop();
     draining_workers_ = workers_.size();
     for (auto& worker : workers_) {

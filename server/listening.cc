@@ -105,6 +105,12 @@ void Listening::start() {
     queue_thread_ = std::thread([this] { queue_loop_->run(); });
 }
 
+void Listening::remove_socket_files() const {
+    for (const core::Address& address : addresses_) {
+        if (address.is_unix()) ::unlink(std::string(address.path()).c_str());
+    }
+}
+
 void Listening::stop() {
     if (!queue_thread_.joinable()) return;
     queue_loop_->post([this] {

@@ -38,6 +38,9 @@ class Listening {
 
     // Starts accepting: from the main thread, before the workers' loops run.
     void start();
+    // The names of Unix sockets, gone before the sockets are closed: after that they may be another
+    // server's.
+    void remove_socket_files() const;
     // Ends the listening thread of mode "queue"; the other modes' sockets are the workers' own.
     void stop();
 

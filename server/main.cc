@@ -1,8 +1,10 @@
 // The program: reads the command line, then prints or serves.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #if defined(__GLIBC__)
@@ -38,7 +40,11 @@ int main(int argc, char** argv) {
         return tiderace::server::parse_command_line(words);
     }();
     if (!command) {
-        std::fprintf(stderr, "tiderace: %s\n", command.error().sentence.c_str());
+        // The sentence repeats words of the command line: none of them may write to the terminal.
+        std::string sentence = std::move(command.error().sentence);
+        std::ranges::replace_if(
+            sentence, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+        std::fprintf(stderr, "tiderace: %s\n", sentence.c_str());
         return command.error().exit_status;
     }
     if (const auto* printout = std::get_if<tiderace::server::Printout>(&*command)) {
