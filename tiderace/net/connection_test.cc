@@ -1,19 +1,12 @@
 #include "tiderace/net/connection.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <optional>
-#include <set>
 
-#include "tiderace/core/process_limits.h"
-#include "tiderace/testing/fake_world.h"
-#include "tiderace/testing/pipe_transport.h"
 #include "tiderace/testing/scripted_session.h"
-#include "tiderace/testing/transport_peer.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::net {
@@ -183,50 +176,10 @@ TEST_P(EveryConnection, ClosesWhenAFileShrankWhileItWasSent) {
     EXPECT_EQ(peer_->heard(), "head" + std::string(100, '\0'));
 }
 
-TEST_P(EveryConnection, ClosesWhenItIsAborted) {
-    sessions_.on_data = [](Connection& connection, ByteView data) {
-        connection.write("never sent");
-        connection.abort();
-        return data.size();
-    };
-    start();
-    peer_->say(question);
-    expect_closed(CloseReason::aborted);
-    EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));
-    EXPECT_EQ(peer_->heard(), "");
-}
-
 TEST_P(EveryConnection, ClosesWhenTheServerStops) {
     start();
     server_->abort_all();
     expect_closed(CloseReason::server_stopped);
-}
-
-TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
-    core::raise_descriptor_limit();
-    const auto world = testing::make_world("select");
-    testing::ScriptedSessions sessions;
-    TcpServer server(world->loop(), sessions, {});
-    int ends[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    const int high = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 1'100);
-    ASSERT_GE(high, 1'100);
-    ::close(ends[0]);
-    server.adopt(high, core::Address::loopback(1));
-    world->settle();
-    EXPECT_EQ(sessions.closed, std::vector{CloseReason::refused_by_engine});
-    char byte;
-    EXPECT_EQ(::recv(ends[1], &byte, 1, 0), 0);
-    ::close(ends[1]);
-}
-
-TEST(CloseReasons, EachHasItsOwnName) {
-    std::set<std::string_view> names;
-    for (int i = 0; i < static_cast<int>(CloseReason::count_); ++i) {
-        names.insert(to_string(static_cast<CloseReason>(i)));
-    }
-    EXPECT_EQ(names.size(), static_cast<std::size_t>(CloseReason::count_));
-    EXPECT_EQ(to_string(CloseReason::server_stopped), "server_stopped");
 }
 
 // ---- writing -----------------------------------------------------------------------------------
@@ -524,7 +477,7 @@ TEST_P(EveryConnection, AnOrderlyEndIsNotHurriedByALaterOne) {
     expect_closed(CloseReason::finished);
 }
 
-TEST_P(EveryConnection, AnAbortDropsTheQueueAndCallsBackLater) {
+TEST_P(EveryConnection, ClosesWhenItIsAbortedWithItsQueueDroppedAndCallsBackLater) {
     start();
     sessions_.connection->write("dropped");
     sessions_.connection->abort();
@@ -565,62 +518,6 @@ TEST_P(EveryConnection, WhatIsUnreadIsDroppedWithAnEnd) {
     EXPECT_FALSE(sessions_.connection->has_unread());
     world_->settle();
     EXPECT_EQ(sessions_.deliveries.size(), 1U);
-}
-
-// ---- minimum rate: fake peers only, whose pace is exact ----------------------------------------
-
-struct RateCase {
-    Duration period;
-    std::uint64_t bytes_per_second_min;
-    std::size_t peer_bytes_per_second;
-    CloseReason reason;
-};
-
-class EveryRate : public ::testing::TestWithParam<RateCase> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    Rates, EveryRate,
-    ::testing::Values(RateCase{10s, 0, 10, CloseReason::finished},
-                      RateCase{10s, 1'000, 1'100, CloseReason::finished},
-                      RateCase{10s, 1'000, 900, CloseReason::write_stalled},
-                      // The rate is a second's also where the period is a part of one.
-                      RateCase{500ms, 1'000, 1'100, CloseReason::finished},
-                      RateCase{500ms, 1'000, 900, CloseReason::write_stalled},
-                      RateCase{1500ms, 1'000, 1'100, CloseReason::finished},
-                      RateCase{1500ms, 1'000, 900, CloseReason::write_stalled}));
-
-TEST_P(EveryRate, IsAskedOfThePeer) {
-    const RateCase& rate = GetParam();
-    testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 10});
-    testing::ScriptedSessions sessions;
-    sessions.on_data = [](Connection& connection, ByteView data) {
-        connection.write(std::string(20'000, 'x'));
-        connection.close_when_sent();
-        return data.size();
-    };
-    TcpServer server(world.loop(), sessions,
-                     {.connection = {.write = rate.period,
-                                     .write_bytes_per_second_min = rate.bytes_per_second_min}});
-    server.listen(world.listen());
-    const auto peer = world.connect_fake();
-    peer->set_hearing_pace({.bytes = 10, .every = Duration(10s) / rate.peer_bytes_per_second});
-    peer->say(question);
-    ASSERT_TRUE(world.run_until([&] { return !sessions.closed.empty(); }));
-    EXPECT_EQ(sessions.closed[0], rate.reason)
-        << to_string(sessions.closed[0]) << " after " << world.elapsed() / 1ms << " ms";
-}
-
-TEST(PipeConnection, AnAnswerThatThePipeTookLateIsNoStall) {
-    testing::FakeWorld world;
-    testing::ScriptedSessions sessions;
-    TcpServer server(world.loop(), sessions, {.connection = {.write = 1s}});
-    testing::Pipe pipe = testing::make_pipe(world.loop(), {.capacity = 10});
-    server.adopt(std::move(pipe.near), core::Address::loopback(1));
-    testing::TransportPeer peer(world.loop(), std::move(pipe.far));
-    sessions.connection->write("twelve bytes");  // two of them wait
-    ASSERT_TRUE(world.run_until([&] { return peer.heard() == "twelve bytes"; }));
-    world.advance(1min);
-    EXPECT_TRUE(sessions.closed.empty());
 }
 
 // ---- deadlines ---------------------------------------------------------------------------------

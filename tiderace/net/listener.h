@@ -15,9 +15,9 @@ struct ListenOptions {
         false;  // several sockets on one address; the kernel spreads connections over them
 };
 
-// Accepted sockets inherit TCP_NODELAY. An IPv6 "any" address takes IPv4 too, and is IPv4's alone on a
-// machine without IPv6. A Unix socket's file that nobody listens on any more is replaced; a file that
-// is no socket never is.
+// Accepted sockets inherit TCP_NODELAY. An IPv6 "any" address takes IPv4 too, and is IPv4's alone
+// on a machine without IPv6. A Unix socket's file that nobody listens on any more is replaced; a
+// file that is no socket never is.
 Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
                                        const ListenOptions& options);
 // Where a listener really is: the port that the kernel chose for port 0.

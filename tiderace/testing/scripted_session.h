@@ -51,32 +51,31 @@ class ScriptedSessions final : public net::SessionFactory {
       public:
         explicit Scripted(ScriptedSessions& all) : all_(&all) {}
 
-        std::size_t on_data(Connection& connection, ByteView data) override {
+        std::size_t on_data(Connection& here, ByteView data) override {
             all_->deliveries.emplace_back(data);
-            const std::size_t used = all_->on_data ? all_->on_data(connection, data) : data.size();
+            const std::size_t used = all_->on_data ? all_->on_data(here, data) : data.size();
             all_->received += data.substr(0, used);
             return used;
         }
-        void on_drained(Connection& connection) override {
+        void on_drained(Connection& here) override {
             ++all_->drained;
-            if (all_->on_drained) all_->on_drained(connection);
+            if (all_->on_drained) all_->on_drained(here);
         }
-        void on_peer_finished(Connection& connection) override {
+        void on_peer_finished(Connection& here) override {
             ++all_->peer_finished;
-            all_->on_peer_finished ? all_->on_peer_finished(connection)
-                                   : Session::on_peer_finished(connection);
+            all_->on_peer_finished ? all_->on_peer_finished(here) : Session::on_peer_finished(here);
         }
-        void on_deadline(Connection& connection) override {
+        void on_deadline(Connection& here) override {
             ++all_->deadlines;
-            all_->on_deadline ? all_->on_deadline(connection) : Session::on_deadline(connection);
+            all_->on_deadline ? all_->on_deadline(here) : Session::on_deadline(here);
         }
-        void on_drain(Connection& connection) override {
-            all_->on_drain ? all_->on_drain(connection) : Session::on_drain(connection);
+        void on_drain(Connection& here) override {
+            all_->on_drain ? all_->on_drain(here) : Session::on_drain(here);
         }
-        void on_close(Connection& connection, net::CloseReason reason) override {
+        void on_close(Connection& here, net::CloseReason reason) override {
             all_->closed.push_back(reason);
-            if (all_->on_close) all_->on_close(connection, reason);
-            if (all_->connection == &connection) all_->connection = nullptr;
+            if (all_->on_close) all_->on_close(here, reason);
+            if (all_->connection == &here) all_->connection = nullptr;
             const auto is_this = [this](const auto& held) { return held.get() == this; };
             std::erase_if(all_->alive_, is_this);  // destroys this
         }
