@@ -2,23 +2,28 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string_view>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TIDERACE_SANITIZED
+extern "C" void __sanitizer_set_death_callback(void (*callback)());
+#endif
+#endif
+
 namespace tiderace::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t seeds_by_default = 1'000;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t seeds_by_default = 1'000;
-#else
-constexpr std::uint64_t seeds_by_default = 10'000;
-#endif
+#if defined(TIDERACE_SANITIZED)
+constexpr std::uint64_t seeds_by_default = 2'000;  // each takes some times longer
 #else
 constexpr std::uint64_t seeds_by_default = 10'000;
 #endif
@@ -74,15 +79,44 @@ std::string replay_command(std::uint64_t seed) {
            test->name() + " --trace --seed " + std::to_string(seed);
 }
 
+// The run under way, for a program that dies in it.
+std::array<char, 200> replay_line{};
+std::size_t replay_line_bytes = 0;
+const FakeNetwork* network_under_way = nullptr;
+
+void note_replay(std::uint64_t seed) {
+    const std::string line = "\n  replay: " + replay_command(seed) + "\n";
+    replay_line_bytes = line.copy(replay_line.data(), replay_line.size());
+}
+
+void print_trace(const FakeNetwork& network) {
+    for (const std::string& line : network.trace()) std::cerr << line << '\n';
+}
+
+// Not what a signal handler may do in a program that goes on; this one is dying.
+void print_replay() {
+    if (network_under_way != nullptr) print_trace(*network_under_way);
+    [[maybe_unused]] const ssize_t written =
+        ::write(STDERR_FILENO, replay_line.data(), replay_line_bytes);
+}
+
+void on_abort(int signal) {
+    print_replay();
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
 void run_one(const Scenario& scenario, const SeedLimits& limits, std::uint64_t seed) {
     FakeWorld world(FaultPlan::from_seed(seed));
     if (choice().trace) world.network().trace_on();
+    network_under_way = &world.network();
     Random random(seed);
     scenario(world, random);
+    network_under_way = nullptr;
     EXPECT_EQ(world.open_descriptors(), 0);
     EXPECT_EQ(world.loop().blocks().taken(), 0U);
     EXPECT_LE(world.elapsed() / 1s, limits.virtual_time_max / 1s);
-    for (const std::string& line : world.network().trace()) std::cerr << line << '\n';
+    print_trace(world.network());
 }
 
 }  // namespace
@@ -91,12 +125,14 @@ void run_seeds(const Scenario& scenario, const SeedLimits& limits) {
     const std::uint64_t first = choice().only.value_or(1);
     const std::uint64_t last = choice().only.value_or(choice().count);
     for (std::uint64_t seed = first; seed <= last; ++seed) {
+        note_replay(seed);
         run_one(scenario, limits, seed);
         if (!::testing::Test::HasFailure()) continue;
         ADD_FAILURE() << FaultPlan::from_seed(seed).describe()
                       << "\n  replay: " << replay_command(seed);
-        return;
+        break;
     }
+    replay_line_bytes = 0;
 }
 
 }  // namespace tiderace::testing
@@ -104,5 +140,9 @@ void run_seeds(const Scenario& scenario, const SeedLimits& limits) {
 int main(int count, char** words) {
     ::testing::InitGoogleTest(&count, words);
     if (!tiderace::testing::read_choice(count, words)) return 2;
+    std::signal(SIGABRT, tiderace::testing::on_abort);
+#if defined(TIDERACE_SANITIZED)
+    __sanitizer_set_death_callback(tiderace::testing::print_replay);
+#endif
     return RUN_ALL_TESTS();
 }
