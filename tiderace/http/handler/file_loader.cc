@@ -55,7 +55,8 @@ FileLoader::Opened FileLoader::open(ByteView path, ByteView suffix) const {
     char name[path_bytes_max];
     if (path.size() + suffix.size() >= sizeof name) return opened;
     std::memcpy(name, path.data(), path.size());
-    std::memcpy(name + path.size(), suffix.data(), suffix.size());
+    // An empty view may have no address at all.
+    if (!suffix.empty()) std::memcpy(name + path.size(), suffix.data(), suffix.size());
     name[path.size() + suffix.size()] = '\0';
     if (name[0] == '\0') std::memcpy(name, ".", 2);
 
