@@ -12,7 +12,7 @@ TEST(FaultKernel, FailsTheNthFileCallAndNoOther) {
     FaultKernel kernel;
     struct stat status{};
     kernel.fail_at(2, EIO);
-    const int fd = kernel.open_beneath(AT_FDCWD, ".", O_RDONLY);
+    const int fd = kernel.open_beneath(AT_FDCWD, ".", O_RDONLY, core::Links::inside);
     ASSERT_GE(fd, 0);
     EXPECT_EQ(kernel.file_status(fd, &status), -EIO);
     EXPECT_EQ(kernel.file_status(fd, &status), 0);
@@ -26,7 +26,7 @@ TEST(FaultKernel, ActsJustBeforeTheNth) {
     FaultKernel kernel;
     int seen = -1;
     kernel.before(2, [&] { seen = kernel.open_files(); });
-    const int fd = kernel.open_beneath(AT_FDCWD, ".", O_RDONLY);
+    const int fd = kernel.open_beneath(AT_FDCWD, ".", O_RDONLY, core::Links::inside);
     EXPECT_EQ(seen, -1);
     struct stat status{};
     kernel.file_status(fd, &status);
