@@ -1,4 +1,5 @@
-// About: what the server says of itself at /.well-known/tiderace.json, where the operator allows it (--about).
+// About: what the server says of itself at /.well-known/tiderace.json, where the operator allows it
+// (--about).
 //
 //   {"version":"0.1.0","engine":"epoll","loops":2}
 //

@@ -65,7 +65,8 @@ TEST_F(OpenBeneath, LinksAreFollowedAsFarAsIsAllowed) {
 }
 
 TEST_F(OpenBeneath, AnAbsentFileIsNotFound) {
-    EXPECT_EQ(system_kernel().open_beneath(root_.get(), "absent", O_RDONLY, Links::inside), -ENOENT);
+    EXPECT_EQ(system_kernel().open_beneath(root_.get(), "absent", O_RDONLY, Links::inside),
+              -ENOENT);
 }
 
 TEST(Descriptor, MovesAndClosesOnce) {

@@ -2,10 +2,10 @@
 //
 // What HTTP/1 sends of it is one copy; other versions of HTTP walk its fields.
 //
-// Owner    Whoever renders it (a cached file); it outlives the respond() of each answer that has it.
+// Owner    Whoever renders it (a cached file); outlives the respond() of each answer that has it.
 // Thread   The loop's.
-// Errors   A value that cannot be sent (CR, LF, NUL) makes add() return false and the block empty: use the
-//          fields one by one then, and the answer becomes a 500.
+// Errors   A value that cannot be sent (CR, LF, NUL) makes add() return false and the block empty:
+//          use the fields one by one then, and the answer becomes a 500.
 #pragma once
 
 #include <string>
