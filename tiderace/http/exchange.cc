@@ -27,7 +27,7 @@ core::Ref<Exchange> Exchange::defer() {
 }
 
 void Exchange::abandon() {
-    if (std::exchange(abandoned_, true)) return;
+    abandoned_ = true;
     if (when_abandoned_) std::exchange(when_abandoned_, {})();
 }
 

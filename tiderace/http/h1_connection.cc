@@ -33,7 +33,9 @@ H1Connection::H1Connection(H1Service& service, net::Connection& connection)
 
 bool H1Connection::may_keep_alive() const {
     const std::uint32_t requests_max = service_->options().requests_max;
-    return !draining_ && !peer_finished_ && phase_ != Phase::closing &&
+    // While it is consumed, what a finished peer sent may hold another request.
+    const bool may_have_more = !peer_finished_ || consuming_ || connection_->has_unread();
+    return !draining_ && may_have_more && phase_ != Phase::closing &&
            (requests_max == 0 || requests_ < requests_max);
 }
 
@@ -46,6 +48,7 @@ std::size_t H1Connection::on_data(net::Connection&, ByteView data) {
         return used;
     }
     if (exchange_ && data.size() - used > pipelined_bytes_max) connection_->set_reading(false);
+    if (peer_finished_) end_of_input(used < data.size());
     return used;
 }
 
@@ -93,12 +96,14 @@ std::size_t H1Connection::start_request(ByteView data) {
         refuse(parsed.refusal);
         return data.size();
     }
+    // Held, for it may be handed over inside run().
+    const core::Ref<H1Exchange> held = exchange_;
     const wire::Refusal refusal = exchange_->begin(*this, data.substr(0, parsed.bytes));
     if (refusal != wire::Refusal::none) {
         refuse(refusal);
         return data.size();
     }
-    run(*exchange_);
+    run(*held);
     return parsed.bytes;
 }
 
@@ -113,11 +118,12 @@ std::size_t H1Connection::wait_for_head(ByteView data) {
 
 void H1Connection::run(H1Exchange& exchange) {
     service_->site().serve(exchange);
+    if (handed_over_) return;
     if (exchange.must_answer()) exchange.respond_status(500);
-    if (handed_over_ || (exchange.answer_complete() && exchange.body_complete())) return;
+    if (exchange.answer_complete() && exchange.body_complete()) return;
     exchange.pin();  // it outlives the receive buffer, if only for the log
     if (exchange.answer_complete()) return;
-    enter(exchange.body_complete() ? Phase::answer : Phase::body);
+    enter(exchange.body_flows() ? Phase::body : Phase::answer);
 }
 
 void H1Connection::enter(Phase phase) {
@@ -145,8 +151,8 @@ void H1Connection::enter(Phase phase) {
 
 // --- what the exchange in hand tells ---------------------------------------------------------
 
-void H1Connection::on_answered(H1Exchange&) {
-    settle_unless_consuming();
+void H1Connection::on_answered(H1Exchange& exchange) {
+    if (!exchange.upgrading()) settle_unless_consuming();
 }
 
 void H1Connection::on_body_wanted() {
@@ -176,7 +182,7 @@ void H1Connection::stop_discarding() {
 
 void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> make) {
     log_answer();
-    service_->give_back(std::move(exchange_));
+    let_go_of_exchange();
     connection_->set_deadline(Instant::max());
     connection_->replace_session(make(*connection_));
     handed_over_ = true;
@@ -192,12 +198,14 @@ void H1Connection::settle_unless_consuming() {
 void H1Connection::settle() {
     if (!exchange_ || handed_over_ || phase_ == Phase::closing || !exchange_->answer_complete())
         return;
+    if (exchange_->body_paused()) exchange_->set_body_reading(true);  // nobody takes it any more
     if (exchange_->body_complete()) {
         request_done();
     } else if (!exchange_->keep_alive()) {
         end_connection(false);
     } else if (phase_ != Phase::body) {
         enter(Phase::body);  // the rest of it is read and dropped
+        if (!consuming_) resume_reading();
     }
 }
 
@@ -205,13 +213,18 @@ void H1Connection::request_done() {
     const bool keep_alive = exchange_->keep_alive();
     const bool was_last_word = exchange_->was_last_word();
     log_answer();
-    service_->give_back(std::exchange(exchange_, {}));
+    let_go_of_exchange();
     if (!keep_alive || !may_keep_alive()) {
         end_connection(was_last_word);
         return;
     }
     enter(Phase::idle);
     if (!consuming_) resume_reading();
+}
+
+void H1Connection::let_go_of_exchange() {
+    exchange_->let_go();
+    service_->give_back(std::exchange(exchange_, {}));
 }
 
 void H1Connection::resume_reading() {
@@ -253,10 +266,16 @@ void H1Connection::on_drained(net::Connection&) {
 
 void H1Connection::on_peer_finished(net::Connection& connection) {
     peer_finished_ = true;
-    if (!exchange_) {
-        connection.close_when_sent();
-    } else if (!exchange_->body_complete()) {
+    end_of_input(connection.has_unread());
+}
+
+// The peer sends no more. What it sent is served, what it left unfinished is not waited for.
+void H1Connection::end_of_input(bool unread) {
+    if (exchange_) {
+        if (exchange_->body_complete() || unread) return;
         core::Ref<H1Exchange>(exchange_)->refuse(400, "The body ended before its announced end.");
+        end_connection(true);
+    } else if (!unread || phase_ == Phase::head) {
         end_connection(true);
     }
 }
@@ -308,8 +327,8 @@ void H1Connection::check_body_progress() {
 
 void H1Connection::on_drain(net::Connection& connection) {
     draining_ = true;
-    if (!exchange_ && (phase_ == Phase::idle || phase_ == Phase::fresh))
-        connection.close_when_sent();
+    // A next request may be under way to us: its reset must not cut an answer that still leaves.
+    if (!exchange_ && !connection.has_unread()) end_connection(connection.queue_bytes() == 0);
 }
 
 void H1Connection::on_close(net::Connection&, net::CloseReason) {
@@ -329,7 +348,8 @@ void H1Connection::log_answer() {
     // A small answer counts as sent when it is queued: it leaves in this turn, and waiting for it
     // would cost every request a copy of its head. A large one is logged when it is gone, or when
     // the peer is.
-    if (connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
+    if (connection_->closing() ||
+        connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
         log->write(exchange_->record(connection_->closing() ? connection_->queue_bytes() : 0));
         return;
     }

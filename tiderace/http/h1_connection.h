@@ -62,7 +62,9 @@ class H1Connection final : public net::Session {
     void settle();
     void settle_unless_consuming();
     void request_done();
+    void let_go_of_exchange();
     void resume_reading();
+    void end_of_input(bool unread);
     void end_connection(bool input_is_clean);
     void enter(Phase phase);
     void check_body_progress();

@@ -13,7 +13,7 @@ namespace tiderace::http {
 namespace {
 
 constexpr std::size_t head_bytes_max = 32_KiB;
-constexpr std::size_t pull_bytes = 32_KiB;
+constexpr std::size_t pull_bytes = 31_KiB;  // fits in one block, with its head
 
 bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
@@ -57,6 +57,7 @@ wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits)
 
 wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     connection_ = &connection;
+    set_site(service_->site());
     head_bytes_ = head_bytes;
     started_ = loop().now();
     request_.head = &head_;
@@ -103,6 +104,7 @@ wire::Refusal H1Exchange::take_target() {
 
 void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
     connection_ = &connection;
+    set_site(service_->site());
     started_ = loop().now();
     head_.clear();
     head_.set_method(is_head ? "HEAD" : "-");  // an answer to HEAD never has a body
@@ -146,9 +148,14 @@ void H1Exchange::pin() {
 
 void H1Exchange::detach() {
     connection_ = nullptr;
-    fail_body();
     source_.reset();
+    fail_body();
     abandon();
+}
+
+void H1Exchange::let_go() {
+    connection_ = nullptr;
+    when_abandoned_ = {};
 }
 
 void H1Exchange::recycle() {
@@ -157,7 +164,7 @@ void H1Exchange::recycle() {
     receiver_ = nullptr;
     source_.reset();
     body_bytes_ = answer_bytes_ = 0;
-    body_paused_ = body_cut_ = continue_wanted_ = answer_complete_ = false;
+    body_paused_ = body_cut_ = continue_wanted_ = answer_complete_ = upgrading_ = false;
     body_complete_ = true;
     status_ = 0;
     request_ = {};
@@ -340,8 +347,14 @@ bool H1Exchange::upgrade(Response& response,
     response.set_status(101);
     core::Ref<H1Exchange> self(this);
     H1Connection& connection = *connection_;
+    upgrading_ = true;
     respond(response);
-    connection.hand_over(std::move(make));
+    upgrading_ = false;
+    if (status_ == 101) {
+        connection.hand_over(std::move(make));
+    } else {
+        connection.on_answered(*this);  // it could not be written: a 500 took its place
+    }
     return true;
 }
 
@@ -374,7 +387,7 @@ void H1Exchange::set_body_reading(bool on) {
 }
 
 std::size_t H1Exchange::feed_body(ByteView data) {
-    if (body_paused_) return 0;
+    if (body_paused_ || !body_flows()) return 0;
     return framing_.body == wire::RequestFraming::Body::chunked ? feed_chunked(data)
                                                                 : feed_length(data);
 }
@@ -444,6 +457,7 @@ void H1Exchange::end_body() {
 void H1Exchange::fail_body() {
     if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
         deferred_ = true;
+        abandoned_ = true;  // the receiver cannot answer any more
         receiver->on_body_failed(*this);
     }
 }
@@ -456,6 +470,7 @@ void H1Exchange::refuse_body(wire::Refusal refusal) {
     if (!responded_) refuse(refusal);
     abandoned_ = true;
     if (receiver != nullptr) receiver->on_body_failed(*this);
+    abandon();
     if (connection_ != nullptr) connection_->on_body_end(*this);
 }
 

@@ -56,6 +56,8 @@ class H1Exchange final : public Exchange {
     void pin();
     // The connection is gone.
     void detach();
+    // All is answered: whoever still holds it reaches nothing of the connection through it.
+    void let_go();
     void recycle();
 
     // The body's bytes at the start of the present body_timeout; H1Connection keeps it here.
@@ -63,7 +65,9 @@ class H1Exchange final : public Exchange {
 
     bool body_complete() const { return body_complete_; }
     bool body_paused() const { return body_paused_; }
-    bool wants_body() const { return receiver_ != nullptr; }
+    // Somebody takes the body, or nobody will. Until that is decided it waits.
+    bool body_flows() const { return !body_complete_ && (responded_ || receiver_ != nullptr); }
+    bool upgrading() const { return upgrading_; }
     bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
     bool answer_complete() const { return answer_complete_; }
     bool keep_alive() const { return keep_alive_; }
@@ -113,6 +117,7 @@ class H1Exchange final : public Exchange {
     bool body_cut_ = false;  // refused in its middle: more of it may come
     bool continue_wanted_ = false;
     bool answer_complete_ = false;
+    bool upgrading_ = false;
     char path_[path_bytes_max];
 };
 

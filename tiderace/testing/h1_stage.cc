@@ -146,11 +146,15 @@ std::unique_ptr<Peer> H1Stage::connect() {
 std::string H1Stage::heard(const Peer& peer) {
     constexpr std::size_t line_bytes =
         std::string_view("Date: Sun, 09 Sep 2001 01:46:40 GMT\r\n").size();
-    std::string text = peer.heard();
-    for (auto at = text.find("\r\nDate: "); at != std::string::npos; at = text.find("\r\nDate: ")) {
-        text.erase(at + 2, line_bytes);
+    const ByteView all = peer.heard();
+    std::string text;
+    text.reserve(all.size());
+    std::size_t from = 0;
+    for (auto at = all.find("\nDate: "); at != ByteView::npos; at = all.find("\nDate: ", from)) {
+        text += all.substr(from, at + 1 - from);
+        from = std::min(at + 1 + line_bytes, all.size());
     }
-    return text;
+    return text += all.substr(from);
 }
 
 bool H1Stage::run_until(const std::function<bool()>& done) {

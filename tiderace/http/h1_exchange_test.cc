@@ -1,0 +1,231 @@
+#include "tiderace/http/h1_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/h1_stage.h"
+
+// Request bodies that flow: back-pressure, limits, early answers, ends in their middle. On every
+// engine. Their syntax is in h1_connection_test.cc.
+
+namespace tiderace::http {
+namespace {
+
+using testing::H1Stage;
+using testing::Peer;
+using testing::World;
+
+const std::string get_hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
+
+std::string ok(const std::string& body) {
+    return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+std::string post(const std::string& path, std::size_t length, const std::string& body) {
+    return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) +
+           "\r\n\r\n" + body;
+}
+
+class H1Bodies : public ::testing::TestWithParam<std::string> {
+  protected:
+    // Counts, pauses when told to, and answers with the count at the end.
+    class Counter final : public BodyReceiver {
+      public:
+        void on_body(Exchange& exchange, ByteView data) override {
+            bytes += data.size();
+            if (pause_each) exchange.set_body_reading(false);
+            if (answer_early)
+                std::exchange(answer_early, false) ? exchange.respond_status(202) : void();
+        }
+        void on_body_end(Exchange& exchange) override {
+            ++ends;
+            if (exchange.responded()) return;
+            Response response;
+            response.set_body(std::to_string(bytes));
+            exchange.respond(response);
+        }
+        void on_body_failed(Exchange& exchange) override {
+            ++failures;
+            exchange.respond_status(500);  // does nothing
+        }
+        std::size_t bytes = 0;
+        int ends = 0;
+        int failures = 0;
+        bool pause_each = false;
+        bool answer_early = false;
+    };
+
+    H1Bodies() {
+        stage_.add_usual_paths();
+        stage_.on("/count", [this](Exchange& exchange) {
+            kept_ = exchange.defer();
+            exchange.receive_body(counter_, 1_GiB);
+        });
+        stage_.on("/kept", [this](Exchange& exchange) { kept_ = exchange.defer(); });
+    }
+    bool heard(const Peer& peer, const std::string& answer) {
+        return stage_.run_until([&] { return H1Stage::heard(peer).size() >= answer.size(); }) &&
+               H1Stage::heard(peer) == answer;
+    }
+
+    std::unique_ptr<World> world_ = testing::make_world(GetParam());
+    H1Stage stage_{*world_};
+    Counter counter_;
+    core::Ref<Exchange> kept_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Bodies, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& world) { return world.param; });
+
+TEST_P(H1Bodies, AReceiverThatPausesHoldsThePeerBack) {
+    constexpr std::size_t length = 16_MiB;
+    counter_.pause_each = true;
+    const auto peer = stage_.connect();
+    peer->say(post("/count", length, std::string(length, 'x')) + get_hello);
+    ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes > 0; }));
+    const std::size_t first = counter_.bytes;
+    world_->settle();
+    EXPECT_EQ(counter_.bytes, first);  // paused is paused
+    world_->advance(10min);
+    EXPECT_EQ(counter_.bytes, first);  // and we are the slow one: no deadline
+    ASSERT_FALSE(peer->over());
+    while (counter_.ends == 0) {
+        const std::size_t before = counter_.bytes;
+        kept_->set_body_reading(true);
+        ASSERT_TRUE(stage_.run_until(
+            [&] { return counter_.bytes > before || counter_.ends > 0 || peer->over(); }));
+        ASSERT_FALSE(peer->over());
+        if (counter_.bytes > 1_MiB) counter_.pause_each = false;
+    }
+    EXPECT_TRUE(heard(*peer, ok(std::to_string(length)) + hello));
+}
+
+TEST_P(H1Bodies, AnAnswerBeforeTheBodyIsWholeDropsTheRest) {
+    counter_.answer_early = true;
+    const auto peer = stage_.connect();
+    peer->say(post("/count", 6, "abc"));
+    const std::string early = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+    ASSERT_TRUE(heard(*peer, early));
+    peer->say("def" + get_hello);
+    EXPECT_TRUE(heard(*peer, early + hello));
+    EXPECT_EQ(counter_.ends + counter_.failures, 1);
+}
+
+TEST_P(H1Bodies, AnAnswerOfAPausedReceiverDoesNotHangTheConnection) {
+    counter_.answer_early = counter_.pause_each = true;
+    const auto peer = stage_.connect();
+    peer->say(post("/count", 6, "abc"));
+    const std::string early = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+    ASSERT_TRUE(heard(*peer, early));
+    peer->say("def" + get_hello);
+    ASSERT_TRUE(heard(*peer, early + hello));
+    counter_ = {};
+    counter_.answer_early = counter_.pause_each = true;
+    peer->say(post("/count", 3, "abc") + get_hello);  // with its last byte
+    EXPECT_TRUE(heard(*peer, early + hello + early + hello));
+}
+
+TEST_P(H1Bodies, ABodyWaitsForARequestThatIsDecidedLater) {
+    class Later final : public AccessRule {
+      public:
+        Verdict check(Exchange& exchange) override {
+            kept = exchange.defer();
+            return Verdict::later;
+        }
+        core::Ref<Exchange> kept;
+    } rule;
+    stage_.site().add(rule);
+    for (const std::size_t length : {std::size_t{3}, std::size_t{1_MiB}}) {
+        SCOPED_TRACE(length);
+        counter_ = {};
+        const auto peer = stage_.connect();
+        peer->say(post("/count", length, std::string(length, 'x')));
+        peer->finish();
+        ASSERT_TRUE(stage_.run_until([&] { return static_cast<bool>(rule.kept); }));
+        world_->settle();
+        world_->advance(10min);  // our time, not the peer's
+        stage_.site().resume(*std::exchange(rule.kept, {}));
+        ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+        EXPECT_THAT(H1Stage::heard(*peer),
+                    ::testing::EndsWith("\r\n\r\n" + std::to_string(length)));
+        EXPECT_EQ(counter_.bytes, length);
+    }
+}
+
+TEST_P(H1Bodies, APeerThatEndsInTheBodyFailsIt) {
+    for (const bool hard : {false, true}) {
+        SCOPED_TRACE(hard);
+        counter_ = {};
+        const auto peer = stage_.connect();
+        peer->say(post("/count", 6, "abc"));
+        ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes == 3; }));
+        hard ? peer->reset() : peer->finish();
+        ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+        EXPECT_EQ(counter_.failures, 1);
+        EXPECT_EQ(counter_.ends, 0);
+        EXPECT_TRUE(kept_->abandoned());
+        if (hard) continue;
+        ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+        EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+    }
+}
+
+TEST_P(H1Bodies, APeerThatEndsInTheHeadIsServedNothing) {
+    const auto peer = stage_.connect();
+    peer->say(get_hello + "GET /hello HTTP/1.1\r\nHost: a\r\n");
+    peer->finish();
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_FALSE(peer->was_reset());
+    EXPECT_EQ(H1Stage::heard(*peer), hello);
+    EXPECT_EQ(stage_.served().size(), 1U);
+}
+
+TEST_P(H1Bodies, TooMuchInChunksFailsTheReceiverOnceAndIsAnswered) {
+    stage_.on("/little", [this](Exchange& exchange) { exchange.receive_body(counter_, 4); });
+    const auto peer = stage_.connect();
+    peer->say("POST /little HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+    ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes == 3; }));
+    peer->say("2\r\nde\r\n");
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 413 Content Too Large\r\n"));
+    EXPECT_EQ(counter_.failures, 1);
+    EXPECT_EQ(counter_.ends, 0);
+    EXPECT_FALSE(peer->was_reset());
+    EXPECT_EQ(stage_.logged().size(), 1U);
+}
+
+TEST_P(H1Bodies, ABodyThatStallsFailsTheReceiverWhoseAnswerDoesNothing) {
+    const auto peer = stage_.connect();
+    peer->say(post("/count", 6, "abc"));
+    ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes == 3; }));
+    int abandoned = 0;
+    kept_->on_abandoned([&] { ++abandoned; });
+    world_->advance(1min);
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
+    EXPECT_EQ(counter_.failures, 1);
+    EXPECT_EQ(abandoned, 1);
+}
+
+TEST_P(H1Bodies, ALargeBodyThatIsRefusedLeavesTheAnswerReadable) {
+    const auto peer = stage_.connect();
+    peer->say(post("/upload", 1_MiB, std::string(1_MiB, 'x')));
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 413 Content Too Large\r\n"));
+}
+
+TEST_P(H1Bodies, ABodyIsAnsweredLaterFromItsEnd) {
+    stage_.on("/slow", [this](Exchange& exchange) {
+        testing::receive_whole(exchange, 100, [this](Exchange& done, const testing::ReceivedBody&) {
+            kept_ = done.defer();
+        });
+    });
+    const auto peer = stage_.connect();
+    peer->say(post("/slow", 3, "abc") + get_hello);
+    ASSERT_TRUE(stage_.run_until([&] { return static_cast<bool>(kept_); }));
+    world_->advance(1h);
+    std::exchange(kept_, {})->respond_status(204);
+    EXPECT_TRUE(heard(*peer, "HTTP/1.1 204 No Content\r\n\r\n" + hello));
+}
+
+}  // namespace
+}  // namespace tiderace::http
