@@ -1,0 +1,55 @@
+// HttpSite: a small static site in the fake world, and what its answers are when all goes well.
+//
+// Owner    A scenario; it goes before its world. The folder is shared by all of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/h1_service.h"
+#include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/site.h"
+#include "tiderace/net/tcp_server.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::testing {
+
+class HttpSite {
+  public:
+    HttpSite(World& world, http::H1Options options, const net::TcpServerOptions& connections);
+
+    net::TcpServer& server() { return server_; }
+    http::H1Service& service() { return service_; }
+    bool started() const { return files_ != nullptr; }
+
+  private:
+    class Nothing final : public http::Handler {
+        void handle(http::Exchange& exchange) override { exchange.respond_status(404); }
+    };
+
+    Nothing nothing_;
+    std::unique_ptr<http::handler::StaticFiles> files_;
+    http::Site site_;
+    http::H1Service service_;
+    net::TcpServer server_;
+};
+
+// A request, and its whole answer without the Date line.
+struct Asked {
+    std::string request;
+    std::string answer;
+    bool last = false;  // the connection ends behind it
+};
+
+// Every kind of request that the scenarios ask, answered once by a site where nothing fails.
+const std::vector<Asked>& all_asked();
+
+// Without Date lines, and without the beginning of one at the end.
+std::string without_dates(std::string_view heard);
+
+// What is wrong with what a peer that asked these heard; "" if it is the beginning of a right
+// sequence of answers. `whole`: all of it, not only a beginning.
+std::string fault_in(std::string_view heard, const std::vector<const Asked*>& asked, bool whole);
+
+}  // namespace tiderace::testing
