@@ -52,8 +52,8 @@ class Kernel {
     virtual int close(int fd) = 0;
 
     // Files. `path` is relative and never leaves `directory` through `..`, nor through a symbolic
-    // link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing, component by
-    // component without links).
+    // link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing, component
+    // by component without links).
     virtual int open_beneath(int directory, const char* path, int flags, Links links) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
