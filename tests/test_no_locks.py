@@ -67,9 +67,10 @@ def test_no_futex_and_two_system_calls_for_a_request(serve, site, tmp_path, engi
     receive = sum(calls.get(name, 0) for name in RECEIVE)
     send = sum(calls.get(name, 0) for name in SEND)
     wait = sum(calls.get(name, 0) for name in WAIT)
-    # The 20 over: the file is looked at once a second, and strace counts what was under way.
-    assert REQUESTS <= receive <= REQUESTS + 20, calls
-    assert REQUESTS <= send <= REQUESTS + 20, calls
+    # The file is looked at once a second, and the calls under way when strace comes and goes may be
+    # counted or not.
+    assert REQUESTS - 4 <= receive <= REQUESTS + 20, calls
+    assert REQUESTS - 4 <= send <= REQUESTS + 20, calls
     assert wait <= REQUESTS + 20, calls
     others = {name: count for name, count in calls.items()
               if count > 60 and name not in (*RECEIVE, *SEND, *WAIT, "total")}

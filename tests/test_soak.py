@@ -1,4 +1,4 @@
-"""The soak of soak.py: a minute, or TIDERACE_SOAK_SECONDS, on each engine a share of it."""
+"""The soak of soak.py: a minute, or TIDERACE_SOAK_SECONDS."""
 
 import os
 
