@@ -1,0 +1,151 @@
+#include "server/listening.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tiderace/net/listener.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::server {
+namespace {
+
+class ListeningTest : public ::testing::Test {
+  protected:
+    ListeningTest() {
+        folder_.write("index.html", "tide\n");
+        options_.root = folder_.path();
+        options_.listen = {"127.0.0.1:0"};
+        options_.listen_is_default = false;
+    }
+    ~ListeningTest() override { listening_.reset(); }
+
+    Result<> open(std::size_t workers) {
+        const SharedParts parts{.options = &options_, .connections_max = 100, .loops = workers};
+        std::vector<Worker*> all;
+        for (std::size_t i = 0; i < workers; ++i) {
+            loops_.push_back(std::move(*core::EventLoop::create({})));
+            workers_.push_back(std::move(*Worker::create(*loops_.back(), parts)));
+            all.push_back(workers_.back().get());
+        }
+        auto made = Listening::open(options_, all);
+        if (!made) return fail(made.error());
+        listening_ = std::move(*made);
+        listening_->start();
+        return {};
+    }
+    void turn() {
+        for (const auto& loop : loops_) loop->turn(1ms);
+    }
+    // Connects, asks, and turns the loops until the connection ends.
+    std::string ask(const core::Address& to) {
+        sockaddr_storage storage;
+        const socklen_t bytes = to.to_sockaddr(storage);
+        const int fd = ::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&storage), bytes), 0);
+        constexpr std::string_view request = "GET / HTTP/1.0\r\n\r\n";
+        EXPECT_EQ(::send(fd, request.data(), request.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(request.size()));
+        std::string heard;
+        const core::SystemClock clock;
+        for (const Instant end = clock.now() + 10s; clock.now() < end;) {
+            turn();
+            pollfd look{.fd = fd, .events = POLLIN, .revents = 0};
+            if (::poll(&look, 1, 0) == 0) continue;
+            char buffer[4096];
+            const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+            if (got <= 0) break;
+            heard.append(buffer, static_cast<std::size_t>(got));
+        }
+        ::close(fd);
+        return heard;
+    }
+    void expect_served() {
+        for (const core::Address& address : listening_->addresses()) {
+            for (int i = 0; i < 8; ++i) {
+                EXPECT_THAT(ask(address), ::testing::EndsWith("\r\n\r\ntide\n"))
+                    << address.to_string();
+            }
+        }
+    }
+    std::uint64_t opened(std::size_t worker) const {
+        return workers_[worker]->connections().counters().opened;
+    }
+
+    testing::TemporaryFolder folder_;
+    ServeOptions options_;
+    std::vector<std::unique_ptr<core::EventLoop>> loops_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::unique_ptr<Listening> listening_;
+};
+
+TEST_F(ListeningTest, EveryModeServesWithOneWorkerAndWithTwo) {
+    for (const AcceptMode mode : {AcceptMode::reuseport, AcceptMode::shared, AcceptMode::queue}) {
+        for (const std::size_t workers : {1U, 2U}) {
+            SCOPED_TRACE(static_cast<int>(mode) * 10 + static_cast<int>(workers));
+            listening_.reset();
+            workers_.clear();
+            loops_.clear();
+            options_.accept = mode;
+            options_.listen = {"127.0.0.1:0", "unix:" + folder_.path_of("socket")};
+            ASSERT_TRUE(open(workers).has_value());
+            ASSERT_EQ(listening_->addresses().size(), 2U);
+            EXPECT_NE(listening_->addresses()[0].port(), 0);
+            EXPECT_FALSE(listening_->port_fallback().has_value());
+            expect_served();
+            if (mode == AcceptMode::queue && workers == 2) {
+                EXPECT_EQ(opened(0), opened(1));  // dealt out in turn
+            }
+        }
+    }
+}
+
+TEST_F(ListeningTest, ATakenPortIsAnErrorThatNamesIt) {
+    ASSERT_TRUE(open(1).has_value());
+    const std::string taken = listening_->addresses()[0].to_string();
+    ServeOptions again = options_;
+    again.listen = {taken};
+    const auto second = Listening::open(again, {workers_[0].get()});
+    ASSERT_FALSE(second.has_value());
+    EXPECT_THAT(second.error().message(), ::testing::HasSubstr(taken));
+}
+
+TEST_F(ListeningTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
+    ASSERT_TRUE(open(1).has_value());
+    const core::Address taken = listening_->addresses()[0];
+    ServeOptions again = options_;
+    again.listen = {taken.to_string()};
+    again.listen_is_default = true;
+    const auto second = Listening::open(again, {workers_[0].get()});
+    ASSERT_TRUE(second.has_value());
+    const auto& fallback = (*second)->port_fallback();
+    ASSERT_TRUE(fallback.has_value());
+    EXPECT_EQ(fallback->wanted, taken.port());
+    EXPECT_GT(fallback->used, taken.port());
+    EXPECT_EQ((*second)->addresses()[0].port(), fallback->used);
+}
+
+TEST_F(ListeningTest, NoTwoServersShareAPort) {
+    ASSERT_TRUE(open(2).has_value());  // SO_REUSEPORT among its own workers
+    ServeOptions again = options_;
+    again.listen = {listening_->addresses()[0].to_string()};
+    EXPECT_FALSE(Listening::open(again, {workers_[0].get(), workers_[1].get()}).has_value());
+}
+
+TEST_F(ListeningTest, AnAddressThatCannotBeHadIsAnError) {
+    options_.listen = {"unix:" + folder_.path_of("no/such/folder/socket")};
+    const auto opened = open(1);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("no/such/folder"));
+}
+
+TEST_F(ListeningTest, StoppingTwiceIsHarmless) {
+    options_.accept = AcceptMode::queue;
+    ASSERT_TRUE(open(1).has_value());
+    listening_->stop();
+    listening_->stop();
+}
+
+}  // namespace
+}  // namespace tiderace::server

@@ -1,0 +1,160 @@
+#include "server/worker.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/log/collecting_sink.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/stream.h"
+#include "tiderace/testing/temporary_folder.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::server {
+namespace {
+
+using testing::Peer;
+using testing::World;
+
+class WorkerTest : public ::testing::TestWithParam<std::string> {
+  protected:
+    WorkerTest() {
+        folder_.write("index.html", "<p>tide</p>\n");
+        folder_.write("oops.html", "<p>lost at sea</p>\n");
+        options_.root = folder_.path();
+        parts_.options = &options_;
+        parts_.connections_max = 100;
+    }
+    std::unique_ptr<Peer> connect() {
+        if (worker_ == nullptr) {
+            worker_ = std::move(*Worker::create(world_->loop(), parts_));
+            worker_->connections().listen(world_->listen());
+        }
+        return world_->connect();
+    }
+    // Asks on a connection of its own and waits for its end.
+    std::string answer(const std::string& target, const std::string& fields = "") {
+        const auto peer = connect();
+        peer->say("GET " + target + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + fields +
+                  "\r\n");
+        EXPECT_TRUE(over(*peer));
+        return peer->heard();
+    }
+    // Also where another thread has a part in it, for which no world waits.
+    bool over(Peer& peer) {
+        const core::SystemClock clock;
+        for (const Instant end = clock.now() + 10s; !peer.over() && clock.now() < end;) {
+            world_->settle();
+        }
+        return peer.over();
+    }
+
+    testing::TemporaryFolder folder_;
+    ServeOptions options_;
+    SharedParts parts_;
+    std::unique_ptr<World> world_ = testing::make_world(GetParam());
+    std::unique_ptr<Worker> worker_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, WorkerTest, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& world) { return world.param; });
+
+TEST_P(WorkerTest, ServesItsFolder) {
+    const std::string text = answer("/");
+    EXPECT_THAT(text, ::testing::StartsWith("HTTP/1.1 200 OK\r\nServer: tiderace/"));
+    EXPECT_THAT(text, ::testing::EndsWith("\r\n\r\n<p>tide</p>\n"));
+    EXPECT_EQ(&worker_->loop(), &world_->loop());
+}
+
+TEST_P(WorkerTest, GivesErrorsAPage) {
+    EXPECT_THAT(answer("/missing", "Accept: text/html\r\n"),
+                ::testing::HasSubstr("Content-Type: text/html"));
+    EXPECT_THAT(answer("/missing", "Accept: application/json\r\n"),
+                ::testing::HasSubstr("Content-Type: application/json"));
+}
+
+TEST_P(WorkerTest, GivesErrorsTheOperatorsOwnPage) {
+    options_.error_pages = {{404, "oops.html"}};
+    EXPECT_THAT(answer("/missing"), ::testing::HasSubstr("lost at sea"));
+}
+
+TEST_P(WorkerTest, DoesWhatItsOptionsSay) {
+    options_.server_header = false;
+    options_.added_headers = {{"X-Own", "mine"}};
+    options_.cors_origin = "https://tide.example";
+    options_.about = true;
+    options_.limits.line_bytes_max = 200;
+    const std::string text = answer("/", "Origin: https://tide.example\r\n");
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("Server:")));
+    EXPECT_THAT(text, ::testing::HasSubstr("X-Own: mine\r\n"));
+    EXPECT_THAT(text,
+                ::testing::HasSubstr("Access-Control-Allow-Origin: https://tide.example\r\n"));
+    EXPECT_THAT(answer(std::string(About::path)), ::testing::HasSubstr("\"engine\":\""));
+    const std::string refused = answer("/" + std::string(200, 'x'));
+    EXPECT_THAT(refused, ::testing::StartsWith("HTTP/1.1 414 "));
+    EXPECT_THAT(refused, ::testing::HasSubstr("X-Own: mine\r\n"));
+}
+
+TEST_P(WorkerTest, ATimeoutOfZeroIsNone) {
+    options_.timeouts.header = options_.timeouts.idle = Duration::zero();
+    const auto peer = connect();
+    peer->say("GET / HT");
+    world_->advance(24h);
+    EXPECT_FALSE(peer->over());
+}
+
+TEST_P(WorkerTest, AConnectionOverItsMaximumIsToldToComeAgain) {
+    parts_.connections_max = 1;
+    const auto first = connect();
+    ASSERT_TRUE(world_->run_until([&] { return worker_->connections().size() == 1; }));
+    const auto second = connect();
+    ASSERT_TRUE(world_->run_until([&] { return second->over(); }));
+    EXPECT_EQ(second->heard(), busy_answer());
+    EXPECT_FALSE(first->over());
+}
+
+TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
+    core::WorkerPool pool(1, 10);
+    const std::vector<std::string> sources{"ebb:flow"};
+    parts_.passwords =
+        std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)));
+    parts_.pool = &pool;
+    EXPECT_THAT(answer("/"), ::testing::StartsWith("HTTP/1.1 401 "));
+    const std::string known = "Authorization: Basic ZWJiOmZsb3c=\r\n";
+    EXPECT_THAT(answer("/", known), ::testing::StartsWith("HTTP/1.1 200 "));
+    const auto peer = connect();
+    peer->say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n" + known +
+              "\r\nGET GET / HTTP/1.1\r\n" + "Host: a\r\nConnection: close\r\n" + known + "\r\n");
+    ASSERT_TRUE(over(*peer));
+    EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(peer->heard(), ::testing::EndsWith("<p>tide</p>\n"));
+    worker_.reset();  // before the pool
+}
+
+TEST_P(WorkerTest, WritesItsAccessLog) {
+    log::Doorbell bell;
+    const auto lines = std::make_shared<log::CollectingSink::Lines>();
+    log::Stream stream("access", std::make_unique<log::CollectingSink>(lines), bell);
+    parts_.access_stream = &stream;
+    options_.log_format = LogFormat::common;
+    answer("/");
+    answer("/missing");
+    stream.drain(64_KiB);
+    EXPECT_THAT(lines->all(),
+                ::testing::ElementsAre(::testing::EndsWith("\"GET / HTTP/1.1\" 200 12"),
+                                       ::testing::HasSubstr("\"GET /missing HTTP/1.1\" 404 ")));
+    worker_.reset();
+}
+
+TEST_P(WorkerTest, WhatCannotBeReadIsSaidAtTheStart) {
+    options_.root = folder_.path_of("absent");
+    const auto without_root = Worker::create(world_->loop(), parts_);
+    ASSERT_FALSE(without_root.has_value());
+    EXPECT_THAT(without_root.error().message(), ::testing::HasSubstr("absent"));
+    options_.root = folder_.path();
+    options_.error_pages = {{404, "absent.html"}};
+    const auto without_page = Worker::create(world_->loop(), parts_);
+    ASSERT_FALSE(without_page.has_value());
+    EXPECT_THAT(without_page.error().message(), ::testing::HasSubstr("absent.html"));
+}
+
+}  // namespace
+}  // namespace tiderace::server
