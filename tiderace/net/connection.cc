@@ -182,8 +182,10 @@ void Connection::deliver_unread_later() {
 
 void Connection::update_receiving() {
     if (closing_) return;
+    // What waits to be given again goes first: more would pile up behind it, to the hard limit.
     // Once an end is asked for all is read and dropped: a close with unread bytes would reset.
-    const bool want = (reading_ || finishing()) && !peer_finished_ && !above_high_;
+    const bool want =
+        (reading_ || finishing()) && !peer_finished_ && !above_high_ && !deliver_later_;
     if (want == receiving_) return;
     receiving_ = want;
     transport_->set_receiving(want);
@@ -310,6 +312,7 @@ void Connection::on_turn_end() {
     if (deliver_later_) {
         deliver_later_ = false;
         if (!finishing()) deliver({});
+        update_receiving();
     }
     flush();  // if this aborts, the end of turn comes round again
 }
