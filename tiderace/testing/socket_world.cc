@@ -1,6 +1,8 @@
 #include "tiderace/testing/socket_world.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +23,9 @@ class SocketWorld::SocketPeer final : public Peer {
         // Blocking, on loopback: it waits for a place in the queue at most.
         was_reset_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&storage), bytes) != 0;
         ::fcntl(fd_, F_SETFL, O_NONBLOCK);
+        // What is said in pieces arrives in pieces.
+        const int on = 1;
+        ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         world.peers_.push_back(this);
     }
     ~SocketPeer() override {

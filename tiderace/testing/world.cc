@@ -1,5 +1,7 @@
 #include "tiderace/testing/world.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <sstream>
@@ -38,6 +40,8 @@ core::Descriptor World::listen(int backlog) {
     socklen_t bytes = core::Address::loopback(0).to_sockaddr(storage);
     auto* const raw = reinterpret_cast<sockaddr*>(&storage);
     TR_CHECK(kernel.bind(listener.get(), raw, bytes) == 0);
+    const int on = 1;  // as net::open_listener does: connections inherit it
+    kernel.set_option(listener.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     TR_CHECK(kernel.listen(listener.get(), backlog) == 0);
     bytes = sizeof storage;
     TR_CHECK(kernel.local_address(listener.get(), raw, &bytes) == 0);
