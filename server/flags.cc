@@ -42,7 +42,7 @@ constexpr std::array serve_flags{
     Flag{.name = "max-connections",
          .value = "N",
          .group = Group::listening,
-         .about = "connections open at once; more must wait",
+         .about = "connections open at once; more get a 503",
          .zero_means = "as descriptors allow",
          .field = CountField{[](ServeOptions& o) -> std::uint64_t& { return o.connections_max; }, 0,
                              10'000'000}},

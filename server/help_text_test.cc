@@ -36,7 +36,7 @@ Where it listens
   -l, --listen ADDR          HOST:PORT, :PORT for all addresses, or unix:PATH;
                              repeatable (default 127.0.0.1:8080)
   -o, --open                 open a browser on the page
-      --max-connections N    connections open at once; more must wait (default
+      --max-connections N    connections open at once; more get a 503 (default
                              as descriptors allow)
       --backlog N            how many may wait to be accepted (default 4096
                              connections)

@@ -44,7 +44,8 @@ bool ListenAddress::is_loopback() const {
 
 std::string ListenAddress::local_url() const {
     if (is_unix()) return {};
-    const bool same_machine = is_wildcard() || host == "127.0.0.1" || host == "::1";
+    // Not for ::1 alone: many machines look for localhost at 127.0.0.1.
+    const bool same_machine = is_wildcard() || host == "127.0.0.1";
     return http_url(same_machine ? "localhost" : std::string_view(host), port);
 }
 

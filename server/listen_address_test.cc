@@ -69,7 +69,7 @@ TEST(ListenAddress, GivesTheUrlForABrowserOnThisMachine) {
     const auto url = [](std::string_view text) { return parse_listen_address(text)->local_url(); };
     EXPECT_EQ(url("127.0.0.1:8080"), "http://localhost:8080/");
     EXPECT_EQ(url(":80"), "http://localhost/");
-    EXPECT_EQ(url("[::1]:8080"), "http://localhost:8080/");
+    EXPECT_EQ(url("[::1]:8080"), "http://[::1]:8080/");
     EXPECT_EQ(url("192.168.1.2:8080"), "http://192.168.1.2:8080/");
     EXPECT_EQ(url("[2001:db8::1]:80"), "http://[2001:db8::1]/");
     EXPECT_EQ(url("unix:x"), "");

@@ -1,5 +1,6 @@
 #include "tiderace/http/handler/file_cache.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -44,7 +45,10 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
         return refresh(path, nullptr, now, unix_now);
     }
     ResolvedPath& known = *found->second;
-    if (now - known.checked >= limits_.revalidate) {
+    // What is in memory stays what its length and tag say. An open file may be cut or written over
+    // at any moment, so it is looked at each time: a small price beside sending it.
+    const bool changed = known.descriptors != 0 && !descriptors_unchanged(known);
+    if (changed || now - known.checked >= limits_.revalidate) {
         ++counters_.revalidated;
         return refresh(path, &known, now, unix_now);
     }
@@ -56,6 +60,13 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
         return held;
     }
     return found->second;
+}
+
+bool FileCache::descriptors_unchanged(const ResolvedPath& path) const {
+    const auto unchanged = [&](const core::Ref<CachedFile>& file) {
+        return !file || file->in_memory() || resolver_.loader().is_unchanged(*file);
+    };
+    return unchanged(path.file) && std::ranges::all_of(path.siblings, unchanged);
 }
 
 core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous, Instant now,

@@ -1,6 +1,6 @@
 // FileCache: what a loop knows about the paths it was asked for, least recently used out first.
 //
-//   find(path) -> known and fresh: one hash look-up, nothing else
+//   find(path) -> known and fresh: one hash look-up, and one fstat if it is sent from its descriptor
 //              -> older than `revalidate`: the disk is asked; what did not change stays
 //              -> unknown: resolved (path_resolver.h) and kept
 //
@@ -59,6 +59,7 @@ class FileCache {
   private:
     core::Ref<ResolvedPath> refresh(ByteView path, ResolvedPath* previous, Instant now,
                                     UnixSeconds unix_now);
+    bool descriptors_unchanged(const ResolvedPath& path) const;
     void warm(ResolvedPath& path, Instant now);
     void keep(const core::Ref<ResolvedPath>& path);
     void forget(ResolvedPath& path);

@@ -44,6 +44,11 @@ Found found_of_error(int error) {
 
 }  // namespace
 
+bool FileLoader::is_unchanged(const CachedFile& file) const {
+    struct stat now;
+    return status(file.descriptor(), now) >= 0 && FileIdentity(now) == file.identity();
+}
+
 int FileLoader::status(int fd, struct stat& status) const {
     return try_again([&] { return kernel_->file_status(fd, &status); });
 }

@@ -54,6 +54,9 @@ class FileLoader {
     // The bytes of a file that is cached by its descriptor. nullopt-like (no file): it changed.
     core::Ref<CachedFile> into_memory(const CachedFile& file) const;
 
+    // Whether the open file of `file`, which is not in memory, is still what it says.
+    bool is_unchanged(const CachedFile& file) const;
+
     core::Kernel& kernel() const { return *kernel_; }
     int root() const { return root_; }
 
