@@ -150,7 +150,9 @@ def lighttpd(site, scratch, port, room):
 
 def tiderace(*flags):
     def words(site, scratch, port, _):
-        plain = ["--threads", "1", "--access-log", "off", "--quiet"]
+        plain = ["--threads", "1", "--quiet"]
+        if "--access-log" not in flags:
+            plain += ["--access-log", "off"]
         placed = [flag.format(scratch=scratch) for flag in flags]
         listen = ["--listen", f"127.0.0.1:{port}"]
         return [BUILD / "tiderace", "serve", site, *listen, *plain, *placed]

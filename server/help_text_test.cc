@@ -90,13 +90,13 @@ How it runs
       --accept MODE          who takes new connections: reuseport, queue or
                              shared (default reuseport)
       --cache SIZE           memory for files, per loop (default 64MiB)
-      --cache-file-max SIZE  largest file that the cache holds (default 4MiB)
+      --cache-file-max SIZE  largest file that the cache holds (default 32KiB)
       --cache-check TIME     how often a cached file is compared with the disk
                              (default 1s)
       --small-copy-max SIZE  largest file sent in one piece with its header
                              (default 16KiB)
       --sendfile-min SIZE    smallest uncached file to go by sendfile (default
-                             256KiB)
+                             32KiB)
 
 What it puts up with
       --header-timeout TIME  for a whole request head (default 10s)

@@ -79,9 +79,9 @@ struct RequestLimits {
 
 struct CacheOptions {
     std::uint64_t bytes_max = 64_MiB;             // per loop; 0: no cache
-    std::uint64_t file_bytes_max = 4_MiB;         // a larger file is never held in memory
+    std::uint64_t file_bytes_max = 32_KiB;        // a larger file is never held in memory
     std::uint64_t small_copy_bytes_max = 16_KiB;  // up to here a file is copied next to its headers
-    std::uint64_t sendfile_bytes_min = 256_KiB;   // from here an uncached file goes by sendfile
+    std::uint64_t sendfile_bytes_min = 32_KiB;    // from here an uncached file goes by sendfile
     Duration revalidate = 1s;  // an entry is trusted so long without a look at the disk
 };
 
