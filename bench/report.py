@@ -32,7 +32,7 @@ def machine():
         "cpu": model.group(1) if model else platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(int(memory.group(1)) / 2**20, 1),
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
         "commit": commit + ("-changed" if dirty else ""),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "versions": {

@@ -40,7 +40,7 @@ TEST(ServeOptions, BoundsEveryPeer) {
 TEST(ServeOptions, SizesOfTheCacheAreInOrder) {
     const CacheOptions cache;
     EXPECT_LT(cache.small_copy_bytes_max, cache.sendfile_bytes_min);
-    // A file between the two would be held once it is hot; by default there is none (decision 0004).
+    // A file between the two is held once it is hot; by default there is none (decision 0004).
     EXPECT_LE(cache.sendfile_bytes_min, cache.file_bytes_max);
     EXPECT_LT(cache.file_bytes_max, cache.bytes_max);
 }
