@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <climits>
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/backend/waker.h"
@@ -46,7 +44,7 @@ class EpollPoller final : public Poller {
 
     int wait(std::span<Ready> out, Duration wait) override {
         const auto room = static_cast<int>(std::min(out.size(), events_.size()));
-        const int count = ::epoll_wait(epoll_, events_.data(), room, milliseconds(wait));
+        const int count = ::epoll_wait(epoll_, events_.data(), room, timeout_ms(wait));
         if (count < 0) return -errno;
         int told = 0;
         for (int i = 0; i < count; ++i) {
@@ -69,13 +67,6 @@ class EpollPoller final : public Poller {
     void wake() override { waker_.wake(); }
 
   private:
-    // Rounded up: a timer must not fire early, nor the loop spin in the last millisecond.
-    static int milliseconds(Duration wait) {
-        if (wait < Duration::zero()) return -1;
-        const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
-        return static_cast<int>(std::min<std::int64_t>(rounded, INT_MAX));
-    }
-
     int epoll_;
     Waker waker_;
     std::array<epoll_event, 512> events_;

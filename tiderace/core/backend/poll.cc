@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <climits>
 #include <vector>
 
 #include "tiderace/base/check.h"
@@ -47,7 +45,7 @@ class PollPoller final : public Poller {
     }
 
     int wait(std::span<Ready> out, Duration wait) override {
-        const int count = ::poll(list_.data(), list_.size(), milliseconds(wait));
+        const int count = ::poll(list_.data(), list_.size(), timeout_ms(wait));
         if (count < 0) return -errno;
         if (list_[0].revents != 0) waker_.clear();
         int told = 0;
@@ -72,12 +70,6 @@ class PollPoller final : public Poller {
     void wake() override { waker_.wake(); }
 
   private:
-    static int milliseconds(Duration wait) {
-        if (wait < Duration::zero()) return -1;
-        const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
-        return static_cast<int>(std::min<std::int64_t>(rounded, INT_MAX));
-    }
-
     Waker waker_;
     std::vector<pollfd> list_;                   // [0] is the waker
     std::vector<std::uint32_t> generations_{0};  // beside list_

@@ -7,7 +7,10 @@
 // Thread   The loop's, except wake().
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tiderace/base/units.h"
@@ -29,6 +32,14 @@ struct Ready {
     bool writable = false;
     bool failed = false;  // error or hang-up, reported even where no interest was set
 };
+
+// A wait as poll and epoll_wait take it; negative: for ever. Rounded up: a timer must not fire early,
+// nor the loop spin in the last millisecond.
+inline int timeout_ms(Duration wait) {
+    if (wait < Duration::zero()) return -1;
+    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+    return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
+}
 
 class Poller {
   public:
