@@ -45,23 +45,7 @@ bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
 }  // namespace
 
 bool append_json(BoundedText& out, ByteView text) {
-    const std::size_t start = out.size();
-    while (!text.empty()) {
-        std::size_t plain = 0;
-        while (plain < text.size() && is_plain(text[plain])) ++plain;
-        bool fits = out.append(text.substr(0, plain));
-        text.remove_prefix(plain);
-        if (fits && !text.empty()) {
-            const Utf8Char read = first_utf8_char(text);
-            fits = append_char(out, text.substr(0, read.size), read);
-            text.remove_prefix(read.size);
-        }
-        if (!fits) {
-            out.shrink_to(start);
-            return false;
-        }
-    }
-    return true;
+    return append_escaped(out, text, is_plain, append_char);
 }
 
 }  // namespace tiderace::http::wire
