@@ -33,8 +33,8 @@ struct Ready {
     bool failed = false;  // error or hang-up, reported even where no interest was set
 };
 
-// A wait as poll and epoll_wait take it; negative: for ever. Rounded up: a timer must not fire early,
-// nor the loop spin in the last millisecond.
+// A wait as poll and epoll_wait take it; negative: for ever. Rounded up: a timer must not fire
+// early, nor the loop spin in the last millisecond.
 inline int timeout_ms(Duration wait) {
     if (wait < Duration::zero()) return -1;
     const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
