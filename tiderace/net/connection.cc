@@ -125,10 +125,12 @@ void Connection::after_send() {
 
 void Connection::after_drained() {
     if (finish_ == Finish::at_once) {
+        transport_->say_end();
         abort(peer_finished_ ? CloseReason::peer_finished : CloseReason::finished);
     } else if (finish_ == Finish::orderly) {
         finish_ = Finish::sent;
         if (peer_finished_) {
+            transport_->say_end();
             abort(CloseReason::peer_finished);
             return;
         }

@@ -146,6 +146,8 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool has_unread() const { return unread_ != nullptr; }
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
+    // nullptr: in clear text.
+    const TransportSecurity* security() const { return transport_->security(); }
 
   private:
     enum class Finish : std::uint8_t { no, orderly, at_once, sent };

@@ -6,6 +6,26 @@
 
 namespace tiderace::net {
 
+class HandOff::Door final : private Acceptor::Receiver {
+  public:
+    Door(HandOff& hand_off, core::Descriptor listener, bool layered)
+        : hand_off_(&hand_off),
+          layered_(layered),
+          acceptor_(*hand_off.loop_, std::move(listener), *this) {
+        acceptor_.start();
+    }
+    void stop() { acceptor_.stop(); }
+
+  private:
+    void on_connection(int fd, const core::Address& peer) override {
+        hand_off_->hand_over(fd, peer, layered_);
+    }
+
+    HandOff* hand_off_;
+    bool layered_;
+    Acceptor acceptor_;
+};
+
 HandOff::HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
                  std::string refusal)
     : loop_(&loop),
@@ -17,17 +37,15 @@ HandOff::HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t
 
 HandOff::~HandOff() = default;
 
-void HandOff::listen(core::Descriptor listener) {
-    acceptors_.push_back(std::make_unique<Acceptor>(*loop_, std::move(listener),
-                                                    static_cast<Acceptor::Receiver&>(*this)));
-    acceptors_.back()->start();
+void HandOff::open_door(core::Descriptor listener, bool layered) {
+    doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layered));
 }
 
 void HandOff::stop() {
-    for (auto& acceptor : acceptors_) acceptor->stop();
+    for (auto& door : doors_) door->stop();
 }
 
-void HandOff::on_connection(int fd, const core::Address& peer) {
+void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
     if (waiting_.load(std::memory_order_relaxed) >= waiting_max_) {
         refuse(fd);
         return;
@@ -35,9 +53,10 @@ void HandOff::on_connection(int fd, const core::Address& peer) {
     const Target target = targets_[next_++ % targets_.size()];
     waiting_.fetch_add(1, std::memory_order_relaxed);
     // The address is copied into the task; the mailbox wakes the loop only if it was empty.
-    const bool taken = target.loop->post([this, fd, server = target.server, copy = peer] {
+    TransportLayer* layer = layered ? target.layer : nullptr;
+    const bool taken = target.loop->post([this, fd, layer, server = target.server, copy = peer] {
         waiting_.fetch_sub(1, std::memory_order_relaxed);
-        server->adopt(fd, copy);
+        server->adopt(fd, copy, layer);
     });
     if (!taken) {
         waiting_.fetch_sub(1, std::memory_order_relaxed);

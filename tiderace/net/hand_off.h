@@ -21,18 +21,21 @@
 
 namespace tiderace::net {
 
-class HandOff final : private Acceptor::Receiver {
+class HandOff final {
   public:
     struct Target {
         core::EventLoop* loop;
         TcpServer* server;
+        TransportLayer* layer = nullptr;  // what listen_layered() puts on its connections
     };
 
     HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
             std::string refusal);
     ~HandOff();
 
-    void listen(core::Descriptor listener);
+    void listen(core::Descriptor listener) { open_door(std::move(listener), false); }
+    // Its connections go through each target's own layer.
+    void listen_layered(core::Descriptor listener) { open_door(std::move(listener), true); }
     // Closes the listening sockets; what waits in the kernel's queue is handed over first.
     void stop();
 
@@ -40,14 +43,17 @@ class HandOff final : private Acceptor::Receiver {
     std::uint64_t refused() const { return refused_; }
 
   private:
-    void on_connection(int fd, const core::Address& peer) override;
+    class Door;
+
+    void open_door(core::Descriptor listener, bool layered);
+    void hand_over(int fd, const core::Address& peer, bool layered);
     void refuse(int fd);
 
     core::EventLoop* loop_;
     std::vector<Target> targets_;
     std::size_t waiting_max_;
     std::string refusal_;
-    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    std::vector<std::unique_ptr<Door>> doors_;
     std::size_t next_ = 0;
     std::uint64_t refused_ = 0;
     std::atomic<std::size_t> waiting_ = 0;

@@ -47,6 +47,32 @@ TEST_F(HandOffTest, RefusesWithAWordAboveItsBound) {
     EXPECT_EQ(hand_off.waiting(), 0U);
 }
 
+// Counts what went through it.
+struct CountingLayer final : public TransportLayer {
+    std::unique_ptr<Transport> wrap(std::unique_ptr<Transport> below) override {
+        ++wrapped;
+        return below;
+    }
+    int wrapped = 0;
+};
+
+TEST_F(HandOffTest, PutsEachTargetsLayerOnConnectionsOfALayeredSocketOnly) {
+    CountingLayer first, second;
+    HandOff hand_off(world_.loop(),
+                     {{&world_.loop(), &one_, &first}, {&world_.loop(), &two_, &second}}, 100, "");
+    hand_off.listen(world_.listen());
+    const core::Address plain = world_.listening_at();
+    hand_off.listen_layered(world_.listen());
+    const auto in_clear_text = world_.connect(plain);
+    ASSERT_TRUE(world_.run_until([&] { return sessions_.opened == 1; }));
+    EXPECT_EQ(first.wrapped, 0);
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 4; ++i) peers.push_back(world_.connect());
+    ASSERT_TRUE(world_.run_until([&] { return sessions_.opened == 5; }));
+    EXPECT_EQ(first.wrapped, 2);
+    EXPECT_EQ(second.wrapped, 2);
+}
+
 TEST_F(HandOffTest, StopHandsOverWhoWaitsInTheQueue) {
     HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 100, "");
     hand_off.listen(world_.listen());

@@ -16,31 +16,51 @@ class TcpServer::DrainTimer final : public core::Timer {
     TcpServer* server_;
 };
 
+// One listening socket, and the layer that its connections go through.
+class TcpServer::Door final : private Acceptor::Receiver {
+  public:
+    Door(TcpServer& server, core::Descriptor listener, TransportLayer* layer)
+        : server_(&server), layer_(layer), acceptor_(*server.loop_, std::move(listener), *this) {
+        acceptor_.start();
+    }
+    void stop() { acceptor_.stop(); }
+
+  private:
+    void on_connection(int fd, const core::Address& peer) override {
+        server_->adopt(fd, peer, layer_);
+    }
+
+    TcpServer* server_;
+    TransportLayer* layer_;
+    Acceptor acceptor_;
+};
+
 TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
     : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {}
 
 TcpServer::~TcpServer() {
-    acceptors_.clear();
+    doors_.clear();
     drained_ = {};
     // Every session gets its on_close, so nothing of theirs leaks.
     abort_all();
     while (connections_.size() > 0) loop_->turn(Duration::zero());
 }
 
-void TcpServer::listen(core::Descriptor listener) {
+void TcpServer::listen(core::Descriptor listener, TransportLayer* layer) {
     loop_->assert_on_loop();
-    acceptors_.push_back(std::make_unique<Acceptor>(*loop_, std::move(listener),
-                                                    static_cast<Acceptor::Receiver&>(*this)));
-    acceptors_.back()->start();
+    doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layer));
 }
 
-void TcpServer::adopt(int fd, const core::Address& peer) {
+void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {
     if (connections_.size() >= options_.connections_max || draining_) {
-        refuse(fd);
+        refuse(fd, layer);
         return;
     }
-    auto transport = std::make_unique<TcpTransport>(*loop_, fd);
-    if (transport->attached()) adopt(std::move(transport), peer);
+    auto socket = std::make_unique<TcpTransport>(*loop_, fd);
+    if (!socket->attached()) return;
+    std::unique_ptr<Transport> transport = std::move(socket);
+    if (layer != nullptr) transport = layer->wrap(std::move(transport));
+    adopt(std::move(transport), peer);
 }
 
 Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::Address& peer) {
@@ -52,9 +72,10 @@ Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::A
     return &connection;
 }
 
-void TcpServer::refuse(int fd) {
+void TcpServer::refuse(int fd, const TransportLayer* layer) {
     ++counters_.refused;
-    refuse_connection(loop_->kernel(), fd, options_.refusal);
+    const ByteView words = layer == nullptr ? ByteView(options_.refusal) : ByteView();
+    refuse_connection(loop_->kernel(), fd, words);
 }
 
 void TcpServer::release(Connection& connection, CloseReason reason) {
@@ -67,7 +88,7 @@ void TcpServer::drain(Instant deadline, unique_function<void()> done) {
     loop_->assert_on_loop();
     drained_ = std::move(done);
     // Connections that wait in the kernel's queue have been promised service: take them first.
-    for (auto& acceptor : acceptors_) acceptor->stop();
+    for (auto& door : doors_) door->stop();
     draining_ = true;
     connections_.for_each([](ConnectionId, Connection& connection) {
         if (!connection.closing()) connection.drain();

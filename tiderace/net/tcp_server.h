@@ -40,18 +40,19 @@ struct TcpServerCounters {
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 };
 
-class TcpServer final : private Connection::Owner, private Acceptor::Receiver {
+class TcpServer final : private Connection::Owner {
   public:
     TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options);
     ~TcpServer();
 
-    // Starts accepting from an open listening socket.
-    void listen(core::Descriptor listener);
+    // Starts accepting from an open listening socket. With a layer, every connection goes through
+    // it; the layer outlives this server.
+    void listen(core::Descriptor listener, TransportLayer* layer = nullptr);
     // Takes a connected socket, or another transport, as if it had been accepted.
-    void adopt(int fd, const core::Address& peer);
+    void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr);
     Connection* adopt(std::unique_ptr<Transport> transport, const core::Address& peer);
-    // Sends `refusal` and closes.
-    void refuse(int fd);
+    // Sends `refusal` (nothing through a layer, whose peer could not read it) and closes.
+    void refuse(int fd, const TransportLayer* layer = nullptr);
 
     // Stops accepting, tells every session, and calls `done` once when the last connection is gone;
     // those still there at `deadline` are aborted.
@@ -66,18 +67,18 @@ class TcpServer final : private Connection::Owner, private Acceptor::Receiver {
 
   private:
     class DrainTimer;
+    class Door;
 
     core::EventLoop& loop() override { return *loop_; }
     const ConnectionLimits& limits() const override { return options_.connection; }
     void release(Connection& connection, CloseReason reason) override;
-    void on_connection(int fd, const core::Address& peer) override { adopt(fd, peer); }
     void finish_drain_if_empty();
 
     core::EventLoop* loop_;
     SessionFactory* sessions_;
     TcpServerOptions options_;
     TcpServerCounters counters_;
-    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    std::vector<std::unique_ptr<Door>> doors_;
     SlotMap<Connection> connections_;
     std::unique_ptr<DrainTimer> drain_timer_;
     unique_function<void()> drained_;

@@ -104,6 +104,73 @@ TEST_P(EveryServer, ListensOnSeveralSockets) {
     EXPECT_TRUE(run_until_opened(2));
 }
 
+// Wraps nothing but knows its name: what a layer of secrets looks like from above.
+class NamingLayer final : public TransportLayer {
+  public:
+    std::unique_ptr<Transport> wrap(std::unique_ptr<Transport> below) override {
+        return std::make_unique<Named>(std::move(below));
+    }
+
+  private:
+    class Named final : public Transport {
+      public:
+        explicit Named(std::unique_ptr<Transport> below) : below_(std::move(below)) {
+            security_.protocol = "h2";
+        }
+        void open(Observer& observer) override { below_->open(observer); }
+        void set_receiving(bool on) override { below_->set_receiving(on); }
+        core::Sent send(core::SendQueue& queue) override { return below_->send(queue); }
+        void finish() override { below_->finish(); }
+        void say_end() override {
+            core::SendQueue queue;
+            queue.append(pool_, "(end)");
+            below_->send(queue);
+        }
+        void close(core::SendQueue&& unsent) override { below_->close(std::move(unsent)); }
+        void set_reset_on_close() override { below_->set_reset_on_close(); }
+        const TransportSecurity* security() const override { return &security_; }
+
+      private:
+        std::unique_ptr<Transport> below_;
+        TransportSecurity security_;
+        core::BlockPool pool_;
+    };
+};
+
+TEST_P(EveryServer, PutsALayerOnTheConnectionsOfTheSocketThatHasOne) {
+    NamingLayer layer;
+    start();
+    connect();
+    ASSERT_TRUE(run_until_opened(1));
+    EXPECT_EQ(sessions_.connection->security(), nullptr);
+    server_->listen(world_->listen(), &layer);
+    connect();
+    ASSERT_TRUE(run_until_opened(2));
+    ASSERT_NE(sessions_.connection->security(), nullptr);
+    EXPECT_EQ(sessions_.connection->security()->protocol, "h2");
+    server_.reset();
+}
+
+TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
+    NamingLayer layer;
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write("answer");
+        if (data == "end") connection.close_when_sent();
+        if (data == "cut") connection.abort();
+        return data.size();
+    };
+    server_.emplace(world_->loop(), sessions_, TcpServerOptions{});
+    server_->listen(world_->listen(), &layer);
+    testing::Peer& one = connect();
+    one.say("end");
+    ASSERT_TRUE(world_->run_until([&] { return one.over(); }));
+    EXPECT_EQ(one.heard(), "answer(end)");
+    testing::Peer& two = connect();
+    two.say("cut");
+    ASSERT_TRUE(world_->run_until([&] { return two.over(); }));
+    EXPECT_EQ(two.heard(), "");
+}
+
 // ---- draining ----------------------------------------------------------------------------------
 
 TEST_P(EveryServer, DrainingAnEmptyServerIsDoneAtOnce) {

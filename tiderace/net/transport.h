@@ -7,12 +7,26 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/backend.h"
 #include "tiderace/core/send_queue.h"
 
 namespace tiderace::net {
+
+// What a Transport that keeps secrets knows of its peer. Views are the layer's own words and live
+// as long as the transport.
+struct TransportSecurity {
+    std::string_view protocol;  // what ALPN chose: "h2", "http/1.1"; "" for nothing
+    std::string_view version;   // "TLSv1.3"
+    std::string_view cipher;    // "TLS_AES_128_GCM_SHA256"
+    std::string server_name;    // what the client asked for (SNI), lower case; "" for nothing
+    std::string client;         // the verified client certificate's subject; "" without one
+    bool resumed = false;
+};
 
 class Transport {
   public:
@@ -38,10 +52,24 @@ class Transport {
     virtual core::Sent send(core::SendQueue& queue) = 0;
     // Ends our direction after what was sent; the other goes on.
     virtual void finish() = 0;
+    // All was sent and a close() follows, which is an end in order: a layer with a word for that
+    // (TLS: close_notify) says it. After any other close() the peer sees that the stream was cut.
+    virtual void say_end() {}
     // Closes both. `unsent` is dropped as soon as the kernel cannot read it any more.
     virtual void close(core::SendQueue&& unsent) = 0;
     // The next close() resets the connection instead of ending it in order.
     virtual void set_reset_on_close() = 0;
+    // nullptr: in clear text. Fixed once the first byte was received; before, it may be nullptr.
+    virtual const TransportSecurity* security() const { return nullptr; }
+};
+
+// Makes a transport out of the one below it: TLS over TCP. Outlives what it made.
+class TransportLayer {
+  public:
+    virtual std::unique_ptr<Transport> wrap(std::unique_ptr<Transport> below) = 0;
+
+  protected:
+    ~TransportLayer() = default;
 };
 
 }  // namespace tiderace::net
