@@ -122,6 +122,19 @@ constexpr std::array<Entry, 1U << hash_bits> make_entries() {
 constexpr std::array<Entry, 1U << hash_bits> entries = make_entries();
 static_assert(entries[hash_of("Host")].id == FieldName::host, "two names share a slot");
 
+using LowerNames = std::array<std::array<char, name_bytes_max>, line_starts.size()>;
+
+constexpr LowerNames make_lower_names() {
+    LowerNames names{};
+    for (std::size_t id = 1; id < line_starts.size(); ++id) {
+        const std::string_view name = name_of(id);
+        for (std::size_t i = 0; i < name.size(); ++i) names[id][i] = to_lower(name[i]);
+    }
+    return names;
+}
+
+constexpr LowerNames lower_names = make_lower_names();
+
 template <typename Word>
 bool same_word(const char* lower, const char* given) {
     Word expected = 0;
@@ -162,6 +175,11 @@ FieldName intern_field_name(ByteView name) {
 
 std::string_view to_string(FieldName name) {
     return name_of(static_cast<std::size_t>(name));
+}
+
+std::string_view to_lower_string(FieldName name) {
+    const auto id = static_cast<std::size_t>(name);
+    return {lower_names[id].data(), name_of(id).size()};
 }
 
 std::string_view to_line_start(FieldName name) {

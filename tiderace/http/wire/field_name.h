@@ -91,6 +91,9 @@ FieldName intern_field_name(ByteView name);
 // The canonical spelling, "Content-Length"; "" for `other`.
 std::string_view to_string(FieldName name);
 
+// The spelling of HTTP/2, "content-length"; "" for `other`. A constant text.
+std::string_view to_lower_string(FieldName name);
+
 // The canonical spelling as it stands in a head: "Content-Length: "; "" for `other`.
 std::string_view to_line_start(FieldName name);
 

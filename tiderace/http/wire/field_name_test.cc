@@ -65,6 +65,15 @@ TEST(FieldName, EveryChangeOfOneByteButItsCaseIsAnotherName) {
     });
 }
 
+TEST(FieldName, HasTheSpellingOfHttp2) {
+    for_each_name([](FieldName id) {
+        std::string lower(to_string(id));
+        for (char& c : lower) c = to_lower(c);
+        EXPECT_EQ(to_lower_string(id), lower);
+    });
+    EXPECT_EQ(to_lower_string(FieldName::other), "");
+}
+
 TEST(FieldName, LongerAndShorterTextIsAnotherName) {
     for_each_name([](FieldName id) {
         const std::string canonical(to_string(id));

@@ -79,6 +79,14 @@ constexpr auto rows = std::to_array<Row>({
      "The request body is larger than this server takes."},
     {Refusal::unknown_expectation, 417, "unknown_expectation",
      "The only expectation that this server meets is 100-continue."},
+    {Refusal::bad_pseudo_field, 400, "bad_pseudo_field",
+     "A pseudo field (:method, :path …) is missing, unknown, empty, repeated, or behind another "
+     "field."},
+    {Refusal::connection_field, 400, "connection_field",
+     "HTTP/2 has no fields about a connection (Connection, Transfer-Encoding, Upgrade, TE but "
+     "'trailers' …); leave them out."},
+    {Refusal::two_hosts, 400, "two_hosts",
+     "Host and :authority name different hosts; send :authority alone."},
 });
 
 constexpr bool in_order() {

@@ -48,9 +48,12 @@ enum class Refusal : std::uint8_t {
     bad_trailer,
     body_too_large,
     unknown_expectation,
+    bad_pseudo_field,
+    connection_field,
+    two_hosts,
 };
 
-inline constexpr std::size_t refusals = 34;
+inline constexpr std::size_t refusals = 37;
 
 // 400, 413, 414, 417, 431, 501 or 505; 0 for `none`.
 int status_of(Refusal refusal);

@@ -89,8 +89,11 @@ class RequestHead {
     void set_version_minor(int minor) { version_minor_ = static_cast<std::uint8_t>(minor); }
     // False when fields_capacity is reached.
     bool add_field(ByteView name, ByteView value) {
+        return add_field(name, value, intern_field_name(name));
+    }
+    // `id` is intern_field_name(name).
+    bool add_field(ByteView name, ByteView value, FieldName id) {
         if (fields_count_ == fields_capacity) return false;
-        const FieldName id = intern_field_name(name);
         fields_[fields_count_] = {name, value, id};
         repeated_ |= present_ & bit(id);
         if (!has(id)) first_[static_cast<std::size_t>(id)] = fields_count_;
