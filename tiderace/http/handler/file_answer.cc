@@ -1,5 +1,6 @@
 #include "tiderace/http/handler/file_answer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tiderace/http/handler/range_body.h"
@@ -50,13 +51,17 @@ wire::Validators validators_of(const CachedFile& file, UnixSeconds now) {
 
 wire::Precondition evaluate_conditions(const Request& request, const CachedFile& file,
                                        UnixSeconds now) {
+    static constexpr auto asked = {FieldName::if_match, FieldName::if_none_match,
+                                   FieldName::if_modified_since, FieldName::if_unmodified_since};
+    if (std::ranges::none_of(asked, [&](FieldName name) { return request.has(name); })) {
+        return wire::Precondition::proceed;
+    }
     std::string match, none_match;
     const wire::Conditions conditions{
         .if_match = joined(request, FieldName::if_match, match),
         .if_none_match = joined(request, FieldName::if_none_match, none_match),
         .if_modified_since = request.field(FieldName::if_modified_since),
         .if_unmodified_since = request.field(FieldName::if_unmodified_since)};
-    if (!conditions.any()) return wire::Precondition::proceed;
     return wire::evaluate(conditions, validators_of(file, now), true);
 }
 

@@ -46,8 +46,11 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
     }
     ResolvedPath& known = *found->second;
     // What is in memory stays what its length and tag say. An open file may be cut or written over
-    // at any moment, so it is looked at each time: a small price beside sending it.
-    const bool changed = known.descriptors != 0 && !descriptors_unchanged(known);
+    // at any moment, so it is looked at in every turn of the loop. What is written between two
+    // requests of one turn could as well have been written a moment after a look.
+    const bool look = known.descriptors != 0 && known.looked_at != now;
+    known.looked_at = now;
+    const bool changed = look && !descriptors_unchanged(known);
     if (changed || now - known.checked >= limits_.revalidate) {
         ++counters_.revalidated;
         return refresh(path, &known, now, unix_now);
@@ -97,7 +100,11 @@ core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous
 
 // Counts a request for a file that is sent from its descriptor, and loads it when it is hot.
 void FileCache::warm(ResolvedPath& path, Instant now) {
-    if (path.descriptors == 0) return;
+    const auto may_load = [&](const core::Ref<CachedFile>& file) {
+        return file && !file->in_memory() && file->size() <= limits_.memory_file_bytes_max &&
+               file->size() <= limits_.bytes_max / 2;
+    };
+    if (!may_load(path.file) && std::ranges::none_of(path.siblings, may_load)) return;
     if (now - path.hits_since >= limits_.hot_window) {
         path.hits = 0;
         path.hits_since = now;
@@ -106,10 +113,7 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
     path.hits = 0;
     uncount(path);
     const auto load = [&](core::Ref<CachedFile>& file) {
-        if (!file || file->in_memory() || file->size() > limits_.memory_file_bytes_max ||
-            file->size() > limits_.bytes_max / 2) {
-            return;
-        }
+        if (!may_load(file)) return;
         core::Ref<CachedFile> loaded = resolver_.loader().into_memory(*file);
         if (loaded) {
             file = std::move(loaded);

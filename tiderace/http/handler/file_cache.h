@@ -1,6 +1,6 @@
 // FileCache: what a loop knows about the paths it was asked for, least recently used out first.
 //
-//   find(path) -> known and fresh: one hash look-up, and a fstat if it is sent from a descriptor
+//   find(path) -> known and fresh: one hash look-up; an open file is looked at once a turn
 //              -> older than `revalidate`: the disk is asked; what did not change stays
 //              -> unknown: resolved (path_resolver.h) and kept
 //

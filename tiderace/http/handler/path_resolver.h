@@ -62,7 +62,8 @@ struct ResolvedPath final : core::Shared, ListHook {
     ByteView cache_control;  // "" for none
     // The fields of a whole answer, by coding, from identity on; empty: to be added one by one.
     std::array<FieldBlock, sibling_codings + 1> fields;
-    Instant checked{};  // when the disk was last asked
+    Instant checked{};                   // when the disk was last asked
+    Instant looked_at = Instant::min();  // when its open descriptors were
     Instant hits_since{};
     std::size_t memory_bytes = 0;  // what the cache counts for it
     std::size_t descriptors = 0;
