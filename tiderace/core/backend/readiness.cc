@@ -142,6 +142,7 @@ void ReadinessBackend::start_connect(IoHandle handle, const Address& address) {
 Sent ReadinessBackend::wait_for_room(IoHandle handle, std::uint64_t sent) {
     Entry& stream = entry(handle);
     stream.purpose = Purpose::stream;
+    stream.waits_for_room = true;
     set_interest(handle, stream, {.readable = stream.interest.readable, .writable = true});
     return {.bytes = sent, .pending = true};
 }
@@ -260,14 +261,23 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
     Entry* still = find(ready.fd, ready.generation);
     if (still == nullptr) return;
     if ((ready.writable || ready.failed) && still->interest.writable) {
-        set_interest({ready.fd, ready.generation}, *still, {.readable = still->interest.readable});
-        still->observer->on_sent(0);
+        tell_room({ready.fd, ready.generation}, *still);
     } else if (ready.failed && !still->interest.any()) {
         // Paused both ways, and the peer is gone: without this it would be reported for ever.
         poller_->remove(ready.fd);
         still->known_to_poller = false;
         still->observer->on_receive_failed(-ECONNRESET);
     }
+}
+
+// A large answer fills the room again at once: then the poller, which still watches for more, need
+// not be told twice.
+void ReadinessBackend::tell_room(IoHandle handle, Entry& stream) {
+    stream.waits_for_room = false;
+    stream.observer->on_sent(0);
+    Entry* still = find(handle.fd, handle.generation);
+    if (still == nullptr || still->waits_for_room) return;
+    set_interest(handle, *still, {.readable = still->interest.readable});
 }
 
 void ReadinessBackend::accept_some(const Ready& ready) {

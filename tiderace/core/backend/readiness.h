@@ -45,6 +45,7 @@ class ReadinessBackend final : public Backend {
         Purpose purpose = Purpose::none;
         Interest interest;
         bool known_to_poller = false;
+        bool waits_for_room = false;
     };
 
     struct Refused {
@@ -58,6 +59,7 @@ class ReadinessBackend final : public Backend {
     void forget(IoHandle& handle);
     void tell_refused();
     void dispatch_one(const Ready& ready);
+    void tell_room(IoHandle handle, Entry& stream);
     void accept_some(const Ready& ready);
     void finish_connect(const Ready& ready);
     void receive_once(const Ready& ready);
