@@ -141,6 +141,48 @@ void SendQueue::append_queue(SendQueue&& other) {
     copied_bytes_ += std::exchange(other.copied_bytes_, 0);
 }
 
+void SendQueue::append_front(BlockPool& pool, SendQueue& other, std::uint64_t bytes) {
+    // A block is handed over whole only when it is worth the memory that it holds.
+    constexpr std::uint64_t block_bytes_worth_moving = 4_KiB;
+    TR_CHECK(bytes <= other.bytes_);
+    while (bytes > 0) {
+        Piece* piece = other.head_;
+        const bool whole = piece->bytes <= bytes;
+        const bool copied = piece->kind == PieceKind::block;
+        if (!whole || (copied && piece->bytes < block_bytes_worth_moving)) {
+            const std::uint64_t part = whole ? piece->bytes : bytes;
+            append_part(pool, *piece, part);
+            other.consume(part);
+            bytes -= part;
+            continue;
+        }
+        bytes -= piece->bytes;
+        other.bytes_ -= piece->bytes;
+        if (copied) other.copied_bytes_ -= piece->bytes;
+        other.head_ = std::exchange(piece->next, nullptr);
+        if (other.head_ == nullptr) other.tail_ = nullptr;
+        push(piece);
+        if (copied) copied_bytes_ += piece->bytes;
+    }
+}
+
+void SendQueue::append_part(BlockPool& pool, const Piece& piece, std::uint64_t bytes) {
+    switch (piece.kind) {
+        case PieceKind::block:
+            append(pool, {piece.data, static_cast<std::size_t>(bytes)});
+            break;
+        case PieceKind::shared:
+            append_shared({piece.data, static_cast<std::size_t>(bytes)},
+                          static_cast<const SharedPiece&>(piece).owner);
+            break;
+        case PieceKind::file: {
+            const auto& range = static_cast<const FilePiece&>(piece);
+            append_file(range.file, range.offset, bytes);
+            break;
+        }
+    }
+}
+
 std::size_t SendQueue::gather(std::span<iovec> out) const {
     std::size_t count = 0;
     for (Piece* piece = head_; piece != nullptr && count < out.size(); piece = piece->next) {

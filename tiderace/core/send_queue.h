@@ -72,6 +72,9 @@ class SendQueue {
     void append_file(Ref<SharedFile> file, std::uint64_t offset, std::uint64_t bytes);
     // Moves all of `other` to the end.
     void append_queue(SendQueue&& other);
+    // Moves the first `bytes` of `other` to the end. Shared bytes and file ranges are divided, not
+    // copied; of copied bytes only what does not fill its block is copied once more.
+    void append_front(BlockPool& pool, SendQueue& other, std::uint64_t bytes);
 
     bool empty() const { return head_ == nullptr; }
     std::uint64_t bytes() const { return bytes_; }
@@ -102,6 +105,7 @@ class SendQueue {
 
     void push(Piece* piece);
     void pop();
+    void append_part(BlockPool& pool, const Piece& piece, std::uint64_t bytes);
 
     Piece* head_ = nullptr;
     Piece* tail_ = nullptr;

@@ -139,6 +139,47 @@ TEST(SendQueue, AppendingAQueueMovesItsPieces) {
     EXPECT_EQ(drain(first, 100), "one two <3:0+5>three");
 }
 
+TEST(SendQueue, AFrontIsMovedInPiecesOfAnySize) {
+    for (std::uint64_t part = 1; part <= 30; ++part) {
+        BlockPool pool;
+        int deaths = 0;
+        SendQueue from, to;
+        from.append(pool, "copied ");
+        from.append_shared("shared ", make_ref<OwnedText>("", deaths));
+        from.append_file(make_ref<NumberedFile>(3), 10, 8);
+        from.append(pool, "the end");
+        std::string moved;
+        while (!from.empty()) {
+            to.append_front(pool, from, std::min(part, from.bytes()));
+            moved += drain(to, 3);
+        }
+        EXPECT_EQ(deaths, 1);
+        std::string expected = "copied shared ";
+        std::uint64_t at = 14;
+        while (at < 22) {  // the file's range is cut where the parts are
+            const std::uint64_t end = std::min<std::uint64_t>(22, (at / part + 1) * part);
+            expected += "<3:" + std::to_string(10 + at - 14) + "+" + std::to_string(end - at) + ">";
+            at = end;
+        }
+        EXPECT_EQ(moved, expected + "the end") << "in parts of " << part;
+        EXPECT_EQ(pool.taken(), 0U);
+    }
+}
+
+TEST(SendQueue, AFrontOfFullBlocksIsMovedWithoutACopy) {
+    BlockPool pool;
+    SendQueue from, to;
+    from.append(pool, std::string(100'000, 'x'));
+    iovec before[1], after[1];
+    from.gather(before);
+    to.append_front(pool, from, before[0].iov_len);
+    to.gather(after);
+    EXPECT_EQ(before[0].iov_base, after[0].iov_base);
+    EXPECT_EQ(to.bytes() + from.bytes(), 100'000U);
+    EXPECT_EQ(to.copied_bytes(), to.bytes());
+    EXPECT_EQ(from.copied_bytes(), from.bytes());
+}
+
 TEST(SendQueue, AMillionPiecesAreFreedWithoutRecursion) {
     int deaths = 0;
     const auto shared = make_ref<OwnedText>("x", deaths);
