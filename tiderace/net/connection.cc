@@ -112,8 +112,8 @@ void Connection::send_now() {
 // What follows from a shorter queue: back-pressure lifts, an asked-for end happens.
 void Connection::after_send() {
     if (closing_) return;
-    if (above_high_ && queue_.bytes() <= owner_->limits().queue_bytes_low) {
-        above_high_ = false;
+    if ((above_high_ || drained_wanted_) && queue_.bytes() <= owner_->limits().queue_bytes_low) {
+        above_high_ = drained_wanted_ = false;
         session_->on_drained(*this);
         if (closing_) return;
         if (unread_ != nullptr) deliver_unread_later();

@@ -63,7 +63,8 @@ class Session {
     // Returns the bytes used, 0..data.size(); the rest comes again before newer bytes.
     // `data` is never empty. May call anything on the connection.
     virtual std::size_t on_data(Connection& connection, ByteView data) = 0;
-    // The queue fell to queue_bytes_low after it was above queue_bytes_high.
+    // The queue fell to queue_bytes_low after it was above queue_bytes_high, or after
+    // Connection::want_drained().
     virtual void on_drained(Connection&) {}
     // The peer will send no more; what it sent was all given to on_data. As it stands: ends the
     // connection when the queue is sent.
@@ -114,6 +115,9 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // written().
     core::SendQueue& queue() { return queue_; }
     Backlog written();
+    // on_drained comes once when the queue is at queue_bytes_low or below, whatever it held before:
+    // for a Session that never fills it to queue_bytes_high, so that reading goes on.
+    void want_drained() { drained_wanted_ = true; }
     // Sends the queue now instead of at the end of the turn.
     void flush();
 
@@ -188,6 +192,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool deliver_later_ : 1 = false;
     bool send_pending_ : 1 = false;
     bool above_high_ : 1 = false;
+    bool drained_wanted_ : 1 = false;
     bool peer_finished_ : 1 = false;
     bool peer_finish_told_ : 1 = false;
     bool closing_ : 1 = false;

@@ -259,6 +259,21 @@ TEST_P(EveryConnection, DrainedComesAtTheLowMarkAndOnlyAfterTheHighOne) {
     EXPECT_EQ(sessions_.drained, 1);
 }
 
+TEST_P(EveryConnection, DrainedComesBelowTheHighMarkWhereItIsWanted) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.want_drained();
+        EXPECT_EQ(connection.write(std::string(500, 'a')), Backlog::low);
+        return data.size();
+    };
+    sessions_.on_drained = [](Connection& connection) { EXPECT_LE(connection.queue_bytes(), 10U); };
+    start({.queue_bytes_high = 1'000, .queue_bytes_low = 10});
+    peer_->say(question);
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.drained == 1; }));
+    world_->loop().post([&] { sessions_.connection->write(std::string(500, 'b')); });
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 1'000; }));
+    EXPECT_EQ(sessions_.drained, 1);  // once for each wish
+}
+
 TEST_P(EveryConnection, TheQueuesBoundCountsCopiedBytesOnly) {
     sessions_.on_data = [](Connection& connection, ByteView data) {
         send_much(connection);
