@@ -40,6 +40,10 @@ class RecordedExchange final : public http::Exchange {
     bool upgrade(http::Response&, unique_function<net::Session&(net::Connection&)>) override {
         return false;
     }
+    // What the request asked for, where it is not "localhost"; what it was, before it was made
+    // canonical. Both outlive the exchange.
+    void set_authority(ByteView authority) { request_.authority = authority; }
+    void set_raw_path(ByteView raw_path) { request_.raw_path = raw_path; }
     // The peer goes away.
     void hang_up() { abandon(); }
 

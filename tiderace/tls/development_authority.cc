@@ -1,0 +1,365 @@
+#include "tiderace/tls/development_authority.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace tiderace::tls {
+namespace {
+
+template <auto release>
+struct Release {
+    template <typename T>
+    void operator()(T* object) const {
+        release(object);
+    }
+};
+using Bio = std::unique_ptr<BIO, Release<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Release<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Release<X509_EXTENSION_free>>;
+using Constraints = std::unique_ptr<NAME_CONSTRAINTS, Release<NAME_CONSTRAINTS_free>>;
+
+constexpr std::size_t common_name_bytes_max = 64;  // RFC 5280, ub-common-name
+constexpr std::size_t host_bytes_max = 253;
+
+// The private ranges, as address and mask: what the authority may sign for and a leaf may name.
+struct Range {
+    const char* address;
+    const char* mask;
+};
+constexpr std::array private_ranges{
+    Range{"127.0.0.0", "255.0.0.0"},
+    Range{"10.0.0.0", "255.0.0.0"},
+    Range{"172.16.0.0", "255.240.0.0"},
+    Range{"192.168.0.0", "255.255.0.0"},
+    Range{"169.254.0.0", "255.255.0.0"},
+    Range{"100.64.0.0", "255.192.0.0"},
+    Range{"::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    Range{"fc00::", "fe00::"},
+    Range{"fe80::", "ffc0::"},
+};
+
+Error refused(std::string_view operation, std::string_view object) {
+    std::array<char, 256> words{};
+    const unsigned long code = ERR_get_error();
+    ERR_error_string_n(code, words.data(), words.size());
+    ERR_clear_error();
+    return Error(0, operation, object, code != 0 ? words.data() : "");
+}
+
+std::optional<std::vector<unsigned char>> binary(const std::string& address) {
+    std::vector<unsigned char> bytes(16);
+    if (inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) return bytes;
+    bytes.resize(4);
+    if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) return bytes;
+    return std::nullopt;
+}
+
+bool within(const std::vector<unsigned char>& address, const Range& range) {
+    const auto base = binary(range.address);
+    const auto mask = binary(range.mask);
+    if (base->size() != address.size()) return false;
+    for (std::size_t i = 0; i < address.size(); ++i) {
+        if ((address[i] & (*mask)[i]) != (*base)[i]) return false;
+    }
+    return true;
+}
+
+bool is_private(const std::string& address) {
+    const auto bytes = binary(address);
+    return bytes && std::ranges::any_of(private_ranges,
+                                        [&](const Range& range) { return within(*bytes, range); });
+}
+
+// Letters, digits, hyphens and dots: nothing that means something in OpenSSL's own syntax.
+bool is_host(std::string_view host) {
+    return !host.empty() && host.size() <= host_bytes_max && host.front() != '.' &&
+           host.front() != '-' && host.back() != '.' && std::ranges::all_of(host, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '.';
+           });
+}
+
+std::string lower(std::string_view text) {
+    std::string copy(text);
+    for (char& c : copy) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return copy;
+}
+
+template <typename T>
+void add_once(std::vector<T>& all, const T& one) {
+    if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
+
+Bio reader(std::string_view text) {
+    return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+Certificate read_certificate(std::string_view pem) {
+    const Bio bio = reader(pem);
+    Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    ERR_clear_error();
+    return certificate;
+}
+
+Key read_key(std::string_view pem) {
+    const Bio bio = reader(pem);
+    // No passphrase is asked for: an encrypted key is none of ours.
+    const auto no_passphrase = [](char*, int, int, void*) { return -1; };
+    Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
+    ERR_clear_error();
+    return key;
+}
+
+std::string written(const Bio& bio) {
+    char* bytes = nullptr;
+    const long size = BIO_get_mem_data(bio.get(), &bytes);
+    return std::string(bytes, static_cast<std::size_t>(std::max(0L, size)));
+}
+
+Result<CertificateAndKey> as_pem(const Certificate& certificate, const Key& key) {
+    const Bio first(BIO_new(BIO_s_mem()));
+    const Bio second(BIO_new(BIO_s_secmem()));
+    if (PEM_write_bio_X509(first.get(), certificate.get()) != 1 ||
+        PEM_write_bio_PrivateKey(second.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
+            1) {
+        return fail(refused("write", "a certificate"));
+    }
+    return CertificateAndKey{written(first), written(second)};
+}
+
+bool add_extension(X509* certificate, X509* issuer, int kind, const std::string& value) {
+    X509V3_CTX context;
+    X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+    const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+    return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+bool set_serial(X509* certificate) {
+    std::array<unsigned char, 16> random{};
+    if (RAND_bytes(random.data(), random.size()) != 1) return false;
+    random[0] = static_cast<unsigned char>((random[0] & 0x7f) | 0x40);  // positive, always 16 bytes
+    const std::unique_ptr<BIGNUM, Release<BN_free>> number(
+        BN_bin2bn(random.data(), random.size(), nullptr));
+    return number != nullptr &&
+           BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
+}
+
+bool add_name(X509_NAME* name, const char* field, const std::string& value) {
+    return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
+                                      reinterpret_cast<const unsigned char*>(value.data()),
+                                      static_cast<int>(value.size()), -1, 0) == 1;
+}
+
+// All but the extensions and the signature.
+Certificate blank(const Key& key, const std::string& common_name, UnixSeconds begins,
+                  UnixSeconds ends) {
+    Certificate certificate(X509_new());
+    X509* x = certificate.get();
+    const bool made = x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x) &&
+                      ASN1_TIME_set(X509_getm_notBefore(x), begins) != nullptr &&
+                      ASN1_TIME_set(X509_getm_notAfter(x), ends) != nullptr &&
+                      add_name(X509_get_subject_name(x), "O", "Tiderace development") &&
+                      add_name(X509_get_subject_name(x), "CN", common_name) &&
+                      X509_set_pubkey(x, key.get()) == 1;
+    return made ? std::move(certificate) : nullptr;
+}
+
+struct Addition {
+    int kind;
+    std::string value;
+};
+
+bool finish(const Certificate& certificate, X509* issuer, const Key& signer,
+            const std::vector<Addition>& additions) {
+    for (const Addition& addition : additions) {
+        if (!add_extension(certificate.get(), issuer, addition.kind, addition.value)) return false;
+    }
+    return X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0;
+}
+
+std::string constraint(std::string_view host_name) {
+    std::string text = "critical,permitted;DNS:localhost,permitted;DNS:local";
+    if (is_host(host_name)) text.append(",permitted;DNS:").append(lower(host_name));
+    for (const Range& range : private_ranges) {
+        text.append(",permitted;IP:").append(range.address).append("/").append(range.mask);
+    }
+    return text;
+}
+
+std::string subject_alternatives(const LocalNames& names) {
+    std::string text;
+    for (const std::string& host : names.hosts) text.append(",DNS:").append(host);
+    for (const std::string& address : names.addresses) text.append(",IP:").append(address);
+    return text.substr(1);
+}
+
+UnixSeconds unix_time(const ASN1_TIME* time) {
+    const std::unique_ptr<ASN1_TIME, Release<ASN1_TIME_free>> epoch(ASN1_TIME_set(nullptr, 0));
+    int days = 0;
+    int seconds = 0;
+    if (ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) return 0;
+    return days * seconds_per_day + seconds;
+}
+
+bool is_pair_with_time_left(const Certificate& certificate, const Key& key, UnixSeconds now,
+                            UnixSeconds spare_days) {
+    return certificate != nullptr && key != nullptr &&
+           X509_check_private_key(certificate.get(), key.get()) == 1 &&
+           unix_time(X509_get0_notBefore(certificate.get())) <= now &&
+           unix_time(X509_get0_notAfter(certificate.get())) >= now + spare_days * seconds_per_day;
+}
+
+// Whether the authority's own constraint lets it sign for all of them: asked of OpenSSL with a
+// certificate that names them.
+bool permits(X509* authority, const LocalNames& names) {
+    const Constraints constraints(static_cast<NAME_CONSTRAINTS*>(
+        X509_get_ext_d2i(authority, NID_name_constraints, nullptr, nullptr)));
+    const Certificate probe(X509_new());
+    if (constraints == nullptr || probe == nullptr ||
+        !add_extension(probe.get(), nullptr, NID_subject_alt_name, subject_alternatives(names))) {
+        return false;
+    }
+    X509_check_purpose(probe.get(), -1, 0);  // takes the names out of the extension
+    return NAME_CONSTRAINTS_check(probe.get(), constraints.get()) == X509_V_OK;
+}
+
+bool names_all(X509* leaf, const LocalNames& names) {
+    return std::ranges::all_of(names.hosts,
+                               [&](const std::string& host) {
+                                   return X509_check_host(leaf, host.data(), host.size(), 0,
+                                                          nullptr) == 1;
+                               }) &&
+           std::ranges::all_of(names.addresses, [&](const std::string& address) {
+               return X509_check_ip_asc(leaf, address.c_str(), 0) == 1;
+           });
+}
+
+}  // namespace
+
+LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses) {
+    LocalNames names{{"localhost"}, {"127.0.0.1", "::1"}};
+    if (is_host(host_name)) {
+        const std::string host = lower(host_name);
+        add_once(names.hosts, host);
+        const bool is_plain = host != "localhost" && host.find('.') == std::string::npos;
+        if (is_plain) add_once(names.hosts, host + ".local");
+    }
+    for (const std::string& address : addresses) {
+        if (is_private(address)) add_once(names.addresses, address);
+    }
+    return names;
+}
+
+Result<CertificateAndKey> make_authority(std::string_view host_name, UnixSeconds now) {
+    std::string name = "Tiderace local authority";
+    if (is_host(host_name)) name.append(" of ").append(lower(host_name));
+    name.resize(std::min(name.size(), common_name_bytes_max));
+
+    const Key key(EVP_EC_gen("P-256"));
+    if (key == nullptr) return fail(refused("make", "a P-256 key"));
+    // A day early: clocks of phones and virtual machines differ.
+    const Certificate certificate =
+        blank(key, name, now - seconds_per_day, now + authority_days * seconds_per_day);
+    const bool made =
+        certificate != nullptr &&
+        X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) == 1 &&
+        finish(certificate, certificate.get(), key,
+               {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                {NID_ext_key_usage, "serverAuth"},
+                {NID_name_constraints, constraint(host_name)},
+                {NID_subject_key_identifier, "hash"}});
+    if (!made) return fail(refused("make", "a local certificate authority"));
+    return as_pem(certificate, key);
+}
+
+Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
+                                    UnixSeconds now) {
+    const Certificate issuer = read_certificate(authority.certificate);
+    const Key signer = read_key(authority.key);
+    if (issuer == nullptr || signer == nullptr) {
+        return fail(Error(0, "read", "the local certificate authority", "it is not PEM"));
+    }
+    const Key key(EVP_EC_gen("P-256"));
+    if (key == nullptr) return fail(refused("make", "a P-256 key"));
+    const UnixSeconds ends = std::min(now + (leaf_days - 1) * seconds_per_day,
+                                      unix_time(X509_get0_notAfter(issuer.get())));
+    const Certificate certificate = blank(key, "localhost", now - seconds_per_day, ends);
+    const bool made =
+        certificate != nullptr &&
+        X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1 &&
+        finish(certificate, issuer.get(), signer,
+               {{NID_basic_constraints, "critical,CA:FALSE"},
+                {NID_key_usage, "critical,digitalSignature"},
+                {NID_ext_key_usage, "serverAuth"},
+                {NID_subject_alt_name, subject_alternatives(names)},
+                {NID_subject_key_identifier, "hash"},
+                {NID_authority_key_identifier, "keyid:always"}});
+    if (!made) return fail(refused("make", "a local certificate"));
+    return as_pem(certificate, key);
+}
+
+bool authority_serves(const CertificateAndKey& authority, const LocalNames& names,
+                      UnixSeconds now) {
+    const Certificate certificate = read_certificate(authority.certificate);
+    const Key key = read_key(authority.key);
+    const bool serves = is_pair_with_time_left(certificate, key, now, authority_spare_days) &&
+                        permits(certificate.get(), names);
+    ERR_clear_error();
+    return serves;
+}
+
+bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authority,
+                 const LocalNames& names, UnixSeconds now) {
+    const Certificate certificate = read_certificate(leaf.certificate);
+    const Certificate issuer = read_certificate(authority.certificate);
+    const Key key = read_key(leaf.key);
+    const bool serves = is_pair_with_time_left(certificate, key, now, leaf_spare_days) &&
+                        issuer != nullptr &&
+                        X509_verify(certificate.get(), X509_get0_pubkey(issuer.get())) == 1 &&
+                        names_all(certificate.get(), names);
+    ERR_clear_error();
+    return serves;
+}
+
+std::string fingerprint(std::string_view certificate_pem) {
+    const Certificate certificate = read_certificate(certificate_pem);
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (certificate == nullptr ||
+        X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) != 1) {
+        return {};
+    }
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) {
+        if (i > 0) text += ':';
+        text += digits[digest[i] >> 4];
+        text += digits[digest[i] & 15];
+    }
+    return text;
+}
+
+UnixSeconds ends_at(std::string_view certificate_pem) {
+    const Certificate certificate = read_certificate(certificate_pem);
+    return certificate == nullptr ? 0 : unix_time(X509_get0_notAfter(certificate.get()));
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,61 @@
+// A certificate authority of one machine for development, and the certificate it signs.
+//
+//   authority  P-256, may sign for this machine's name, *.local, *.localhost and private addresses
+//              only (a critical name constraint): who steals its key cannot stand for a site on the
+//              Internet. Trusted once by the people who develop here.
+//   leaf       P-256, for localhost, the loopback and LAN addresses and the host's name; browsers
+//              take no certificate that is valid for more than 398 days, so it is made anew often.
+//
+// Thread   Any: pure functions of their arguments, save for keys and serial numbers, which are
+//          random.
+// Errors   OpenSSL refuses: its words, with what was being made.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+
+namespace tiderace::tls {
+
+// Both as PEM.
+struct CertificateAndKey {
+    std::string certificate;
+    std::string key;
+};
+
+struct LocalNames {
+    std::vector<std::string> hosts;      // "localhost", "box", "box.local"
+    std::vector<std::string> addresses;  // "127.0.0.1", "::1", "192.168.1.5"
+};
+
+inline constexpr UnixSeconds seconds_per_day = 86'400;
+inline constexpr UnixSeconds authority_days = 5 * 365;
+inline constexpr UnixSeconds leaf_days = 397;
+// What is nearer to its end than this is made anew.
+inline constexpr UnixSeconds authority_spare_days = leaf_days + 1;
+inline constexpr UnixSeconds leaf_spare_days = 30;
+
+// The names that a leaf may hold: hosts of letters, digits, hyphens and dots, loopback and private
+// addresses. "box" is also "box.local". Always with localhost, 127.0.0.1 and ::1, each once.
+LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses);
+
+Result<CertificateAndKey> make_authority(std::string_view host_name, UnixSeconds now);
+Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
+                                    UnixSeconds now);
+
+// Still good for what make_authority would make today: a pair, with time left, that may sign for
+// these names.
+bool authority_serves(const CertificateAndKey& authority, const LocalNames& names, UnixSeconds now);
+// The same of a leaf: a pair, with time left, of this authority, for all of these names.
+bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authority,
+                 const LocalNames& names, UnixSeconds now);
+
+// SHA-256 of the first certificate, as tools show it: "3F:0A:…". "" when there is none.
+std::string fingerprint(std::string_view certificate_pem);
+// When the first certificate ends; 0 when there is none.
+UnixSeconds ends_at(std::string_view certificate_pem);
+
+}  // namespace tiderace::tls

@@ -1,0 +1,182 @@
+#include "tiderace/tls/development_authority.h"
+
+#include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+
+namespace tiderace::tls {
+namespace {
+
+constexpr UnixSeconds today = 1'795'000'000;  // 2026-11-18
+constexpr UnixSeconds day = seconds_per_day;
+
+struct Free {
+    void operator()(X509* x) const { X509_free(x); }
+    void operator()(X509_STORE* x) const { X509_STORE_free(x); }
+    void operator()(X509_STORE_CTX* x) const { X509_STORE_CTX_free(x); }
+};
+using Certificate = std::unique_ptr<X509, Free>;
+
+Certificate parsed(const std::string& pem) {
+    BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+    Certificate certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr));
+    BIO_free(bio);
+    return certificate;
+}
+
+// What OpenSSL says to this chain as a client would ask it; X509_V_OK when it is trusted.
+int verified(const CertificateAndKey& leaf, const CertificateAndKey& authority, UnixSeconds when,
+             const char* host) {
+    const Certificate certificate = parsed(leaf.certificate);
+    const Certificate root = parsed(authority.certificate);
+    const std::unique_ptr<X509_STORE, Free> store(X509_STORE_new());
+    X509_STORE_add_cert(store.get(), root.get());
+    const std::unique_ptr<X509_STORE_CTX, Free> context(X509_STORE_CTX_new());
+    X509_STORE_CTX_init(context.get(), store.get(), certificate.get(), nullptr);
+    X509_STORE_CTX_set_default(context.get(), "ssl_server");
+    X509_VERIFY_PARAM* asked = X509_STORE_CTX_get0_param(context.get());
+    X509_VERIFY_PARAM_set_time(asked, when);
+    X509_VERIFY_PARAM_set_flags(asked, X509_V_FLAG_X509_STRICT);
+    if (X509_VERIFY_PARAM_set1_ip_asc(asked, host) != 1) {
+        X509_VERIFY_PARAM_set1_host(asked, host, 0);
+    }
+    X509_verify_cert(context.get());
+    return X509_STORE_CTX_get_error(context.get());
+}
+
+class DevelopmentAuthority : public ::testing::Test {
+  protected:
+    LocalNames names_ = local_names("Box", {"192.168.1.5", "fd00::5"});
+    CertificateAndKey authority_ = *make_authority("Box", today);
+    CertificateAndKey leaf_ = *make_leaf(authority_, names_, today);
+};
+
+TEST_F(DevelopmentAuthority, MakesALeafThatAClientTrustsForEveryNameOfTheMachine) {
+    for (const char* host :
+         {"localhost", "box", "box.local", "127.0.0.1", "::1", "192.168.1.5", "fd00::5"}) {
+        EXPECT_EQ(verified(leaf_, authority_, today, host), X509_V_OK) << host;
+    }
+}
+
+TEST_F(DevelopmentAuthority, MakesALeafForNoOtherName) {
+    EXPECT_EQ(verified(leaf_, authority_, today, "example.org"), X509_V_ERR_HOSTNAME_MISMATCH);
+    EXPECT_EQ(verified(leaf_, authority_, today, "192.168.1.6"), X509_V_ERR_IP_ADDRESS_MISMATCH);
+}
+
+TEST_F(DevelopmentAuthority, CannotSignForTheInternet) {
+    for (const LocalNames& names :
+         {LocalNames{{"example.org"}, {}}, LocalNames{{"mybox"}, {}},
+          LocalNames{{}, {"198.51.100.7"}}, LocalNames{{}, {"2001:db8::1"}}}) {
+        const auto forged = make_leaf(authority_, names, today);
+        ASSERT_TRUE(forged.has_value());
+        const std::string name = names.hosts.empty() ? names.addresses[0] : names.hosts[0];
+        EXPECT_EQ(verified(*forged, authority_, today, name.c_str()),
+                  X509_V_ERR_PERMITTED_VIOLATION)
+            << name;
+    }
+}
+
+TEST_F(DevelopmentAuthority, MayNotHaveAnAuthorityBelowIt) {
+    const Certificate root = parsed(authority_.certificate);
+    EXPECT_EQ(X509_get_pathlen(root.get()), 0);
+    const Certificate leaf = parsed(leaf_.certificate);
+    EXPECT_EQ(X509_check_ca(leaf.get()), 0);
+    EXPECT_NE(X509_check_ca(root.get()), 0);
+}
+
+TEST_F(DevelopmentAuthority, GivesTheLeafLessThan398Days) {
+    const Certificate leaf = parsed(leaf_.certificate);
+    int days = 0;
+    int seconds = 0;
+    ASSERT_EQ(ASN1_TIME_diff(&days, &seconds, X509_get0_notBefore(leaf.get()),
+                             X509_get0_notAfter(leaf.get())),
+              1);
+    EXPECT_EQ(days, leaf_days);
+    EXPECT_EQ(ends_at(leaf_.certificate), today + (leaf_days - 1) * day);
+    EXPECT_EQ(verified(leaf_, authority_, today + leaf_days * day, "localhost"),
+              X509_V_ERR_CERT_HAS_EXPIRED);
+}
+
+TEST_F(DevelopmentAuthority, IsMadeAnewWhenItCouldNotSignForAWholeYearAnyMore) {
+    EXPECT_TRUE(authority_serves(authority_, names_, today));
+    const UnixSeconds last = ends_at(authority_.certificate) - authority_spare_days * day;
+    EXPECT_TRUE(authority_serves(authority_, names_, last));
+    EXPECT_FALSE(authority_serves(authority_, names_, last + 1));
+    EXPECT_FALSE(authority_serves(authority_, names_, today - 2 * day));  // not valid yet
+}
+
+TEST_F(DevelopmentAuthority, IsMadeAnewWhenTheHostHasAnotherName) {
+    EXPECT_FALSE(authority_serves(authority_, local_names("raft", {}), today));
+    EXPECT_TRUE(authority_serves(authority_, local_names("", {"10.1.2.3"}), today));
+}
+
+TEST_F(DevelopmentAuthority, IsNoPairWithTheKeyOfAnother) {
+    const CertificateAndKey other = *make_authority("box", today);
+    EXPECT_FALSE(authority_serves({authority_.certificate, other.key}, names_, today));
+    EXPECT_FALSE(leaf_serves({leaf_.certificate, other.key}, authority_, names_, today));
+    EXPECT_FALSE(leaf_serves(leaf_, other, names_, today));
+}
+
+TEST_F(DevelopmentAuthority, ALeafServesUntilItNearsItsEndOrANameIsMissing) {
+    EXPECT_TRUE(leaf_serves(leaf_, authority_, names_, today));
+    const UnixSeconds last = ends_at(leaf_.certificate) - leaf_spare_days * day;
+    EXPECT_TRUE(leaf_serves(leaf_, authority_, names_, last));
+    EXPECT_FALSE(leaf_serves(leaf_, authority_, names_, last + 1));
+    EXPECT_TRUE(leaf_serves(leaf_, authority_, local_names("box", {}), today));  // more than asked
+    EXPECT_FALSE(leaf_serves(leaf_, authority_, local_names("box", {"10.0.0.9"}), today));
+}
+
+TEST_F(DevelopmentAuthority, WhatIsNoPemServesNobody) {
+    EXPECT_FALSE(authority_serves({"", ""}, names_, today));
+    EXPECT_FALSE(authority_serves({"nonsense", authority_.key}, names_, today));
+    EXPECT_FALSE(leaf_serves({leaf_.certificate, ""}, authority_, names_, today));
+    EXPECT_EQ(fingerprint("nonsense"), "");
+    EXPECT_EQ(ends_at(""), 0);
+    EXPECT_FALSE(make_leaf({"nonsense", "nonsense"}, names_, today).has_value());
+}
+
+TEST_F(DevelopmentAuthority, NoTwoAreAlike) {
+    const CertificateAndKey other = *make_authority("box", today);
+    EXPECT_NE(fingerprint(other.certificate), fingerprint(authority_.certificate));
+    EXPECT_EQ(fingerprint(authority_.certificate).size(), 32U * 3 - 1);
+}
+
+TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
+    struct Case {
+        const char* host;
+        std::vector<std::string> addresses;
+        LocalNames expected;
+    };
+    const std::vector<Case> cases{
+        {"box", {}, {{"localhost", "box", "box.local"}, {"127.0.0.1", "::1"}}},
+        {"Box.Example.org", {}, {{"localhost", "box.example.org"}, {"127.0.0.1", "::1"}}},
+        {"localhost", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"box,DNS:evil", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"-x", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"", {"192.168.1.5", "192.168.1.5"}, {{"localhost"}, {"127.0.0.1", "::1", "192.168.1.5"}}},
+        {"", {"8.8.8.8", "2001:db8::1", "x"}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"", {"172.31.0.1", "172.32.0.1"}, {{"localhost"}, {"127.0.0.1", "::1", "172.31.0.1"}}},
+        {"", {"fe80::1", "fdff::1"}, {{"localhost"}, {"127.0.0.1", "::1", "fe80::1", "fdff::1"}}},
+    };
+    for (const Case& one : cases) {
+        const LocalNames names = local_names(one.host, one.addresses);
+        EXPECT_EQ(names.hosts, one.expected.hosts) << one.host;
+        EXPECT_EQ(names.addresses, one.expected.addresses) << one.host;
+    }
+}
+
+TEST(LocalNames, OfAnyMachineMayBeSignedFor) {
+    for (const char* host : {"box", "box.example.org", "localhost", "", "x,y"}) {
+        const LocalNames names = local_names(
+            host, {"10.0.0.1", "172.16.0.1", "100.64.0.1", "169.254.1.1", "fe80::1", "fd00::1"});
+        const auto authority = make_authority(host, today);
+        ASSERT_TRUE(authority.has_value()) << host;
+        EXPECT_TRUE(authority_serves(*authority, names, today)) << host;
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::tls

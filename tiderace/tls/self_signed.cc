@@ -1,0 +1,157 @@
+#include "tiderace/tls/self_signed.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+namespace tiderace::tls {
+namespace {
+
+constexpr std::size_t file_bytes_max = 64 << 10;
+constexpr mode_t private_folder = 0700;
+constexpr mode_t private_file = 0600;
+
+class Handle {
+  public:
+    explicit Handle(int fd) : fd_(fd) {}
+    ~Handle() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Handle(Handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Handle& operator=(Handle&&) = delete;
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+
+  private:
+    int fd_;
+};
+
+std::string environment(const char* name) {
+    // Before the loops start.
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return value != nullptr ? value : "";
+}
+
+// Ours alone, and locked until the handle is gone.
+Result<Handle> open_folder(const std::string& path) {
+    std::error_code fault;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), fault);
+    if (::mkdir(path.c_str(), private_folder) != 0 && errno != EEXIST) {
+        return fail(Error::last("make", path, "set XDG_DATA_HOME to a folder that you may write"));
+    }
+    Handle folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return fail(Error::last("open", path));
+    struct stat facts{};
+    if (::fstat(folder.get(), &facts) != 0) return fail(Error::last("look at", path));
+    if (facts.st_uid != ::geteuid()) {
+        return fail(Error(EPERM, "keep keys in", path, "it belongs to another user"));
+    }
+    if ((facts.st_mode & 0777) != private_folder && ::fchmod(folder.get(), private_folder) != 0) {
+        return fail(Error::last("make private", path));
+    }
+    if (::flock(folder.get(), LOCK_EX) != 0) return fail(Error::last("lock", path));
+    return folder;
+}
+
+// "" where there is none, where it is not a plain file of ours, or where others may read it.
+std::string read(const Handle& folder, const char* name) {
+    const Handle file(::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat facts{};
+    if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        facts.st_uid != ::geteuid() || (facts.st_mode & 0077) != 0 ||
+        facts.st_size > static_cast<off_t>(file_bytes_max)) {
+        return {};
+    }
+    std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+bool write_all(int file, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t taken = ::write(file, text.data(), text.size());
+        if (taken < 0 && errno == EINTR) continue;
+        if (taken <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(taken));
+    }
+    return ::fsync(file) == 0;
+}
+
+Result<> write(const Handle& folder, const std::string& path, const char* name,
+               std::string_view text) {
+    const std::string whole = path + "/" + name;
+    const std::string beside = std::string(name) + ".new";
+    ::unlinkat(folder.get(), beside.c_str(), 0);  // of a run that was cut off; we hold the lock
+    const Handle file(::openat(folder.get(), beside.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, private_file));
+    if (!file || !write_all(file.get(), text) ||
+        ::renameat(folder.get(), beside.c_str(), folder.get(), name) != 0) {
+        return fail(Error::last("write", whole));
+    }
+    return {};
+}
+
+// The key first: a certificate without its key would be taken for a pair by nobody.
+Result<> write_pair(const Handle& folder, const std::string& path, const std::string& stem,
+                    const CertificateAndKey& pair) {
+    if (auto done = write(folder, path, (stem + "-key.pem").c_str(), pair.key); !done) return done;
+    return write(folder, path, (stem + ".pem").c_str(), pair.certificate);
+}
+
+CertificateAndKey read_pair(const Handle& folder, const std::string& stem) {
+    return {read(folder, (stem + ".pem").c_str()), read(folder, (stem + "-key.pem").c_str())};
+}
+
+}  // namespace
+
+Result<std::string> self_signed_folder() {
+    const std::string data = environment("XDG_DATA_HOME");
+    if (data.starts_with('/')) return data + "/tiderace";  // a relative one is to be ignored
+    const std::string home = environment("HOME");
+    if (home.starts_with('/')) return home + "/.local/share/tiderace";
+    return fail(Error(0, "find", "a folder for the development certificate",
+                      "set XDG_DATA_HOME or HOME, or give your own with --tls"));
+}
+
+Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
+                               const std::vector<std::string>& addresses, UnixSeconds now) {
+    auto opened = open_folder(folder);
+    if (!opened) return fail(opened.error());
+    SelfSigned made{.certificate_file = folder + "/localhost.pem",
+                    .key_file = folder + "/localhost-key.pem",
+                    .authority_file = folder + "/authority.pem",
+                    .names = local_names(host_name, addresses)};
+
+    CertificateAndKey authority = read_pair(*opened, "authority");
+    if (!authority_serves(authority, made.names, now)) {
+        auto fresh = make_authority(host_name, now);
+        if (!fresh) return fail(fresh.error());
+        authority = std::move(*fresh);
+        if (auto done = write_pair(*opened, folder, "authority", authority); !done) {
+            return fail(done.error());
+        }
+        made.authority_is_new = true;
+    }
+    CertificateAndKey leaf = read_pair(*opened, "localhost");
+    if (!leaf_serves(leaf, authority, made.names, now)) {
+        auto fresh = make_leaf(authority, made.names, now);
+        if (!fresh) return fail(fresh.error());
+        leaf = std::move(*fresh);
+        if (auto done = write_pair(*opened, folder, "localhost", leaf); !done) {
+            return fail(done.error());
+        }
+        made.certificate_is_new = true;
+    }
+    made.fingerprint = fingerprint(leaf.certificate);
+    made.authority_fingerprint = fingerprint(authority.certificate);
+    made.ends = ends_at(leaf.certificate);
+    return made;
+}
+
+}  // namespace tiderace::tls

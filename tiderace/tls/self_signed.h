@@ -1,0 +1,43 @@
+// A local development certificate, made when there is none that serves and kept in a folder of the
+// user's:
+//
+//   authority.pem  authority-key.pem    to be trusted once; see development_authority.h
+//   localhost.pem  localhost-key.pem    what the server shows; made anew when it nears its end or
+//                                       when the machine has an address or name that it lacks
+//
+// Owner    The files are the user's: the folder is 0700, each file 0600, each replaced as a whole.
+//          Two programs at once wait for each other (a lock on the folder).
+// Thread   Any; before the loops run, as it reads and writes files.
+// Errors   A folder that cannot be made or is someone else's, a file that cannot be written: which,
+//          and why. Files that are not what they should be are made anew.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/tls/development_authority.h"
+
+namespace tiderace::tls {
+
+struct SelfSigned {
+    std::string certificate_file;
+    std::string key_file;
+    std::string authority_file;
+    std::string fingerprint;            // of the certificate
+    std::string authority_fingerprint;  // SHA-256, "3F:0A:…"
+    LocalNames names;
+    UnixSeconds ends = 0;  // of the certificate
+    bool authority_is_new = false;
+    bool certificate_is_new = false;
+};
+
+// $XDG_DATA_HOME/tiderace, or $HOME/.local/share/tiderace.
+Result<std::string> self_signed_folder();
+
+// `host_name` and `addresses` are the machine's; those that may not stand in it are left out.
+Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
+                               const std::vector<std::string>& addresses, UnixSeconds now);
+
+}  // namespace tiderace::tls

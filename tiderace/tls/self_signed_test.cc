@@ -1,0 +1,179 @@
+#include "tiderace/tls/self_signed.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::tls {
+namespace {
+
+constexpr UnixSeconds today = 1'795'000'000;
+
+std::string content(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+mode_t mode(const std::string& path) {
+    struct stat facts{};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
+    return facts.st_mode & 0777;
+}
+
+class SelfSignedTest : public ::testing::Test {
+  protected:
+    SelfSigned made(UnixSeconds now = today, std::vector<std::string> addresses = {"10.0.0.1"}) {
+        auto result = self_signed(path_, "box", addresses, now);
+        EXPECT_TRUE(result.has_value()) << result.error().message();
+        return result.has_value() ? *result : SelfSigned{};
+    }
+
+    testing::TemporaryFolder folder_;
+    std::string path_ = folder_.path_of("data/tiderace");
+};
+
+TEST_F(SelfSignedTest, IsMadeOnceAndThenFound) {
+    const SelfSigned first = made();
+    EXPECT_TRUE(first.authority_is_new);
+    EXPECT_TRUE(first.certificate_is_new);
+    EXPECT_GT(first.ends, today + 300 * seconds_per_day);
+    EXPECT_EQ(first.names.addresses.back(), "10.0.0.1");
+    const SelfSigned second = made(today + seconds_per_day);
+    EXPECT_FALSE(second.authority_is_new);
+    EXPECT_FALSE(second.certificate_is_new);
+    EXPECT_EQ(second.fingerprint, first.fingerprint);
+    EXPECT_EQ(second.authority_fingerprint, first.authority_fingerprint);
+    EXPECT_NE(first.fingerprint, first.authority_fingerprint);
+}
+
+TEST_F(SelfSignedTest, IsTheOwnersAlone) {
+    const SelfSigned it = made();
+    EXPECT_EQ(mode(path_), 0700);
+    for (const std::string& file : {it.certificate_file, it.key_file, it.authority_file}) {
+        EXPECT_EQ(mode(file), 0600) << file;
+    }
+    EXPECT_EQ(mode(path_ + "/authority-key.pem"), 0600);
+    ::chmod(path_.c_str(), 0755);
+    made();
+    EXPECT_EQ(mode(path_), 0700);
+}
+
+TEST_F(SelfSignedTest, ANewAddressMakesANewCertificateOfTheSameAuthority) {
+    const SelfSigned first = made();
+    const SelfSigned second = made(today, {"10.0.0.2"});
+    EXPECT_FALSE(second.authority_is_new);
+    EXPECT_TRUE(second.certificate_is_new);
+    EXPECT_EQ(second.authority_fingerprint, first.authority_fingerprint);
+    EXPECT_NE(second.fingerprint, first.fingerprint);
+}
+
+TEST_F(SelfSignedTest, IsMadeAnewNearItsEnd) {
+    const SelfSigned first = made();
+    EXPECT_FALSE(made(first.ends - (leaf_spare_days + 1) * seconds_per_day).certificate_is_new);
+    EXPECT_TRUE(made(first.ends - (leaf_spare_days - 1) * seconds_per_day).certificate_is_new);
+    EXPECT_TRUE(made(today + authority_days * seconds_per_day).authority_is_new);
+}
+
+TEST_F(SelfSignedTest, WhatIsBrokenIsMadeAnew) {
+    for (const char* file :
+         {"localhost.pem", "localhost-key.pem", "authority.pem", "authority-key.pem"}) {
+        const std::string before = made().fingerprint;
+        folder_.write("data/tiderace/" + std::string(file), "-----BEGIN nonsense");
+        const SelfSigned after = made();
+        EXPECT_TRUE(after.certificate_is_new) << file;
+        EXPECT_EQ(after.authority_is_new, std::string_view(file).starts_with("authority")) << file;
+        EXPECT_NE(after.fingerprint, before) << file;
+    }
+}
+
+TEST_F(SelfSignedTest, AKeyThatOthersCouldReadIsNotTrusted) {
+    const SelfSigned first = made();
+    ::chmod((path_ + "/authority-key.pem").c_str(), 0644);
+    const SelfSigned second = made();
+    EXPECT_TRUE(second.authority_is_new);
+    EXPECT_EQ(mode(path_ + "/authority-key.pem"), 0600);
+    EXPECT_NE(second.authority_fingerprint, first.authority_fingerprint);
+}
+
+TEST_F(SelfSignedTest, ALinkInThePlaceOfAKeyIsNotFollowed) {
+    made();
+    folder_.write("elsewhere", "precious");
+    ::unlink((path_ + "/localhost-key.pem").c_str());
+    ASSERT_EQ(
+        ::symlink(folder_.path_of("elsewhere").c_str(), (path_ + "/localhost-key.pem").c_str()), 0);
+    EXPECT_TRUE(made().certificate_is_new);
+    EXPECT_EQ(content(folder_.path_of("elsewhere")), "precious");
+    EXPECT_FALSE(made().certificate_is_new);
+}
+
+TEST_F(SelfSignedTest, TwoAtOnceAgree) {
+    SelfSigned one;
+    SelfSigned other;
+    std::thread thread([&] { one = made(); });
+    other = made();
+    thread.join();
+    EXPECT_EQ(one.fingerprint, other.fingerprint);
+    EXPECT_NE(one.authority_is_new, other.authority_is_new);
+}
+
+TEST_F(SelfSignedTest, AFolderThatCannotBeMadeIsNamed) {
+    folder_.write("data", "a file");
+    const auto result = self_signed(path_, "box", {}, today);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_THAT(result.error().message(), ::testing::HasSubstr(path_));
+    EXPECT_THAT(result.error().message(), ::testing::HasSubstr("XDG_DATA_HOME"));
+}
+
+class Environment {
+  public:
+    Environment(const char* name, const char* value) : name_(name) {
+        const char* before = std::getenv(name);
+        if (before != nullptr) before_ = before;
+        had_ = before != nullptr;
+        value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name);
+    }
+    ~Environment() { had_ ? ::setenv(name_, before_.c_str(), 1) : ::unsetenv(name_); }
+
+  private:
+    const char* name_;
+    std::string before_;
+    bool had_;
+};
+
+TEST(SelfSignedFolder, FollowsTheUsersEnvironment) {
+    struct Case {
+        const char* data;
+        const char* home;
+        const char* expected;  // nullptr: an error
+    };
+    const std::vector<Case> cases{
+        {"/data", "/u/ada", "/data/tiderace"},
+        {nullptr, "/u/ada", "/u/ada/.local/share/tiderace"},
+        {"", "/u/ada", "/u/ada/.local/share/tiderace"},
+        {"relative", "/u/ada", "/u/ada/.local/share/tiderace"},
+        {nullptr, nullptr, nullptr},
+        {nullptr, "relative", nullptr},
+    };
+    for (const Case& one : cases) {
+        const Environment data("XDG_DATA_HOME", one.data);
+        const Environment home("HOME", one.home);
+        const auto folder = self_signed_folder();
+        ASSERT_EQ(folder.has_value(), one.expected != nullptr);
+        if (folder.has_value()) {
+            EXPECT_EQ(*folder, one.expected);
+        } else {
+            EXPECT_THAT(folder.error().message(), ::testing::HasSubstr("--tls"));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::tls
