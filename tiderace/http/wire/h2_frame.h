@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <variant>
 
 #include "tiderace/base/bytes.h"
@@ -55,6 +56,11 @@ struct H2FrameHeader {
     bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
     bool operator==(const H2FrameHeader&) const = default;
 };
+
+// The header in `bytes`, which are at least h2_frame_header_bytes.
+H2FrameHeader read_h2_frame_header(ByteView bytes);
+// Writes h2_frame_header_bytes at the start of `out`, and returns how many they are.
+std::size_t write_h2_frame_header(std::span<char> out, const H2FrameHeader& header);
 
 using H2PingData = std::array<char, 8>;
 

@@ -191,7 +191,7 @@ Step H2FrameReader::skip(ByteView bytes) {
     return go_on(bytes, piece);
 }
 
-// Waits for the first byte of the data, so that a frame's first piece is empty only if all of it is.
+// Waits for the data's first byte, so that a frame's first piece is empty only if all of it is.
 Step H2FrameReader::begin_data(const H2FrameHeader& header, ByteView bytes) {
     const ByteView payload = bytes.substr(h2_frame_header_bytes);
     if (payload.empty() && header.length > 0) return need_more();

@@ -11,12 +11,12 @@
 //
 // Holds every rule that a frame can break by itself or by its place among the frames: the preface,
 // SETTINGS first, lengths, stream 0 or not, padding, values, a field block without gaps. What
-// depends on the state of a stream is h2_stream.h.
+// depends on the state of a stream is in h2_stream.h.
 //
 // Owner    The connection.
 // Thread   One at a time.
-// Errors   The peer's faults are an H2Fault. After one of connection scope the reader is done: every
-//          later call says it again. One of stream scope stands for its frame; go on reading.
+// Errors   The peer's faults are an H2Fault. After one of connection scope the reader is done:
+//          every later call says it again. One of stream scope stands for its frame; go on reading.
 // Limits   H2ReaderLimits. Frames other than DATA and unknown ones are waited for whole, so the
 //          caller keeps up to h2_frame_header_bytes + frame_bytes_max unread bytes.
 // Memory   None, but while a field block comes in several frames: block_bytes_max.

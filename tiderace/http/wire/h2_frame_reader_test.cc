@@ -170,20 +170,20 @@ TEST(H2FrameReader, ReadsEveryKindOfFrame) {
     }
 }
 
-TEST(H2FrameReader, RefusesWhatAFrameMayNotBe) {
+struct BadFrame {
+    const char* why;
+    std::string bytes;
+    H2Error error;
+    std::uint32_t stream = 0;  // at whose cost; 0: the whole connection's
+};
+
+std::vector<BadFrame> bad_frames() {
     using T = H2FrameType;
     using E = H2Error;
-    constexpr std::uint32_t whole_connection = 0;
-    struct Case {
-        const char* why;
-        std::string bytes;
-        E error;
-        std::uint32_t stream = whole_connection;
-    };
     const std::uint8_t end_headers = h2_flag::end_headers;
     const std::uint8_t padded = h2_flag::padded;
     const std::uint8_t priority = h2_flag::priority;
-    const Case cases[] = {
+    return {
         {"DATA on 0", frame(T::data, none, 0, "a"), E::protocol_error},
         {"DATA without its pad length", frame(T::data, padded, 1, ""), E::frame_size_error},
         {"DATA padded beyond its end", frame(T::data, padded, 1, "\3ab"), E::protocol_error},
@@ -231,13 +231,16 @@ TEST(H2FrameReader, RefusesWhatAFrameMayNotBe) {
         {"unknown too long", frame(static_cast<T>(99), none, 1, std::string(16'385, 'a')),
          E::frame_size_error},
     };
-    const std::string next = frame(T::ping, none, 0, "the next");
-    for (const Case& c : cases) {
+}
+
+TEST(H2FrameReader, RefusesWhatAFrameMayNotBe) {
+    const std::string next = frame(H2FrameType::ping, none, 0, "the next");
+    for (const BadFrame& c : bad_frames()) {
         const Told told = read_whole(opening + c.bytes + next);
-        const bool connection = c.stream == whole_connection;
-        EXPECT_EQ(told.fault,
-                  connection ? connection_fault(c.error) : stream_fault(c.error, c.stream))
-            << c.why;
+        const bool connection = c.stream == 0;
+        const H2Fault expected =
+            connection ? connection_fault(c.error) : stream_fault(c.error, c.stream);
+        EXPECT_EQ(told.fault, expected) << c.why;
         EXPECT_EQ(told.text,
                   connection ? "settings 0\nfault\n" : "settings 0\nfault\nping the next\n")
             << c.why;

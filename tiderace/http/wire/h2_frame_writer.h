@@ -25,10 +25,6 @@ inline constexpr std::size_t h2_ping_bytes = h2_frame_header_bytes + 8;
 inline constexpr std::size_t h2_settings_ack_bytes = h2_frame_header_bytes;
 inline constexpr std::size_t h2_goaway_bytes = h2_frame_header_bytes + 8;  // and the debug text
 
-// The header in `bytes`, which are at least h2_frame_header_bytes.
-H2FrameHeader read_h2_frame_header(ByteView bytes);
-std::size_t write_h2_frame_header(std::span<char> out, const H2FrameHeader& header);
-
 std::size_t write_h2_settings(std::span<char> out, std::span<const H2Setting> settings);
 std::size_t write_h2_settings_ack(std::span<char> out);
 std::size_t write_h2_ping(std::span<char> out, const H2PingData& data, bool ack);

@@ -33,28 +33,10 @@ TEST(H2FrameWriter, WritesTheBytesOfTheRfc) {
               "\0\0\6\4\0\0\0\0\0\0\3\0\0\0\144"s);
 }
 
-TEST(H2FrameWriter, ReadsTheHeaderItWrites) {
-    const H2FrameHeader headers[] = {
-        {},
-        {.length = 0xff'ffff, .type = H2FrameType::headers, .flags = 0xff, .stream = h2_stream_max},
-        {.length = 1, .type = static_cast<H2FrameType>(0xfe), .flags = 0x80, .stream = 0x0102'0304},
-    };
-    for (const H2FrameHeader& header : headers) {
-        std::string out(h2_frame_header_bytes, '!');
-        EXPECT_EQ(write_h2_frame_header(out, header), out.size());
-        EXPECT_EQ(read_h2_frame_header(out), header);
-    }
-}
-
-TEST(H2FrameWriter, DropsTheReservedBitThatAPeerSet) {
-    EXPECT_EQ(read_h2_frame_header("\0\0\0\0\0\xff\xff\xff\xff"s).stream, h2_stream_max);
-}
-
 TEST(H2FrameWriterDeathTest, RefusesWhatNoFrameCanHold) {
     std::string out(64, '!');
     EXPECT_DEATH(write_h2_window_update(out, 1, 0), "no such increment");
     EXPECT_DEATH(write_h2_rst_stream(out, 0, H2Error::cancel), "GOAWAY");
-    EXPECT_DEATH(write_h2_frame_header(out, {.length = h2_frame_bytes_max + 1}), "no such frame");
     EXPECT_DEATH(write_h2_ping(std::span(out).first(16), {}, false), "no room");
 }
 
