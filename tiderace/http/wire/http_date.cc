@@ -110,19 +110,26 @@ std::optional<UnixSeconds> to_time(const Fields& fields) {
     return time;
 }
 
-std::optional<UnixSeconds> parse_imf_fixdate(ByteView text) {
-    Fields fields{.weekday = text.substr(0, 3)};
-    Reader reader(text.substr(3));
+// What follows the weekday: ", 06 Nov 1994 08:49:37 GMT", with hyphens and a short year in RFC 850.
+// False: it is not that.
+bool read_after_weekday(ByteView text, ByteView between, std::size_t year_digits, Fields& fields) {
+    Reader reader(text);
     reader.expect(", ");
     fields.day = reader.number(2);
-    reader.expect(" ");
+    reader.expect(between);
     fields.month = reader.month();
-    reader.expect(" ");
-    fields.year = reader.number(4);
+    reader.expect(between);
+    fields.year = reader.number(year_digits);
     reader.expect(" ");
     fields.seconds = reader.time_of_day();
     reader.expect(" GMT");
-    return reader.done() ? to_time(fields) : std::nullopt;
+    return reader.done();
+}
+
+std::optional<UnixSeconds> parse_imf_fixdate(ByteView text) {
+    Fields fields{.weekday = text.substr(0, 3)};
+    if (!read_after_weekday(text.substr(3), " ", 4, fields)) return std::nullopt;
+    return to_time(fields);
 }
 
 std::optional<UnixSeconds> parse_asctime(ByteView text) {
@@ -151,17 +158,8 @@ std::optional<UnixSeconds> parse_rfc850(ByteView text, UnixSeconds now) {
     const ByteView weekday = text.substr(0, text.find(','));
     if (std::ranges::find(weekday_names, weekday) == weekday_names.end()) return std::nullopt;
     Fields fields{.weekday = weekday.substr(0, 3)};
-    Reader reader(text.substr(weekday.size()));
-    reader.expect(", ");
-    fields.day = reader.number(2);
-    reader.expect("-");
-    fields.month = reader.month();
-    reader.expect("-");
-    fields.year = reader.number(2);
-    reader.expect(" ");
-    fields.seconds = reader.time_of_day();
-    reader.expect(" GMT");
-    return reader.done() ? resolve_two_digit_year(fields, now) : std::nullopt;
+    if (!read_after_weekday(text.substr(weekday.size()), "-", 2, fields)) return std::nullopt;
+    return resolve_two_digit_year(fields, now);
 }
 
 }  // namespace
