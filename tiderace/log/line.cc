@@ -101,21 +101,33 @@ std::size_t Line::plain(ByteView bytes) {
     return length;
 }
 
-Line& Line::text(ByteView bytes) {
+// Plain bytes as they are, some as a backslash and a letter; `other` writes what begins with any
+// other byte and returns how many bytes that was, 0 where it does not fit.
+template <typename Other>
+void Line::escaped(ByteView bytes, Other&& other) {
     while (!full_ && !bytes.empty()) {
         bytes.remove_prefix(plain(bytes));
         if (full_ || bytes.empty()) break;
+        std::size_t used = 1;
         const auto byte = static_cast<unsigned char>(bytes.front());
         if (const char letter = short_escape(byte); letter != 0) {
             const std::array<char, 2> escape{'\\', letter};
             raw(ByteView(escape.data(), escape.size()));
         } else {
-            const std::array<char, 4> escape{'\\', 'x', hex_digits[byte >> 4],
-                                             hex_digits[byte & 15]};
-            raw(ByteView(escape.data(), escape.size()));
+            used = other(bytes);
+            if (used == 0) break;
         }
-        bytes.remove_prefix(1);
+        bytes.remove_prefix(used);
     }
+}
+
+Line& Line::text(ByteView bytes) {
+    escaped(bytes, [this](ByteView rest) -> std::size_t {
+        const auto byte = static_cast<unsigned char>(rest.front());
+        const std::array<char, 4> escape{'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 15]};
+        raw(ByteView(escape.data(), escape.size()));
+        return 1;
+    });
     return *this;
 }
 
@@ -129,31 +141,26 @@ void Line::unicode_escape(char32_t unit) {
     raw(ByteView(escape.data(), escape.size()));
 }
 
-Line& Line::json(ByteView bytes) {
-    while (!full_ && !bytes.empty()) {
-        bytes.remove_prefix(plain(bytes));
-        if (full_ || bytes.empty()) break;
-        const auto byte = static_cast<unsigned char>(bytes.front());
-        if (const char letter = short_escape(byte); letter != 0) {
-            const std::array<char, 2> escape{'\\', letter};
-            raw(ByteView(escape.data(), escape.size()));
-            bytes.remove_prefix(1);
-        } else if (byte < 0x80) {
-            unicode_escape(byte);
-            bytes.remove_prefix(1);
-        } else if (const CodePoint point = decode_utf8(bytes); point.bytes == 0) {
-            unicode_escape(0xfffd);
-            bytes.remove_prefix(1);
-        } else if (point.value < 0x10000) {
-            unicode_escape(point.value);
-            bytes.remove_prefix(point.bytes);
-        } else {
-            if (!fits(2 * escaped_byte_bytes_max)) break;  // both surrogates or none
-            unicode_escape(0xd800 + ((point.value - 0x10000) >> 10));
-            unicode_escape(0xdc00 + ((point.value - 0x10000) & 0x3ff));
-            bytes.remove_prefix(point.bytes);
-        }
+// Returns the bytes of the character that was written, 0 where it does not fit.
+std::size_t Line::unicode_escapes(ByteView bytes) {
+    const auto first = static_cast<unsigned char>(bytes.front());
+    const CodePoint point = first < 0x80 ? CodePoint{first, 1} : decode_utf8(bytes);
+    if (point.bytes == 0) {
+        unicode_escape(0xfffd);
+        return 1;
     }
+    if (point.value < 0x10000) {
+        unicode_escape(point.value);
+        return point.bytes;
+    }
+    if (!fits(2 * escaped_byte_bytes_max)) return 0;  // both surrogates or none
+    unicode_escape(0xd800 + ((point.value - 0x10000) >> 10));
+    unicode_escape(0xdc00 + ((point.value - 0x10000) & 0x3ff));
+    return point.bytes;
+}
+
+Line& Line::json(ByteView bytes) {
+    escaped(bytes, [this](ByteView rest) { return unicode_escapes(rest); });
     return *this;
 }
 

@@ -68,7 +68,10 @@ class Line {
     }
     // Copies the plain bytes that `bytes` begins with; returns how many.
     std::size_t plain(ByteView bytes);
+    template <typename Other>
+    void escaped(ByteView bytes, Other&& other);
     void unicode_escape(char32_t unit);
+    std::size_t unicode_escapes(ByteView bytes);
 
     char* begin_;
     char* at_;
