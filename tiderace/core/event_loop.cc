@@ -64,6 +64,11 @@ void EventLoop::one_turn(Duration wait_max) {
     ++turns_;
     backend_->wait(wait_for(wait_max));
     read_clock();
+    // Looked at before the mailbox: what was posted before the request runs in this turn.
+    if (stop_requested_.load(std::memory_order_relaxed) &&
+        stop_requested_.exchange(false, std::memory_order_acquire)) {
+        stopping_ = true;
+    }
     mailbox_.drain();
     timers_.advance(now_);
     backend_->dispatch();
@@ -98,6 +103,11 @@ void EventLoop::run() {
 void EventLoop::stop() {
     assert_on_loop();
     stopping_ = true;
+}
+
+void EventLoop::request_stop() {
+    stop_requested_.store(true, std::memory_order_release);
+    backend_->wake();
 }
 
 }  // namespace tiderace::core

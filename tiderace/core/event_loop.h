@@ -3,8 +3,8 @@
 //   turn:  wait -> mailbox -> due timers -> the kernel's events -> end of turn (closing, flushing)
 //
 // Owner    Whoever made it; it must outlive everything attached to it.
-// Thread   The one that calls run() or turn(). Other threads call post() and wake() only; any other
-//          call aborts in every build.
+// Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;
+//          any other call aborts in every build.
 // Errors   create() fails when the machine refuses (an engine that is not there).
 // Memory   One receive buffer, the block pool's free list; nothing per turn.
 #pragma once
@@ -61,6 +61,9 @@ class EventLoop {
     void turn(Duration wait_max);
     // Ends run() at the end of the present turn.
     void stop();
+    // Ends run() at the end of a turn that comes, after what was posted before. Any thread. Unlike a
+    // post of stop() it is never refused.
+    void request_stop();
 
     // Runs `task` on the loop's thread in a later turn. Any thread. False: full, or the loop is
     // gone.
@@ -125,6 +128,7 @@ class EventLoop {
     UnixSeconds unix_now_ = 0;
     std::uint64_t turns_ = 0;
     std::atomic<bool> turning_ = false;
+    std::atomic<bool> stop_requested_ = false;
     bool stopping_ = false;
 };
 

@@ -40,6 +40,23 @@ TEST(EventLoop, RunsPostsOfOtherThreadsInOrderUntilItIsStopped) {
     for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
+TEST(EventLoop, ARequestToStopIsNeverRefusedAndWhatWasPostedBeforeItRuns) {
+    auto loop = std::move(*EventLoop::create({.mailbox_posts_max = 2}));
+    int ran = 0;
+    std::thread other([&] {
+        while (loop->post([&] { ++ran; })) {
+        }
+        loop->request_stop();
+    });
+    other.join();
+    loop->run();
+    EXPECT_EQ(ran, 2);
+    // One request ends one run.
+    loop->post([&] { loop->request_stop(); });
+    loop->run();
+    EXPECT_EQ(ran, 2);
+}
+
 TEST(EventLoop, TimersFireUnderATestsClock) {
     testing::ManualClock clock;
     auto loop = make_loop(&clock);

@@ -40,9 +40,7 @@ void LoopGroup::run() {
 }
 
 void LoopGroup::stop() {
-    for (auto& loop : loops_) {
-        loop->post([target = loop.get()] { target->stop(); });
-    }
+    for (auto& loop : loops_) loop->request_stop();
 }
 
 }  // namespace tiderace::net

@@ -51,6 +51,16 @@ TEST(LoopGroup, IsStoppedFromALoopAndRunsAgain) {
     }
 }
 
+TEST(LoopGroup, IsStoppedThoughItsMailboxesAreFull) {
+    auto group = std::move(*LoopGroup::create(2, {.mailbox_posts_max = 3}));
+    int ran = 0;
+    while (group->loop(1).post([&] { ++ran; })) {
+    }
+    group->stop();
+    group->run();
+    EXPECT_EQ(ran, 3) << "what was posted before the stop runs";
+}
+
 TEST(LoopGroup, LoopsPostToEachOther) {
     const auto group = make_group(2);
     int passes = 0;  // the ball is on one loop at a time
