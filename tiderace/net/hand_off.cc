@@ -26,6 +26,21 @@ class HandOff::Door final : private Acceptor::Receiver {
     Acceptor acceptor_;
 };
 
+// A connection on its way from one loop to another: closed, and counted off, wherever it ends.
+struct HandOff::Waiting {
+    Waiting(core::Descriptor d, const core::Address& p, std::shared_ptr<Count> c)
+        : descriptor(std::move(d)), peer(p), count(std::move(c)) {
+        count->fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Waiting() { count->fetch_sub(1, std::memory_order_relaxed); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+    core::Descriptor descriptor;
+    core::Address peer;
+    std::shared_ptr<Count> count;
+};
+
 HandOff::HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
                  std::string refusal)
     : loop_(&loop),
@@ -46,22 +61,19 @@ void HandOff::stop() {
 }
 
 void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
-    if (waiting_.load(std::memory_order_relaxed) >= waiting_max_) {
+    if (waiting() >= waiting_max_) {
         refuse(fd);
         return;
     }
     const Target target = targets_[next_++ % targets_.size()];
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    // The address is copied into the task; the mailbox wakes the loop only if it was empty.
     TransportLayer* layer = layered ? target.layer : nullptr;
-    const bool taken = target.loop->post([this, fd, layer, server = target.server, copy = peer] {
-        waiting_.fetch_sub(1, std::memory_order_relaxed);
-        server->adopt(fd, copy, layer);
+    const auto handed =
+        std::make_shared<Waiting>(core::Descriptor(loop_->kernel(), fd), peer, waiting_);
+    // The mailbox wakes the loop only if it was empty.
+    const bool taken = target.loop->post([handed, layer, server = target.server] {
+        server->adopt(handed->descriptor.release(), handed->peer, layer);
     });
-    if (!taken) {
-        waiting_.fetch_sub(1, std::memory_order_relaxed);
-        refuse(fd);
-    }
+    if (!taken) refuse(handed->descriptor.release());
 }
 
 void HandOff::refuse(int fd) {

@@ -7,7 +7,8 @@
 // Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it
 //          accepts.
 // Thread   The listening loop's; waiting() any.
-// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP).
+// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP). One whose
+//          loop ends before it took it over is closed.
 // Limits   waiting_max connections accepted and not yet taken over, all servers together.
 #pragma once
 
@@ -39,11 +40,14 @@ class HandOff final {
     // Closes the listening sockets; what waits in the kernel's queue is handed over first.
     void stop();
 
-    std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    std::size_t waiting() const { return waiting_->load(std::memory_order_relaxed); }
     std::uint64_t refused() const { return refused_; }
 
   private:
     class Door;
+    // How many wait. It outlives us: a loop may end, with what was posted to it, after we did.
+    using Count = std::atomic<std::size_t>;
+    struct Waiting;
 
     void open_door(core::Descriptor listener, bool layered);
     void hand_over(int fd, const core::Address& peer, bool layered);
@@ -56,7 +60,7 @@ class HandOff final {
     std::vector<std::unique_ptr<Door>> doors_;
     std::size_t next_ = 0;
     std::uint64_t refused_ = 0;
-    std::atomic<std::size_t> waiting_ = 0;
+    std::shared_ptr<Count> waiting_ = std::make_shared<Count>(0);
 };
 
 }  // namespace tiderace::net

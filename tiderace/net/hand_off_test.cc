@@ -82,6 +82,48 @@ TEST_F(HandOffTest, StopHandsOverWhoWaitsInTheQueue) {
     EXPECT_TRUE(world_.run_until([&] { return sessions_.opened == 2; }));
 }
 
+// The loop that was to take them over ends first, with their tasks still in its mailbox.
+TEST_F(HandOffTest, WhoWaitsForALoopThatEndsIsClosed) {
+    testing::FakeWorld world;
+    auto ending = std::move(*core::EventLoop::create({}));
+    HandOff hand_off(world.loop(), {{ending.get(), &one_}}, 100, "");
+    hand_off.listen(world.listen());
+    const auto one = world.connect();
+    const auto two = world.connect();
+    world.settle();
+    EXPECT_EQ(hand_off.waiting(), 2U);
+    EXPECT_FALSE(one->over());
+    ending.reset();
+    EXPECT_TRUE(world.run_until([&] { return one->over() && two->over(); }));
+    EXPECT_EQ(hand_off.waiting(), 0U);
+}
+
+TEST_F(HandOffTest, WhoWaitsMayOutliveTheHandOff) {
+    auto loop = std::move(*core::EventLoop::create({}));
+    const auto peer = [&] {
+        HandOff hand_off(world_.loop(), {{loop.get(), &one_}}, 100, "");
+        hand_off.listen(world_.listen());
+        auto waiting = world_.connect();
+        world_.settle();
+        EXPECT_EQ(hand_off.waiting(), 1U);
+        return waiting;
+    }();
+    loop.reset();
+    EXPECT_TRUE(world_.run_until([&] { return peer->over(); }));
+}
+
+TEST_F(HandOffTest, ALoopThatTakesNoPostsRefusesWithAWord) {
+    auto full = std::move(*core::EventLoop::create({.mailbox_posts_max = 1}));
+    HandOff hand_off(world_.loop(), {{full.get(), &one_}}, 100, "busy");
+    hand_off.listen(world_.listen());
+    const auto one = world_.connect();
+    const auto two = world_.connect();
+    ASSERT_TRUE(world_.run_until([&] { return two->over(); }));
+    EXPECT_EQ(two->heard(), "busy");
+    EXPECT_EQ(hand_off.refused(), 1U);
+    EXPECT_EQ(hand_off.waiting(), 1U);
+}
+
 // Real threads: one listens, two serve. The sanitizers watch.
 TEST(HandOffThreads, ServeWhatAnotherThreadAccepted) {
     constexpr int clients = 40;
