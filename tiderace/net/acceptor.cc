@@ -13,16 +13,21 @@ namespace {
 
 constexpr Duration rest_min = 100ms;
 constexpr Duration rest_max = 1s;
+constexpr int interruptions_max = 16;  // of one refusal
 
 }  // namespace
 
 void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
-    if (!words.empty()) {
+    const bool has_words = !words.empty();
+    for (int interrupted = 0; !words.empty();) {
         const iovec piece{const_cast<char*>(words.data()), words.size()};
-        kernel.send(fd, &piece, 1, false);
-        // Ending our direction first lets the answer out even if the request is still unread.
-        kernel.shut_down(fd, SHUT_WR);
+        const ssize_t sent = kernel.send(fd, &piece, 1, false);
+        if (sent == -EINTR && ++interrupted < interruptions_max) continue;
+        if (sent <= 0) break;
+        words.remove_prefix(static_cast<std::size_t>(sent));
     }
+    // Ending our direction first lets the answer out even if the request is still unread.
+    if (has_words) kernel.shut_down(fd, SHUT_WR);
     kernel.close(fd);
 }
 

@@ -1,7 +1,10 @@
 #include "tiderace/net/acceptor.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <vector>
@@ -185,6 +188,44 @@ TEST_P(EveryAcceptor, MayGoWhileItRests) {
     acceptor_.reset();
     world_->advance(2s);
     EXPECT_TRUE(taken_.empty());
+}
+
+// Sends a given number of bytes at a time, then what is left of a list of errors.
+struct StingyKernel final : core::SystemKernel {
+    ssize_t send(int fd, const iovec* pieces, int, bool) override {
+        if (!errors.empty()) {
+            const int error = errors.back();
+            errors.pop_back();
+            return -error;
+        }
+        const iovec piece{pieces[0].iov_base, std::min(bytes_at_once, pieces[0].iov_len)};
+        return SystemKernel::send(fd, &piece, 1, false);
+    }
+    std::size_t bytes_at_once = 1;
+    std::vector<int> errors;
+};
+
+TEST(RefuseConnection, SaysAllItsWordsHoweverFewTheKernelTakesAtOnce) {
+    struct {
+        std::vector<int> errors;
+        std::string heard;
+    } const cases[] = {{{}, "busy"}, {{EINTR, EINTR}, "busy"}, {{EAGAIN}, ""}, {{EPIPE}, ""}};
+    for (const auto& [errors, heard] : cases) {
+        StingyKernel kernel;
+        kernel.errors = errors;
+        int ends[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+        refuse_connection(kernel, ends[0], "busy");
+        char buffer[16];
+        std::string got;
+        ssize_t count = 0;
+        while ((count = ::recv(ends[1], buffer, sizeof buffer, 0)) > 0) {
+            got.append(buffer, static_cast<std::size_t>(count));
+        }
+        EXPECT_EQ(count, 0) << "it is closed";
+        EXPECT_EQ(got, heard);
+        ::close(ends[1]);
+    }
 }
 
 // A machine that is really full: the queue is shed one at a time, then served when there is room.
