@@ -54,14 +54,11 @@ std::size_t H1Connection::on_data(net::Connection&, ByteView data) {
 
 std::size_t H1Connection::consume(ByteView data) {
     std::size_t used = 0;
-    while (used < data.size() && !handed_over_ && !connection_->closing()) {
+    // Once it is closing, the connection drops what still comes.
+    while (used < data.size() && !handed_over_ && phase_ != Phase::closing &&
+           !connection_->closing()) {
         const ByteView rest = data.substr(used);
         std::size_t step = 0;
-        if (phase_ == Phase::closing) {
-            // More than was asked for: end in order, so that the answer is not lost to a reset.
-            connection_->finish();
-            return data.size();
-        }
         if (exchange_ && !exchange_->body_complete()) {
             step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
         } else if (!exchange_ &&

@@ -204,10 +204,12 @@ void H1Exchange::send(Response& response) {
 bool H1Exchange::may_keep_request_alive() const {
     if (!keep_alive_ || !connection_->may_keep_alive()) return false;
     if (body_complete_) return true;
-    // What is left of a body nobody wants is read and dropped, if it is known to be little. A peer
-    // that still waits for "100 Continue" may send it or not: only closing is sure.
-    return !continue_wanted_ && framing_.body == wire::RequestFraming::Body::length &&
-           framing_.length - body_bytes_ <= service_->options().discard_bytes_max;
+    // What is left of a body nobody wants is read and dropped, unless it is known to be much; of
+    // chunks the length shows as they come (take_body). A peer that still waits for "100 Continue"
+    // may send it or not: only closing is sure.
+    const std::uint64_t left =
+        framing_.body == wire::RequestFraming::Body::length ? framing_.length - body_bytes_ : 0;
+    return !continue_wanted_ && left <= service_->options().discard_bytes_max;
 }
 
 void H1Exchange::decide_framing(const Response& response) {

@@ -213,6 +213,25 @@ TEST_P(H1Bodies, ALargeBodyThatIsRefusedLeavesTheAnswerReadable) {
     EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 413 Content Too Large\r\n"));
 }
 
+TEST_P(H1Bodies, EndlessChunksNobodyAskedForEndTheConnectionWithTheAnswerReadable) {
+    const auto peer = stage_.connect();
+    peer->say("POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const std::string chunk = "1000\r\n" + std::string(0x1000, 'x') + "\r\n";
+    for (int i = 0; i < 64; ++i) peer->say(chunk);
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_EQ(stage_.heard(*peer), hello);
+    EXPECT_EQ(stage_.logged().size(), 1U);
+}
+
+TEST_P(H1Bodies, ChunksNobodyAskedForThatStallEndTheConnection) {
+    const auto peer = stage_.connect();
+    peer->say("POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na");
+    ASSERT_TRUE(heard(*peer, hello));
+    world_->advance(1min);
+    ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_EQ(stage_.heard(*peer), hello);
+}
+
 TEST_P(H1Bodies, ABodyIsAnsweredLaterFromItsEnd) {
     stage_.on("/slow", [this](Exchange& exchange) {
         testing::receive_whole(exchange, 100, [this](Exchange& done, const testing::ReceivedBody&) {

@@ -236,7 +236,12 @@ void Connection::deliver(ByteView fresh) {
 void Connection::keep_unread(ByteView delivered, std::size_t used) {
     TR_CHECK(used <= delivered.size(), "a Session used more than it was given");
     if (closing_) return;
-    const ByteView rest = finishing() ? ByteView{} : delivered.substr(used);
+    ByteView rest = delivered.substr(used);
+    if (finishing()) {
+        // It said more than it was listened to: a close at once could reset it.
+        if (!rest.empty() && finish_ == Finish::at_once) finish_ = Finish::orderly;
+        rest = {};
+    }
     if (rest.size() > owner_->limits().unread_bytes_max) {
         abort(CloseReason::unread_overflow);
     } else if (rest.empty()) {
