@@ -1,6 +1,7 @@
 #include "server/version.h"
 
 #include "server/build_facts.h"
+#include "server/commit.h"
 
 namespace tiderace::server {
 namespace {

@@ -68,6 +68,22 @@ def test_a_wrong_word_is_answered_by_one_sentence_and_status_2(binary, words, sa
 
 
 @pytest.mark.quick
+def test_the_version_names_the_commit_it_was_built_from(binary):
+    repository = Path(__file__).resolve().parent.parent
+
+    def ask_git(*words):
+        asked = subprocess.run(["git", "rev-parse", *words], cwd=repository, capture_output=True,
+                               text=True, check=False)
+        if asked.returncode != 0:
+            pytest.skip("no git checkout")
+        return asked.stdout.strip()
+
+    commit, log = ask_git("--short=12", "HEAD"), ask_git("--git-path", "logs/HEAD")
+    if (repository / log).stat().st_mtime > binary.stat().st_mtime:
+        pytest.skip("HEAD moved since the program was built")
+    assert f"\ncommit      {commit}\n" in run(binary, "version", "-v").stdout
+
+
 def test_help_version_manual_and_completions(binary):
     assert re.fullmatch(r"tiderace \d+\.\d+\.\d+\n", run(binary, "version").stdout)
     assert "epoll" in run(binary, "version", "-v").stdout
