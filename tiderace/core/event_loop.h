@@ -61,8 +61,8 @@ class EventLoop {
     void turn(Duration wait_max);
     // Ends run() at the end of the present turn.
     void stop();
-    // Ends run() at the end of a turn that comes, after what was posted before. Any thread. Unlike a
-    // post of stop() it is never refused.
+    // Ends run() at the end of a turn that comes, after what was posted before. Any thread. Unlike
+    // a post of stop() it is never refused.
     void request_stop();
 
     // Runs `task` on the loop's thread in a later turn. Any thread. False: full, or the loop is

@@ -15,9 +15,9 @@
 
 namespace tiderace::net {
 
-// Sends `words` as far as the kernel takes them now, and closes: for a connection over a limit. Room
-// for them is not waited for, since that would take the very place that is missing; a new socket's
-// buffer has it.
+// Sends `words` as far as the kernel takes them now, and closes: for a connection over a limit.
+// Room for them is not waited for, since that would take the very place that is missing; a new
+// socket's buffer has it.
 void refuse_connection(core::Kernel& kernel, int fd, std::string_view words);
 
 class Acceptor final : private core::IoObserver, private core::Timer {

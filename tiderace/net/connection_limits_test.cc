@@ -71,6 +71,27 @@ TEST(PipeConnection, AnAnswerThatThePipeTookLateIsNoStall) {
     EXPECT_TRUE(sessions.closed.empty());
 }
 
+TEST(FakeConnection, AnEndInsideBytesThatWereNotAllUsedIsAnOrderlyOne) {
+    testing::FakeWorld world;
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView) -> std::size_t {
+        connection.write("answer");
+        connection.close_when_sent();
+        return 3;
+    };
+    TcpServer server(world.loop(), sessions, {});
+    server.listen(world.listen());
+    const auto peer = world.connect();
+    peer->say("onetwo");
+    ASSERT_TRUE(world.run_until([&] { return peer->ended(); }));
+    EXPECT_EQ(peer->heard(), "answer");
+    world.settle();
+    EXPECT_TRUE(sessions.closed.empty());  // it waits for the peer's end, so that nothing resets
+    peer->finish();
+    ASSERT_TRUE(world.run_until([&] { return !sessions.closed.empty(); }));
+    EXPECT_EQ(sessions.closed[0], CloseReason::finished);
+}
+
 TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
     core::raise_descriptor_limit();
     const auto world = testing::make_world("select");

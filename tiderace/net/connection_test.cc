@@ -480,22 +480,6 @@ TEST_P(EveryConnection, ASessionThatEndsIsGivenNoMoreBytes) {
     expect_closed(CloseReason::finished);
 }
 
-TEST_P(EveryConnection, AnEndInsideBytesThatWereNotAllUsedIsAnOrderlyOne) {
-    sessions_.on_data = [](Connection& connection, ByteView) -> std::size_t {
-        connection.write("answer");
-        connection.close_when_sent();
-        return 3;
-    };
-    start();
-    peer_->say("onetwo");
-    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
-    EXPECT_EQ(peer_->heard(), "answer");
-    world_->settle();
-    EXPECT_TRUE(sessions_.closed.empty());  // it waits for the peer's end, so that nothing resets
-    peer_->finish();
-    expect_closed(CloseReason::finished);
-}
-
 TEST_P(EveryConnection, AnOrderlyEndIsNotHurriedByALaterOne) {
     start();
     sessions_.connection->write("answer");

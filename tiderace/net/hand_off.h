@@ -7,8 +7,8 @@
 // Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it
 //          accepts.
 // Thread   The listening loop's; waiting() any.
-// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP). One whose
-//          loop ends before it took it over is closed.
+// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP). One
+//          whose loop ends before it took it over is closed.
 // Limits   waiting_max connections accepted and not yet taken over, all servers together.
 #pragma once
 
