@@ -338,7 +338,7 @@ TEST_P(H1Answers, WhatIsPipelinedBehindADeferredRequestWaitsInOrderAndBounded) {
 
 TEST_P(H1Answers, FiltersTouchEveryAnswerAlsoTheRefusals) {
     class Mark final : public ResponseFilter {
-        void filter(const Exchange&, Response& response) override { response.add("X-Mark", "1"); }
+        void filter(Exchange&, Response& response) override { response.add("X-Mark", "1"); }
     } mark;
     stage_.site().add(mark);
     const auto first = stage_.connect();

@@ -15,7 +15,7 @@ void Site::resume(Exchange& exchange) {
     handler_->handle(exchange);
 }
 
-void Site::filter(const Exchange& exchange, Response& response) const {
+void Site::filter(Exchange& exchange, Response& response) const {
     for (ResponseFilter* filter : filters_) filter->filter(exchange, response);
 }
 

@@ -34,7 +34,8 @@ class AccessRule {
 class ResponseFilter {
   public:
     virtual ~ResponseFilter() = default;
-    virtual void filter(const Exchange& exchange, Response& response) = 0;
+    // May defer() the exchange, so that a body it makes can call body_ready() later.
+    virtual void filter(Exchange& exchange, Response& response) = 0;
 };
 
 // One finished answer, for the log. The views live for the call.
@@ -64,7 +65,7 @@ class Site {
     void serve(Exchange& exchange);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);
-    void filter(const Exchange& exchange, Response& response) const;
+    void filter(Exchange& exchange, Response& response) const;
     AccessLog* log() const { return log_; }
 
   private:

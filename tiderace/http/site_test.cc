@@ -43,7 +43,7 @@ class SiteTest : public ::testing::Test {
     class Mark final : public ResponseFilter {
       public:
         Mark(SiteTest& test, std::string name) : test_(&test), name_(std::move(name)) {}
-        void filter(const Exchange& exchange, Response& response) override {
+        void filter(Exchange& exchange, Response& response) override {
             test_->steps_ += name_ + " ";
             EXPECT_TRUE(exchange.responded());
             response.add("X-Mark", response.keep(name_));

@@ -57,7 +57,7 @@ AddedFields::AddedFields(std::vector<AddedField> fields) {
     }
 }
 
-void AddedFields::filter(const Exchange&, Response& response) {
+void AddedFields::filter(Exchange&, Response& response) {
     for (const auto& [id, field] : fields_) {
         if (may_stand_twice(id)) {
             response.add(id, field.value);

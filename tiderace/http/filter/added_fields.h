@@ -27,7 +27,7 @@ class AddedFields final : public ResponseFilter {
   public:
     explicit AddedFields(std::vector<AddedField> fields);
 
-    void filter(const Exchange& exchange, Response& response) override;
+    void filter(Exchange& exchange, Response& response) override;
 
   private:
     struct Known {

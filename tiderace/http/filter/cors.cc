@@ -39,7 +39,7 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
     return Verdict::answered;
 }
 
-void Cors::filter(const Exchange& exchange, Response& response) {
+void Cors::filter(Exchange& exchange, Response& response) {
     const Request& request = exchange.request();
     const bool names_origin = !any_origin_ || options_.credentials;
     // The answer differs by Origin even for those who sent none: caches must know.

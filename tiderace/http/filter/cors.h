@@ -34,7 +34,7 @@ class Cors final : public AccessRule, public ResponseFilter {
     explicit Cors(CorsOptions options);
 
     Verdict check(Exchange& exchange) override;
-    void filter(const Exchange& exchange, Response& response) override;
+    void filter(Exchange& exchange, Response& response) override;
 
   private:
     bool allows(ByteView origin) const;

@@ -128,7 +128,7 @@ Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
     return pages;
 }
 
-void ErrorPages::filter(const Exchange& exchange, Response& response) {
+void ErrorPages::filter(Exchange& exchange, Response& response) {
     const int status = response.status();
     if (status < 400 || response.has_body()) return;
     if (const auto page = pages_.find(status); page != pages_.end()) {

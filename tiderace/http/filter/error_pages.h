@@ -24,7 +24,7 @@ class ErrorPages final : public ResponseFilter {
     // `files` by status: {404: "/srv/404.html"}. Read once, now.
     static Result<ErrorPages> load(const std::map<int, std::string>& files);
 
-    void filter(const Exchange& exchange, Response& response) override;
+    void filter(Exchange& exchange, Response& response) override;
 
   private:
     struct Page {
