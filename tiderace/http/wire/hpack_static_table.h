@@ -1,0 +1,28 @@
+// HPACK's static table (RFC 7541, appendix A), with FieldName ids beside the texts.
+//
+// Thread   Any: constant tables.
+// Memory   About 3 KiB of constants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/hpack_field.h"
+
+namespace tiderace::http::wire::hpack_static {
+
+inline constexpr std::uint32_t entries = 61;
+
+// `index` is 1 to `entries`.
+const HpackField& entry(std::uint32_t index);
+
+// The first entry with this name, or 0 when there is none.
+std::uint32_t index_of(FieldName name);
+
+// The entry for ":status" with that value (200, 204, 206, 304, 400, 404, 500), or 0.
+std::uint32_t index_of_status(int code);
+
+inline constexpr std::uint32_t status_index = 8;  // whose name is ":status"
+
+}  // namespace tiderace::http::wire::hpack_static
