@@ -77,13 +77,23 @@ Backlog Connection::written() {
         return Backlog::high;
     }
     if (queue_.bytes() > limits.queue_bytes_high) above_high_ = true;
-    if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
+    if (!delivering_) {
+        if (send_pending_) {
+            update_receiving();
+        } else {
+            loop().at_turn_end(*this);
+        }
+    }
     return above_high_ ? Backlog::high : Backlog::low;
 }
 
 void Connection::flush() {
     loop().assert_on_loop();
-    if (closing_ || send_pending_) return;
+    if (closing_) return;
+    if (send_pending_) {
+        update_receiving();  // what was written meanwhile may have passed the high mark
+        return;
+    }
     if (queue_.empty()) {
         write_deadline_ = Instant::max();
     } else {

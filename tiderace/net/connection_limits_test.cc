@@ -58,6 +58,34 @@ TEST_P(EveryRate, IsAskedOfThePeer) {
         << to_string(sessions.closed[0]) << " after " << world.elapsed() / 1ms << " ms";
 }
 
+// A send is pending from the first bytes on that the kernel does not take: what is written after
+// that must push back on the peer, too.
+class EchoToADeafPeer : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Engines, EchoToADeafPeer, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return engine.param; });
+
+TEST_P(EchoToADeafPeer, StopsReadingAtTheHighMark) {
+    const auto world = testing::make_world(GetParam());
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView data) {
+        connection.write(data);
+        return data.size();
+    };
+    TcpServer server(world->loop(), sessions, {});
+    server.listen(world->listen());
+    const auto peer = world->connect();
+    peer->set_listening(false);
+    constexpr std::size_t bytes = 32_MiB;  // more than the sockets of both ends hold
+    for (int i = 0; i < 32; ++i) peer->say(std::string(bytes / 32, 'x'));
+    for (int i = 0; i < 1'000; ++i) world->loop().turn(Duration::zero());
+    ASSERT_TRUE(sessions.closed.empty()) << to_string(sessions.closed[0]);
+    EXPECT_LE(sessions.connection->queue_bytes(),
+              sessions.connection->limits().queue_bytes_high + 64_KiB);
+    peer->set_listening(true);
+    EXPECT_TRUE(world->run_until([&] { return peer->heard().size() == bytes; }));
+    EXPECT_EQ(sessions.closed.size(), 0U);
+}
+
 TEST(PipeConnection, AnAnswerThatThePipeTookLateIsNoStall) {
     testing::FakeWorld world;
     testing::ScriptedSessions sessions;
