@@ -1,0 +1,194 @@
+// echo: what comes in goes out, over TCP and over WebSocket, in one small program.
+//
+//   echo --tcp 127.0.0.1:7000 --websocket 127.0.0.1:7001 [--threads N]
+//        [--compression off|on|windows]
+//
+// It prints where it listens, and runs until SIGINT or SIGTERM.
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiderace/core/process_limits.h"
+#include "tiderace/core/signals.h"
+#include "tiderace/http/h1_service.h"
+#include "tiderace/http/websocket_accept.h"
+#include "tiderace/http/websocket_connection.h"
+#include "tiderace/net/listener.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::echo {
+namespace {
+
+struct Options {
+    std::string tcp = "127.0.0.1:0";
+    std::string websocket = "127.0.0.1:0";
+    std::size_t threads = 1;
+    http::WebSocketOptions sockets{.origins = {"*"}};
+};
+
+// --- the two protocols -----------------------------------------------------------------------
+
+class TcpEcho final : public net::SessionFactory, private net::Session {
+    net::Session& make_session(net::Connection&) override { return *this; }
+    std::size_t on_data(net::Connection& connection, ByteView data) override {
+        connection.write(data);
+        return data.size();
+    }
+    void on_close(net::Connection&, net::CloseReason) override {}
+};
+
+class WebSocketEcho final : public http::Handler, private http::WebSocketHandler {
+  public:
+    WebSocketEcho(core::EventLoop& loop, const http::WebSocketOptions& options)
+        : sockets_(loop, options) {}
+
+  private:
+    void handle(http::Exchange& exchange) override {
+        http::accept_websocket(exchange, sockets_, *this);
+    }
+    void on_message(http::WebSocketConnection& socket, http::WebSocketKind kind,
+                    ByteView message) override {
+        socket.send(kind, message);
+    }
+    void on_close(http::WebSocketConnection&, std::uint16_t, ByteView) override {}
+
+    http::WebSocketService sockets_;
+};
+
+// What one loop serves with. Loops share nothing.
+struct EchoLoop {
+    EchoLoop(core::EventLoop& loop, const Options& options)
+        : websocket_echo(loop, options.sockets),
+          site(websocket_echo),
+          http(loop, site, {}),
+          tcp(loop, tcp_echo, {.connections_max = 100'000}),
+          websocket(loop, http, {.connections_max = 100'000}) {}
+
+    TcpEcho tcp_echo;
+    WebSocketEcho websocket_echo;
+    http::Site site;
+    http::H1Service http;
+    net::TcpServer tcp;
+    net::TcpServer websocket;
+};
+
+// --- the program -----------------------------------------------------------------------------
+
+[[noreturn]] void die(const std::string& sentence) {
+    std::fprintf(stderr, "echo: %s\n", sentence.c_str());
+    std::exit(1);
+}
+
+template <typename T>
+T take(Result<T> result) {
+    if (!result) die(result.error().message());
+    return std::move(*result);
+}
+
+std::size_t parse_threads(std::string_view text) {
+    std::size_t threads = 0;
+    const auto [end, error] = std::from_chars(text.begin(), text.end(), threads);
+    if (error != std::errc{} || end != text.end() || threads < 1 || threads > 64) {
+        die("--threads takes a number from 1 to 64");
+    }
+    return threads;
+}
+
+void set_compression(http::WebSocketOptions& options, std::string_view text) {
+    if (text != "off" && text != "on" && text != "windows") {
+        die("--compression is off, on, or windows (each socket keeps its own)");
+    }
+    options.compression = text != "off";
+    options.deflate.server_context_takeover = text == "windows";
+    options.deflate.client_context_takeover = text == "windows";
+}
+
+Options parse(const std::vector<std::string_view>& words) {
+    Options options;
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        const std::string_view value = words[i + 1];
+        if (words[i] == "--tcp") {
+            options.tcp = value;
+        } else if (words[i] == "--websocket") {
+            options.websocket = value;
+        } else if (words[i] == "--threads") {
+            options.threads = parse_threads(value);
+        } else if (words[i] == "--compression") {
+            set_compression(options.sockets, value);
+        } else {
+            die("unknown flag " + std::string(words[i]));
+        }
+    }
+    if (words.size() % 2 != 0) {
+        die("flags: --tcp ADDRESS --websocket ADDRESS --threads N --compression off|on|windows");
+    }
+    return options;
+}
+
+// One listener for each loop; the kernel spreads connections over them. Returns where they are.
+core::Address listen(std::vector<std::unique_ptr<EchoLoop>>& loops, net::TcpServer EchoLoop::* part,
+                     const std::string& where) {
+    core::Kernel& kernel = core::system_kernel();
+    core::Address address = take(core::Address::parse(where));
+    for (auto& loop : loops) {
+        core::Descriptor listener =
+            take(net::open_listener(kernel, address, {.reuse_port = loops.size() > 1}));
+        address = net::local_address(kernel, listener);
+        ((*loop).*part).listen(std::move(listener));
+    }
+    return address;
+}
+
+class StopOnSignal final : private core::IoObserver {
+  public:
+    StopOnSignal(net::LoopGroup& group, core::Signals signals)
+        : group_(&group), signals_(std::move(signals)) {
+        core::Backend& backend = group.loop(0).backend();
+        handle_ = take(backend.attach(signals_.descriptor(), *this));
+        backend.watch(handle_, true, false);
+    }
+    ~StopOnSignal() { group_->loop(0).backend().detach(handle_); }
+
+  private:
+    void on_ready(bool, bool) override {
+        while (signals_.next()) group_->stop();
+    }
+
+    net::LoopGroup* group_;
+    core::Signals signals_;
+    core::IoHandle handle_;
+};
+
+void run(const Options& options) {
+    core::ignore_sigpipe();
+    (void)core::raise_descriptor_limit();
+    const int numbers[] = {SIGINT, SIGTERM};
+    core::Signals signals = take(core::Signals::open(numbers));
+    const auto group = take(net::LoopGroup::create(options.threads, {}));
+    const StopOnSignal stop(*group, std::move(signals));
+    std::vector<std::unique_ptr<EchoLoop>> loops;
+    for (std::size_t i = 0; i < group->size(); ++i) {
+        loops.push_back(std::make_unique<EchoLoop>(group->loop(i), options));
+    }
+    const core::Address tcp = listen(loops, &EchoLoop::tcp, options.tcp);
+    const core::Address websocket = listen(loops, &EchoLoop::websocket, options.websocket);
+    std::printf("tcp %s\nwebsocket ws://%s/\n", tcp.to_string().c_str(),
+                websocket.to_string().c_str());
+    std::fflush(stdout);
+    group->run();
+}
+
+}  // namespace
+}  // namespace tiderace::echo
+
+int main(int argc, char** argv) {
+    tiderace::echo::run(tiderace::echo::parse({argv + 1, argv + argc}));
+    return 0;
+}

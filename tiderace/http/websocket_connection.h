@@ -1,0 +1,138 @@
+// WebSocketConnection: RFC 6455 on one connection, as a server or a client, from the end of the
+// opening handshake on. Over HTTP/1.1 it has the connection for itself; over HTTP/2 (RFC 8441) the
+// connection is one stream, and nothing here is different.
+//
+//   bytes -> wire::WebSocketReader -> unmask, inflate, check UTF-8 -> WebSocketHandler
+//   send() -> deflate, mask -> the connection's queue
+//
+// Owner    Itself, from its making until on_close. Made by accept_websocket or WebSocketClient.
+// Thread   The loop's. Others keep its id and go through EventLoop::post and TcpServer::find.
+// Errors   A peer's fault is answered with its close code and ends the connection.
+// Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
+// Memory   Idle: this object, about 200 bytes; no buffer, and no window unless context takeover
+//          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tiderace/http/websocket_handler.h"
+#include "tiderace/http/websocket_service.h"
+#include "tiderace/http/wire/utf8_validator.h"
+#include "tiderace/http/wire/websocket_deflate.h"
+#include "tiderace/http/wire/websocket_frame.h"
+#include "tiderace/net/connection.h"
+
+namespace tiderace::http {
+
+// What the opening handshake decided.
+struct WebSocketSetup {
+    bool is_client = false;
+    std::optional<wire::DeflateTerms> deflate;
+    std::unique_ptr<WebSocketService::Context> context;  // with context takeover
+    std::string subprotocol;
+};
+
+// What became of a message. `sent` and `high`: it is queued, all of it.
+enum class WebSocketSend : std::uint8_t {
+    sent,
+    high,     // and it is time to wait for on_drained
+    dropped,  // SlowReceiver::drop
+    closed,   // the socket is closing, or closes now because its queue is full
+};
+
+class WebSocketConnection final : public net::Session {
+  public:
+    // Takes the place of the connection's Session with net::Connection::replace_session or start;
+    // then open().
+    WebSocketConnection(WebSocketService& service, net::Connection& connection,
+                        WebSocketHandler& handler, WebSocketSetup setup);
+    ~WebSocketConnection();
+    // Calls on_open.
+    void open() { handler_->on_open(*this); }
+
+    // At any time, from any callback but on_close, and however much is still unsent. Text must be
+    // UTF-8.
+    WebSocketSend send(WebSocketKind kind, ByteView message);
+    WebSocketSend send_text(ByteView text) { return send(WebSocketKind::text, text); }
+    WebSocketSend send_binary(ByteView bytes) { return send(WebSocketKind::binary, bytes); }
+    // At most 125 bytes.
+    void ping(ByteView payload = {});
+    // Begins the closing handshake: what was sent arrives, nothing more is delivered. A code that
+    // wire::may_be_sent, or no_code; at most 123 bytes of UTF-8.
+    void close(std::uint16_t code = wire::websocket_close::normal, ByteView reason = {});
+    // Breaks off.
+    void abort();
+    // While false nothing is delivered, and the peer is pushed back on. Starts true.
+    void set_reading(bool on);
+
+    bool is_open() const { return state_ == State::open; }
+    ByteView subprotocol() const { return subprotocol_ ? ByteView(*subprotocol_) : ByteView{}; }
+    const std::optional<wire::DeflateTerms>& deflate_terms() const { return deflate_; }
+    // The peer's fault that ended it, if one did.
+    wire::WebSocketFault fault() const { return fault_; }
+    net::Connection& connection() { return *connection_; }
+    WebSocketService& service() { return *service_; }
+    net::ConnectionId id() const { return connection_->id(); }
+
+  private:
+    enum class State : std::uint8_t {
+        open,
+        closing,  // our close frame is sent; the peer's is awaited, messages are dropped
+        closed,   // nothing more is said or heard; the connection ends
+    };
+    using Step = wire::WebSocketReader::Step;
+
+    std::size_t on_data(net::Connection& connection, ByteView data) override;
+    void on_drained(net::Connection& connection) override;
+    void on_peer_finished(net::Connection& connection) override;
+    void on_deadline(net::Connection& connection) override;
+    void on_drain(net::Connection& connection) override;
+    void on_close(net::Connection& connection, net::CloseReason reason) override;
+
+    bool may_read() const;
+    void take_payload(const Step& step);
+    void take_fragment(const Step& step);
+    void collect(const Step& step);
+    void deliver(const Step& step, ByteView bytes, bool is_checked);
+    std::optional<ByteView> inflate(ByteView bytes);
+    ByteView unmasked(const Step& step);
+    void take_control(const Step& step);
+    void take_close(ByteView payload);
+    void fail(wire::WebSocketFault fault);
+    void check_alive();
+
+    bool reads_with_window() const;
+    bool writes_with_window() const;
+    int write_window_bits() const;
+    bool has_room(std::uint64_t bytes) const;
+    WebSocketSend overflow();
+    WebSocketSend queue_message(wire::WebSocketOpcode opcode, ByteView message);
+    void queue_frame(wire::WebSocketOpcode opcode, bool compressed, ByteView payload);
+    void queue_payload(ByteView payload, wire::WebSocketMask mask);
+    void send_close(std::uint16_t code, ByteView reason);
+    void end_connection();
+
+    WebSocketService* service_;
+    net::Connection* connection_;
+    WebSocketHandler* handler_;
+    wire::WebSocketReader reader_;
+    std::unique_ptr<std::string> message_;  // what came of one that is not whole yet
+    std::unique_ptr<WebSocketService::Context> context_;
+    std::unique_ptr<std::string> subprotocol_;
+    std::unique_ptr<std::string> reason_;  // of the peer's close frame
+    std::optional<wire::DeflateTerms> deflate_;
+    std::uint16_t code_ = wire::websocket_close::abnormal;
+    wire::Utf8Validator utf8_;
+    wire::WebSocketFault fault_ = wire::WebSocketFault::none;
+    State state_ = State::open;
+    bool is_client_;
+    bool reading_ = true;
+    bool heard_ = true;  // since the last look
+    bool awaiting_pong_ = false;
+    bool said_high_ = false;
+};
+
+}  // namespace tiderace::http
