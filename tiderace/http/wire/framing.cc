@@ -12,26 +12,6 @@ using Body = RequestFraming::Body;
 
 constexpr std::uint64_t length_max = std::numeric_limits<std::int64_t>::max();
 
-struct ContentLength {
-    std::uint64_t value;
-    Refusal refusal;
-};
-
-// Digits alone. A leading zero is refused as well: some read it as octal.
-ContentLength parse_content_length(ByteView text) {
-    if (text.empty() || (text.size() > 1 && text.front() == '0')) return {0, Refusal::bad_length};
-    for (const char c : text) {
-        if (!is_digit(c)) return {0, Refusal::bad_length};
-    }
-    std::uint64_t value = 0;
-    for (const char c : text) {
-        const auto digit = static_cast<std::uint64_t>(c - '0');
-        if (value > (length_max - digit) / 10) return {0, Refusal::length_overflow};
-        value = value * 10 + digit;
-    }
-    return {value, Refusal::none};
-}
-
 // All the codings of all the Transfer-Encoding lines. Without "chunked" as the last, and only
 // there, nobody knows where the body ends: 400. Chunked over a coding we do not undo: 501.
 Refusal judge_transfer_codings(const RequestHead& head) {
@@ -108,6 +88,29 @@ ConnectionOptions read_connection(const RequestHead& head) {
     return options;
 }
 
+RequestFraming refused(Refusal refusal) {
+    RequestFraming framing;
+    framing.refusal = refusal;
+    return framing;
+}
+
+}  // namespace
+
+// Digits alone. A leading zero is refused as well: some read it as octal.
+ContentLength parse_content_length(ByteView text) {
+    if (text.empty() || (text.size() > 1 && text.front() == '0')) return {0, Refusal::bad_length};
+    for (const char c : text) {
+        if (!is_digit(c)) return {0, Refusal::bad_length};
+    }
+    std::uint64_t value = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<std::uint64_t>(c - '0');
+        if (value > (length_max - digit) / 10) return {0, Refusal::length_overflow};
+        value = value * 10 + digit;
+    }
+    return {value, Refusal::none};
+}
+
 Refusal judge_expectations(const RequestHead& head) {
     for (const Field* field = head.find(FieldName::expect); field != nullptr;
          field = head.next(*field)) {
@@ -121,14 +124,6 @@ Refusal judge_expectations(const RequestHead& head) {
     }
     return Refusal::none;
 }
-
-RequestFraming refused(Refusal refusal) {
-    RequestFraming framing;
-    framing.refusal = refusal;
-    return framing;
-}
-
-}  // namespace
 
 RequestFraming frame_request(const RequestHead& head) {
     RequestFraming framing;

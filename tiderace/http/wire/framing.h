@@ -33,4 +33,12 @@ struct RequestFraming {
 // Content-Length: 0 is Body::none. The largest length is 2^63 - 1.
 RequestFraming frame_request(const RequestHead& head);
 
+// The parts of it that other versions of HTTP have too.
+struct ContentLength {
+    std::uint64_t value;
+    Refusal refusal;
+};
+ContentLength parse_content_length(ByteView text);
+Refusal judge_expectations(const RequestHead& head);
+
 }  // namespace tiderace::http::wire

@@ -154,7 +154,7 @@ bool HpackEncoder::seen_before(ByteView name, ByteView value) {
 }
 
 HpackEncoder::Block::Block(HpackEncoder& encoder, std::span<char> out)
-    : encoder_(encoder), out_(out) {
+    : encoder_(encoder), out_(out), insertions_before_(encoder.table_.insertions()) {
     if (!encoder.size_changed_) return;
     if (out.size() < 2 * hpack_integer::bytes_max) {
         fail(Fault::overflow);
@@ -168,7 +168,8 @@ HpackEncoder::Block::Block(HpackEncoder& encoder, std::span<char> out)
 }
 
 HpackEncoder::Block::~Block() {
-    if (!finished_) encoder_.start_over();
+    const bool table_changed = encoder_.table_.insertions() != insertions_before_;
+    if (!finished_ && table_changed) encoder_.start_over();
 }
 
 bool HpackEncoder::Block::fail(Fault fault) {

@@ -16,8 +16,8 @@
 // Owner    The connection: one for what we send. A Block borrows it and `out`; one Block at a time.
 // Thread   One at a time.
 // Errors   As ResponseHeadWriter: a bad value makes the call return false, the fault stays, and
-//          finish() is empty. A block that was not finished never happened: the next one begins by
-//          clearing the peer's table, so both stay in step.
+//          finish() is empty. A block that was not finished never happened: if it put something in
+//          the table, the next one begins by clearing the peer's, so both stay in step.
 // Limits   The table: the smaller of the peer's SETTINGS_HEADER_TABLE_SIZE and table_bytes_max.
 // Memory   The table, and 64 bytes. Never writes past `out`.
 #pragma once
@@ -98,14 +98,15 @@ class HpackEncoder::Block {
 
     HpackEncoder& encoder_;
     std::span<char> out_;
+    std::uint64_t insertions_before_;
     std::size_t size_ = 0;
     Fault fault_ = Fault::none;
     bool finished_ = false;
 };
 
-// Appends one field in a form that stands by itself, with no table and in the shorter spelling. Many
-// of them make what Block::rendered takes, on any connection. Names in any case.
-// False, and nothing is appended, when the field cannot be sent.
+// Appends one field in a form that stands by itself, with no table and in the shorter spelling.
+// Many of them make what Block::rendered takes, on any connection. Names in any case. False, and
+// nothing is appended, when the field cannot be sent.
 bool append_hpack_field(std::string& fields, FieldName name, ByteView value);
 bool append_hpack_field(std::string& fields, ByteView name, ByteView value);
 

@@ -87,6 +87,10 @@ class RequestHead {
     // The bytes that all views point into were copied to a place `by` further on.
     void rebase(std::ptrdiff_t by);
     void set_version_minor(int minor) { version_minor_ = static_cast<std::uint8_t>(minor); }
+    // Gives one of this head's fields another value.
+    void set_value(const Field& field, ByteView value) {
+        fields_[static_cast<std::size_t>(&field - fields_.data())].value = value;
+    }
     // False when fields_capacity is reached.
     bool add_field(ByteView name, ByteView value) {
         return add_field(name, value, intern_field_name(name));
