@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -183,6 +184,21 @@ int SystemKernel::file_status(int fd, struct stat* status) {
 
 ssize_t SystemKernel::read_at(int fd, void* buffer, std::size_t bytes, off_t offset) {
     return or_errno(::pread(fd, buffer, bytes, offset));
+}
+
+ssize_t SystemKernel::read_now(int fd, void* buffer, std::size_t bytes, off_t offset) {
+#if defined(__linux__) && defined(RWF_NOWAIT)
+    const iovec piece{buffer, bytes};
+    const ssize_t got = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
+    if (got >= 0) return got;
+    // Kernels that do not know the flag, or the call, say so in one of these ways.
+    const bool unknown = errno == ENOSYS || errno == EINVAL || errno == EPERM;
+    return unknown ? -EOPNOTSUPP : -errno;
+#else
+    static_cast<void>(fd), static_cast<void>(buffer), static_cast<void>(bytes);
+    static_cast<void>(offset);
+    return -EOPNOTSUPP;
+#endif
 }
 
 int SystemKernel::entry_status(int directory, const char* name, struct stat* status) {

@@ -57,6 +57,11 @@ class Kernel {
     virtual int open_beneath(int directory, const char* path, int flags, Links links) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
+    // As read_at, of what memory holds already: -EAGAIN where it would wait for the disk,
+    // -EOPNOTSUPP where the system cannot tell (RWF_NOWAIT). A fake disk never makes one wait.
+    virtual ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) {
+        return read_at(fd, buffer, bytes, offset);
+    }
     // Of one name in `directory`, not followed if it is a symbolic link.
     virtual int entry_status(int directory, const char* name, struct stat* status) = 0;
     // The next entries as getdents64 lays them out (handler/directory_reader.h); 0 at the end.
@@ -82,6 +87,7 @@ class SystemKernel : public Kernel {
     int open_beneath(int directory, const char* path, int flags, Links links) override;
     int file_status(int fd, struct stat* status) override;
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
+    ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override;
     int entry_status(int directory, const char* name, struct stat* status) override;
     ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
 };

@@ -1,0 +1,170 @@
+#include "tiderace/core/errands.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+namespace tiderace::core {
+namespace {
+
+struct TestErrand final : Errand {
+    TestErrand(std::function<void()> w, std::function<void()> d)
+        : at_work(std::move(w)), when_done(std::move(d)) {}
+    ~TestErrand() override {
+        if (when_destroyed) when_destroyed();
+    }
+    void work() override { at_work(); }
+    void done() override { when_done(); }
+    std::function<void()> at_work, when_done, when_destroyed;
+};
+
+class ErrandsTest : public ::testing::Test {
+  protected:
+    SlotId start(std::function<void()> work, std::function<void()> done) {
+        errand_ = std::make_unique<TestErrand>(std::move(work), std::move(done));
+        return errands_->start(errand_);
+    }
+    template <typename Condition>
+    void turn_until(Condition&& condition) {
+        while (!condition()) loop_->turn(10ms);
+    }
+
+    std::unique_ptr<EventLoop> loop_ = std::move(*EventLoop::create({.mailbox_posts_max = 4}));
+    std::optional<WorkerPool> pool_{std::in_place, 2U, 8U};
+    std::optional<Errands> errands_{std::in_place, *loop_, *pool_, 4U};
+    std::unique_ptr<Errand> errand_;
+};
+
+TEST_F(ErrandsTest, WorkIsDoneElsewhereAndEndsOnTheLoop) {
+    std::thread::id worked, ended;
+    bool done = false;
+    EXPECT_TRUE(start([&] { worked = std::this_thread::get_id(); },
+                      [&] {
+                          ended = std::this_thread::get_id();
+                          done = true;
+                      }));
+    EXPECT_EQ(errands_->out(), 1U);
+    turn_until([&] { return done; });
+    EXPECT_NE(worked, std::this_thread::get_id());
+    EXPECT_EQ(ended, std::this_thread::get_id());
+    EXPECT_EQ(errands_->out(), 0U);
+}
+
+TEST_F(ErrandsTest, OneMayStartTheNextFromItsEnd) {
+    int done = 0;
+    std::function<void()> again = [&] {
+        if (++done < 100) start([] {}, again);
+    };
+    start([] {}, again);
+    turn_until([&] { return done == 100; });
+    EXPECT_EQ(errands_->out(), 0U);
+}
+
+TEST_F(ErrandsTest, ACancelledOneLivesUntilItsWorkIsOverAndIsNotToldOfIt) {
+    std::binary_semaphore go(0);
+    std::thread::id destroyed_on;
+    bool told = false, destroyed = false;
+    auto errand = std::make_unique<TestErrand>([&] { go.acquire(); }, [&] { told = true; });
+    errand->when_destroyed = [&] {
+        destroyed = true;
+        destroyed_on = std::this_thread::get_id();
+    };
+    errand_ = std::move(errand);
+    const SlotId id = errands_->start(errand_);
+    errands_->cancel(id);
+    errands_->cancel(id);
+    loop_->turn(0s);
+    EXPECT_FALSE(destroyed) << "its work uses what it holds";
+    go.release();
+    turn_until([&] { return destroyed; });
+    EXPECT_FALSE(told);
+    EXPECT_EQ(destroyed_on, std::this_thread::get_id());
+    errands_->cancel(id);  // a dead id is none
+}
+
+TEST_F(ErrandsTest, AboveTheBoundItStaysWithTheCaller) {
+    std::binary_semaphore go(0);
+    int done = 0;
+    const auto wait = [&] {
+        go.acquire();
+        go.release();
+    };
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(start(wait, [&] { ++done; }));
+    EXPECT_FALSE(start([] {}, [&] { ++done; }));
+    ASSERT_NE(errand_, nullptr);
+    errand_->done();
+    EXPECT_EQ(done, 1);
+    go.release();
+    turn_until([&] { return done == 5; });
+}
+
+TEST_F(ErrandsTest, AFullPoolLeavesItWithTheCallerToo) {
+    std::binary_semaphore go(0);
+    WorkerPool small(1, 1);
+    Errands errands(*loop_, small, 100);
+    int done = 0, refused = 0;
+    for (int i = 0; i < 5; ++i) {
+        errand_ = std::make_unique<TestErrand>(
+            [&] {
+                go.acquire();
+                go.release();
+            },
+            [&] { ++done; });
+        if (!errands.start(errand_)) ++refused;
+    }
+    EXPECT_GE(refused, 3);
+    EXPECT_EQ(errands.out(), static_cast<std::size_t>(5 - refused));
+    go.release();
+    turn_until([&] { return done == 5 - refused; });
+}
+
+TEST_F(ErrandsTest, AFullMailboxIsWaitedFor) {
+    while (loop_->post([] {})) {
+    }
+    std::atomic<bool> worked = false;
+    bool done = false;
+    start([&] { worked = true; }, [&] { done = true; });
+    while (!worked) std::this_thread::yield();
+    turn_until([&] { return done; });
+}
+
+// The server stops while work is queued, running, or has just ended.
+TEST_F(ErrandsTest, TheyEndWithTheWorkThatRunsAndTellNobody) {
+    for (int round = 0; round < 200; ++round) {
+        std::atomic<bool> over = false;
+        for (int i = 0; i < 4; ++i) {
+            start(
+                [&] {
+                    EXPECT_FALSE(over) << "it works on what is gone";
+                    std::this_thread::yield();
+                    EXPECT_FALSE(over) << "it works on what is gone";
+                },
+                [&] { ADD_FAILURE() << "the loop does not turn"; });
+        }
+        if (round % 2 == 1) std::this_thread::yield();
+        errands_.reset();
+        over = true;
+        loop_->turn(0s);
+        errands_.emplace(*loop_, *pool_, 4U);
+    }
+}
+
+TEST_F(ErrandsTest, ThePoolMayEndFirst) {
+    std::binary_semaphore go(0);
+    for (int i = 0; i < 4; ++i) {
+        start([&] { go.acquire(); }, [] {});
+    }
+    go.release();
+    go.release();
+    pool_.reset();  // two ran, two never will
+    errands_.reset();
+    loop_->turn(0s);
+}
+
+}  // namespace
+}  // namespace tiderace::core
