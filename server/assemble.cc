@@ -58,6 +58,9 @@ class Assembly {
     std::unique_ptr<log::Logger> logger_;  // the main thread's
     SharedParts parts_;
     std::unique_ptr<core::WorkerPool> pool_;
+    // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
+    // started before the disk has to be waited for.
+    core::WorkerPool disk_pool_{4, 256};
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
@@ -124,6 +127,7 @@ Result<> Assembly::make_workers() {
 
     parts_.options = &options_;
     parts_.loops = count;
+    parts_.disk_pool = &disk_pool_;
     if (!options_.basic_auth.empty()) {
         auto passwords = PasswordFile::load(options_.basic_auth);
         if (!passwords) return fail(passwords.error());
@@ -211,6 +215,7 @@ void Assembly::run() {
     listening_.reset();
     say_counters();
     workers_.clear();
+    pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
     writer_->stop();
 }
@@ -241,12 +246,17 @@ void Assembly::drain() {
     listening_->remove_socket_files();
     listening_->stop();
     draining_workers_ = workers_.size();
+    const auto one_is_empty = [this] {
+        if (draining_workers_.fetch_sub(1) == 1) loops_->stop();
+    };
     for (auto& worker : workers_) {
-        worker->loop().post([this, each = worker.get()] {
-            each->connections().drain(each->loop().now() + options_.timeouts.drain, [this] {
-                if (draining_workers_.fetch_sub(1) == 1) loops_->stop();
-            });
+        const bool told = worker->loop().post([this, one_is_empty, each = worker.get()] {
+            each->connections().drain(each->loop().now() + options_.timeouts.drain, one_is_empty);
         });
+        if (!told) {  // it drowns in posts: it ends with the others, and so do its connections
+            logger_->warning("server", "a loop is too late to drain");
+            one_is_empty();
+        }
     }
 }
 

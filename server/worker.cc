@@ -86,7 +86,9 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     const ServeOptions& options = *parts.options;
     std::unique_ptr<Worker> worker(new Worker(loop));
 
-    auto files = http::handler::StaticFiles::create(loop, static_options(options));
+    http::handler::StaticFilesOptions file_options = static_options(options);
+    file_options.pool = parts.disk_pool;
+    auto files = http::handler::StaticFiles::create(loop, std::move(file_options));
     if (!files) return fail(files.error());
     worker->files_ = std::move(*files);
     worker->site_ = std::make_unique<http::Site>(*worker->files_);

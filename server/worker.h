@@ -33,6 +33,7 @@ struct SharedParts {
     log::Stream* access_stream = nullptr;           // nullptr: no access log
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
     core::WorkerPool* pool = nullptr;               // with passwords
+    core::WorkerPool* disk_pool = nullptr;          // waits for the disk in the loops' place
     std::size_t connections_max = 0;                // of one worker
     std::size_t loops = 1;
 };

@@ -50,6 +50,9 @@ class RecordedExchange final : public http::Exchange {
     // Takes the rest of the body, if there is one. False: it was broken off.
     bool finish();
 
+    // Answered, and all of the body was taken.
+    bool complete() const { return responded_ && !source_ && queue_.empty(); }
+
     int status() const { return status_; }
     // The value of the first field of that name, "" if there is none.
     std::string field(std::string_view name) const;

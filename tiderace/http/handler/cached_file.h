@@ -56,6 +56,10 @@ class CachedFile final : public core::SharedFile {
     ByteView etag() const { return etag_.view(); }
     ByteView last_modified() const { return {last_modified_.data(), last_modified_.size()}; }
 
+    // Until then the system is taken to have all of it cached (disk_reads.h). Nothing of the file
+    // itself, so it may change.
+    Instant resident_until{};
+
     // Appends a range of it, which must lie inside, without a copy. It lives until that was sent.
     void append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes);
 

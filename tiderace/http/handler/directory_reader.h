@@ -3,7 +3,7 @@
 // "." and ".." are left out. What is added or removed meanwhile may or may not be seen.
 //
 // Owner    Owns the directory's descriptor.
-// Thread   The loop's.
+// Thread   One at a time.
 // Errors   next() ends; error() tells whether at the end (0) or at a fault.
 // Memory   One buffer of buffer_bytes, whatever the directory's size.
 #pragma once

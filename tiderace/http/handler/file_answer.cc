@@ -105,18 +105,19 @@ void answer_unsatisfiable(Exchange& exchange, const ResolvedPath& path, const Ca
     exchange.respond(response);
 }
 
-void set_whole_body(Response& response, CachedFile& file, std::size_t small_copy_bytes_max) {
+void set_whole_body(Exchange& exchange, Response& response, CachedFile& file,
+                    std::size_t small_copy_bytes_max, DiskReads& disk) {
     if (file.in_memory() && file.size() <= small_copy_bytes_max) {
         response.set_body(file.bytes());
         return;
     }
     core::SendQueue queue;
     file.append_to(queue, 0, file.size());
-    response.set_body(std::move(queue));
+    disk.set_body(exchange, response, std::move(queue), file);
 }
 
 void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representation& chosen,
-                  std::size_t small_copy_bytes_max) {
+                  std::size_t small_copy_bytes_max, DiskReads& disk) {
     CachedFile& file = *chosen.file;
     Response response(200);
     if (const FieldBlock& block = path.fields_of(chosen.coding); !block.empty()) {
@@ -127,7 +128,7 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
         response.add(FieldName::content_type, path.content_type);
     }
     if (exchange.request().method() == wire::Method::get) {
-        set_whole_body(response, file, small_copy_bytes_max);
+        set_whole_body(exchange, response, file, small_copy_bytes_max, disk);
     } else {
         response.set_length_hint(file.size());
     }
@@ -136,7 +137,8 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
 
 }  // namespace
 
-void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max) {
+void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max,
+                 DiskReads& disk) {
     const Request& request = exchange.request();
     const UnixSeconds now = exchange.loop().unix_now();
     const Representation chosen = choose(request, path);
@@ -157,13 +159,14 @@ void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small
             Response response(206);
             add_validators(response, path, file);
             add_description(response, file, chosen.coding, now);
-            set_range_body(response, range.ranges, file, path.content_type);
+            disk.set_body(exchange, response,
+                          make_range_body(response, range.ranges, file, path.content_type), file);
             return exchange.respond(response);
         }
         case wire::RangeResult::Kind::ignore:
             break;
     }
-    answer_whole(exchange, path, chosen, small_copy_bytes_max);
+    answer_whole(exchange, path, chosen, small_copy_bytes_max, disk);
 }
 
 void render_fields(ResolvedPath& path, UnixSeconds now) {

@@ -98,7 +98,8 @@ core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous
     return fresh;
 }
 
-// Counts a request for a file that is sent from its descriptor, and loads it when it is hot.
+// Counts a request for a file that is sent from its descriptor, and loads it when it is hot, or was
+// only too cold to be loaded before.
 void FileCache::warm(ResolvedPath& path, Instant now) {
     const auto may_load = [&](const core::Ref<CachedFile>& file) {
         return file && !file->in_memory() && file->size() <= limits_.memory_file_bytes_max &&
@@ -109,15 +110,21 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
         path.hits = 0;
         path.hits_since = now;
     }
-    if (++path.hits < limits_.hot_requests) return;
+    const auto was_cold = [&](const core::Ref<CachedFile>& file) {
+        return file && !file->in_memory() && file->size() <= limits_.eager_bytes_max;
+    };
+    if (++path.hits < limits_.hot_requests && !was_cold(path.file) &&
+        std::ranges::none_of(path.siblings, was_cold)) {
+        return;
+    }
     path.hits = 0;
     uncount(path);
     const auto load = [&](core::Ref<CachedFile>& file) {
         if (!may_load(file)) return;
-        core::Ref<CachedFile> loaded = resolver_.loader().into_memory(*file);
-        if (loaded) {
-            file = std::move(loaded);
-        } else {
+        FileLoader::IntoMemory loaded = resolver_.loader().into_memory(*file);
+        if (loaded.file) {
+            file = std::move(loaded.file);
+        } else if (!loaded.cold) {
             path.checked = Instant{};  // it changed: ask the disk when it is next asked for
         }
     };

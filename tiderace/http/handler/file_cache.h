@@ -4,7 +4,8 @@
 //              -> older than `revalidate`: the disk is asked; what did not change stays
 //              -> unknown: resolved (path_resolver.h) and kept
 //
-// A file of up to eager_bytes_max goes into memory when it is first asked for. A larger one, up to
+// A file of up to eager_bytes_max goes into memory when it is first asked for, or, where the disk
+// would have to be waited for, as soon as it was read by somebody who may wait. A larger one, up to
 // memory_file_bytes_max, is first sent from its descriptor and goes into memory when it is asked
 // for hot_requests times within hot_window. What is larger still is always sent from its
 // descriptor.

@@ -85,13 +85,22 @@ FileLoader::Opened FileLoader::open(ByteView path, ByteView suffix) const {
     return opened;
 }
 
+ssize_t FileLoader::read_now(int fd, char* to, std::size_t bytes, std::size_t offset) const {
+    const auto at = static_cast<off_t>(offset);
+    ssize_t got = -EINTR;
+    for (int tries = 0; got == -EINTR && tries < tries_max; ++tries) {
+        got = kernel_->read_now(fd, to, bytes, at);
+    }
+    if (got != -EOPNOTSUPP) return got;
+    return try_again([&] { return kernel_->read_at(fd, to, bytes, at); });
+}
+
 FileLoader::Bytes FileLoader::read_all(int fd, const FileIdentity& identity) const {
     const auto size = static_cast<std::size_t>(identity.bytes);
     auto bytes = std::make_unique_for_overwrite<char[]>(size > 0 ? size : 1);
     for (std::size_t done = 0; done < size;) {
-        const ssize_t got = try_again([&] {
-            return kernel_->read_at(fd, bytes.get() + done, size - done, static_cast<off_t>(done));
-        });
+        const ssize_t got = read_now(fd, bytes.get() + done, size - done, done);
+        if (got == -EAGAIN) return {.cold = true};
         if (got < 0) return {nullptr, static_cast<int>(-got)};
         if (got == 0) return {};  // it became shorter
         done += static_cast<std::size_t>(got);
@@ -110,6 +119,7 @@ FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
         if (read.bytes != nullptr) {
             return {core::make_ref<CachedFile>(opened.identity, std::move(read.bytes)), 0, true};
         }
+        if (read.cold) return load(std::move(opened), false);
         // Somebody is writing it. What its length is now is sent from the file itself; should it
         // become shorter meanwhile, the transport breaks off.
         struct stat now{};
@@ -121,10 +131,10 @@ FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
     return {core::make_ref<CachedFile>(opened.identity, std::move(opened.descriptor)), 0, true};
 }
 
-core::Ref<CachedFile> FileLoader::into_memory(const CachedFile& file) const {
+FileLoader::IntoMemory FileLoader::into_memory(const CachedFile& file) const {
     Bytes read = read_all(file.descriptor(), file.identity());
-    if (read.bytes == nullptr) return {};
-    return core::make_ref<CachedFile>(file.identity(), std::move(read.bytes));
+    if (read.bytes == nullptr) return {{}, read.cold};
+    return {core::make_ref<CachedFile>(file.identity(), std::move(read.bytes)), false};
 }
 
 }  // namespace tiderace::http::handler

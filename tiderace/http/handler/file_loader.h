@@ -3,7 +3,7 @@
 // The one place where this room opens anything: always beneath the root, never blocking on what is
 // no regular file (O_NONBLOCK), and always through core::Kernel.
 //
-// Thread   The loop's.
+// Thread   Any, for open(); CachedFiles are the loop's.
 // Errors   Found says what is there; `failed` carries the errno value of a fault of the machine.
 // Limits   Paths up to path_bytes_max; a longer one is missing.
 #pragma once
@@ -49,10 +49,15 @@ class FileLoader {
         // False: the file changed while it was read. It can be sent now, and must not be kept.
         bool stable = true;
     };
-    // Of an `opened` with Found::file.
+    // Of an `opened` with Found::file. Never waits for the disk where the system can tell: a file
+    // that it would have to wait for stays with its descriptor.
     Loaded load(Opened&& opened, bool into_memory) const;
-    // The bytes of a file that is cached by its descriptor. nullopt-like (no file): it changed.
-    core::Ref<CachedFile> into_memory(const CachedFile& file) const;
+    struct IntoMemory {
+        core::Ref<CachedFile> file;  // none: it changed, or
+        bool cold = false;           // the disk would have to be waited for
+    };
+    // A file that is cached by its descriptor, with its bytes.
+    IntoMemory into_memory(const CachedFile& file) const;
 
     // Whether the open file of `file`, which is not in memory, is still what it says.
     bool is_unchanged(const CachedFile& file) const;
@@ -61,12 +66,15 @@ class FileLoader {
     int root() const { return root_; }
 
   private:
-    // The bytes of exactly this state of the file; nullptr and *error == 0: it is another by now.
+    // The bytes of exactly this state of the file; nullptr and error == 0: it is another by now, or
+    // it is cold.
     struct Bytes {
         std::unique_ptr<char[]> bytes;
         int error = 0;
+        bool cold = false;
     };
     Bytes read_all(int fd, const FileIdentity& identity) const;
+    ssize_t read_now(int fd, char* to, std::size_t bytes, std::size_t offset) const;
     int status(int fd, struct stat& status) const;
 
     core::Kernel* kernel_;

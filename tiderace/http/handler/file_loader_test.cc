@@ -60,12 +60,14 @@ TEST_F(FileLoaderTest, AHotFileIsLoadedOnlyInTheStateThatIsKnown) {
     folder_.write("a.txt", "first");
     const auto loaded = loader_.load(loader_.open("/a.txt"), false);
     ASSERT_TRUE(loaded.file);
-    const auto memory = loader_.into_memory(*loaded.file);
+    const auto memory = loader_.into_memory(*loaded.file).file;
     ASSERT_TRUE(memory);
     EXPECT_EQ(memory->bytes(), "first");
     EXPECT_EQ(memory->etag(), loaded.file->etag());
     folder_.truncate("a.txt", 2);
-    EXPECT_FALSE(loader_.into_memory(*loaded.file));
+    const auto changed = loader_.into_memory(*loaded.file);
+    EXPECT_FALSE(changed.file);
+    EXPECT_FALSE(changed.cold);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "tiderace/base/random.h"
@@ -17,6 +18,7 @@ namespace {
 using wire::FieldName;
 
 constexpr std::size_t readme_bytes_max = 64_KiB;
+constexpr std::size_t batch_bytes = 48_KiB;  // with its last row, at most 56 KiB
 
 std::string make_nonce() {
     std::array<unsigned char, 16> random;
@@ -63,51 +65,133 @@ void read_readme(const FileLoader& loader, ListingDescription& listing) {
     }
 }
 
+// A directory that is being listed: what the loop and the pool's threads hand to each other. One of
+// them has it at a time.
+struct Listing {
+    Listing(FileLoader l, const ListingOptions& options)
+        : loader(l), hidden(options.hidden), sorted_max(options.sorted_max) {}
+
+    void open();
+    std::string next_batch();
+
+    FileLoader loader;
+    bool hidden;
+    std::size_t sorted_max;
+    int error = 0;  // errno of a directory that could not be read
+    ListingDescription description;
+    std::unique_ptr<ListingFormat> format;
+    std::optional<ListingRows> rows;
+    ListingTotals totals;
+    bool begun = false;
+    bool ended = false;
+};
+
+void Listing::open() {
+    FileLoader::Opened opened = loader.open(description.path);
+    if (opened.found != Found::directory) {
+        error = opened.found == Found::failed ? opened.error : ENOENT;
+        return;
+    }
+    rows.emplace(loader, std::move(opened.descriptor), description.path, hidden, description.order,
+                 sorted_max);
+    error = rows->error();
+    description.sorted = rows->sorted();
+    if (error == 0 && format->shows_readme()) read_readme(loader, description);
+}
+
+// The next batch_bytes of the page, or less at its end.
+std::string Listing::next_batch() {
+    std::string batch;
+    if (!std::exchange(begun, true)) batch = format->head(description);
+    std::array<char, ListingFormat::row_bytes_max> memory;
+    while (batch.size() < batch_bytes) {
+        const auto row = rows->next();
+        if (!row) {
+            totals.complete = rows->error() == 0;
+            batch += format->tail(description, totals);
+            ended = true;
+            break;
+        }
+        wire::BoundedText text{std::span<char>(memory)};
+        if (!format->append_row(text, *row)) continue;
+        batch += text.view();
+        ++(row->directory ? totals.directories : totals.files);
+        totals.bytes += row->bytes;
+    }
+    return batch;
+}
+
+// The page, a batch ahead of what the connection took.
 class ListingSource final : public BodySource {
   public:
-    ListingSource(ListingRows rows, ListingDescription listing,
-                  std::unique_ptr<ListingFormat> format)
-        : rows_(std::move(rows)), listing_(std::move(listing)), format_(std::move(format)) {}
+    // The exchange owns its source, so it outlives this.
+    ListingSource(Exchange& exchange, core::Errands* errands, std::shared_ptr<Listing> listing)
+        : exchange_(&exchange), errands_(errands), listing_(std::move(listing)) {}
+    ~ListingSource() override {
+        if (making_) errands_->cancel(making_);
+    }
 
-    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override {
-        const std::uint64_t enough = out.bytes() + bytes_wanted;
-        if (!begun_) out.append(blocks, format_->head(listing_));
-        begun_ = true;
-        while (out.bytes() < enough) {
-            const auto row = rows_.next();
-            if (!row) {
-                totals_.complete = rows_.error() == 0;
-                out.append(blocks, format_->tail(listing_, totals_));
-                return State::end;
-            }
-            append(blocks, out, *row);
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
+        if (making_) return State::wait;
+        if (batch_.empty()) {
+            make_batch();
+            if (making_) return State::wait;
         }
+        out.append(blocks, std::exchange(batch_, {}));
+        if (listing_->ended) return State::end;
+        if (errands_ != nullptr) make_batch();
         return State::more;
+    }
+    void on_batch(std::string batch) {
+        making_ = {};
+        batch_ = std::move(batch);
+        exchange_->body_ready();
     }
 
   private:
-    void append(core::BlockPool& blocks, core::SendQueue& out, const ListingRow& row) {
-        std::array<char, ListingFormat::row_bytes_max> memory;
-        wire::BoundedText text{std::span<char>(memory)};
-        if (!format_->append_row(text, row)) return;
-        out.append(blocks, text.view());
-        ++(row.directory ? totals_.directories : totals_.files);
-        totals_.bytes += row.bytes;
-    }
+    class BatchErrand;
 
-    ListingRows rows_;
-    ListingDescription listing_;
-    std::unique_ptr<ListingFormat> format_;
-    ListingTotals totals_;
-    bool begun_ = false;
+    void make_batch();
+
+    Exchange* exchange_;
+    core::Errands* errands_;
+    std::shared_ptr<Listing> listing_;
+    std::string batch_;
+    SlotId making_;
 };
+
+class ListingSource::BatchErrand final : public core::Errand {
+  public:
+    BatchErrand(ListingSource& source, std::shared_ptr<Listing> listing)
+        : source_(&source), listing_(std::move(listing)) {}
+
+    void work() override { batch_ = listing_->next_batch(); }
+    void done() override { source_->on_batch(std::move(batch_)); }
+
+  private:
+    ListingSource* source_;
+    std::shared_ptr<Listing> listing_;
+    std::string batch_;
+};
+
+// On the pool, or, where it has no room, here.
+void ListingSource::make_batch() {
+    if (errands_ != nullptr) {
+        std::unique_ptr<core::Errand> errand = std::make_unique<BatchErrand>(*this, listing_);
+        making_ = errands_->start(errand);
+        if (making_) return;
+    }
+    batch_ = listing_->next_batch();
+}
 
 class NoRows final : public BodySource {
   public:
     State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::end; }
 };
 
-void add_fields(Response& response, bool json, const std::string& nonce) {
+// A nonce is for HTML.
+void add_fields(Response& response, const std::string& nonce) {
+    const bool json = nonce.empty();
     response.add(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
     response.add(FieldName::cache_control, "no-cache");
     response.add(FieldName::vary, "Accept");
@@ -121,45 +205,71 @@ void add_fields(Response& response, bool json, const std::string& nonce) {
 
 void answer_unreadable(Exchange& exchange, int error) {
     const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
-    exchange.respond_status(error == EACCES ? 403 : exhausted ? 503 : 500);
+    exchange.respond_status(error == ENOENT ? 404 : error == EACCES ? 403 : exhausted ? 503 : 500);
 }
+
+void answer_opened(Exchange& exchange, core::Errands* errands, std::shared_ptr<Listing> listing) {
+    if (exchange.abandoned()) return;
+    if (listing->error != 0) return answer_unreadable(exchange, listing->error);
+    Response response(200);
+    add_fields(response, listing->description.nonce);
+    response.set_body(std::make_unique<ListingSource>(exchange, errands, std::move(listing)));
+    exchange.respond(response);
+}
+
+// Answers once the directory was opened, and sorted where it is small enough.
+class OpenErrand final : public core::Errand {
+  public:
+    OpenErrand(core::Ref<Exchange> exchange, core::Errands* errands,
+               std::shared_ptr<Listing> listing)
+        : exchange_(std::move(exchange)), errands_(errands), listing_(std::move(listing)) {}
+
+    void work() override { listing_->open(); }
+    void done() override { answer_opened(*exchange_, errands_, listing_); }
+
+  private:
+    core::Ref<Exchange> exchange_;  // the loop's
+    core::Errands* errands_;
+    std::shared_ptr<Listing> listing_;
+};
 
 }  // namespace
 
-void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingOptions& options) {
+void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingOptions& options,
+                    core::Errands* errands) {
     const Request& request = exchange.request();
-    FileLoader::Opened opened = loader.open(options.path);
-    if (opened.found == Found::failed) return answer_unreadable(exchange, opened.error);
-    if (opened.found != Found::directory) return exchange.respond_status(404);
-
-    ListingDescription listing;
-    listing.host = request.authority.empty() ? ByteView("Home") : request.authority;
-    listing.path = options.path;
-    listing.order = order_of(request);
-    const bool json = wire::prefers_json(request.field(FieldName::accept));
-    if (!json) listing.nonce = make_nonce();
-    Response response(200);
-    add_fields(response, json, listing.nonce);
+    auto listing = std::make_shared<Listing>(loader, options);
+    ListingDescription& description = listing->description;
+    description.host = request.authority.empty() ? ByteView("Home") : request.authority;
+    description.path = options.path;
+    description.order = order_of(request);
+    if (wire::prefers_json(request.field(FieldName::accept))) {
+        listing->format = std::make_unique<JsonListing>();
+    } else {
+        listing->format = std::make_unique<HtmlListing>();
+        description.nonce = make_nonce();
+    }
     if (request.method() == wire::Method::head) {
+        const FileLoader::Opened opened = loader.open(options.path);
+        if (opened.found == Found::failed) return answer_unreadable(exchange, opened.error);
+        if (opened.found != Found::directory) return exchange.respond_status(404);
         // Of unknown length, as the answer to GET is.
+        Response response(200);
+        add_fields(response, description.nonce);
         response.set_body(std::make_unique<NoRows>());
         return exchange.respond(response);
     }
 
-    ListingRows rows(loader, std::move(opened.descriptor), listing.path, options.hidden,
-                     listing.order, options.sorted_max);
-    if (rows.error() != 0) return answer_unreadable(exchange, rows.error());
-    listing.sorted = rows.sorted();
-    std::unique_ptr<ListingFormat> format;
-    if (json) {
-        format = std::make_unique<JsonListing>();
-    } else {
-        format = std::make_unique<HtmlListing>();
-        read_readme(loader, listing);
+    if (errands != nullptr) {
+        std::unique_ptr<core::Errand> errand =
+            std::make_unique<OpenErrand>(exchange.defer(), errands, listing);
+        if (const SlotId opening = errands->start(errand)) {
+            exchange.on_abandoned([errands, opening] { errands->cancel(opening); });
+            return;
+        }
     }
-    response.set_body(
-        std::make_unique<ListingSource>(std::move(rows), std::move(listing), std::move(format)));
-    exchange.respond(response);
+    listing->open();
+    answer_opened(exchange, errands, std::move(listing));
 }
 
 }  // namespace tiderace::http::handler

@@ -2,16 +2,18 @@
 //
 //   ?sort=name|size|time & order=asc|desc
 //
-// Streamed in constant memory: the rows are made while they are sent. A directory of up to
-// `sorted_max` entries is sorted; a larger one comes in the file system's own order, and says so.
-// Entries that vanish meanwhile, that we would not serve, or that are hidden do not show.
+// Streamed in constant memory: the rows are made while they are sent, a batch ahead, by threads of
+// the pool, for each entry may cost a look at the disk. A directory of up to `sorted_max` entries
+// is sorted; a larger one comes in the file system's own order, and says so. Entries that vanish
+// meanwhile, that we would not serve, or that are hidden do not show.
 //
-// Thread   The loop's.
+// Thread   The loop's. `errands`: none, or no room, and the work is done on the loop.
 // Errors   A directory that cannot be read is answered with 403, 500 or 503 before it begins; a
 //          fault later ends the rows, and says so below them.
-// Memory   Names of up to sorted_max entries, and two buffers of 32 KiB.
+// Memory   Names of up to sorted_max entries, 32 KiB of the directory, two batches of 56 KiB.
 #pragma once
 
+#include "tiderace/core/errands.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/handler/file_loader.h"
 
@@ -23,7 +25,8 @@ struct ListingOptions {
     std::size_t sorted_max = 10'000;
 };
 
-// `loader` is copied; its root must outlive the answer.
-void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingOptions& options);
+// `loader` is copied; its root must outlive the answer, and the pool's work for it.
+void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingOptions& options,
+                    core::Errands* errands = nullptr);
 
 }  // namespace tiderace::http::handler

@@ -3,7 +3,7 @@
 // Every name is escaped for where it stands: HTML text, a URL inside an attribute, a JSON string.
 // The page reads without JavaScript; a few lines of it, let in by a nonce, add a filter box.
 //
-// Thread   Any; no state but its own counts.
+// Thread   One at a time; no state but its own counts.
 // Limits   A row takes row_bytes_max at most: names of up to 255 bytes, escaped.
 #pragma once
 
@@ -37,6 +37,7 @@ class ListingFormat {
     static constexpr std::size_t row_bytes_max = 8192;
 
     virtual ~ListingFormat() = default;
+    virtual bool shows_readme() const { return false; }
     virtual std::string head(const ListingDescription& listing) = 0;
     // False, and nothing appended: it does not fit (a name beyond 255 bytes).
     virtual bool append_row(wire::BoundedText& out, const ListingRow& row) = 0;
@@ -45,6 +46,7 @@ class ListingFormat {
 
 class HtmlListing final : public ListingFormat {
   public:
+    bool shows_readme() const override { return true; }
     std::string head(const ListingDescription& listing) override;
     bool append_row(wire::BoundedText& out, const ListingRow& row) override;
     std::string tail(const ListingDescription& listing, const ListingTotals& totals) override;

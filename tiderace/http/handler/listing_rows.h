@@ -2,7 +2,7 @@
 // turn comes.
 //
 // Owner    Owns the directory's descriptor and the names it sorts.
-// Thread   The loop's.
+// Thread   One at a time.
 // Errors   An entry that vanished, that is beyond the root or is neither file nor directory is left
 //          out.
 // Memory   Up to sorted_max names; none when there are more.

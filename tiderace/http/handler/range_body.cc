@@ -53,8 +53,8 @@ core::SendQueue make_parts(const wire::MultipartRanges& frame, const wire::Range
 
 }  // namespace
 
-void set_range_body(Response& response, const wire::RangeSet& ranges, CachedFile& file,
-                    ByteView content_type) {
+core::SendQueue make_range_body(Response& response, const wire::RangeSet& ranges, CachedFile& file,
+                                ByteView content_type) {
     response.set_status(206);
     if (ranges.size() == 1) {
         const auto text = wire::format_content_range(ranges[0], file.size());
@@ -62,8 +62,7 @@ void set_range_body(Response& response, const wire::RangeSet& ranges, CachedFile
         response.add(FieldName::content_type, content_type);
         core::SendQueue queue;
         file.append_to(queue, ranges[0].first, ranges[0].bytes());
-        response.set_body(std::move(queue));
-        return;
+        return queue;
     }
     const std::array<char, 32> boundary = make_boundary();
     const ByteView boundary_view(boundary.data(), boundary.size());
@@ -72,7 +71,7 @@ void set_range_body(Response& response, const wire::RangeSet& ranges, CachedFile
     const wire::MultipartRanges frame(ranges, file.size(), part_type, boundary_view);
     response.add(FieldName::content_type,
                  response.keep("multipart/byteranges; boundary=" + std::string(boundary_view)));
-    response.set_body(make_parts(frame, ranges, file));
+    return make_parts(frame, ranges, file);
 }
 
 }  // namespace tiderace::http::handler

@@ -12,8 +12,8 @@
 namespace tiderace::http::handler {
 
 // Makes `response` a 206 with these ranges of `file`: status, Content-Range or a multipart
-// Content-Type, and body.
-void set_range_body(Response& response, const wire::RangeSet& ranges, CachedFile& file,
-                    ByteView content_type);
+// Content-Type. Returns its body.
+core::SendQueue make_range_body(Response& response, const wire::RangeSet& ranges, CachedFile& file,
+                                ByteView content_type);
 
 }  // namespace tiderace::http::handler

@@ -59,7 +59,8 @@ StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFil
       options_(std::move(options)),
       cache_(PathResolver(FileLoader(loop.kernel(), root_.get(), options_.links), options_.paths,
                           options_.cache.eager_bytes_max),
-             options_.cache) {}
+             options_.cache),
+      disk_(loop, options_.pool) {}
 
 core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
     core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
@@ -73,7 +74,7 @@ void StaticFiles::handle(Exchange& exchange) {
     const core::Ref<ResolvedPath> resolved = resolve(request.path);
     switch (resolved->stands_for) {
         case StandsFor::file:
-            return answer_file(exchange, *resolved, options_.small_copy_bytes_max);
+            return answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_);
         case StandsFor::directory:
             return answer_directory(exchange, request.path);
         case StandsFor::redirect:
@@ -95,7 +96,7 @@ void StaticFiles::answer_missing(Exchange& exchange) {
     if (!options_.spa.empty() && asks_for_page) {
         const core::Ref<ResolvedPath> page = resolve(options_.spa);
         if (page->stands_for == StandsFor::file) {
-            return answer_file(exchange, *page, options_.small_copy_bytes_max);
+            return answer_file(exchange, *page, options_.small_copy_bytes_max, disk_);
         }
     }
     exchange.respond_status(404);
@@ -105,7 +106,8 @@ void StaticFiles::answer_directory(Exchange& exchange, ByteView path) {
     if (!options_.listing) return answer_missing(exchange);
     answer_listing(
         exchange, cache_.loader(),
-        {.path = path, .hidden = options_.paths.hidden, .sorted_max = options_.listing_sorted_max});
+        {.path = path, .hidden = options_.paths.hidden, .sorted_max = options_.listing_sorted_max},
+        disk_.errands());
 }
 
 void StaticFiles::redirect_to_slash(Exchange& exchange) const {

@@ -20,6 +20,7 @@
 #include "tiderace/base/result.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/handler.h"
+#include "tiderace/http/handler/disk_reads.h"
 #include "tiderace/http/handler/file_cache.h"
 
 namespace tiderace::http::handler {
@@ -38,6 +39,9 @@ struct StaticFilesOptions {
     // is.
     std::size_t small_copy_bytes_max = 16_KiB;
     FileCacheLimits cache;
+    // Where the disk is waited for, and large directories are sorted; it outlives the handler.
+    // None: on the loop.
+    core::WorkerPool* pool = nullptr;
 };
 
 class StaticFiles final : public Handler {
@@ -61,6 +65,7 @@ class StaticFiles final : public Handler {
     core::Descriptor root_;
     StaticFilesOptions options_;
     FileCache cache_;
+    DiskReads disk_;
 };
 
 }  // namespace tiderace::http::handler

@@ -1,0 +1,103 @@
+// ColdDisk: the real kernel, except that chosen files are not in the system's cache until somebody
+// who may wait has read them.
+//
+//   disk.make_cold(path);      read_now() says -EAGAIN from here on
+//   disk.set_holding(true);    another thread's read_at() waits until set_holding(false)
+//
+// Thread   Any. The one that made it is the loop's: its own reads are counted, and never held up.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::testing {
+
+class ColdDisk final : public core::SystemKernel {
+  public:
+    void make_cold(const std::string& path) {
+        struct stat status{};
+        ::stat(path.c_str(), &status);
+        const std::lock_guard held(lock_);
+        cold_.insert(status.st_ino);
+    }
+    void set_holding(bool on) {
+        {
+            const std::lock_guard held(lock_);
+            holding_ = on;
+        }
+        released_.notify_all();
+    }
+    // The system cannot tell what it has cached.
+    void set_telling(bool on) {
+        const std::lock_guard held(lock_);
+        telling_ = on;
+    }
+    // Reads of cold files that the loop had to wait for, and that others did.
+    int loop_waits() const { return count(loop_waits_); }
+    int other_waits() const { return count(other_waits_); }
+    // Opened and not closed yet, through this kernel.
+    std::size_t open_files() const {
+        const std::lock_guard held(lock_);
+        return open_.size();
+    }
+
+    int open_beneath(int directory, const char* path, int flags, core::Links links) override {
+        const int fd = SystemKernel::open_beneath(directory, path, flags, links);
+        const std::lock_guard held(lock_);
+        if (fd >= 0) open_.insert(fd);
+        return fd;
+    }
+    int close(int fd) override {
+        const std::lock_guard held(lock_);
+        open_.erase(fd);
+        return SystemKernel::close(fd);
+    }
+    ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override {
+        {
+            const std::lock_guard held(lock_);
+            if (!telling_) return -EOPNOTSUPP;
+            if (cold_.contains(inode_of(fd))) return -EAGAIN;
+        }
+        return SystemKernel::read_at(fd, buffer, bytes, offset);
+    }
+    ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override {
+        {
+            std::unique_lock held(lock_);
+            const bool on_loop = std::this_thread::get_id() == loop_;
+            if (!on_loop) released_.wait(held, [this] { return !holding_; });
+            if (cold_.erase(inode_of(fd)) > 0) ++(on_loop ? loop_waits_ : other_waits_);
+        }
+        return SystemKernel::read_at(fd, buffer, bytes, offset);
+    }
+
+  private:
+    static ino_t inode_of(int fd) {
+        struct stat status{};
+        ::fstat(fd, &status);
+        return status.st_ino;
+    }
+    int count(const int& counter) const {
+        const std::lock_guard held(lock_);
+        return counter;
+    }
+
+    const std::thread::id loop_ = std::this_thread::get_id();
+    mutable std::mutex lock_;  // guards all below
+    std::condition_variable released_;
+    std::set<ino_t> cold_;
+    std::set<int> open_;
+    bool holding_ = false;
+    bool telling_ = true;
+    int loop_waits_ = 0;
+    int other_waits_ = 0;
+};
+
+}  // namespace tiderace::testing
