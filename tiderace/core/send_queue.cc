@@ -106,6 +106,18 @@ std::span<char> SendQueue::reserve(BlockPool& pool, std::size_t wanted) {
     return {block->end(), wanted < room ? wanted : room};
 }
 
+std::span<char> SendQueue::reserve_at_least(BlockPool& pool, std::size_t bytes) {
+    TR_CHECK(bytes > 0 && bytes <= BlockPool::block_room_bytes);
+    const auto room = [this] {
+        auto* block = static_cast<Block*>(tail_);
+        return static_cast<std::size_t>(block->limit() - block->end());
+    };
+    if (tail_ == nullptr || tail_->kind != PieceKind::block || room() < bytes) {
+        push(::new (pool.take()) Block(pool));
+    }
+    return {static_cast<Block*>(tail_)->end(), room()};
+}
+
 void SendQueue::commit(std::size_t bytes) {
     tail_->bytes += bytes;
     bytes_ += bytes;

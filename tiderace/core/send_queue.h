@@ -28,6 +28,7 @@ class BlockPool {
   public:
     static constexpr std::size_t block_bytes = 32_KiB;
     static constexpr std::size_t free_blocks_max = 32;
+    static constexpr std::size_t block_room_bytes = block_bytes - 64;  // what a queue gets of it
 
     BlockPool() = default;
     BlockPool(const BlockPool&) = delete;
@@ -65,6 +66,9 @@ class SendQueue {
     // Room for at least one and up to `wanted` bytes to be written in place; then commit what was
     // written. At most one reservation at a time, and no other call between the two.
     std::span<char> reserve(BlockPool& pool, std::size_t wanted);
+    // The same for who needs `bytes` in one piece, at most block_room_bytes: all the room there is,
+    // in a new block if the last one has less.
+    std::span<char> reserve_at_least(BlockPool& pool, std::size_t bytes);
     void commit(std::size_t bytes);
     // Keeps `owner` until the bytes are gone. The bytes do not change while they are queued.
     void append_shared(ByteView bytes, Ref<Shared> owner);

@@ -125,6 +125,21 @@ TEST(SendQueue, AReservationThatWroteNothingLeavesNothing) {
     EXPECT_TRUE(queue.empty());
 }
 
+TEST(SendQueue, ReservesInOnePieceWhatIsAskedForSo) {
+    BlockPool pool;
+    SendQueue queue;
+    for (const std::size_t bytes : {1_B, 10'000_B, BlockPool::block_room_bytes, 5_B}) {
+        const std::span<char> room = queue.reserve_at_least(pool, bytes);
+        ASSERT_GE(room.size(), bytes);
+        std::fill(room.begin(), room.end(), 'x');
+        queue.commit(bytes);
+    }
+    EXPECT_EQ(pool.taken(), 3U);  // the second fitted behind the first
+    EXPECT_EQ(queue.bytes(), 10'006U + BlockPool::block_room_bytes);
+    queue.consume(queue.bytes());
+    EXPECT_EQ(pool.taken(), 0U);
+}
+
 TEST(SendQueue, AppendingAQueueMovesItsPieces) {
     BlockPool pool;
     SendQueue first;
