@@ -44,7 +44,7 @@ ARROWS = {
     "http": BELOW_NET | {"net", "http/wire"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire"},
     "http/filter": BELOW_NET | {"net", "http", "http/wire"},
-    "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler"},
+    "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler", "tls"},
     "server": EVERYTHING,
     "lab": EVERYTHING | {"core/backend"},
     "examples": EVERYTHING,

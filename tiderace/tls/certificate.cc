@@ -1,0 +1,207 @@
+#include "tiderace/tls/certificate.h"
+
+#include <fcntl.h>
+#include <openssl/ocsp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/tls/pem.h"
+#include "tiderace/tls/read_file.h"
+
+namespace tiderace::tls {
+namespace {
+
+std::unexpected<Error> refuse(const std::string& file, std::size_t line, std::string_view why) {
+    const std::string place = line > 0 ? file + " line " + std::to_string(line) : file;
+    return fail(Error(0, "load", place, why));
+}
+
+bool is_key(std::string_view label) {
+    return label.ends_with("PRIVATE KEY");
+}
+
+// What is wrong with a file that has no block of the kind it should have.
+std::string why_none(ByteView text, const PemBlocks& found, std::string_view wanted,
+                     bool other_kind) {
+    if (text.empty()) return "the file is empty";
+    if (other_kind) {
+        return "expected " + std::string(wanted) + " and found " +
+               std::string(found.blocks.front().label) + ": are the two files swapped?";
+    }
+    if (text.front() == '\x30') {
+        return "the file is DER, expected PEM; `openssl x509` and `openssl pkey` convert it";
+    }
+    return "expected a PEM block \"-----BEGIN " + std::string(wanted) + "-----\", found none";
+}
+
+BioPtr memory_bio(std::string_view text) {
+    return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+int no_password(char*, int, int, void*) {
+    return -1;
+}
+
+Result<> load_chain(Certificate& into) {
+    const std::string& file = into.files.certificate;
+    auto text = read_file(file, Certificate::file_bytes_max);
+    if (!text) return fail(text.error());
+    const PemBlocks found = find_pem_blocks(*text);
+    if (found.unended_line > 0) {
+        return refuse(file, found.unended_line, "this block has no END line: is the file whole?");
+    }
+    bool has_key = false;
+    for (const PemBlock& block : found.blocks) {
+        has_key = has_key || is_key(block.label);
+        if (block.label != "CERTIFICATE" && block.label != "X509 CERTIFICATE") continue;
+        X509Ptr read(
+            PEM_read_bio_X509(memory_bio(block.text).get(), nullptr, no_password, nullptr));
+        if (read == nullptr) {
+            return refuse(file, block.line,
+                          "the CERTIFICATE block is damaged: " + take_openssl_error());
+        }
+        if (into.leaf == nullptr) {
+            into.leaf = std::move(read);
+        } else {
+            into.chain.push_back(std::move(read));
+        }
+    }
+    if (into.leaf == nullptr) {
+        return refuse(file, 0, why_none(*text, found, "CERTIFICATE", has_key));
+    }
+    return {};
+}
+
+Result<> load_key(Certificate& into) {
+    const std::string& file = into.files.key;
+    auto text = read_file(file, Certificate::file_bytes_max);
+    if (!text) return fail(text.error());
+    const PemBlocks found = find_pem_blocks(*text);
+    if (found.unended_line > 0) {
+        return refuse(file, found.unended_line, "this block has no END line: is the file whole?");
+    }
+    const auto key = std::ranges::find_if(
+        found.blocks, [](const PemBlock& block) { return is_key(block.label); });
+    if (key == found.blocks.end()) {
+        return refuse(file, 0, why_none(*text, found, "PRIVATE KEY", !found.blocks.empty()));
+    }
+    if (key->label == "ENCRYPTED PRIVATE KEY" ||
+        key->text.find("Proc-Type: 4,ENCRYPTED") != std::string_view::npos) {
+        return refuse(file, key->line,
+                      "the key is encrypted, expected one without a password; "
+                      "`openssl pkey -in FILE -out NEW` takes the password off");
+    }
+    into.key.reset(
+        PEM_read_bio_PrivateKey(memory_bio(key->text).get(), nullptr, no_password, nullptr));
+    if (into.key == nullptr) {
+        return refuse(
+            file, key->line,
+            "the " + std::string(key->label) + " block is damaged: " + take_openssl_error());
+    }
+    OPENSSL_cleanse(text->data(), text->size());
+    return {};
+}
+
+Result<> check_pair(const Certificate& pair) {
+    if (X509_check_private_key(pair.leaf.get(), pair.key.get()) == 1) return {};
+    take_openssl_error();
+    const bool further_down = std::ranges::any_of(pair.chain, [&](const X509Ptr& other) {
+        return X509_check_private_key(other.get(), pair.key.get()) == 1;
+    });
+    take_openssl_error();
+    if (further_down) {
+        return refuse(pair.files.certificate, 0,
+                      "the server's own certificate has to be the first one of the file");
+    }
+    return refuse(pair.files.key, 0,
+                  "the key does not belong to the certificate in " + pair.files.certificate);
+}
+
+Result<> load_staple(Certificate& into) {
+    if (into.files.ocsp.empty()) return {};
+    auto der = read_file(into.files.ocsp, Certificate::file_bytes_max);
+    if (!der) return fail(der.error());
+    const auto* at = reinterpret_cast<const unsigned char*>(der->data());
+    OCSP_RESPONSE* response = d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der->size()));
+    const bool good =
+        response != nullptr && OCSP_response_status(response) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
+    OCSP_RESPONSE_free(response);
+    if (!good) {
+        take_openssl_error();
+        return refuse(into.files.ocsp, 0, "expected a successful OCSP response in DER");
+    }
+    into.ocsp = std::move(*der);
+    return {};
+}
+
+std::string lower(ByteView text) {
+    std::string made(text);
+    for (char& letter : made) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+    }
+    return made;
+}
+
+std::string text_of(const ASN1_STRING* string) {
+    return lower({reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
+                  static_cast<std::size_t>(ASN1_STRING_length(string))});
+}
+
+std::vector<std::string> names_of(X509* leaf) {
+    std::vector<std::string> names;
+    auto* alternatives =
+        static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr));
+    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
+        const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
+        if (name->type == GEN_DNS) names.push_back(text_of(name->d.dNSName));
+    }
+    GENERAL_NAMES_free(alternatives);
+    if (alternatives != nullptr) return names;
+    X509_NAME* subject = X509_get_subject_name(leaf);
+    const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (at >= 0) {
+        names.push_back(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+    }
+    return names;
+}
+
+std::string time_text(const ASN1_TIME* time) {
+    BioPtr bio(BIO_new(BIO_s_mem()));
+    ASN1_TIME_print(bio.get(), time);
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(bytes)};
+}
+
+std::string warning_of(const Certificate& pair) {
+    const ASN1_TIME* until = X509_get0_notAfter(pair.leaf.get());
+    const ASN1_TIME* from = X509_get0_notBefore(pair.leaf.get());
+    if (X509_cmp_current_time(until) < 0) {
+        return pair.files.certificate + " expired on " + time_text(until);
+    }
+    if (X509_cmp_current_time(from) > 0) {
+        return pair.files.certificate + " is not valid before " + time_text(from);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Certificate> Certificate::load(const CertificateFiles& files) {
+    Certificate made;
+    made.files = files;
+    for (auto step : {load_chain, load_key}) {
+        if (auto done = step(made); !done) return fail(done.error());
+    }
+    if (auto fits = check_pair(made); !fits) return fail(fits.error());
+    if (auto done = load_staple(made); !done) return fail(done.error());
+    made.names = names_of(made.leaf.get());
+    made.warning = warning_of(made);
+    return made;
+}
+
+}  // namespace tiderace::tls

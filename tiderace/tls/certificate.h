@@ -1,0 +1,34 @@
+// Certificate: one chain, its key and its staple, loaded from files and found to fit together.
+//
+// Owner    A value, moved.
+// Thread   Any.
+// Errors   Which file, which line, what was expected; swapped and encrypted files are told as such.
+// Limits   file_bytes_max for each file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+#include "tiderace/tls/openssl.h"
+#include "tiderace/tls/server_options.h"
+
+namespace tiderace::tls {
+
+struct Certificate {
+    CertificateFiles files;
+    X509Ptr leaf;
+    std::vector<X509Ptr> chain;  // the others, in the file's order
+    KeyPtr key;
+    std::string ocsp;                // DER, "" without
+    std::vector<std::string> names;  // lower case; from the subject's common name if there is no
+                                     // subject alternative name
+    std::string warning;             // "cert.pem expired on …", or ""
+
+    static constexpr std::size_t file_bytes_max = 1_MiB;
+
+    static Result<Certificate> load(const CertificateFiles& files);
+};
+
+}  // namespace tiderace::tls

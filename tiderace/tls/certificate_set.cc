@@ -1,0 +1,105 @@
+#include "tiderace/tls/certificate_set.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tiderace::tls {
+namespace {
+
+Result<> use_certificate(SSL_CTX* context, const Certificate& pair) {
+    if (SSL_CTX_use_certificate(context, pair.leaf.get()) == 1 &&
+        SSL_CTX_use_PrivateKey(context, pair.key.get()) == 1) {
+        SSL_CTX_clear_chain_certs(context);
+        for (const X509Ptr& other : pair.chain) {
+            if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) break;
+        }
+    }
+    if (std::string why = take_openssl_error(); !why.empty()) {
+        return fail(Error(0, "use", pair.files.certificate, why));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<CertificateSet> CertificateSet::load(const std::vector<CertificateFiles>& files,
+                                            Settle settle, void* about) {
+    CertificateSet made;
+    for (const CertificateFiles& pair : files) {
+        auto loaded = Certificate::load(pair);
+        if (!loaded) return fail(loaded.error());
+        made.certificates_.push_back(std::move(*loaded));
+    }
+    if (made.certificates_.empty()) {
+        return fail(Error(0, "serve", "TLS", "no certificate was given"));
+    }
+    made.add_names();
+    if (auto done = made.make_contexts(settle, about); !done) return fail(done.error());
+    return made;
+}
+
+void CertificateSet::add_names() {
+    for (std::size_t i = 0; i < certificates_.size(); ++i) {
+        const int kind = EVP_PKEY_get_base_id(certificates_[i].key.get());
+        for (const std::string& name : certificates_[i].names) {
+            Combination& known = by_name_[name];
+            // Of two for the same name and kind of key the first one given serves.
+            const bool taken = std::ranges::any_of(known, [&](std::size_t other) {
+                return EVP_PKEY_get_base_id(certificates_[other].key.get()) == kind;
+            });
+            if (!taken) known.push_back(i);
+        }
+    }
+}
+
+Result<> CertificateSet::make_contexts(Settle settle, void* about) {
+    // The usual one first: the first certificate, with its companion for the same name.
+    Combination usual{0};
+    for (const std::string& name : certificates_[0].names) {
+        const Combination& known = by_name_[name];
+        if (known.front() == 0 && known.size() > usual.size()) usual = known;
+    }
+    std::vector<Combination> wanted{usual};
+    for (const auto& [name, combination] : by_name_) wanted.push_back(combination);
+    for (const Combination& combination : wanted) {
+        if (context_of_.contains(combination)) continue;
+        SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+        if (context == nullptr) return fail(Error(0, "make", "SSL_CTX", take_openssl_error()));
+        if (auto settled = settle(context.get(), about); !settled) return settled;
+        for (const std::size_t i : combination) {
+            if (auto used = use_certificate(context.get(), certificates_[i]); !used) return used;
+        }
+        context_of_[combination] = contexts_.size();
+        contexts_.push_back(std::move(context));
+    }
+    return {};
+}
+
+SSL_CTX* CertificateSet::find(std::string_view name) const {
+    if (name.ends_with('.')) name.remove_suffix(1);
+    auto found = by_name_.find(name);
+    if (found == by_name_.end()) {
+        const std::size_t dot = name.find('.');
+        if (dot == std::string_view::npos) return usual();
+        found = by_name_.find("*" + std::string(name.substr(dot)));
+    }
+    return found == by_name_.end() ? usual() : contexts_[context_of_.at(found->second)].get();
+}
+
+const std::string& CertificateSet::ocsp_of(const X509* leaf) const {
+    static const std::string none;
+    for (const Certificate& pair : certificates_) {
+        if (pair.leaf.get() == leaf) return pair.ocsp;
+    }
+    return none;
+}
+
+std::vector<std::string> CertificateSet::warnings() const {
+    std::vector<std::string> all;
+    for (const Certificate& pair : certificates_) {
+        if (!pair.warning.empty()) all.push_back(pair.warning);
+    }
+    return all;
+}
+
+}  // namespace tiderace::tls

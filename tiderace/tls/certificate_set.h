@@ -1,0 +1,50 @@
+// CertificateSet: which certificates serve which name: one SSL_CTX for each combination, so that an
+// RSA and an ECDSA certificate for the same name stand side by side.
+//
+//   "www.example.org" -> exactly that name, else "*.example.org", else the first certificate
+//
+// Owner    A ServerContext; a reload makes another. An SSL keeps the SSL_CTX it was made from.
+// Thread   One.
+// Errors   Of the first file that is not as it should be.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tiderace/tls/certificate.h"
+#include "tiderace/tls/openssl.h"
+
+namespace tiderace::tls {
+
+class CertificateSet {
+  public:
+    // `settle` puts everything but certificates on each SSL_CTX.
+    using Settle = Result<> (*)(SSL_CTX* context, void* about);
+
+    static Result<CertificateSet> load(const std::vector<CertificateFiles>& files, Settle settle,
+                                       void* about);
+
+    // For clients that ask for no name, or for one that nobody has.
+    SSL_CTX* usual() const { return contexts_.front().get(); }
+    // `name` in lower case.
+    SSL_CTX* find(std::string_view name) const;
+    // The staple of a certificate of this set, "" for none.
+    const std::string& ocsp_of(const X509* leaf) const;
+    std::vector<std::string> warnings() const;
+    std::size_t context_count() const { return contexts_.size(); }
+
+  private:
+    // Positions in certificates_: at most one of each kind of key.
+    using Combination = std::vector<std::size_t>;
+
+    void add_names();
+    Result<> make_contexts(Settle settle, void* about);
+
+    std::vector<Certificate> certificates_;
+    std::map<std::string, Combination, std::less<>> by_name_;
+    std::map<Combination, std::size_t> context_of_;
+    std::vector<SslContextPtr> contexts_;
+};
+
+}  // namespace tiderace::tls

@@ -1,0 +1,70 @@
+#include "tiderace/tls/certificate_set.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/certificates.h"
+
+namespace tiderace::tls {
+namespace {
+
+Result<> leave(SSL_CTX*, void*) {
+    return {};
+}
+
+class CertificateSetTest : public ::testing::Test {
+  protected:
+    CertificateSet load(std::vector<CertificateFiles> files) {
+        auto set = CertificateSet::load(files, &leave, nullptr);
+        EXPECT_TRUE(set) << set.error().message();
+        return std::move(*set);
+    }
+    CertificateFiles issue(const std::string& file, std::vector<std::string> names,
+                           testing::KeyKind key = testing::KeyKind::p256) {
+        return authority_.issue(folder_, file, {.names = std::move(names), .key = key});
+    }
+
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+};
+
+TEST_F(CertificateSetTest, FindsTheExactNameThenTheWildcardThenTheFirst) {
+    const auto set = load({issue("one", {"one.test"}), issue("two", {"two.test", "*.two.test"}),
+                           issue("exact", {"www.two.test"})});
+    SSL_CTX* one = set.find("one.test");
+    SSL_CTX* two = set.find("two.test");
+    SSL_CTX* exact = set.find("www.two.test");
+    EXPECT_NE(one, two);
+    EXPECT_NE(two, exact);
+    EXPECT_EQ(set.usual(), one);
+    EXPECT_EQ(set.find("other.two.test"), two);
+    EXPECT_EQ(set.find("two.test."), two);
+    for (const char* unknown : {"a.b.two.test", "three.test", "test", "", ".", "*", ".two.testx"}) {
+        EXPECT_EQ(set.find(unknown), one) << unknown;
+    }
+}
+
+TEST_F(CertificateSetTest, PutsBothKindsOfKeyForANameSideBySide) {
+    const auto set = load(
+        {issue("ec", {"a.test", "b.test"}), issue("rsa", {"a.test"}, testing::KeyKind::rsa_2048)});
+    EXPECT_EQ(set.usual(), set.find("a.test"));
+    EXPECT_NE(set.find("a.test"), set.find("b.test"));
+    int kinds = 0;
+    for (long more = SSL_CTX_set_current_cert(set.find("a.test"), SSL_CERT_SET_FIRST); more == 1;
+         more = SSL_CTX_set_current_cert(set.find("a.test"), SSL_CERT_SET_NEXT)) {
+        ++kinds;
+    }
+    EXPECT_EQ(kinds, 2);
+}
+
+TEST_F(CertificateSetTest, OfTwoForTheSameNameAndKindTheFirstServes) {
+    const auto set = load({issue("one", {"a.test"}), issue("two", {"a.test", "b.test"})});
+    EXPECT_EQ(set.find("a.test"), set.usual());
+    EXPECT_NE(set.find("b.test"), set.usual());
+}
+
+TEST_F(CertificateSetTest, NeedsACertificate) {
+    EXPECT_FALSE(CertificateSet::load({}, &leave, nullptr));
+}
+
+}  // namespace
+}  // namespace tiderace::tls

@@ -1,0 +1,114 @@
+#include "tiderace/tls/client_context.h"
+
+#include <openssl/x509v3.h>
+
+#include <utility>
+
+#include "tiderace/tls/certificate.h"
+#include "tiderace/tls/loop_parts.h"
+#include "tiderace/tls/read_file.h"
+#include "tiderace/tls/ssl_settings.h"
+#include "tiderace/tls/tls_transport.h"
+
+namespace tiderace::tls {
+
+class ClientContext::Endpoint final : public tls::Endpoint {
+  public:
+    explicit Endpoint(ClientContext& context) : context_(&context) {}
+
+    LoopParts& parts() override { return *context_->parts_; }
+    SslPtr make_ssl() override { return SslPtr(SSL_new(ssl_context.get())); }
+    std::string_view known_protocol(std::string_view chosen) const override {
+        for (const std::string& known : context_->options_.protocols) {
+            if (known == chosen) return known;
+        }
+        return {};
+    }
+    std::string_view plain_http_answer() const override { return {}; }
+
+    SslContextPtr ssl_context;
+
+  private:
+    ClientContext* context_;
+};
+
+namespace {
+
+Result<> trust(SSL_CTX* context, const ClientOptions& options) {
+    SSL_CTX_set_verify(context, options.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (options.system_roots && SSL_CTX_set_default_verify_paths(context) != 1) {
+        return fail(Error(0, "load", "the system's trusted roots", take_openssl_error()));
+    }
+    if (options.ca.empty()) return {};
+    auto text = read_file(options.ca, Certificate::file_bytes_max);
+    if (!text) return fail(text.error());
+    if (SSL_CTX_load_verify_file(context, options.ca.c_str()) == 1) return {};
+    return fail(Error(0, "load", options.ca,
+                      "expected a PEM file of CA certificates: " + take_openssl_error()));
+}
+
+Result<> identify(SSL_CTX* context, const CertificateFiles& files) {
+    if (files.certificate.empty()) return {};
+    auto own = Certificate::load(files);
+    if (!own) return fail(own.error());
+    if (SSL_CTX_use_certificate(context, own->leaf.get()) == 1 &&
+        SSL_CTX_use_PrivateKey(context, own->key.get()) == 1) {
+        for (const X509Ptr& other : own->chain) SSL_CTX_add1_chain_cert(context, other.get());
+        return {};
+    }
+    return fail(Error(0, "use", files.certificate, take_openssl_error()));
+}
+
+// True: the certificate has to be for `name`.
+bool expect_name(SSL* ssl, const std::string& name) {
+    if (name.empty() || name.find('\0') != std::string::npos) return false;
+    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
+    if (X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1) return true;
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return SSL_set1_host(ssl, name.c_str()) == 1 &&
+           SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
+}
+
+}  // namespace
+
+ClientContext::ClientContext(core::EventLoop& loop, ClientOptions options)
+    : options_(std::move(options)),
+      parts_(std::make_unique<LoopParts>(loop, 8, options_.handshake_timeout)),
+      endpoint_(std::make_unique<Endpoint>(*this)) {}
+
+ClientContext::~ClientContext() = default;
+
+Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop& loop,
+                                                             ClientOptions options) {
+    std::unique_ptr<ClientContext> made(new ClientContext(loop, std::move(options)));
+    SslContextPtr context(SSL_CTX_new(TLS_client_method()));
+    if (context == nullptr) return fail(Error(0, "make", "SSL_CTX", take_openssl_error()));
+    if (auto done = apply_settings(context.get()); !done) return fail(done.error());
+    if (auto done = trust(context.get(), made->options_); !done) return fail(done.error());
+    if (auto done = identify(context.get(), made->options_.certificate); !done) {
+        return fail(done.error());
+    }
+    auto alpn = alpn_bytes(made->options_.protocols);
+    if (!alpn) return fail(alpn.error());
+    SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(alpn->data()),
+                            static_cast<unsigned>(alpn->size()));
+    made->endpoint_->ssl_context = std::move(context);
+    return made;
+}
+
+std::unique_ptr<net::Transport> ClientContext::wrap(std::unique_ptr<net::Transport> below,
+                                                    const std::string& server_name) {
+    SslPtr ssl = endpoint_->make_ssl();
+    if (ssl == nullptr || !expect_name(ssl.get(), server_name)) {
+        take_openssl_error();
+        return nullptr;
+    }
+    SSL_set_connect_state(ssl.get());
+    return std::make_unique<TlsTransport>(*endpoint_, std::move(below), std::move(ssl));
+}
+
+const HandshakeCounters& ClientContext::counters() const {
+    return parts_->counters();
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,60 @@
+// ClientContext: the client's side of TLS on one loop. The server's certificate is verified against
+// the system's roots and the name asked for, unless told otherwise.
+//
+//   auto context = tls::ClientContext::create(loop, {});
+//   auto transport = context->wrap(std::move(tcp), "example.org");
+//
+// Owner    Whoever made it. It outlives every transport it wrapped.
+// Thread   Its loop's.
+// Errors   create(): which file, what was expected. A server that does not verify: -EPROTO from the
+//          transport, and HandshakeFailure::certificate in the counters.
+// Memory   An SSL of about 10 KiB for each connection, and the loop's buffer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/net/transport.h"
+#include "tiderace/tls/handshake_counters.h"
+#include "tiderace/tls/server_options.h"
+
+namespace tiderace::tls {
+
+class LoopParts;
+
+struct ClientOptions {
+    bool verify = true;                  // false: encrypted to whoever answers; for tests
+    bool system_roots = true;            // whom the system trusts
+    std::string ca;                      // PEM file of others to trust; "": none
+    CertificateFiles certificate;        // our own, for servers that ask; "": none
+    std::vector<std::string> protocols;  // ALPN, best first; empty: not offered
+    Duration handshake_timeout = 10s;
+};
+
+class ClientContext final {
+  public:
+    static Result<std::unique_ptr<ClientContext>> create(core::EventLoop& loop,
+                                                         ClientOptions options);
+    ~ClientContext();
+
+    // `server_name` is what is asked for (SNI) and what the certificate has to be for: a host name,
+    // or an IP address in text. nullptr: no such name can be (it is empty, or has a NUL).
+    std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below,
+                                         const std::string& server_name);
+
+    const HandshakeCounters& counters() const;
+
+  private:
+    class Endpoint;
+
+    ClientContext(core::EventLoop& loop, ClientOptions options);
+
+    ClientOptions options_;
+    std::unique_ptr<LoopParts> parts_;
+    std::unique_ptr<Endpoint> endpoint_;
+};
+
+}  // namespace tiderace::tls

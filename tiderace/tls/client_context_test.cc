@@ -1,0 +1,1 @@
+#include "tiderace/tls/client_context.h"

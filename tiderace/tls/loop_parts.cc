@@ -1,0 +1,44 @@
+#include "tiderace/tls/loop_parts.h"
+
+namespace tiderace::tls {
+
+std::span<char> LoopParts::plain() {
+    if (plain_ == nullptr) plain_ = std::make_unique_for_overwrite<char[]>(plain_bytes);
+    return {plain_.get(), plain_bytes};
+}
+
+void LoopParts::step_later(Step& step) {
+    if (step.linked()) return;
+    waiting_.push_back(step);
+    loop_->at_turn_end(*this);
+}
+
+void LoopParts::on_turn_end() {
+    if (turn_ != loop_->turns()) {
+        turn_ = loop_->turns();
+        steps_left_ = steps_per_turn_max_;
+    }
+    for (; steps_left_ > 0 && !waiting_.empty(); --steps_left_) waiting_.pop_front().take_step();
+    // Nothing left to spend: the loop comes round again, in its next turn at the latest.
+    if (!waiting_.empty()) loop_->at_turn_end(*this);
+}
+
+void LoopParts::count_done(bool resumed) {
+    ++counters_.done;
+    if (resumed) ++counters_.resumed;
+}
+
+void LoopParts::count_failure(HandshakeFailure why, std::string_view words) {
+    ++counters_.failed[static_cast<std::size_t>(why)];
+    log::Logger* log = loop_->log();
+    if (log == nullptr || !log->enabled(log::Level::debug)) return;
+    if (log_second_ != loop_->unix_now()) {
+        log_second_ = loop_->unix_now();
+        log_lines_ = 0;
+    }
+    if (++log_lines_ > log_lines_per_second_max) return;
+    log->debug("tls", "handshake failed", log::field("why", to_string(why)),
+               log::field("detail", words));
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,71 @@
+// LoopParts: what the TLS connections of one loop and context have in common: the buffer that bytes
+// are opened into, the queue of handshakes that wait for their step, counters, the log.
+//
+//   established connections: opened and told while the kernel's events are dispatched
+//   handshakes:              their bytes wait; at the end of the turn steps_per_turn_max of them
+//                            take a step, the rest in the next turn
+//
+// Owner    A context; outlives its transports.
+// Thread   The loop's.
+// Limits   steps_per_turn_max; log_lines_per_second_max.
+// Memory   plain_bytes, from the first connection on.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/tls/handshake_counters.h"
+
+namespace tiderace::tls {
+
+// Something that takes one step of a handshake when it is its turn.
+class Step : public ListHook {
+  public:
+    virtual void take_step() = 0;
+
+  protected:
+    ~Step() = default;
+};
+
+class LoopParts final : private core::TurnEnd {
+  public:
+    // Five records: what one receive of the loop holds, opened.
+    static constexpr std::size_t plain_bytes = 80_KiB;
+    static constexpr std::uint32_t log_lines_per_second_max = 10;
+
+    LoopParts(core::EventLoop& loop, std::size_t steps_per_turn_max, Duration handshake_timeout)
+        : loop_(&loop),
+          steps_per_turn_max_(steps_per_turn_max > 0 ? steps_per_turn_max : 1),
+          handshake_timeout_(handshake_timeout) {}
+
+    core::EventLoop& loop() { return *loop_; }
+    Duration handshake_timeout() const { return handshake_timeout_; }
+    // Free for whoever asks until it returns to the loop; what is in it is gone then.
+    std::span<char> plain();
+
+    void step_later(Step& step);
+
+    void count_done(bool resumed);
+    void count_failure(HandshakeFailure why, std::string_view words);
+    const HandshakeCounters& counters() const { return counters_; }
+
+  private:
+    void on_turn_end() override;
+
+    core::EventLoop* loop_;
+    std::size_t steps_per_turn_max_;
+    Duration handshake_timeout_;
+    HandshakeCounters counters_;
+    std::unique_ptr<char[]> plain_;
+    IntrusiveList<Step> waiting_;
+    std::uint64_t turn_ = 0;  // whose budget is being spent
+    std::size_t steps_left_ = 0;
+    UnixSeconds log_second_ = 0;
+    std::uint32_t log_lines_ = 0;
+};
+
+}  // namespace tiderace::tls

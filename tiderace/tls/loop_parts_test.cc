@@ -1,0 +1,62 @@
+#include "tiderace/tls/loop_parts.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tiderace/testing/fake_world.h"
+
+namespace tiderace::tls {
+namespace {
+
+struct CountedStep final : Step {
+    void take_step() override { ++taken; }
+    int taken = 0;
+};
+
+TEST(LoopParts, TakesOnlySoManyStepsInATurn) {
+    testing::FakeWorld world;
+    LoopParts parts(world.loop(), 3, 1s);
+    std::vector<CountedStep> steps(8);
+    for (CountedStep& step : steps) parts.step_later(step);
+    const auto taken = [&] {
+        int all = 0;
+        for (const CountedStep& step : steps) all += step.taken;
+        return all;
+    };
+    EXPECT_EQ(taken(), 0);
+    for (const int after : {3, 6, 8, 8}) {
+        world.loop().turn(Duration::zero());
+        EXPECT_EQ(taken(), after);
+    }
+    for (const CountedStep& step : steps) EXPECT_EQ(step.taken, 1);
+}
+
+TEST(LoopParts, AStepThatIsGoneIsNotTaken) {
+    testing::FakeWorld world;
+    LoopParts parts(world.loop(), 3, 1s);
+    CountedStep stays;
+    {
+        CountedStep goes;
+        parts.step_later(goes);
+        parts.step_later(stays);
+        parts.step_later(stays);
+    }
+    world.loop().turn(Duration::zero());
+    EXPECT_EQ(stays.taken, 1);
+}
+
+TEST(LoopParts, CountsByReason) {
+    testing::FakeWorld world;
+    LoopParts parts(world.loop(), 3, 1s);
+    parts.count_done(false);
+    parts.count_done(true);
+    parts.count_failure(HandshakeFailure::deadline, "");
+    EXPECT_EQ(parts.counters().done, 2U);
+    EXPECT_EQ(parts.counters().resumed, 1U);
+    EXPECT_EQ(parts.counters().failures(HandshakeFailure::deadline), 1U);
+    EXPECT_EQ(parts.counters().failures(HandshakeFailure::plain_http), 0U);
+}
+
+}  // namespace
+}  // namespace tiderace::tls

@@ -1,0 +1,34 @@
+// openssl: owners for OpenSSL's objects, and its errors as words. For the insides of this room.
+//
+// Thread   Any; OpenSSL's error queue is the thread's own.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+
+namespace tiderace::tls {
+
+template <auto free_it>
+struct FreedBy {
+    void operator()(auto* object) const { free_it(object); }
+};
+
+using BioPtr = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
+using CipherContextPtr = std::unique_ptr<EVP_CIPHER_CTX, FreedBy<EVP_CIPHER_CTX_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using SslPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
+using SslContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
+using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
+
+// The first error of the queue, in OpenSSL's words without its numbers ("no start line"), and the
+// queue is empty. "" if there was none.
+std::string take_openssl_error();
+// The reason number of the same (ERR_GET_REASON), 0 if there was none.
+int first_openssl_reason();
+
+}  // namespace tiderace::tls

@@ -1,0 +1,49 @@
+#include "tiderace/tls/read_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::tls {
+
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+    // Not held up by a FIFO that nobody writes.
+    const core::Descriptor file(core::system_kernel(),
+                                ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) return fail(Error::last("read", path));
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0) return fail(Error::last("read", path));
+    if (!S_ISREG(status.st_mode)) {
+        return fail(Error(0, "read", path, "expected a file, found something else of that name"));
+    }
+    std::string text;
+    char block[16'384];
+    for (;;) {
+        const ssize_t got = ::read(file.get(), block, sizeof block);
+        if (got < 0) return fail(Error::last("read", path));
+        if (got == 0) return text;
+        text.append(block, static_cast<std::size_t>(got));
+        if (text.size() > bytes_max) {
+            return fail(Error(0, "read", path,
+                              "the file is longer than " + std::to_string(bytes_max) + " bytes"));
+        }
+    }
+}
+
+std::string file_look(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return "none;";
+    std::string look;
+    for (const auto number :
+         {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+          static_cast<std::uint64_t>(status.st_size),
+          static_cast<std::uint64_t>(status.st_mtim.tv_sec),
+          static_cast<std::uint64_t>(status.st_mtim.tv_nsec)}) {
+        look += std::to_string(number) + ',';
+    }
+    return look + ';';
+}
+
+}  // namespace tiderace::tls

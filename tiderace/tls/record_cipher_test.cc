@@ -1,0 +1,1 @@
+#include "tiderace/tls/record_cipher.h"

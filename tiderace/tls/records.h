@@ -1,0 +1,63 @@
+// Records: the two record layers of an established connection: OpenSSL's own (ssl_records.h: TLS
+// 1.2, and our client side) and ours for TLS 1.3 (records_13.h), which needs no SSL any more.
+//
+//   in:   whole records -> open() -> plain bytes, in the loop's buffer
+//   out:  plain queue -> seal() -> records, written in place in blocks of the queue below
+//
+// Owner    A TlsTransport.
+// Thread   The loop's.
+// Errors   The peer's as an Event; its alert is in `out` then.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/core/send_queue.h"
+
+namespace tiderace::tls {
+
+// What records are written to.
+struct Out {
+    core::SendQueue& queue;
+    core::BlockPool& pool;
+};
+
+class Records {
+  public:
+    static constexpr std::size_t header_bytes = 5;
+    static constexpr std::size_t payload_bytes_max = 16'384;
+    // TLS 1.2 allows 2,048 bytes beyond the payload, 1.3 256.
+    static constexpr std::size_t record_bytes_max = header_bytes + payload_bytes_max + 2'048;
+
+    enum class Event : std::uint8_t {
+        none,    // all of it is opened
+        full,    // `plain` has no room for the next record: ask again with an empty one
+        closed,  // the peer's orderly end (close_notify); nothing after it counts
+        failed,  // against the protocol, or damaged
+    };
+    struct Opened {
+        std::size_t used = 0;   // bytes of `in`
+        std::size_t plain = 0;  // bytes in `plain`
+        Event event = Event::none;
+    };
+
+    virtual ~Records() = default;
+
+    // `in` is whole records; `plain` has room for at least one.
+    virtual Opened open(ByteView in, std::span<char> plain, Out out) = 0;
+    // Moves from the front of `plain` until it is empty or `out` has `bytes_max` bytes or more.
+    // 0, or -errno of the file it read from; -EBADMSG: a file in the queue became shorter.
+    virtual int seal(core::SendQueue& plain, Out out, std::size_t bytes_max,
+                     core::Kernel& kernel) = 0;
+    // close_notify.
+    virtual void seal_end(Out out) = 0;
+};
+
+// Bytes of the whole records at the front of `in`. nullopt-like npos: a length no record may have.
+std::size_t whole_record_bytes(ByteView in);
+// What the record at the front of `in` has in all, 0 while its header is not there.
+std::size_t first_record_bytes(ByteView in);
+
+}  // namespace tiderace::tls

@@ -1,0 +1,175 @@
+#include "tiderace/tls/records_13.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace tiderace::tls {
+namespace {
+
+constexpr std::size_t ciphered_bytes_max = Records::payload_bytes_max + 256;
+constexpr std::size_t pieces_per_record = 16;
+// Less than this left in a block is not worth a record of its own.
+constexpr std::size_t worthwhile_bytes = 4'096;
+
+std::size_t room_for(std::size_t payload) {
+    return std::min(payload, worthwhile_bytes) + RecordCipher::overhead_bytes;
+}
+std::size_t payload_in(std::span<char> room, std::uint64_t wanted) {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(
+        {wanted, Records::payload_bytes_max, room.size() - RecordCipher::overhead_bytes}));
+}
+
+}  // namespace
+
+// An opened record: its payload, and its type, which follows it.
+struct Records13::Inner {
+    ByteView payload;
+    ContentType type;
+};
+
+Records13::Records13(const Suite13& suite, const TrafficSecrets& secrets)
+    : in_(suite, secrets.client, RecordCipher::Direction::open, 0),
+      out_(suite, secrets.server, RecordCipher::Direction::seal, secrets.server_wrote) {}
+
+Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
+    Opened opened;
+    while (opened.used < in.size() && opened.event == Event::none) {
+        const ByteView rest = in.substr(opened.used);
+        const ByteView record = rest.substr(0, first_record_bytes(rest));
+        const std::span<char> room = plain.subspan(opened.plain);
+        if (record.size() > room.size()) {
+            opened.event = Event::full;
+            break;
+        }
+        const Alert alert = open_one(record, room, opened);
+        opened.used += record.size();
+        if (alert == Alert::none) continue;
+        seal_small(ContentType::alert, std::string{'\2', static_cast<char>(alert)}, out);
+        opened.event = Event::failed;
+    }
+    return opened;
+}
+
+Records13::Alert Records13::open_one(ByteView record, std::span<char> to, Opened& opened) {
+    if (record.size() > header_bytes + ciphered_bytes_max) return Alert::record_overflow;
+    if (record[0] != static_cast<char>(ContentType::application_data)) {
+        return Alert::unexpected_message;
+    }
+    std::size_t bytes = in_.open(record, to.data());
+    if (bytes == ByteView::npos) return Alert::bad_record_mac;
+    while (bytes > 0 && to[bytes - 1] == 0) --bytes;  // padding
+    if (bytes == 0) return Alert::unexpected_message;
+    if (bytes - 1 > payload_bytes_max) return Alert::record_overflow;
+    return take_inner(
+        {.payload = {to.data(), bytes - 1}, .type = static_cast<ContentType>(to[bytes - 1])},
+        opened);
+}
+
+Records13::Alert Records13::take_inner(const Inner& inner, Opened& opened) {
+    if (inner.type == ContentType::application_data && !inner.payload.empty()) {
+        empty_records_ = 0;
+        opened.plain += inner.payload.size();
+        return Alert::none;
+    }
+    if (inner.type == ContentType::alert) {
+        if (inner.payload.size() != 2) return Alert::decode_error;
+        const auto said = static_cast<Alert>(inner.payload[1]);
+        if (said == Alert::close_notify) {
+            opened.event = Event::closed;
+        } else if (said != Alert::user_canceled) {
+            opened.event = Event::failed;
+        }
+        return Alert::none;
+    }
+    if (++empty_records_ > empty_records_max) return Alert::unexpected_message;
+    if (inner.type == ContentType::handshake) return take_key_update(inner.payload);
+    return inner.type == ContentType::application_data ? Alert::none : Alert::unexpected_message;
+}
+
+Records13::Alert Records13::take_key_update(ByteView message) {
+    if (message.size() != 5 || message.substr(0, 4) != ByteView("\x18\0\0\1", 4)) {
+        return Alert::unexpected_message;
+    }
+    if (message[4] != 0 && message[4] != 1) return Alert::illegal_parameter;
+    in_.update();
+    // Answered once, however often it asks before we say something again: no flood comes of it.
+    update_owed_ = update_owed_ || message[4] == 1;
+    return Alert::none;
+}
+
+void Records13::seal_small(ContentType type, ByteView payload, Out out) {
+    const std::size_t bytes = payload.size() + RecordCipher::overhead_bytes;
+    const std::span<char> room = out.queue.reserve_at_least(out.pool, bytes);
+    const iovec piece{const_cast<char*>(payload.data()), payload.size()};
+    out_.seal(type, {&piece, 1}, payload.size(), room.data());
+    out.queue.commit(bytes);
+}
+
+void Records13::seal_owed(Out out) {
+    if (!update_owed_ && !out_.worn_out()) return;
+    update_owed_ = false;
+    seal_small(ContentType::handshake, {"\x18\0\0\1\0", 5}, out);
+    out_.update();
+}
+
+void Records13::seal_end(Out out) {
+    seal_owed(out);
+    seal_small(ContentType::alert, {"\1\0", 2}, out);
+}
+
+int Records13::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) {
+    std::array<iovec, pieces_per_record> pieces;
+    while (!plain.empty() && out.queue.bytes() < bytes_max) {
+        seal_owed(out);
+        const std::size_t count = plain.gather(pieces);
+        if (count > 0) {
+            seal_memory(plain, {pieces.data(), count}, out);
+        } else if (const int error = seal_file(plain, out, kernel); error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+void Records13::seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out out) {
+    std::size_t offered = 0;
+    for (const iovec& piece : pieces) {
+        offered += piece.iov_len;
+        if (offered >= payload_bytes_max) break;
+    }
+    const std::span<char> room = out.queue.reserve_at_least(out.pool, room_for(offered));
+    const std::size_t bytes = payload_in(room, offered);
+    std::size_t left = bytes;
+    std::size_t count = 0;
+    for (; left > 0; ++count) {
+        pieces[count].iov_len = std::min(pieces[count].iov_len, left);
+        left -= pieces[count].iov_len;
+    }
+    out_.seal(ContentType::application_data, pieces.first(count), bytes, room.data());
+    out.queue.commit(bytes + RecordCipher::overhead_bytes);
+    plain.consume(bytes);
+}
+
+// Read to where its record will be, and sealed in place.
+int Records13::seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel) {
+    const core::SendQueue::FileRange range = plain.front_file();
+    const std::size_t offered =
+        static_cast<std::size_t>(std::min<std::uint64_t>(range.bytes, payload_bytes_max));
+    const std::span<char> room = out.queue.reserve_at_least(out.pool, room_for(offered));
+    char* payload = room.data() + RecordCipher::header_bytes;
+    const ssize_t got = kernel.read_at(range.descriptor, payload, payload_in(room, offered),
+                                       static_cast<off_t>(range.offset));
+    if (got <= 0) {
+        out.queue.commit(0);
+        return got == 0 ? -EBADMSG : static_cast<int>(got);
+    }
+    const auto bytes = static_cast<std::size_t>(got);
+    const iovec piece{payload, bytes};
+    out_.seal(ContentType::application_data, {&piece, 1}, bytes, room.data());
+    out.queue.commit(bytes + RecordCipher::overhead_bytes);
+    plain.consume(bytes);
+    return 0;
+}
+
+}  // namespace tiderace::tls

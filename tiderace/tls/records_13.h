@@ -1,0 +1,56 @@
+// Records13: the record layer of an established TLS 1.3 connection, server's side, without an SSL:
+// what stays of the handshake are two keys (RFC 8446, 5, 4.6.3 and 6).
+//
+// Takes application data, alerts and KeyUpdate. A KeyUpdate comes in a record of its own, as every
+// peer sends it; a fragmented one is refused. Updates its own key after records_per_key_max.
+//
+// Owner    A TlsTransport.
+// Thread   The loop's.
+// Errors   Damaged, too long, out of place: the right alert is in `out`, and Event::failed.
+// Limits   empty_records_max without payload between, KeyUpdates among them.
+// Memory   About 2.5 KiB: two expanded keys.
+#pragma once
+
+#include "tiderace/tls/record_cipher.h"
+#include "tiderace/tls/records.h"
+
+namespace tiderace::tls {
+
+class Records13 final : public Records {
+  public:
+    static constexpr unsigned empty_records_max = 32;
+
+    Records13(const Suite13& suite, const TrafficSecrets& secrets);
+
+    Opened open(ByteView in, std::span<char> plain, Out out) override;
+    int seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) override;
+    void seal_end(Out out) override;
+
+  private:
+    enum class Alert : std::uint8_t {
+        close_notify = 0,
+        unexpected_message = 10,
+        bad_record_mac = 20,
+        record_overflow = 22,
+        illegal_parameter = 47,
+        decode_error = 50,
+        user_canceled = 90,
+        none = 255
+    };
+    struct Inner;
+
+    Alert open_one(ByteView record, std::span<char> to, Opened& opened);
+    Alert take_inner(const Inner& inner, Opened& opened);
+    Alert take_key_update(ByteView message);
+    void seal_small(ContentType type, ByteView payload, Out out);
+    void seal_owed(Out out);
+    int seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel);
+    void seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out out);
+
+    RecordCipher in_;
+    RecordCipher out_;
+    unsigned empty_records_ = 0;
+    bool update_owed_ = false;  // the peer asked for a KeyUpdate: it goes before our next payload
+};
+
+}  // namespace tiderace::tls

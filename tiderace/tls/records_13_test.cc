@@ -1,0 +1,1 @@
+#include "tiderace/tls/records_13.h"

@@ -1,0 +1,271 @@
+#include "tiderace/tls/server_context.h"
+
+#include <openssl/core_names.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "tiderace/tls/certificate_set.h"
+#include "tiderace/tls/loop_parts.h"
+#include "tiderace/tls/openssl.h"
+#include "tiderace/tls/read_file.h"
+#include "tiderace/tls/ssl_records.h"
+#include "tiderace/tls/ssl_settings.h"
+#include "tiderace/tls/tls_transport.h"
+
+namespace tiderace::tls {
+
+class ServerContext::Endpoint final : public tls::Endpoint {
+  public:
+    explicit Endpoint(ServerContext& context) : context_(&context) {}
+
+    LoopParts& parts() override { return *context_->parts_; }
+    SslPtr make_ssl() override {
+        SslPtr ssl(SSL_new(context_->certificates_->usual()));
+        if (ssl != nullptr) SSL_set_accept_state(ssl.get());
+        return ssl;
+    }
+    std::string_view known_protocol(std::string_view chosen) const override {
+        for (const std::string& known : context_->options_.protocols) {
+            if (known == chosen) return known;
+        }
+        return {};
+    }
+    std::string_view plain_http_answer() const override {
+        return context_->options_.plain_http_answer;
+    }
+
+  private:
+    ServerContext* context_;
+};
+
+class ServerContext::ReloadTimer final : public core::Timer {
+  public:
+    explicit ReloadTimer(ServerContext& context) : context_(&context) {}
+
+  private:
+    void on_expired() override { context_->check_files(); }
+
+    ServerContext* context_;
+};
+
+// What OpenSSL calls back during a handshake. `arg` and the SSL_CTX's app data are the context.
+struct ServerCallbacks {
+    static ServerContext& context_of(const SSL* ssl) {
+        return *static_cast<ServerContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+    }
+
+    static int on_server_name(SSL* ssl, int*, void* arg) {
+        const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+        if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
+        std::string name(asked);
+        for (char& letter : name) {
+            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+        }
+        SSL_CTX* found = static_cast<ServerContext*>(arg)->certificates_->find(name);
+        if (found != SSL_get_SSL_CTX(ssl)) SSL_set_SSL_CTX(ssl, found);
+        return SSL_TLSEXT_ERR_OK;
+    }
+
+    static int on_protocols(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
+                            const unsigned char* offered, unsigned offered_bytes, void* arg) {
+        const std::string& ours = static_cast<ServerContext*>(arg)->alpn_;
+        unsigned char* found = nullptr;
+        const int outcome = SSL_select_next_proto(
+            &found, chosen_bytes, reinterpret_cast<const unsigned char*>(ours.data()),
+            static_cast<unsigned>(ours.size()), offered, offered_bytes);
+        if (outcome != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
+        *chosen = found;
+        return SSL_TLSEXT_ERR_OK;
+    }
+
+    static int on_staple(SSL* ssl, void* arg) {
+        const std::string& staple =
+            static_cast<ServerContext*>(arg)->certificates_->ocsp_of(SSL_get_certificate(ssl));
+        if (staple.empty()) return SSL_TLSEXT_ERR_NOACK;
+        auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(staple.data(), staple.size()));
+        if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
+        SSL_set_tlsext_status_ocsp_resp(ssl, copy, static_cast<long>(staple.size()));
+        return SSL_TLSEXT_ERR_OK;
+    }
+
+    // 1: go on; 2: and make a new ticket; 0: no ticket, or not one of ours; -1: an error.
+    static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                         EVP_MAC_CTX* mac, int sealing) {
+        const TicketKeys* keys = context_of(ssl).ticket_keys_.get();
+        const TicketKey* key = sealing != 0 ? &keys->sealing() : keys->find(name);
+        if (key == nullptr) return 0;
+        static EVP_CIPHER* const aes = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
+        constexpr int iv_bytes = 16;
+        if (sealing != 0) {
+            std::memcpy(name, key->name.data(), key->name.size());
+            if (RAND_bytes(iv, iv_bytes) != 1) return -1;
+        }
+        std::array<char, 7> digest{"SHA256"};
+        const std::array<OSSL_PARAM, 2> how{
+            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+            OSSL_PARAM_construct_end()};
+        if (EVP_MAC_init(mac, key->mac_key.data(), key->mac_key.size(), how.data()) != 1 ||
+            EVP_CipherInit_ex(cipher, aes, nullptr, key->cipher_key.data(), iv, sealing) != 1) {
+            return -1;
+        }
+        return sealing != 0 || key == &keys->sealing() ? 1 : 2;
+    }
+
+    static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options) {
+        if (options.client_certificates == ClientCertificates::off) return {};
+        constexpr std::string_view advice = "expected a PEM file of CA certificates";
+        if (options.client_ca.empty()) {
+            return fail(Error(0, "ask for client certificates", "", "no CA file was given"));
+        }
+        // Read by ourselves first: the system's own words for a file that cannot be read.
+        auto text = read_file(options.client_ca, Certificate::file_bytes_max);
+        if (!text) return fail(text.error());
+        auto* names = SSL_load_client_CA_file(options.client_ca.c_str());
+        const bool good = names != nullptr && sk_X509_NAME_num(names) > 0 &&
+                          SSL_CTX_load_verify_file(context, options.client_ca.c_str()) == 1;
+        const std::string why = take_openssl_error();
+        if (!good) {
+            sk_X509_NAME_pop_free(names, X509_NAME_free);
+            return fail(Error(0, "load", options.client_ca,
+                              std::string(advice) + (why.empty() ? "" : ": " + why)));
+        }
+        SSL_CTX_set_client_CA_list(context, names);
+        SSL_CTX_set_verify(context,
+                           options.client_certificates == ClientCertificates::required
+                               ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+                               : SSL_VERIFY_PEER,
+                           nullptr);
+        return {};
+    }
+
+    // A session is resumed only where clients are trusted on the same grounds.
+    static void name_sessions(SSL_CTX* context, const ServerOptions& options) {
+        std::string grounds = "tiderace";
+        grounds += static_cast<char>('0' + static_cast<int>(options.client_certificates));
+        if (options.client_certificates != ClientCertificates::off) {
+            if (auto text = read_file(options.client_ca, Certificate::file_bytes_max)) {
+                grounds += *text;
+            }
+        }
+        std::array<unsigned char, EVP_MAX_MD_SIZE> name;
+        unsigned bytes = 0;
+        EVP_Digest(grounds.data(), grounds.size(), name.data(), &bytes, EVP_sha256(), nullptr);
+        SSL_CTX_set_session_id_context(context, name.data(), bytes);
+    }
+
+    static Result<> settle(SSL_CTX* context, void* about) {
+        auto& self = *static_cast<ServerContext*>(about);
+        if (auto done = apply_settings(context); !done) return done;
+        SSL_CTX_set_app_data(context, &self);
+        SSL_CTX_set_tlsext_servername_callback(context, &on_server_name);
+        SSL_CTX_set_tlsext_servername_arg(context, &self);
+        if (!self.alpn_.empty()) SSL_CTX_set_alpn_select_cb(context, &on_protocols, &self);
+        SSL_CTX_set_tlsext_status_cb(context, &on_staple);
+        SSL_CTX_set_tlsext_status_arg(context, &self);
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket);
+        SSL_CTX_set_keylog_callback(context, &SslRecords::on_key_log);
+        SSL_CTX_set_timeout(context, session_seconds);
+        if (auto done = trust_clients(context, self.options_); !done) return done;
+        name_sessions(context, self.options_);
+        return {};
+    }
+
+    // As long as a ticket's key is known at least: two of TicketRotation's periods.
+    static constexpr long session_seconds = 2L * 3'600;
+};
+
+namespace {
+
+std::string look_at(const ServerOptions& options) {
+    std::string look;
+    for (const CertificateFiles& pair : options.certificates) {
+        look += file_look(pair.certificate) + file_look(pair.key);
+        if (!pair.ocsp.empty()) look += file_look(pair.ocsp);
+    }
+    if (!options.client_ca.empty()) look += file_look(options.client_ca);
+    return look;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& loop,
+                                                             ServerOptions options) {
+    std::unique_ptr<ServerContext> made(new ServerContext(loop, std::move(options)));
+    auto alpn = alpn_bytes(made->options_.protocols);
+    if (!alpn) return fail(alpn.error());
+    made->alpn_ = std::move(*alpn);
+    auto keys = TicketKeys::fresh();
+    if (!keys) return fail(keys.error());
+    made->ticket_keys_ = std::move(*keys);
+    if (made->load_again() == Reload::refused) return fail(std::move(*made->load_error_));
+    if (made->options_.reload_check > Duration::zero()) {
+        made->reload_timer_ = std::make_unique<ReloadTimer>(*made);
+        loop.arm(*made->reload_timer_, loop.now() + made->options_.reload_check);
+    }
+    return made;
+}
+
+ServerContext::ServerContext(core::EventLoop& loop, ServerOptions options)
+    : loop_(&loop),
+      options_(std::move(options)),
+      parts_(std::make_unique<LoopParts>(loop, options_.handshakes_per_turn_max,
+                                         options_.handshake_timeout)),
+      endpoint_(std::make_unique<Endpoint>(*this)) {}
+
+ServerContext::~ServerContext() = default;
+
+std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
+    return std::make_unique<TlsTransport>(*endpoint_, std::move(below));
+}
+
+const HandshakeCounters& ServerContext::counters() const {
+    return parts_->counters();
+}
+
+std::vector<std::string> ServerContext::warnings() const {
+    return certificates_->warnings();
+}
+
+// ---- reloading ----------------------------------------------------------------------------------
+
+ServerContext::Reload ServerContext::load_again() {
+    loaded_files_ = seen_files_ = look_at(options_);
+    auto fresh = CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this);
+    if (!fresh) {
+        load_error_ = std::make_unique<Error>(fresh.error());
+        last_refusal_ = load_error_->message();
+        return Reload::refused;
+    }
+    certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
+    last_refusal_.clear();
+    return Reload::reloaded;
+}
+
+ServerContext::Reload ServerContext::reload_if_changed() {
+    loop_->assert_on_loop();
+    if (look_at(options_) == loaded_files_) return Reload::unchanged;
+    const Reload outcome = load_again();
+    log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;
+    if (log != nullptr && outcome == Reload::refused) {
+        log->warning("tls", "the new certificate files are not usable, the old ones stay",
+                     log::field("why", last_refusal_));
+    } else if (log != nullptr) {
+        log->info("tls", "certificates reloaded");
+        for (const std::string& warning : warnings()) log->warning("tls", warning);
+    }
+    return outcome;
+}
+
+// Two looks that agree: files that are being written one after the other are left alone.
+void ServerContext::check_files() {
+    std::string look = look_at(options_);
+    if (look != loaded_files_ && look == seen_files_) reload_if_changed();
+    seen_files_ = std::move(look);
+    loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);
+}
+
+}  // namespace tiderace::tls

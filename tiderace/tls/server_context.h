@@ -1,0 +1,83 @@
+// ServerContext: the server's side of TLS on one loop: certificates, tickets, and the layer that
+// puts it on accepted connections.
+//
+//   auto context = tls::ServerContext::create(loop, {.certificates = {{"cert.pem", "key.pem"}}});
+//   server.listen(std::move(socket), context->get());
+//
+// TLS 1.2 and 1.3 with AEAD ciphers only; no renegotiation, no compression, no early data. The
+// certificate files are looked at from time to time: new ones serve new connections, a broken new
+// one is logged once and the old ones stay.
+//
+// Owner    Whoever made it. It outlives every transport it wrapped, so the TcpServer too.
+// Thread   Its loop's.
+// Errors   create(): which file, which line, what was expected. Never open where a file that guards
+//          (client_ca) cannot be read.
+// Limits   handshakes_per_turn_max, handshake_timeout (server_options.h). log_lines_per_second_max.
+// Memory   About 150 KiB: the loop's buffers for all its TLS connections; a few dozen KiB a name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/net/transport.h"
+#include "tiderace/tls/handshake_counters.h"
+#include "tiderace/tls/server_options.h"
+#include "tiderace/tls/ticket_keys.h"
+
+namespace tiderace::tls {
+
+class CertificateSet;
+class LoopParts;
+
+class ServerContext final : public net::TransportLayer {
+  public:
+    static Result<std::unique_ptr<ServerContext>> create(core::EventLoop& loop,
+                                                         ServerOptions options);
+    ~ServerContext();
+
+    std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below) override;
+
+    enum class Reload : std::uint8_t {
+        unchanged,
+        reloaded,
+        refused,  // the new files are broken: the old ones stay; last_refusal() says why
+    };
+    Reload reload_if_changed();
+    const std::string& last_refusal() const { return last_refusal_; }
+
+    // Tickets made from here on; those of the set's older keys are still taken. As it stands: keys
+    // of this context's own, never rotated; see TicketRotation.
+    void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) { ticket_keys_ = std::move(keys); }
+
+    const HandshakeCounters& counters() const;
+    // Of the certificates as they are loaded now, a line each: expired, not valid yet.
+    std::vector<std::string> warnings() const;
+    const ServerOptions& options() const { return options_; }
+
+  private:
+    class Endpoint;
+    class ReloadTimer;
+    friend struct ServerCallbacks;
+
+    ServerContext(core::EventLoop& loop, ServerOptions options);
+    void check_files();
+    Reload load_again();
+
+    core::EventLoop* loop_;
+    ServerOptions options_;
+    std::string alpn_;  // as it stands in the handshake: each with its length before it
+    std::shared_ptr<const TicketKeys> ticket_keys_;
+    std::unique_ptr<LoopParts> parts_;
+    std::unique_ptr<CertificateSet> certificates_;
+    std::unique_ptr<Endpoint> endpoint_;
+    std::unique_ptr<ReloadTimer> reload_timer_;
+    std::string seen_files_;    // what the files looked like at the last look
+    std::string loaded_files_;  // and when they were last loaded, or refused
+    std::string last_refusal_;
+    std::unique_ptr<Error> load_error_;
+};
+
+}  // namespace tiderace::tls

@@ -1,0 +1,1 @@
+#include "tiderace/tls/server_context.h"

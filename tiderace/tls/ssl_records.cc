@@ -1,0 +1,171 @@
+#include "tiderace/tls/ssl_records.h"
+
+#include <openssl/err.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::tls {
+namespace {
+
+HandshakeFailure failure_of(int reason) {
+    switch (reason) {
+        case SSL_R_UNSUPPORTED_PROTOCOL:
+        case SSL_R_VERSION_TOO_LOW:
+        case SSL_R_WRONG_VERSION_NUMBER:
+        case SSL_R_UNKNOWN_PROTOCOL:
+            return HandshakeFailure::protocol_version;
+        case SSL_R_NO_SHARED_CIPHER:
+        case SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS:
+        case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+        case SSL_R_NO_SUITABLE_KEY_SHARE:
+        case SSL_R_NO_SHARED_GROUPS:
+            return HandshakeFailure::no_shared_cipher;
+        case SSL_R_NO_APPLICATION_PROTOCOL:
+            return HandshakeFailure::no_shared_protocol;
+        case SSL_R_CERTIFICATE_VERIFY_FAILED:
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+            return HandshakeFailure::certificate;
+        default:
+            // SSL_AD_REASON_OFFSET and more: an alert that the peer sent.
+            return reason >= SSL_AD_REASON_OFFSET ? HandshakeFailure::peer_alert
+                                                  : HandshakeFailure::bad_message;
+    }
+}
+
+// The next bytes of `plain` in one piece: where they are, or copied to `block`.
+struct Piece {
+    ByteView bytes;
+    int error = 0;
+};
+
+Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kernel& kernel) {
+    std::array<iovec, 16> pieces;
+    const std::size_t count = plain.gather(pieces);
+    if (count == 0) {
+        const core::SendQueue::FileRange range = plain.front_file();
+        const std::size_t wanted = std::min<std::uint64_t>(range.bytes, block.size());
+        const ssize_t got = kernel.read_at(range.descriptor, block.data(), wanted,
+                                           static_cast<off_t>(range.offset));
+        if (got <= 0) return {.bytes = {}, .error = got == 0 ? -EBADMSG : static_cast<int>(got)};
+        return {{block.data(), static_cast<std::size_t>(got)}};
+    }
+    if (count == 1 || pieces[0].iov_len >= block.size()) {
+        return {{static_cast<const char*>(pieces[0].iov_base),
+                 std::min(pieces[0].iov_len, block.size())}};
+    }
+    std::size_t copied = 0;
+    for (std::size_t i = 0; i < count && copied < block.size(); ++i) {
+        const std::size_t bytes = std::min(pieces[i].iov_len, block.size() - copied);
+        std::memcpy(block.data() + copied, pieces[i].iov_base, bytes);
+        copied += bytes;
+    }
+    return {{block.data(), copied}};
+}
+
+}  // namespace
+
+SslRecords::SslRecords(SslPtr ssl) : ssl_(std::move(ssl)) {
+    BIO* bio = make_stream_bio(stream_);
+    TR_CHECK(bio != nullptr, "out of memory");
+    SSL_set_bio(ssl_.get(), bio, bio);
+    SSL_set_app_data(ssl_.get(), this);
+    SSL_set_msg_callback(ssl_.get(), &SslRecords::on_message);
+    SSL_set_msg_callback_arg(ssl_.get(), this);
+}
+
+void SslRecords::on_message(int written, int, int type, const void*, std::size_t, SSL*,
+                            void* self) {
+    if (written != 0 && type == SSL3_RT_HEADER) ++static_cast<SslRecords*>(self)->records_written_;
+}
+
+void SslRecords::on_key_log(const SSL* ssl, const char* line) {
+    auto* self = static_cast<SslRecords*>(SSL_get_app_data(ssl));
+    if (self == nullptr) return;
+    const bool had_client = self->secrets_.has_client;
+    self->secrets_.take_line(line);
+    // The client's secret comes with its Finished: what a server writes from then on, it writes
+    // with its own traffic keys.
+    if (!had_client && self->secrets_.has_client) {
+        self->secrets_.server_wrote = self->records_written_;
+    }
+}
+
+SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
+    stream_ = {.in = in, .out = &out.queue, .pool = &out.pool};
+    ERR_clear_error();
+    const int done = SSL_do_handshake(ssl_.get());
+    Stepped stepped{.used = in.size() - stream_.in.size()};
+    if (done == 1) {
+        stepped.progress = Progress::done;
+        secrets_.server_wrote = records_written_ - secrets_.server_wrote;
+    } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
+        stepped.progress = Progress::failed;
+        stepped.why = failure_of(first_openssl_reason());
+        stepped.words = take_openssl_error();
+    }
+    return stepped;
+}
+
+Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
+    stream_ = {.in = in, .out = &out.queue, .pool = &out.pool};
+    Opened opened;
+    for (;;) {
+        if (plain.size() - opened.plain < payload_bytes_max) {
+            opened.event = Event::full;
+            break;
+        }
+        ERR_clear_error();
+        std::size_t got = 0;
+        const int done =
+            SSL_read_ex(ssl_.get(), plain.data() + opened.plain, plain.size() - opened.plain, &got);
+        if (done == 1) {
+            opened.plain += got;
+            continue;
+        }
+        const int error = SSL_get_error(ssl_.get(), done);
+        if (error == SSL_ERROR_WANT_READ && !stream_.in.empty()) continue;
+        if (error == SSL_ERROR_ZERO_RETURN) {
+            opened.event = Event::closed;
+        } else if (error != SSL_ERROR_WANT_READ) {
+            opened.event = Event::failed;
+        }
+        break;
+    }
+    opened.used = in.size() - stream_.in.size();
+    return opened;
+}
+
+int SslRecords::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) {
+    stream_ = {.in = {}, .out = &out.queue, .pool = &out.pool};
+    void* block = out.pool.take();
+    int error = 0;
+    while (error == 0 && !plain.empty() && out.queue.bytes() < bytes_max) {
+        const Piece piece =
+            next_piece(plain, {static_cast<char*>(block), payload_bytes_max}, kernel);
+        error = piece.error;
+        if (error != 0) break;
+        ERR_clear_error();
+        std::size_t taken = 0;
+        if (SSL_write_ex(ssl_.get(), piece.bytes.data(), piece.bytes.size(), &taken) != 1) {
+            error = -EPROTO;
+        } else {
+            plain.consume(taken);
+        }
+    }
+    out.pool.give_back(block);
+    return error;
+}
+
+void SslRecords::seal_end(Out out) {
+    stream_ = {.in = {}, .out = &out.queue, .pool = &out.pool};
+    ERR_clear_error();
+    SSL_shutdown(ssl_.get());
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,52 @@
+// SslRecords: OpenSSL's SSL on views and queues: the handshake, and the records of those
+// connections that stay with it (TLS 1.2, and our client side).
+//
+// Owner    A TlsTransport. An SSL's callbacks find it by SSL_get_app_data.
+// Thread   The loop's.
+// Memory   The SSL: about 10 KiB during the handshake, no record buffer between two calls.
+#pragma once
+
+#include <memory>
+
+#include "tiderace/tls/handshake_counters.h"
+#include "tiderace/tls/records.h"
+#include "tiderace/tls/stream_bio.h"
+#include "tiderace/tls/traffic_secrets.h"
+
+namespace tiderace::tls {
+
+class SslRecords final : public Records {
+  public:
+    // An SSL that was told whether it accepts or connects.
+    explicit SslRecords(SslPtr ssl);
+
+    enum class Progress : std::uint8_t { wants_more, done, failed };
+    struct Stepped {
+        std::size_t used = 0;
+        Progress progress = Progress::wants_more;
+        HandshakeFailure why = HandshakeFailure::bad_message;  // if it failed
+        std::string words = {};
+    };
+    Stepped handshake(ByteView in, Out out);
+
+    Opened open(ByteView in, std::span<char> plain, Out out) override;
+    int seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) override;
+    void seal_end(Out out) override;
+
+    SSL* ssl() { return ssl_.get(); }
+    // Complete if the connection can go on without the SSL.
+    const TrafficSecrets& secrets() const { return secrets_; }
+    // For SSL_CTX_set_keylog_callback, on contexts whose connections may go on without.
+    static void on_key_log(const SSL* ssl, const char* line);
+
+  private:
+    static void on_message(int written, int version, int type, const void* data, std::size_t bytes,
+                           SSL* ssl, void* self);
+
+    StreamBio stream_;
+    TrafficSecrets secrets_;
+    std::uint64_t records_written_ = 0;
+    SslPtr ssl_;  // before what it uses, in destruction
+};
+
+}  // namespace tiderace::tls

@@ -1,0 +1,49 @@
+#include "tiderace/tls/ssl_settings.h"
+
+namespace tiderace::tls {
+namespace {
+
+constexpr const char* ciphers_13 =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+constexpr const char* ciphers_12 =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr const char* groups = "X25519:P-256:P-384";
+constexpr const char* groups_post_quantum = "X25519MLKEM768:X25519:P-256:P-384";
+
+}  // namespace
+
+Result<> apply_settings(SSL_CTX* context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    const bool good = SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+                      SSL_CTX_set_ciphersuites(context, ciphers_13) == 1 &&
+                      SSL_CTX_set_cipher_list(context, ciphers_12) == 1 &&
+                      (SSL_CTX_set1_groups_list(context, groups_post_quantum) == 1 ||
+                       SSL_CTX_set1_groups_list(context, groups) == 1);
+    std::string why = take_openssl_error();
+    if (good) return {};
+    return fail(Error(0, "set up", "TLS", why));
+}
+
+Result<std::string> alpn_bytes(const std::vector<std::string>& protocols) {
+    std::string bytes;
+    for (const std::string& name : protocols) {
+        if (name.empty() || name.size() > 255) {
+            return fail(Error(0, "offer the protocol", "\"" + name + "\"", "1 to 255 bytes"));
+        }
+        bytes += static_cast<char>(name.size());
+        bytes += name;
+    }
+    return bytes;
+}
+
+std::string library_text() {
+    return std::string(OpenSSL_version(OPENSSL_VERSION)) + ", record layer in user space";
+}
+
+}  // namespace tiderace::tls

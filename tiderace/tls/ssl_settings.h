@@ -1,0 +1,24 @@
+// ssl_settings: the protocol versions, ciphers and groups that both sides of this library speak.
+//
+// TLS 1.2 and 1.3; AEAD and forward secrecy only (RFC 9325); X25519, P-256, P-384, and the
+// post-quantum X25519MLKEM768 where OpenSSL has it (3.5).
+// Thread   Any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/tls/openssl.h"
+
+namespace tiderace::tls {
+
+Result<> apply_settings(SSL_CTX* context);
+
+// {"h2", "http/1.1"} as ALPN writes it: each with its length before it. nullopt-like "" for none.
+Result<std::string> alpn_bytes(const std::vector<std::string>& protocols);
+
+// For `version -v`: "OpenSSL 3.0.22 25 Aug 2026; kTLS no (not used: …)".
+std::string library_text();
+
+}  // namespace tiderace::tls

@@ -1,0 +1,33 @@
+#include "tiderace/tls/ssl_settings.h"
+
+#include <gtest/gtest.h>
+
+namespace tiderace::tls {
+namespace {
+
+TEST(SslSettings, AllowOnlyAuthenticatedCiphersWithForwardSecrecy) {
+    const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+    ASSERT_TRUE(apply_settings(context.get()));
+    EXPECT_EQ(SSL_CTX_get_min_proto_version(context.get()), TLS1_2_VERSION);
+    const STACK_OF(SSL_CIPHER)* ciphers = SSL_CTX_get_ciphers(context.get());
+    ASSERT_GT(sk_SSL_CIPHER_num(ciphers), 0);
+    for (int i = 0; i < sk_SSL_CIPHER_num(ciphers); ++i) {
+        const SSL_CIPHER* cipher = sk_SSL_CIPHER_value(ciphers, i);
+        EXPECT_EQ(SSL_CIPHER_is_aead(cipher), 1) << SSL_CIPHER_get_name(cipher);
+        EXPECT_NE(SSL_CIPHER_get_kx_nid(cipher), NID_kx_rsa) << SSL_CIPHER_get_name(cipher);
+    }
+}
+
+TEST(SslSettings, ProtocolsCarryTheirLengths) {
+    EXPECT_EQ(*alpn_bytes({"h2", "http/1.1"}), "\x02h2\x08http/1.1");
+    EXPECT_EQ(*alpn_bytes({}), "");
+    EXPECT_FALSE(alpn_bytes({""}));
+    EXPECT_FALSE(alpn_bytes({std::string(256, 'x')}));
+}
+
+TEST(SslSettings, TheLibraryHasAName) {
+    EXPECT_TRUE(library_text().starts_with("OpenSSL ")) << library_text();
+}
+
+}  // namespace
+}  // namespace tiderace::tls

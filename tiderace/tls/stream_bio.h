@@ -1,0 +1,25 @@
+// StreamBio: what an SSL reads from and writes to: a view of received bytes, and a send queue. No
+// buffer of its own.
+//
+// Owner    The SSL owns the BIO; whoever owns the SSL owns the StreamBio and sets it up before each
+//          call.
+// Thread   The loop's.
+#pragma once
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/tls/openssl.h"
+
+namespace tiderace::tls {
+
+struct StreamBio {
+    ByteView in;  // shrinks as it is read
+    core::SendQueue* out = nullptr;
+    core::BlockPool* pool = nullptr;
+    std::uint32_t writes = 0;  // how many there were
+};
+
+// Reads and writes `stream`, which outlives it. nullptr: out of memory.
+BIO* make_stream_bio(StreamBio& stream);
+
+}  // namespace tiderace::tls

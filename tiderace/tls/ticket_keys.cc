@@ -1,0 +1,88 @@
+#include "tiderace/tls/ticket_keys.h"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include <cstring>
+#include <utility>
+
+#include "tiderace/tls/openssl.h"
+#include "tiderace/tls/server_context.h"
+
+namespace tiderace::tls {
+namespace {
+
+Result<TicketKey> make_key() {
+    TicketKey key{};
+    if (RAND_bytes(key.name.data(), static_cast<int>(key.name.size())) != 1 ||
+        RAND_priv_bytes(key.cipher_key.data(), static_cast<int>(key.cipher_key.size())) != 1 ||
+        RAND_priv_bytes(key.mac_key.data(), static_cast<int>(key.mac_key.size())) != 1) {
+        return fail(Error(0, "make", "a session ticket key", take_openssl_error()));
+    }
+    return key;
+}
+
+}  // namespace
+
+TicketKey::~TicketKey() {
+    OPENSSL_cleanse(cipher_key.data(), cipher_key.size());
+    OPENSSL_cleanse(mac_key.data(), mac_key.size());
+}
+
+Result<std::shared_ptr<const TicketKeys>> TicketKeys::fresh() {
+    return TicketKeys().rotated();
+}
+
+Result<std::shared_ptr<const TicketKeys>> TicketKeys::rotated() const {
+    auto key = make_key();
+    if (!key) return fail(key.error());
+    auto next = std::make_shared<TicketKeys>();
+    next->keys_.reserve(keys_max);
+    next->keys_.push_back(*key);
+    for (const TicketKey& old : keys_) {
+        if (next->keys_.size() < keys_max) next->keys_.push_back(old);
+    }
+    return std::shared_ptr<const TicketKeys>(std::move(next));
+}
+
+const TicketKey* TicketKeys::find(const unsigned char* name) const {
+    for (const TicketKey& key : keys_) {
+        if (std::memcmp(key.name.data(), name, key.name.size()) == 0) return &key;
+    }
+    return nullptr;
+}
+
+TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target> targets,
+                               std::shared_ptr<const TicketKeys> first, Duration period)
+    : loop_(&loop), targets_(std::move(targets)), keys_(std::move(first)), period_(period) {
+    hand_out();
+    loop_->arm(*this, loop_->now() + period_);
+}
+
+TicketRotation::~TicketRotation() {
+    loop_->cancel(*this);
+}
+
+void TicketRotation::on_expired() {
+    rotate_now();
+    loop_->arm(*this, loop_->now() + period_);
+}
+
+void TicketRotation::rotate_now() {
+    auto next = keys_->rotated();
+    if (next) {
+        keys_ = std::move(*next);
+        hand_out();
+    } else if (loop_->log() != nullptr) {
+        loop_->log()->warning("tls", next.error().message());
+    }
+}
+
+void TicketRotation::hand_out() {
+    for (const Target& target : targets_) {
+        target.loop->post(
+            [context = target.context, keys = keys_] { context->set_ticket_keys(keys); });
+    }
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,74 @@
+// TicketKeys: what session tickets are sealed with: one key for new ones, and those before it, so
+// that a ticket outlives the rotation. A value; loops that share it resume each other's sessions.
+//
+// TicketRotation makes a new key from time to time and hands it to every loop's context.
+//
+// Owner    TicketKeys: copied at will. TicketRotation: its loop's side; the targets outlive it.
+// Thread   TicketRotation: its loop's; targets are told by post on theirs.
+// Limits   keys_max; the oldest goes, and what it sealed is not resumed any more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/event_loop.h"
+
+namespace tiderace::tls {
+
+struct TicketKey {
+    std::array<unsigned char, 16> name;
+    std::array<unsigned char, 32> cipher_key;
+    std::array<unsigned char, 32> mac_key;
+
+    ~TicketKey();  // wipes
+};
+
+class TicketKeys {
+  public:
+    static constexpr std::size_t keys_max = 3;
+
+    // One new key. Fails only when the machine has no randomness to give.
+    static Result<std::shared_ptr<const TicketKeys>> fresh();
+    // A new key in front of these.
+    Result<std::shared_ptr<const TicketKeys>> rotated() const;
+
+    const TicketKey& sealing() const { return keys_.front(); }
+    // nullptr: none of that name.
+    const TicketKey* find(const unsigned char* name) const;
+    std::size_t size() const { return keys_.size(); }
+
+  private:
+    std::vector<TicketKey> keys_;  // newest first, never empty
+};
+
+class ServerContext;
+
+class TicketRotation final : private core::Timer {
+  public:
+    struct Target {
+        core::EventLoop* loop;
+        ServerContext* context;
+    };
+    static constexpr Duration usual_period = 1h;
+
+    // Rotates on `loop` every `period`, and hands `first` out now.
+    TicketRotation(core::EventLoop& loop, std::vector<Target> targets,
+                   std::shared_ptr<const TicketKeys> first, Duration period = usual_period);
+    ~TicketRotation();
+
+    void rotate_now();
+
+  private:
+    void on_expired() override;
+    void hand_out();
+
+    core::EventLoop* loop_;
+    std::vector<Target> targets_;
+    std::shared_ptr<const TicketKeys> keys_;
+    Duration period_;
+};
+
+}  // namespace tiderace::tls

@@ -1,0 +1,408 @@
+#include "tiderace/tls/tls_transport.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/tls/records_13.h"
+#include "tiderace/tls/ssl_records.h"
+
+namespace tiderace::tls {
+
+// What a connection needs until its handshake is done.
+class TlsTransport::Handshake final : public Step, private core::Timer {
+  public:
+    Handshake(TlsTransport& transport, LoopParts& parts) : transport_(&transport), parts_(&parts) {}
+    ~Handshake() { parts_->loop().cancel(*this); }
+
+    void start_clock() {
+        parts_->loop().arm(*this, parts_->loop().now() + parts_->handshake_timeout());
+    }
+
+    std::unique_ptr<SslRecords> ssl;
+    std::string waiting;  // bytes for the next step
+
+  private:
+    void take_step() override { transport_->take_step(); }
+    void on_expired() override {
+        transport_->fail_handshake(HandshakeFailure::deadline, "", -ETIMEDOUT);
+    }
+
+    TlsTransport* transport_;
+    LoopParts* parts_;
+};
+
+namespace {
+
+constexpr char handshake_record = 22;
+
+// A method's first letter. No record of TLS begins with one.
+bool looks_like_http(ByteView bytes) {
+    return bytes.front() >= 'A' && bytes.front() <= 'Z';
+}
+
+std::string client_subject(SSL* ssl) {
+    X509* certificate = SSL_get0_peer_certificate(ssl);
+    if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
+    BioPtr bio(BIO_new(BIO_s_mem()));
+    if (bio == nullptr) return {};
+    X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(bytes)};
+}
+
+net::TransportSecurity security_of(SSL* ssl, const Endpoint& endpoint) {
+    net::TransportSecurity made;
+    const unsigned char* chosen = nullptr;
+    unsigned bytes = 0;
+    SSL_get0_alpn_selected(ssl, &chosen, &bytes);
+    if (bytes > 0) {
+        made.protocol = endpoint.known_protocol({reinterpret_cast<const char*>(chosen), bytes});
+    }
+    made.version = SSL_get_version(ssl);
+    made.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
+    if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name); name != nullptr) {
+        made.server_name = name;
+        for (char& letter : made.server_name) {
+            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+        }
+    }
+    if (SSL_is_server(ssl) == 1) made.client = client_subject(ssl);
+    made.resumed = SSL_session_reused(ssl) == 1;
+    return made;
+}
+
+}  // namespace
+
+TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below)
+    : endpoint_(&endpoint),
+      below_(std::move(below)),
+      handshake_(std::make_unique<Handshake>(*this, endpoint.parts())) {}
+
+TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below, SslPtr ssl)
+    : TlsTransport(endpoint, std::move(below)) {
+    handshake_->ssl = std::make_unique<SslRecords>(std::move(ssl));
+}
+
+TlsTransport::~TlsTransport() {
+    if (gone_ != nullptr) *gone_ = true;
+}
+
+Out TlsTransport::out() {
+    return {.queue = out_, .pool = endpoint_->parts().loop().blocks()};
+}
+
+void TlsTransport::open(net::Transport::Observer& observer) {
+    observer_ = &observer;
+    below_->open(*this);
+    handshake_->start_clock();
+    if (handshake_->ssl != nullptr) endpoint_->parts().step_later(*handshake_);
+}
+
+// ---- receiving ----------------------------------------------------------------------------------
+
+void TlsTransport::set_receiving(bool on) {
+    receiving_ = on;
+    update_receiving();
+}
+
+// A handshake reads whatever the observer wants.
+void TlsTransport::update_receiving() {
+    const bool want =
+        !ended_ &&
+        (refusing_ ||
+         (handshake_ != nullptr ? handshake_->waiting.size() < waiting_bytes_max : receiving_));
+    if (want == below_receiving_) return;
+    below_receiving_ = want;
+    below_->set_receiving(want);
+}
+
+void TlsTransport::on_received(ByteView bytes) {
+    if (ended_) return;
+    if (bytes.empty()) {
+        below_receiving_ = false;
+        if (handshake_ != nullptr) {
+            const int error = refusing_ ? -EPROTO : -ECONNRESET;
+            fail_handshake(HandshakeFailure::peer_gone, "", error);
+        } else {
+            fail_receiving(-ECONNRESET);
+        }
+        return;
+    }
+    if (refusing_) return;
+    if (handshake_ == nullptr) {
+        receive_records(bytes);
+        return;
+    }
+    if (handshake_->ssl == nullptr && handshake_->waiting.empty() &&
+        bytes.front() != handshake_record) {
+        if (looks_like_http(bytes)) {
+            refuse_clear_text();
+        } else {
+            fail_handshake(HandshakeFailure::not_tls, "", -EPROTO);
+        }
+        return;
+    }
+    handshake_->waiting += bytes;
+    endpoint_->parts().step_later(*handshake_);
+    update_receiving();
+}
+
+void TlsTransport::on_receive_failed(int error) {
+    below_receiving_ = false;
+    if (ended_) return;
+    if (handshake_ != nullptr) {
+        fail_handshake(HandshakeFailure::peer_gone, "", error);
+    } else {
+        fail_receiving(error);
+    }
+}
+
+void TlsTransport::fail_receiving(int error) {
+    ended_ = true;
+    part_.reset();
+    if (broken_ == 0) broken_ = error;
+    update_receiving();
+    observer_->on_receive_failed(error);
+}
+
+// The last thing is to tell the observer, who may end this.
+void TlsTransport::receive_records(ByteView bytes) {
+    std::size_t plain = 0;
+    bool alive = true;
+    Records::Event event = Records::Event::none;
+    if (part_ != nullptr) {
+        // Only what completes the record begun earlier is copied.
+        const std::size_t have = part_->size();
+        if (have < Records::header_bytes) {
+            const std::size_t lacking = Records::header_bytes - have;
+            part_->append(bytes.substr(0, lacking));
+            bytes.remove_prefix(std::min(lacking, bytes.size()));
+        }
+        const std::size_t whole = first_record_bytes(*part_);
+        if (whole > part_->size() && whole <= Records::record_bytes_max) {
+            const std::size_t lacking = whole - part_->size();
+            part_->append(bytes.substr(0, lacking));
+            bytes.remove_prefix(std::min(lacking, bytes.size()));
+        }
+        if (whole == 0 || (whole > part_->size() && whole <= Records::record_bytes_max)) return;
+        const std::unique_ptr<std::string> record = std::move(part_);
+        event = open_records(*record, plain, alive);
+        if (!alive) return;
+    }
+    if (event == Records::Event::none && !bytes.empty()) {
+        event = open_records(bytes, plain, alive);
+        if (!alive) return;
+    }
+    if (plain > 0 && !deliver(plain)) return;
+    if (event != Records::Event::none) {
+        end_receiving(event);
+    } else if (!out_.empty() && !below_pending_) {
+        send_below();
+    }
+}
+
+// Opens whole records and keeps the rest. Delivers only what finds no room in the loop's buffer.
+Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bool& alive) {
+    const std::size_t whole = whole_record_bytes(bytes);
+    if (whole == ByteView::npos) return Records::Event::failed;
+    ByteView records = bytes.substr(0, whole);
+    while (!records.empty()) {
+        const Records::Opened opened =
+            records_->open(records, endpoint_->parts().plain().subspan(plain), out());
+        plain += opened.plain;
+        records.remove_prefix(opened.used);
+        if (opened.event == Records::Event::full) {
+            TR_CHECK(plain > 0, "a record that the loop's buffer cannot hold");
+            alive = deliver(std::exchange(plain, 0));
+            if (!alive) return Records::Event::none;
+        } else if (opened.event != Records::Event::none) {
+            return opened.event;
+        }
+    }
+    if (whole < bytes.size()) part_ = std::make_unique<std::string>(bytes.substr(whole));
+    return Records::Event::none;
+}
+
+// False: the observer ended this transport.
+bool TlsTransport::deliver(std::size_t bytes) {
+    bool gone = false;
+    bool* const outer = std::exchange(gone_, &gone);
+    observer_->on_received({endpoint_->parts().plain().data(), bytes});
+    if (gone) {
+        if (outer != nullptr) *outer = true;
+        return false;
+    }
+    gone_ = outer;
+    return !ended_;
+}
+
+void TlsTransport::end_receiving(Records::Event event) {
+    if (event == Records::Event::failed) {
+        if (!out_.empty() && !below_pending_) send_below();  // the alert
+        fail_receiving(-EPROTO);
+        return;
+    }
+    ended_ = true;
+    part_.reset();
+    update_receiving();
+    observer_->on_received({});
+}
+
+// ---- the handshake ------------------------------------------------------------------------------
+
+void TlsTransport::take_step() {
+    if (handshake_->ssl == nullptr) {
+        SslPtr ssl = endpoint_->make_ssl();
+        if (ssl == nullptr) {
+            fail_handshake(HandshakeFailure::bad_message, take_openssl_error(), -ENOMEM);
+            return;
+        }
+        handshake_->ssl = std::make_unique<SslRecords>(std::move(ssl));
+    }
+    const SslRecords::Stepped stepped = handshake_->ssl->handshake(handshake_->waiting, out());
+    handshake_->waiting.erase(0, stepped.used);
+    switch (stepped.progress) {
+        case SslRecords::Progress::wants_more:
+            if (!out_.empty() && !below_pending_ && send_below() != 0) {
+                fail_handshake(HandshakeFailure::peer_gone, "", broken_);
+            } else {
+                update_receiving();
+            }
+            break;
+        case SslRecords::Progress::done:
+            establish(std::move(handshake_->ssl));
+            break;
+        case SslRecords::Progress::failed:
+            if (!out_.empty() && !below_pending_) send_below();  // the alert
+            fail_handshake(stepped.why, stepped.words, -EPROTO);
+            break;
+    }
+}
+
+void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
+    security_ = security_of(made->ssl(), *endpoint_);
+    endpoint_->parts().count_done(security_.resumed);
+    const Suite13* suite = SSL_is_server(made->ssl()) == 1 && made->secrets().complete()
+                               ? Suite13::find(SSL_get_current_cipher(made->ssl()))
+                               : nullptr;
+    if (suite != nullptr) {
+        records_ = std::make_unique<Records13>(*suite, made->secrets());
+    } else {
+        records_ = std::move(made);
+    }
+    const std::unique_ptr<Handshake> done = std::move(handshake_);
+    update_receiving();
+    bool gone = false;
+    gone_ = &gone;
+    // Tickets wait for the first answer, which leaves with them.
+    if (!done->waiting.empty()) receive_records(done->waiting);
+    if (gone) return;
+    gone_ = nullptr;
+    if (!below_pending_ && !ended_) on_sent(0);
+}
+
+void TlsTransport::fail_handshake(HandshakeFailure why, std::string_view words, int error) {
+    if (!refusing_) endpoint_->parts().count_failure(why, words);
+    const std::unique_ptr<Handshake> over = std::move(handshake_);
+    fail_receiving(error);
+}
+
+// The answer, our end, and patience until the peer has read it: closing now could reset it away.
+// The handshake's clock goes on.
+void TlsTransport::refuse_clear_text() {
+    const std::string_view answer = endpoint_->plain_http_answer();
+    if (answer.empty()) {
+        fail_handshake(HandshakeFailure::plain_http, "", -EPROTO);
+        return;
+    }
+    endpoint_->parts().count_failure(HandshakeFailure::plain_http, "");
+    refusing_ = true;
+    out_.append(endpoint_->parts().loop().blocks(), answer);
+    finishing_ = true;
+    on_sent(0);
+}
+
+// ---- sending ------------------------------------------------------------------------------------
+
+int TlsTransport::send_below() {
+    const core::Sent sent = below_->send(out_);
+    below_pending_ = sent.pending;
+    if (sent.error != 0) {
+        broken_ = sent.error;
+        out_.clear();
+    }
+    return sent.error;
+}
+
+core::Sent TlsTransport::send(core::SendQueue& queue) {
+    if (broken_ != 0) return {.error = broken_};
+    core::Sent sent;
+    const std::uint64_t before = queue.bytes();
+    while (records_ != nullptr && !below_pending_ && !queue.empty()) {
+        sent.error =
+            records_->seal(queue, out(), out_bytes_max, endpoint_->parts().loop().kernel());
+        if (sent.error == 0) sent.error = send_below();
+        if (sent.error != 0) {
+            broken_ = sent.error;
+            break;
+        }
+    }
+    sent.bytes = before - queue.bytes();
+    // Also when all is sealed and only the peer is slow: what is here is not sent yet.
+    sent.pending = sent.error == 0 && (below_pending_ || !queue.empty());
+    room_wanted_ = sent.pending;
+    return sent;
+}
+
+void TlsTransport::on_sent(std::int64_t result) {
+    below_pending_ = false;
+    if (result < 0) {
+        broken_ = static_cast<int>(result);
+        out_.clear();
+        if (std::exchange(room_wanted_, false)) observer_->on_sent(result);
+        return;
+    }
+    if (!out_.empty() && send_below() != 0) {
+        if (std::exchange(room_wanted_, false)) observer_->on_sent(broken_);
+        return;
+    }
+    if (below_pending_) return;
+    if (finishing_) {
+        finishing_ = false;
+        below_->finish();
+    } else if (records_ != nullptr && std::exchange(room_wanted_, false)) {
+        observer_->on_sent(0);
+    }
+}
+
+void TlsTransport::say_end() {
+    if (end_said_ || records_ == nullptr || broken_ != 0) return;
+    end_said_ = true;
+    records_->seal_end(out());
+    if (!below_pending_) send_below();
+}
+
+void TlsTransport::finish() {
+    say_end();
+    if (below_pending_) {
+        finishing_ = true;
+    } else {
+        below_->finish();
+    }
+}
+
+void TlsTransport::close(core::SendQueue&& unsent) {
+    unsent.clear();
+    ended_ = true;
+    handshake_.reset();
+    below_->close(std::move(out_));
+}
+
+void TlsTransport::set_reset_on_close() {
+    below_->set_reset_on_close();
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,109 @@
+// TlsTransport: TLS as a Transport over any other: TCP, a Unix socket, a test's pipe.
+//
+//   below --on_received--> whole records -> open, into the loop's buffer -> observer
+//   observer --send--> seal, into blocks of the loop's pool -> below, one send a call
+//
+// The handshake's bytes wait for their step at the end of the turn (loop_parts.h). After a TLS 1.3
+// handshake a server's SSL is gone: two keys go on alone (records_13.h).
+//
+// Owner    A Connection. Its context outlives it.
+// Thread   The loop's.
+// Errors   To the observer, once: -EPROTO what is against the protocol and failed handshakes,
+//          -ECONNRESET an end without close_notify (a cut stream is never an end in order),
+//          -ETIMEDOUT a handshake that took too long, others as they come from below.
+// Limits   handshake_timeout, its own timer, from open() on. waiting_bytes_max of a handshake's
+//          bytes that wait for their step. out_bytes_max sealed and not yet taken below, then the
+//          observer waits.
+// Memory   Idle: about 300 bytes, and its keys. Else a piece of a record, and what below left.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tiderace/net/transport.h"
+#include "tiderace/tls/loop_parts.h"
+#include "tiderace/tls/openssl.h"
+#include "tiderace/tls/records.h"
+
+namespace tiderace::tls {
+
+class SslRecords;
+
+// What a TlsTransport asks of its context.
+class Endpoint {
+  public:
+    virtual LoopParts& parts() = 0;
+    // For a new connection; nullptr: out of memory.
+    virtual SslPtr make_ssl() = 0;
+    // The context's own copy of what ALPN chose.
+    virtual std::string_view known_protocol(std::string_view chosen) const = 0;
+    // In clear text, for a client that speaks plain HTTP; "" for nothing.
+    virtual std::string_view plain_http_answer() const = 0;
+
+  protected:
+    ~Endpoint() = default;
+};
+
+class TlsTransport final : public net::Transport, private net::Transport::Observer {
+  public:
+    static constexpr std::size_t out_bytes_max = 128_KiB;
+    static constexpr std::size_t waiting_bytes_max = 64_KiB;
+
+    // A server's side; its SSL is made when the first bytes come.
+    TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below);
+    // A client's side: `ssl` begins the handshake.
+    TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below, SslPtr ssl);
+    ~TlsTransport() override;
+
+    void open(net::Transport::Observer& observer) override;
+    void set_receiving(bool on) override;
+    core::Sent send(core::SendQueue& queue) override;
+    void finish() override;
+    void say_end() override;
+    void close(core::SendQueue&& unsent) override;
+    void set_reset_on_close() override;
+    const net::TransportSecurity* security() const override {
+        return records_ != nullptr ? &security_ : nullptr;
+    }
+
+  private:
+    class Handshake;
+
+    void on_received(ByteView bytes) override;
+    void on_receive_failed(int error) override;
+    void on_sent(std::int64_t result) override;
+
+    void take_step();
+    void refuse_clear_text();
+    void establish(std::unique_ptr<SslRecords> made);
+    void fail_handshake(HandshakeFailure why, std::string_view words, int error);
+    void receive_records(ByteView bytes);
+    Records::Event open_records(ByteView bytes, std::size_t& plain, bool& alive);
+    bool deliver(std::size_t bytes);
+    void end_receiving(Records::Event event);
+    void fail_receiving(int error);
+    void update_receiving();
+    int send_below();
+    Out out();
+
+    Endpoint* endpoint_;
+    std::unique_ptr<net::Transport> below_;
+    net::Transport::Observer* observer_ = nullptr;
+    std::unique_ptr<Handshake> handshake_;
+    std::unique_ptr<Records> records_;
+    std::unique_ptr<std::string> part_;  // of a record
+    core::SendQueue out_;                // sealed, or the handshake's
+    net::TransportSecurity security_;
+    bool* gone_ = nullptr;    // set while the observer is told; true: this is no more
+    bool receiving_ = false;  // what the observer wants
+    bool below_receiving_ = false;
+    bool below_pending_ = false;
+    bool room_wanted_ = false;  // the observer waits for on_sent
+    bool ended_ = false;        // the peer's direction, one way or another
+    bool end_said_ = false;
+    bool finishing_ = false;  // below ends its direction when out_ is sent
+    bool refusing_ = false;   // the peer spoke in clear text
+    int broken_ = 0;
+};
+
+}  // namespace tiderace::tls
