@@ -41,16 +41,13 @@ enum class CloseReason : std::uint8_t {
 std::string_view to_string(CloseReason reason);
 
 struct ConnectionLimits {
-    std::size_t queue_bytes_max =
-        4_MiB;  // hard, of copied bytes; passing it closes: queue_overflow
-    std::size_t queue_bytes_high =
-        256_KiB;                           // above it reading pauses and write() says Backlog::high
-    std::size_t queue_bytes_low = 64_KiB;  // on_drained fires when the queue falls to this
+    std::size_t queue_bytes_max = 4_MiB;     // hard, of copied bytes; above: queue_overflow
+    std::size_t queue_bytes_high = 256_KiB;  // above it reading pauses; write() says Backlog::high
+    std::size_t queue_bytes_low = 64_KiB;    // on_drained fires when the queue falls to this
     std::size_t unread_bytes_max = 128_KiB;  // hard; bytes kept for on_data that it did not use
     Duration write = 30s;                    // the peer takes something at least this often
-    std::uint64_t write_bytes_per_second_min =
-        0;                 // over each `write` period; 0: one byte is enough
-    Duration linger = 2s;  // how long finish() waits for the peer's own end
+    std::uint64_t write_bytes_per_second_min = 0;  // over each `write` period; 0: one byte will do
+    Duration linger = 2s;                          // how long finish() waits for the peer's own end
 };
 
 class Connection;
@@ -150,7 +147,6 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool has_unread() const { return unread_ != nullptr; }
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
-    // nullptr: in clear text.
     const TransportSecurity* security() const { return transport_->security(); }
 
   private:
