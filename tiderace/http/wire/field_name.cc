@@ -122,18 +122,26 @@ constexpr std::array<Entry, 1U << hash_bits> make_entries() {
 constexpr std::array<Entry, 1U << hash_bits> entries = make_entries();
 static_assert(entries[hash_of("Host")].id == FieldName::host, "two names share a slot");
 
-using LowerNames = std::array<std::array<char, name_bytes_max>, line_starts.size()>;
+using LowerText = std::array<std::array<char, name_bytes_max>, field_names_max>;
 
-constexpr LowerNames make_lower_names() {
-    LowerNames names{};
+constexpr LowerText make_lower_text() {
+    LowerText text{};
     for (std::size_t id = 1; id < line_starts.size(); ++id) {
         const std::string_view name = name_of(id);
-        for (std::size_t i = 0; i < name.size(); ++i) names[id][i] = to_lower(name[i]);
+        for (std::size_t i = 0; i < name.size(); ++i) text[id][i] = to_lower(name[i]);
+    }
+    return text;
+}
+
+constexpr LowerText lower_text = make_lower_text();
+
+constexpr std::array<std::string_view, field_names_max> make_lower_names() {
+    std::array<std::string_view, field_names_max> names{};
+    for (std::size_t id = 1; id < line_starts.size(); ++id) {
+        names[id] = {lower_text[id].data(), name_of(id).size()};
     }
     return names;
 }
-
-constexpr LowerNames lower_names = make_lower_names();
 
 template <typename Word>
 bool same_word(const char* lower, const char* given) {
@@ -166,6 +174,8 @@ bool same_name(const char* lower, const char* given, std::size_t size) {
 
 }  // namespace
 
+constexpr std::array<std::string_view, field_names_max> field_name::lower = make_lower_names();
+
 FieldName intern_field_name(ByteView name) {
     if (name.size() < 2) return FieldName::other;
     const Entry& entry = entries[hash_of(name)];
@@ -175,11 +185,6 @@ FieldName intern_field_name(ByteView name) {
 
 std::string_view to_string(FieldName name) {
     return name_of(static_cast<std::size_t>(name));
-}
-
-std::string_view to_lower_string(FieldName name) {
-    const auto id = static_cast<std::size_t>(name);
-    return {lower_names[id].data(), name_of(id).size()};
 }
 
 std::string_view to_line_start(FieldName name) {

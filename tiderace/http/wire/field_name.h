@@ -8,6 +8,7 @@
 // Memory   None.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -92,7 +93,12 @@ FieldName intern_field_name(ByteView name);
 std::string_view to_string(FieldName name);
 
 // The spelling of HTTP/2, "content-length"; "" for `other`. A constant text.
-std::string_view to_lower_string(FieldName name);
+namespace field_name {
+extern const std::array<std::string_view, field_names_max> lower;  // in the order of the enum
+}
+inline std::string_view to_lower_string(FieldName name) {
+    return field_name::lower[static_cast<std::size_t>(name)];
+}
 
 // The canonical spelling as it stands in a head: "Content-Length: "; "" for `other`.
 std::string_view to_line_start(FieldName name);

@@ -9,6 +9,8 @@ namespace {
 // In the order of the enum. A request that is answered costs nothing in the end; one that was reset
 // or refused keeps its price and adds to it, whoever sent the RST_STREAM.
 constexpr std::uint32_t request_price = 10;
+// What honest clients send with a request: entries for the table, WINDOW_UPDATE, PRIORITY_UPDATE.
+constexpr std::uint32_t company_price = 20;
 constexpr auto prices = std::to_array<std::uint32_t>({
     request_price,  // request
     20,             // request_refused
@@ -59,7 +61,7 @@ bool H2Budget::charge(H2Act act, Instant now, std::uint32_t times) {
 }
 
 void H2Budget::answered() {
-    add(request_price);
+    add(request_price + company_price);
 }
 
 void H2Budget::transferred(std::size_t bytes) {

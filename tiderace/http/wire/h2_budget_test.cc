@@ -29,6 +29,8 @@ TEST(H2Budget, RequestsThatAreAnsweredCostNothing) {
     H2Budget budget(start, limits);
     for (int i = 0; i < 100'000; ++i) {
         ASSERT_TRUE(budget.charge(H2Act::request, start));
+        ASSERT_TRUE(budget.charge(H2Act::table_insertion, start, 10));
+        ASSERT_TRUE(budget.charge(H2Act::priority, start));
         budget.answered();
     }
     EXPECT_EQ(budget.units(), limits.units_max);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/field_syntax.h"
@@ -147,7 +148,8 @@ class RequestReader {
             field.pseudo != PseudoField::status && field.pseudo != PseudoField::unknown;
         if (!known || fields_began_ || has(field.pseudo)) return Refusal::bad_pseudo_field;
         seen_ |= bit(field.pseudo);
-        values_[static_cast<std::size_t>(field.pseudo)] = field.value;
+        ByteView& value = values_[static_cast<std::size_t>(field.pseudo)];
+        std::construct_at(&value, field.value.data(), field.value.size());
         return Refusal::none;
     }
 
@@ -252,9 +254,9 @@ class RequestReader {
 template <typename Take>
 Parse read_block(HpackDecoder::Block& block, Take take) {
     Parse parse;
-    while (block.next() == HpackDecoder::Status::field) {
-        if (parse.refusal == Refusal::none) parse.refusal = take(block.field());
-    }
+    block.for_each([&](const HpackField& field) {
+        if (parse.refusal == Refusal::none) parse.refusal = take(field);
+    });
     if (block.status() == HpackDecoder::Status::too_large) parse.refusal = Refusal::head_too_large;
     if (parse.refusal != Refusal::none) parse.status = Parse::Status::refused;
     if (block.status() == HpackDecoder::Status::corrupt) {

@@ -126,33 +126,13 @@ bool Block::find(std::uint32_t index, HpackField& field) const {
     return true;
 }
 
-// Adds a field to the list. False, and nothing is given any more, when it does not fit.
-bool Block::count(std::size_t name_bytes, std::size_t value_bytes) {
-    const std::size_t left = list_bytes_max_ - list_bytes_;
-    const std::size_t size = name_bytes + value_bytes + hpack_field_overhead;
-    if (too_large_ || size > left) {
-        too_large_ = true;
-        return false;
-    }
-    list_bytes_ += size;
-    return true;
-}
-
-// A text that was counted always fits.
-ByteView Block::copy(ByteView text) {
-    char* to = arena_.data() + used_;
-    if (!text.empty()) std::memcpy(to, text.data(), text.size());
-    used_ += text.size();
-    return {to, text.size()};
-}
-
 auto Block::read_indexed() -> Step {
     std::uint32_t index = 0;
     if (!read_integer(indexed_prefix, index) || !find(index, field_)) return Step::corrupt;
     if (!count(field_.name.size(), field_.value.size())) return Step::passed_over;
     if (index > hpack_static::entries) {
-        if (!field_.has_constant_name()) field_.name = copy(field_.name);
-        field_.value = copy(field_.value);
+        if (!field_.has_constant_name()) field_.name = copy_from_table(field_.name);
+        field_.value = copy_from_table(field_.value);
     }
     return Step::given;
 }

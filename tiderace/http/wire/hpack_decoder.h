@@ -21,10 +21,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/hpack_field.h"
+#include "tiderace/http/wire/hpack_static_table.h"
 #include "tiderace/http/wire/hpack_table.h"
 #include "tiderace/http/wire/huffman.h"
 
@@ -59,6 +61,10 @@ class HpackDecoder::Block {
   public:
     // What comes next; everything but `field` is the last answer, and stays it.
     Status next();
+    // The same in a loop, with what is common (a field by its index) in line: take(field) for each,
+    // then the last answer. `field` lives as long as the call, its views as long as the arena.
+    template <typename Take>
+    Status for_each(Take&& take);
     Status status() const { return status_; }
     // After `field`.
     const HpackField& field() const { return field_; }
@@ -91,10 +97,11 @@ class HpackDecoder::Block {
     bool read_integer(unsigned prefix, std::uint32_t& value);
     bool read_text(Text& text);
     bool find(std::uint32_t index, HpackField& field) const;
+    std::uint32_t next_short_index() const;
     bool count(std::size_t name_bytes, std::size_t value_bytes);
     huffman::Decoded::Status expand(const Literal& literal, std::size_t room_bytes);
     huffman::Decoded::Status keep(const Text& text, std::size_t room_bytes, ByteView& kept);
-    ByteView copy(ByteView text);
+    ByteView copy_from_table(ByteView text);
 
     HpackDecoder& decoder_;
     const char* at_;
@@ -108,5 +115,63 @@ class HpackDecoder::Block {
     bool too_large_ = false;
     Status status_ = Status::field;
 };
+
+// An index of one byte that names an entry, when that is what comes next; else 0.
+inline std::uint32_t HpackDecoder::Block::next_short_index() const {
+    if (at_ == end_ || !begun_) return 0;
+    const std::uint32_t first = static_cast<unsigned char>(*at_);
+    const std::uint32_t index = first & 0x7fU;
+    const bool there = index <= hpack_static::entries + decoder_.table_.size() && index != 0x7f;
+    return (first & 0x80U) != 0 && there ? index : 0;
+}
+
+// Adds a field to the list. False, and nothing is given any more, when it does not fit.
+inline bool HpackDecoder::Block::count(std::size_t name_bytes, std::size_t value_bytes) {
+    const std::size_t left = list_bytes_max_ - list_bytes_;
+    const std::size_t size = name_bytes + value_bytes + hpack_field_overhead;
+    if (too_large_ || size > left) {
+        too_large_ = true;
+        return false;
+    }
+    list_bytes_ += size;
+    return true;
+}
+
+// A text of the table, in whole pieces: they are short, and this is faster than a call. The last
+// piece may be read beyond the text, into text_slack, and written beyond it, into what the field's
+// 32 bytes of overhead leave of the arena.
+inline ByteView HpackDecoder::Block::copy_from_table(ByteView text) {
+    constexpr std::size_t piece = HpackTable::text_slack;
+    static_assert(piece <= hpack_field_overhead);
+    char* const to = arena_.data() + used_;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+        std::memcpy(to + at, text.data() + at, piece);
+    }
+    used_ += text.size();
+    return {to, text.size()};
+}
+
+template <typename Take>
+HpackDecoder::Status HpackDecoder::Block::for_each(Take&& take) {
+    while (true) {
+        const std::uint32_t index = next_short_index();
+        const std::uint32_t number = index - hpack_static::entries - 1;
+        if (index == 0) {
+            if (next() != Status::field) return status_;
+            take(field_);
+        } else if (index <= hpack_static::entries) {
+            const HpackField& field = hpack_static::entry(index);
+            ++at_;
+            if (count(field.name.size(), field.value.size())) take(field);
+        } else {
+            HpackField field = decoder_.table_.at(number);
+            ++at_;
+            if (!count(field.name.size(), field.value.size())) continue;
+            if (!field.has_constant_name()) field.name = copy_from_table(field.name);
+            field.value = copy_from_table(field.value);
+            take(field);
+        }
+    }
+}
 
 }  // namespace tiderace::http::wire

@@ -1,7 +1,5 @@
 #include "tiderace/http/wire/hpack_field.h"
 
-#include <array>
-
 #include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/scan.h"
@@ -9,14 +7,9 @@
 namespace tiderace::http::wire {
 namespace {
 
-// In the order of the enum; `none` and `unknown` have no spelling.
-constexpr auto pseudo_names = std::to_array<ByteView>(
-    {"", ":authority", ":method", ":path", ":scheme", ":status", ":protocol", ""});
-static_assert(pseudo_names.size() == static_cast<std::size_t>(PseudoField::unknown) + 1);
-
 PseudoField find_pseudo(ByteView name) {
-    for (std::size_t i = 1; i < pseudo_names.size(); ++i) {
-        if (name == pseudo_names[i]) return static_cast<PseudoField>(i);
+    for (std::size_t i = 1; i < pseudo_field_names.size(); ++i) {
+        if (name == pseudo_field_names[i]) return static_cast<PseudoField>(i);
     }
     return PseudoField::unknown;
 }
@@ -31,10 +24,6 @@ Refusal judge_field_name(ByteView name) {
 }
 
 }  // namespace
-
-ByteView to_string(PseudoField field) {
-    return pseudo_names[static_cast<std::size_t>(field)];
-}
 
 Refusal judge_field_value(ByteView value) {
     if (value.empty()) return Refusal::none;

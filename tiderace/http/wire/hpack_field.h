@@ -7,6 +7,8 @@
 // Memory   None.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "tiderace/base/bytes.h"
@@ -36,14 +38,23 @@ struct HpackField {
     bool never_indexed = false;       // the sender wants it kept out of every table
 
     // The name has a spelling in our constants, whatever table it came from.
+    ByteView constant_name() const;  // where there is one
     bool has_constant_name() const {
         return pseudo == PseudoField::none ? id != FieldName::other
                                            : pseudo != PseudoField::unknown;
     }
 };
 
-// ":path"; "" for `none` and `unknown`.
-ByteView to_string(PseudoField field);
+// ":path"; "" for `none` and `unknown`. A constant text.
+inline constexpr std::array<ByteView, 8> pseudo_field_names = {
+    "", ":authority", ":method", ":path", ":scheme", ":status", ":protocol", ""};
+constexpr ByteView to_string(PseudoField field) {
+    return pseudo_field_names[static_cast<std::size_t>(field)];
+}
+
+inline ByteView HpackField::constant_name() const {
+    return pseudo == PseudoField::none ? to_lower_string(id) : to_string(pseudo);
+}
 
 inline constexpr std::uint32_t hpack_field_overhead = 32;  // RFC 7541, 4.1
 

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "tiderace/base/check.h"
-
 namespace tiderace::http::wire::hpack_static {
 namespace {
 
@@ -14,8 +12,7 @@ constexpr HpackField field(ByteView name, FieldName id = FieldName::other, ByteV
     return {name, value, id, PseudoField::none, Refusal::none, false};
 }
 
-// Numbered from 1.
-constexpr auto table = std::to_array<HpackField>({
+constexpr auto rows = std::to_array<HpackField>({
     pseudo(PseudoField::authority, ":authority"),
     pseudo(PseudoField::method, ":method", "GET"),
     pseudo(PseudoField::method, ":method", "POST"),
@@ -78,13 +75,13 @@ constexpr auto table = std::to_array<HpackField>({
     field("via"),
     field("www-authenticate", FieldName::www_authenticate),
 });
-static_assert(table.size() == entries);
-static_assert(table[status_index - 1].pseudo == PseudoField::status);
+static_assert(rows.size() == entries);
+static_assert(rows[status_index - 1].pseudo == PseudoField::status);
 
 constexpr std::array<std::uint8_t, field_names_max> make_indexes() {
     std::array<std::uint8_t, field_names_max> indexes{};
-    for (std::size_t at = table.size(); at > 0; --at) {
-        const HpackField& row = table[at - 1];
+    for (std::size_t at = rows.size(); at > 0; --at) {
+        const HpackField& row = rows[at - 1];
         if (row.id == FieldName::other) continue;
         indexes[static_cast<std::size_t>(row.id)] = static_cast<std::uint8_t>(at);
     }
@@ -94,10 +91,7 @@ constexpr std::array<std::uint8_t, field_names_max> indexes = make_indexes();
 
 }  // namespace
 
-const HpackField& entry(std::uint32_t index) {
-    TR_CHECK(index >= 1 && index <= entries, "the static table has no such entry");
-    return table[index - 1];
-}
+constexpr std::array<HpackField, entries> table = rows;
 
 std::uint32_t index_of(FieldName name) {
     return indexes[static_cast<std::size_t>(name)];

@@ -4,9 +4,11 @@
 // Memory   About 3 KiB of constants.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "tiderace/base/check.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/hpack_field.h"
 
@@ -14,8 +16,13 @@ namespace tiderace::http::wire::hpack_static {
 
 inline constexpr std::uint32_t entries = 61;
 
+extern const std::array<HpackField, entries> table;  // numbered from 1
+
 // `index` is 1 to `entries`.
-const HpackField& entry(std::uint32_t index);
+inline const HpackField& entry(std::uint32_t index) {
+    TR_CHECK(index >= 1 && index <= entries, "the static table has no such entry");
+    return table[index - 1];
+}
 
 // The first entry with this name, or 0 when there is none.
 std::uint32_t index_of(FieldName name);

@@ -9,11 +9,6 @@
 namespace tiderace::http::wire {
 namespace {
 
-// The name where it is a constant; "" where the text must be kept.
-ByteView constant_name(FieldName id, PseudoField pseudo) {
-    return pseudo == PseudoField::none ? to_lower_string(id) : to_string(pseudo);
-}
-
 std::uint32_t size_of(std::size_t name_bytes, std::size_t value_bytes) {
     return static_cast<std::uint32_t>(name_bytes + value_bytes) + hpack_field_overhead;
 }
@@ -45,24 +40,6 @@ constexpr std::uint32_t texts_room_min = 256;
 
 HpackTable::HpackTable(std::uint32_t bytes_max) : bytes_max_(bytes_max) {
     TR_CHECK(bytes_max <= table_bytes_max, "a table larger than its records can count");
-}
-
-HpackTable::Record& HpackTable::record(std::uint32_t number) const {
-    TR_CHECK(number < count_, "the table has no such entry");
-    return records_[(newest_ - number) & (records_room_ - 1)];
-}
-
-HpackField HpackTable::at(std::uint32_t number) const {
-    const Record& entry = record(number);
-    const char* text = texts_.get() + entry.at;
-    HpackField field{.id = entry.id, .pseudo = entry.pseudo, .refusal = entry.refusal};
-    field.name = constant_name(entry.id, entry.pseudo);
-    if (field.name.empty()) {
-        field.name = {text, entry.name_bytes};
-        text += entry.name_bytes;
-    }
-    field.value = {text, entry.value_bytes};
-    return field;
 }
 
 void HpackTable::set_bytes_max(std::uint32_t bytes_max) {
@@ -97,7 +74,7 @@ bool HpackTable::insert(const HpackField& field) {
     }
     const std::uint32_t size = size_of(field.name.size(), field.value.size());
     while (bytes_ + size > bytes_max_) evict_oldest();
-    const bool keep_name = constant_name(field.id, field.pseudo).empty();
+    const bool keep_name = !field.has_constant_name();
     const std::size_t text_bytes = (keep_name ? field.name.size() : 0) + field.value.size();
     make_record_room();
     make_text_room(static_cast<std::uint32_t>(text_bytes));
@@ -141,7 +118,7 @@ void HpackTable::make_text_room(std::uint32_t bytes) {
         std::memmove(texts_.get(), from, live);
     } else {
         const std::uint32_t room = std::max(texts_room_min, wanted);
-        auto grown = std::make_unique_for_overwrite<char[]>(room);
+        auto grown = std::make_unique_for_overwrite<char[]>(room + text_slack);
         if (live > 0) std::memcpy(grown.get(), from, live);
         texts_ = std::move(grown);
         texts_room_ = room;
@@ -165,7 +142,7 @@ std::uint32_t HpackTable::find(FieldName id, ByteView name, ByteView value) cons
 }
 
 std::size_t HpackTable::memory_bytes() const {
-    return texts_room_ + records_room_ * sizeof(Record);
+    return (texts_room_ > 0 ? texts_room_ + text_slack : 0) + records_room_ * sizeof(Record);
 }
 
 }  // namespace tiderace::http::wire

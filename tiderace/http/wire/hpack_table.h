@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/check.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/hpack_field.h"
 
@@ -52,6 +53,9 @@ class HpackTable {
     static constexpr std::uint32_t none = 0xffff'ffff;
     std::uint32_t find(FieldName id, ByteView name, ByteView value) const;
 
+    // Behind each text of an entry so many bytes may be read: copies need not end exactly.
+    static constexpr std::size_t text_slack = 16;
+
     // What the buffers take.
     std::size_t memory_bytes() const;
 
@@ -66,7 +70,12 @@ class HpackTable {
         Refusal refusal;
     };
 
-    Record& record(std::uint32_t number) const;
+    static_assert(sizeof(Record) == 16);
+
+    Record& record(std::uint32_t number) const {
+        TR_CHECK(number < count_, "the table has no such entry");
+        return records_[(newest_ - number) & (records_room_ - 1)];
+    }
     void evict_oldest();
     void make_record_room();
     void make_text_room(std::uint32_t bytes);
@@ -83,5 +92,20 @@ class HpackTable {
     std::uint32_t texts_end_ = 0;
     std::uint64_t insertions_ = 0;
 };
+
+// Inline: it is called for each field of each request.
+inline HpackField HpackTable::at(std::uint32_t number) const {
+    const Record& entry = record(number);
+    const char* text = texts_.get() + entry.at;
+    HpackField field{.id = entry.id, .pseudo = entry.pseudo, .refusal = entry.refusal};
+    if (field.has_constant_name()) {
+        field.name = field.constant_name();
+    } else {
+        field.name = {text, entry.name_bytes};
+        text += entry.name_bytes;
+    }
+    field.value = {text, entry.value_bytes};
+    return field;
+}
 
 }  // namespace tiderace::http::wire

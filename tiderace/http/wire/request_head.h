@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tiderace/base/bytes.h"
@@ -98,7 +99,12 @@ class RequestHead {
     // `id` is intern_field_name(name).
     bool add_field(ByteView name, ByteView value, FieldName id) {
         if (fields_count_ == fields_capacity) return false;
-        fields_[fields_count_] = {name, value, id};
+        // Word by word: a struct that g++ puts together in memory is read back in one piece, and
+        // waits there for its stores. That was half the time of a head that comes over HTTP/2.
+        Field& field = fields_[fields_count_];
+        std::construct_at(&field.name, name.data(), name.size());
+        std::construct_at(&field.value, value.data(), value.size());
+        field.id = id;
         repeated_ |= present_ & bit(id);
         if (!has(id)) first_[static_cast<std::size_t>(id)] = fields_count_;
         present_ |= bit(id);
