@@ -13,8 +13,12 @@ std::string take_openssl_error() {
     return "error " + std::to_string(first);
 }
 
-int first_openssl_reason() {
-    return ERR_GET_REASON(ERR_peek_error());
+int take_tls_reason() {
+    int reason = 0;
+    for (unsigned long error = 0; (error = ERR_get_error()) != 0;) {
+        if (reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) reason = ERR_GET_REASON(error);
+    }
+    return reason;
 }
 
 }  // namespace tiderace::tls

@@ -28,7 +28,8 @@ using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 // The first error of the queue, in OpenSSL's words without its numbers ("no start line"), and the
 // queue is empty. "" if there was none.
 std::string take_openssl_error();
-// The reason number of the same (ERR_GET_REASON), 0 if there was none.
-int first_openssl_reason();
+// The reason number (ERR_GET_REASON) of the first error that is TLS's own, 0 if there is none; the
+// queue is empty.
+int take_tls_reason();
 
 }  // namespace tiderace::tls

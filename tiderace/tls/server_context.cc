@@ -112,7 +112,9 @@ struct ServerCallbacks {
             EVP_CipherInit_ex(cipher, aes, nullptr, key->cipher_key.data(), iv, sealing) != 1) {
             return -1;
         }
-        return sealing != 0 || key == &keys->sealing() ? 1 : 2;
+        // In TLS 1.3 a client uses a ticket once (RFC 8446, C.4): it gets another.
+        const bool stays = key == &keys->sealing() && SSL_version(ssl) != TLS1_3_VERSION;
+        return sealing != 0 || stays ? 1 : 2;
     }
 
     static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options) {

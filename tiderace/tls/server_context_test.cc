@@ -1,1 +1,396 @@
 #include "tiderace/tls/server_context.h"
+
+#include <openssl/ocsp.h>
+
+#include "tiderace/tls/raw_client_fixture.h"
+#include "tiderace/tls/tls_fixture.h"
+
+namespace tiderace::tls {
+namespace {
+
+using Failure = HandshakeFailure;
+
+class ServerTest : public TlsTest {
+  protected:
+    RawClient raw(SSL_CTX* context) {
+        if (!server_) serve();
+        return {world_.loop(), reach(), context};
+    }
+    bool shakes_hands(RawClient& client) {
+        return run_until([&] { return client.pump(); });
+    }
+    bool is_refused(RawClient& client) {
+        return run_until([&] { return !client.pump() && client.reason() != 0; });
+    }
+    const net::TransportSecurity& security() { return *sessions_.connection->security(); }
+    // The names of the certificate that a client is shown.
+    std::string shown(const char* name, const char* signatures = nullptr) {
+        const SslContextPtr context = raw_context();
+        RawClient client = raw(context.get());
+        if (name != nullptr) SSL_set_tlsext_host_name(client.ssl(), name);
+        if (signatures != nullptr) SSL_set1_sigalgs_list(client.ssl(), signatures);
+        if (!shakes_hands(client)) return "(refused)";
+        X509* leaf = SSL_get0_peer_certificate(client.ssl());
+        char text[100];
+        X509_NAME_get_text_by_NID(X509_get_subject_name(leaf), NID_commonName, text, sizeof text);
+        return text;
+    }
+    std::uint64_t failures(Failure why) { return context_->counters().failures(why); }
+    CertificateFiles issue(const std::string& name, std::vector<std::string> names,
+                           testing::KeyKind key = testing::KeyKind::p256) {
+        return authority_.issue(folder_, name,
+                                {.names = std::move(names), .common_name = name, .key = key});
+    }
+};
+
+// ---- what is negotiated -------------------------------------------------------------------------
+
+TEST_F(ServerTest, SpeaksTheNewestVersionThatTheClientKnows) {
+    const struct {
+        int version_max;
+        const char* name;
+    } cases[] = {{TLS1_2_VERSION, "TLSv1.2"}, {TLS1_3_VERSION, "TLSv1.3"}};
+    for (const auto& [version_max, name] : cases) {
+        const SslContextPtr context = raw_context(TLS1_2_VERSION, version_max);
+        RawClient client = raw(context.get());
+        ASSERT_TRUE(shakes_hands(client));
+        client.say("hello");
+        ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "hello"; }));
+        EXPECT_EQ(security().version, name);
+    }
+}
+
+TEST_F(ServerTest, RefusesOldVersionsWithTheRightAlert) {
+    const SslContextPtr context = raw_context(TLS1_VERSION, TLS1_1_VERSION);
+    RawClient client = raw(context.get());
+    SSL_set_cipher_list(client.ssl(), "ALL:@SECLEVEL=0");
+    ASSERT_TRUE(is_refused(client));
+    EXPECT_EQ(client.reason(), SSL_R_TLSV1_ALERT_PROTOCOL_VERSION);
+    EXPECT_EQ(failures(Failure::protocol_version), 1U);
+}
+
+TEST_F(ServerTest, RefusesCiphersWithoutForwardSecrecyOrAuthentication) {
+    for (const char* weak : {"AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "NULL", "ADH"}) {
+        const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
+        RawClient client = raw(context.get());
+        ASSERT_EQ(SSL_set_cipher_list(client.ssl(), weak), 1) << weak;
+        ASSERT_TRUE(is_refused(client)) << weak;
+        EXPECT_EQ(client.reason(), SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) << weak;
+    }
+    EXPECT_EQ(failures(Failure::no_shared_cipher), 4U);
+}
+
+TEST_F(ServerTest, ChoosesTheProtocolByItsOwnOrder) {
+    const SslContextPtr context = raw_context();
+    RawClient client = raw(context.get());
+    SSL_set_alpn_protos(client.ssl(), reinterpret_cast<const unsigned char*>("\x08http/1.1\x02h2"),
+                        12);
+    ASSERT_TRUE(shakes_hands(client));
+    client.say("x");
+    ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "x"; }));
+    EXPECT_EQ(security().protocol, "h2");
+}
+
+TEST_F(ServerTest, RefusesAClientThatOffersOtherProtocolsOnlyAndTakesOneThatOffersNone) {
+    const SslContextPtr context = raw_context();
+    RawClient other = raw(context.get());
+    SSL_set_alpn_protos(other.ssl(),
+                        reinterpret_cast<const unsigned char*>("\x03"
+                                                               "ftp"),
+                        4);
+    ASSERT_TRUE(is_refused(other));
+    EXPECT_EQ(other.reason(), SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL);
+    EXPECT_EQ(failures(Failure::no_shared_protocol), 1U);
+    RawClient none = raw(context.get());
+    ASSERT_TRUE(shakes_hands(none));
+    none.say("x");
+    ASSERT_TRUE(run_until([&] { return none.pump() && none.plain() == "x"; }));
+    EXPECT_EQ(security().protocol, "");
+}
+
+TEST_F(ServerTest, RefusesToNegotiateAnew) {
+    const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
+    RawClient client = raw(context.get());
+    ASSERT_TRUE(shakes_hands(client));
+    ASSERT_EQ(SSL_renegotiate(client.ssl()), 1);
+    SSL_do_handshake(client.ssl());
+    client.flush();
+    ASSERT_TRUE(run_until([&] {
+        client.pump();
+        return client.reason() != 0;
+    }));
+    EXPECT_EQ(client.reason(), SSL_R_NO_RENEGOTIATION);
+}
+
+TEST_F(ServerTest, TakesNoEarlyData) {
+    const SslContextPtr context = raw_context();
+    RawClient client = raw(context.get());
+    ASSERT_TRUE(shakes_hands(client));
+    client.say("x");
+    ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "x"; }));
+    EXPECT_EQ(SSL_SESSION_get_max_early_data(SSL_get0_session(client.ssl())), 0U);
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+TEST_F(ServerTest, ShowsTheCertificateOfTheNameThatIsAskedFor) {
+    ServerOptions options = server_options();
+    options.certificates = {issue("one", {"one.test"}), issue("two", {"two.test", "*.two.test"})};
+    serve(options);
+    EXPECT_EQ(shown("one.test"), "one");
+    EXPECT_EQ(shown("TWO.test"), "two");
+    EXPECT_EQ(shown("www.two.test"), "two");
+    EXPECT_EQ(shown("nobody.test"), "one");
+    EXPECT_EQ(shown(nullptr), "one");
+}
+
+TEST_F(ServerTest, ShowsTheCertificateWhoseKeyTheClientCanVerify) {
+    ServerOptions options = server_options();
+    options.certificates = {issue("ec", {"a.test"}),
+                            issue("rsa", {"a.test"}, testing::KeyKind::rsa_2048)};
+    serve(options);
+    EXPECT_EQ(shown("a.test"), "ec");
+    EXPECT_EQ(shown("a.test", "RSA-PSS+SHA256"), "rsa");
+    EXPECT_EQ(shown("a.test", "ECDSA+SHA256"), "ec");
+}
+
+// ---- clients' certificates ----------------------------------------------------------------------
+
+class ClientCertificateTest : public ServerTest {
+  protected:
+    void ask(ClientCertificates mode) {
+        ServerOptions options = server_options();
+        options.client_certificates = mode;
+        options.client_ca = authority_.write(folder_, "clients.pem");
+        serve(options);
+    }
+    // What becomes of a client that shows `files`; "" files: none.
+    bool comes_in(const CertificateFiles& files, int version) {
+        const SslContextPtr context = raw_context(version, version);
+        if (!files.certificate.empty()) {
+            SSL_CTX_use_certificate_file(context.get(), files.certificate.c_str(),
+                                         SSL_FILETYPE_PEM);
+            SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM);
+        }
+        RawClient client = raw(context.get());
+        subject_.clear();
+        return run_until([&] {
+                   if (client.pump() && client.said() > 0 && client.plain().empty() &&
+                       !std::exchange(said_, true)) {
+                       client.say("x");
+                   }
+                   return client.reason() != 0 || client.plain() == "x";
+               }) &&
+               note(client.plain() == "x");
+    }
+    bool note(bool in) {
+        said_ = false;
+        if (in) subject_ = security().client;
+        return in;
+    }
+
+    testing::Authority strangers_;
+    std::string subject_;
+    bool said_ = false;
+};
+
+TEST_F(ClientCertificateTest, AreAskedForAndVerifiedAsTheServerWants) {
+    const auto known = authority_.issue(folder_, "known", {.common_name = "known"});
+    const auto unknown = strangers_.issue(folder_, "unknown", {.common_name = "unknown"});
+    const auto expired =
+        authority_.issue(folder_, "expired", {.valid_from = -7'200, .valid_until = -3'600});
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        ask(ClientCertificates::off);
+        EXPECT_TRUE(comes_in({}, version));
+        EXPECT_TRUE(comes_in(known, version));
+        EXPECT_EQ(subject_, "");
+        ask(ClientCertificates::optional);
+        EXPECT_TRUE(comes_in({}, version));
+        EXPECT_EQ(subject_, "");
+        EXPECT_TRUE(comes_in(known, version));
+        EXPECT_EQ(subject_, "CN=known");
+        EXPECT_FALSE(comes_in(unknown, version));
+        ask(ClientCertificates::required);
+        EXPECT_FALSE(comes_in({}, version));
+        EXPECT_TRUE(comes_in(known, version));
+        EXPECT_FALSE(comes_in(unknown, version));
+        EXPECT_FALSE(comes_in(expired, version));
+        EXPECT_EQ(failures(Failure::certificate), 3U);
+    }
+}
+
+TEST_F(ClientCertificateTest, AServerThatCannotReadTheAuthorityDoesNotStart) {
+    folder_.write("empty", "");
+    folder_.write("text", "hello");
+    ServerOptions options = server_options();
+    options.client_certificates = ClientCertificates::optional;
+    for (const char* file : {"none", "empty", "text"}) {
+        options.client_ca = folder_.path_of(file);
+        const auto made = ServerContext::create(world_.loop(), options);
+        ASSERT_FALSE(made) << file;
+        EXPECT_NE(made.error().message().find(options.client_ca), std::string::npos);
+    }
+    options.client_ca = "";
+    EXPECT_FALSE(ServerContext::create(world_.loop(), options));
+}
+
+// ---- tickets ------------------------------------------------------------------------------------
+
+class TicketTest : public ServerTest {
+  protected:
+    TicketTest() {
+        context_13_ = raw_context();
+        SSL_CTX_set_session_cache_mode(context_13_.get(),
+                                       SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    }
+    ~TicketTest() override { SSL_SESSION_free(session_); }
+
+    // One connection that brings the session of the last one, and takes the new one away.
+    bool resumes(int version = TLS1_3_VERSION) {
+        SSL_CTX_set_max_proto_version(context_13_.get(), version);
+        RawClient client = raw(context_13_.get());
+        if (session_ != nullptr) SSL_set_session(client.ssl(), session_);
+        EXPECT_TRUE(shakes_hands(client));
+        client.say("x");
+        EXPECT_TRUE(run_until([&] { return client.pump() && client.plain() == "x"; }));
+        const bool reused = SSL_session_reused(client.ssl()) == 1;
+        EXPECT_EQ(security().resumed, reused);
+        SSL_SESSION_free(session_);
+        session_ = SSL_get1_session(client.ssl());
+        client.end();
+        return reused;
+    }
+
+    SslContextPtr context_13_;
+    SSL_SESSION* session_ = nullptr;
+};
+
+TEST_F(TicketTest, ResumesASession) {
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        SSL_SESSION_free(std::exchange(session_, nullptr));
+        EXPECT_FALSE(resumes(version));
+        EXPECT_TRUE(resumes(version));
+        EXPECT_TRUE(resumes(version));
+    }
+    EXPECT_EQ(context_->counters().resumed, 4U);
+}
+
+TEST_F(TicketTest, AnotherLoopsServerResumesWithTheSameKeys) {
+    serve();
+    const auto keys = *TicketKeys::fresh();
+    context_->set_ticket_keys(keys);
+    EXPECT_FALSE(resumes());
+    serve();
+    EXPECT_FALSE(resumes());
+    serve();
+    context_->set_ticket_keys(keys);
+    EXPECT_FALSE(resumes());  // the ticket was the second server's
+    serve();
+    context_->set_ticket_keys(keys);
+    EXPECT_TRUE(resumes());
+}
+
+TEST_F(TicketTest, OutliveARotationButNotTooMany) {
+    serve();
+    TicketRotation rotation(world_.loop(), {{&world_.loop(), context_.get()}}, *TicketKeys::fresh(),
+                            1h);
+    world_.settle();
+    EXPECT_FALSE(resumes());
+    rotation.rotate_now();
+    world_.settle();
+    EXPECT_TRUE(resumes());
+    world_.advance(1h + 1s);
+    EXPECT_TRUE(resumes());
+    for (std::size_t i = 0; i < TicketKeys::keys_max; ++i) rotation.rotate_now();
+    world_.settle();
+    EXPECT_FALSE(resumes());
+}
+
+TEST_F(TicketTest, AreNotTakenWhereClientsAreTrustedOnOtherGrounds) {
+    const auto keys = *TicketKeys::fresh();
+    serve();
+    context_->set_ticket_keys(keys);
+    EXPECT_FALSE(resumes());
+    ServerOptions options = server_options();
+    options.client_certificates = ClientCertificates::optional;
+    options.client_ca = authority_.write(folder_, "clients.pem");
+    serve(options);
+    context_->set_ticket_keys(keys);
+    EXPECT_FALSE(resumes());
+}
+
+// ---- files that change --------------------------------------------------------------------------
+
+TEST_F(ServerTest, NewFilesServeNewConnectionsAndOldOnesKeepTheirs) {
+    ServerOptions options = server_options();
+    options.certificates = {issue("first", {"a.test"})};
+    serve(options);
+    const SslContextPtr context = raw_context();
+    RawClient old = raw(context.get());
+    ASSERT_TRUE(shakes_hands(old));
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
+    issue("second", {"a.test"});
+    for (const char* kind : {".pem", ".key"}) {
+        std::rename(folder_.path_of(std::string("second") + kind).c_str(),
+                    folder_.path_of(std::string("first") + kind).c_str());
+    }
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
+    EXPECT_EQ(shown("a.test"), "second");
+    old.say("still here");
+    EXPECT_TRUE(run_until([&] { return old.pump() && old.plain() == "still here"; }));
+}
+
+TEST_F(ServerTest, ABrokenNewFileKeepsTheOldOneAndSaysWhyOnce) {
+    ServerOptions options = server_options();
+    options.certificates = {issue("first", {"a.test"})};
+    serve(options);
+    folder_.write("first.key", "rubbish");
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::refused);
+    EXPECT_NE(context_->last_refusal().find("first.key"), std::string::npos);
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
+    EXPECT_EQ(shown("a.test"), "first");
+    folder_.remove("first.key");
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::refused);
+    EXPECT_EQ(shown("a.test"), "first");
+    issue("first", {"b.test"});
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
+    EXPECT_EQ(context_->last_refusal(), "");
+}
+
+TEST_F(ServerTest, LooksForItselfAndWaitsUntilFilesStandStill) {
+    ServerOptions options = server_options();
+    options.certificates = {issue("first", {"a.test"})};
+    options.reload_check = 2s;
+    serve(options);
+    world_.advance(1s);
+    authority_.issue(folder_, "first", {.names = {"a.test"}, .common_name = "new"});
+    world_.advance(2s);  // seen
+    EXPECT_EQ(shown("a.test"), "first");
+    world_.advance(2s);  // and still the same
+    EXPECT_EQ(shown("a.test"), "new");
+}
+
+TEST_F(ServerTest, StaplesAResponseToWhoAsks) {
+    OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, nullptr);
+    unsigned char* der = nullptr;
+    const int bytes = i2d_OCSP_RESPONSE(response, &der);
+    const std::string staple(reinterpret_cast<char*>(der), static_cast<std::size_t>(bytes));
+    OPENSSL_free(der);
+    OCSP_RESPONSE_free(response);
+    folder_.write("staple", staple);
+    ServerOptions options = server_options();
+    options.certificates[0].ocsp = folder_.path_of("staple");
+    serve(options);
+    const SslContextPtr context = raw_context();
+    RawClient client = raw(context.get());
+    SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
+    ASSERT_TRUE(shakes_hands(client));
+    unsigned char* got = nullptr;
+    const long got_bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), &got);
+    ASSERT_GT(got_bytes, 0);
+    EXPECT_EQ(std::string(reinterpret_cast<char*>(got), static_cast<std::size_t>(got_bytes)),
+              staple);
+}
+
+}  // namespace
+}  // namespace tiderace::tls

@@ -106,8 +106,10 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
         secrets_.server_wrote = records_written_ - secrets_.server_wrote;
     } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
         stepped.progress = Progress::failed;
-        stepped.why = failure_of(first_openssl_reason());
-        stepped.words = take_openssl_error();
+        const int reason = take_tls_reason();
+        stepped.why = failure_of(reason);
+        const char* words = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, reason));
+        if (words != nullptr) stepped.words = words;
     }
     return stepped;
 }
