@@ -1,1 +1,111 @@
 #include "tiderace/tls/client_context.h"
+
+#include "tiderace/tls/tls_fixture.h"
+
+namespace tiderace::tls {
+namespace {
+
+using Failure = HandshakeFailure;
+
+class ClientTest : public TlsTest {
+  protected:
+    bool talks_to(const std::string& name) {
+        const auto peer = connect(name);
+        peer->say("x");
+        return run_until([&] { return peer->over() || peer->heard() == "x"; }) &&
+               peer->heard() == "x";
+    }
+};
+
+TEST_F(ClientTest, TrustsACertificateOfItsAuthorityForTheNameItAskedFor) {
+    ServerOptions options = server_options();
+    options.certificates = {
+        authority_.issue(folder_, "server", {.names = {"a.test", "*.b.test", "127.0.0.1"}})};
+    serve(options);
+    for (const char* name : {"a.test", "A.TEST", "x.b.test", "127.0.0.1"}) {
+        EXPECT_TRUE(talks_to(name)) << name;
+    }
+    for (const char* name : {"b.test", "x.y.b.test", "c.test", "127.0.0.2"}) {
+        EXPECT_FALSE(talks_to(name)) << name;
+    }
+    world_.settle();
+    EXPECT_EQ(client_->counters().failures(Failure::certificate), 4U);
+    EXPECT_EQ(context_->counters().failures(Failure::peer_alert), 4U);
+}
+
+TEST_F(ClientTest, TrustsNobodyElse) {
+    const testing::Authority other;
+    trust({.system_roots = false, .ca = other.write(folder_, "other.pem")});
+    EXPECT_FALSE(talks_to("localhost"));
+    trust({});
+    EXPECT_FALSE(talks_to("localhost"));
+    trust({.system_roots = false});
+    EXPECT_FALSE(talks_to("localhost"));
+    trust({.verify = false});
+    EXPECT_TRUE(talks_to("localhost"));
+}
+
+TEST_F(ClientTest, RefusesAnExpiredCertificate) {
+    files_ = authority_.issue(folder_, "server", {.valid_from = -7'200, .valid_until = -3'600});
+    EXPECT_FALSE(talks_to("localhost"));
+}
+
+TEST_F(ClientTest, HasToAskForSomeone) {
+    serve();
+    trust();
+    EXPECT_EQ(client_->wrap(reach(), ""), nullptr);
+    EXPECT_EQ(client_->wrap(reach(), std::string("localhost\0.b", 12)), nullptr);
+}
+
+TEST_F(ClientTest, OffersItsProtocolsAndLearnsWhatWasChosen) {
+    ClientOptions options = client_options();
+    options.protocols = {"http/1.1"};
+    trust(options);
+    serve();
+    testing::ScriptedSessions sessions;
+    net::TcpServer clients(world_.loop(), sessions, {});
+    auto* connection =
+        clients.adopt(client_->wrap(reach(), "localhost"), core::Address::loopback(2));
+    connection->write("x");
+    ASSERT_TRUE(run_until([&] { return sessions.received == "x"; }));
+    ASSERT_NE(connection->security(), nullptr);
+    EXPECT_EQ(connection->security()->protocol, "http/1.1");
+    EXPECT_EQ(sessions_.connection->security()->protocol, "http/1.1");
+}
+
+TEST_F(ClientTest, ShowsItsOwnCertificate) {
+    ServerOptions wants = server_options();
+    wants.client_certificates = ClientCertificates::required;
+    wants.client_ca = authority_.write(folder_, "clients.pem");
+    serve(wants);
+    EXPECT_FALSE(talks_to("localhost"));
+    ClientOptions options = client_options();
+    options.certificate = authority_.issue(folder_, "client", {.common_name = "visitor"});
+    trust(options);
+    EXPECT_TRUE(talks_to("localhost"));
+}
+
+TEST_F(ClientTest, SaysWhichFileIsWrong) {
+    folder_.write("empty", "");
+    for (const char* name : {"none", "empty"}) {
+        const auto made = ClientContext::create(world_.loop(), {.ca = folder_.path_of(name)});
+        ASSERT_FALSE(made);
+        EXPECT_NE(made.error().message().find(folder_.path_of(name)), std::string::npos);
+    }
+    ClientOptions options;
+    options.certificate = {folder_.path_of("empty"), folder_.path_of("empty")};
+    EXPECT_FALSE(ClientContext::create(world_.loop(), options));
+}
+
+TEST_F(ClientTest, AServerThatSaysNothingIsGivenUp) {
+    trust();
+    auto pipe = testing::make_pipe(world_.loop());
+    testing::TransportPeer silent(world_.loop(), std::move(pipe.far));
+    testing::TransportPeer peer(world_.loop(), client_->wrap(std::move(pipe.near), "localhost"));
+    world_.advance(11s);
+    EXPECT_TRUE(peer.was_reset());
+    EXPECT_EQ(client_->counters().failures(Failure::deadline), 1U);
+}
+
+}  // namespace
+}  // namespace tiderace::tls

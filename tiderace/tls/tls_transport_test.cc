@@ -1,11 +1,32 @@
 #include "tiderace/tls/tls_transport.h"
 
+#include <fcntl.h>
+
+#include "tiderace/tls/raw_client_fixture.h"
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
 namespace {
 
-class TransportTest : public TlsTest {};
+using Failure = HandshakeFailure;
+
+std::string numbers(std::size_t bytes) {
+    std::string made;
+    for (int i = 0; made.size() < bytes; ++i) made += std::to_string(i) + ' ';
+    return made;
+}
+
+class TransportTest : public TlsTest {
+  protected:
+    std::uint64_t failures(Failure why) { return context_->counters().failures(why); }
+    testing::TransportPeer& reach_plainly() {
+        if (!server_) serve();
+        plain_ = std::make_unique<testing::TransportPeer>(world_.loop(), reach());
+        return *plain_;
+    }
+
+    std::unique_ptr<testing::TransportPeer> plain_;
+};
 
 TEST_F(TransportTest, CarriesBytesBothWays) {
     const auto peer = connect();
@@ -15,17 +36,377 @@ TEST_F(TransportTest, CarriesBytesBothWays) {
     EXPECT_EQ(client_->counters().done, 1U);
     ASSERT_NE(sessions_.connection->security(), nullptr);
     EXPECT_EQ(sessions_.connection->security()->version, "TLSv1.3");
+    EXPECT_EQ(sessions_.connection->security()->cipher, "TLS_AES_128_GCM_SHA256");
     EXPECT_EQ(sessions_.connection->security()->server_name, "localhost");
+    EXPECT_EQ(sessions_.connection->security()->client, "");
+    EXPECT_FALSE(sessions_.connection->security()->resumed);
 }
 
 TEST_F(TransportTest, CarriesMegabytesInOrder) {
-    std::string sent;
-    for (int i = 0; sent.size() < 3'000'000; ++i) sent += std::to_string(i) + ' ';
+    const std::string sent = numbers(3'000'000);
     const auto peer = connect();
     peer->say(sent);
     ASSERT_TRUE(run_until([&] { return peer->heard().size() >= sent.size(); }));
     EXPECT_TRUE(peer->heard() == sent);
 }
+
+// ---- both record layers, against OpenSSL alone --------------------------------------------------
+
+struct Kind {
+    const char* name;
+    int version;
+    const char* suite;  // of TLS 1.3
+};
+
+class EveryKind : public TransportTest, public ::testing::WithParamInterface<Kind> {
+  protected:
+    EveryKind() : ssl_context_(raw_context(GetParam().version, GetParam().version)) {
+        if (GetParam().suite != nullptr) {
+            SSL_CTX_set_ciphersuites(ssl_context_.get(), GetParam().suite);
+        }
+    }
+    RawClient raw(const testing::PipeOptions& options = {}) {
+        if (!server_) serve();
+        return {world_.loop(), reach(options), ssl_context_.get()};
+    }
+    // True once `client` has heard `wanted`, having said `words`.
+    bool talk(RawClient& client, const std::string& words, const std::string& wanted) {
+        bool said = false;
+        return run_until([&] {
+                   if (client.pump() && !std::exchange(said, true)) client.say(words);
+                   return client.plain().size() >= wanted.size();
+               }) &&
+               client.plain() == wanted;
+    }
+
+    SslContextPtr ssl_context_;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , EveryKind,
+    ::testing::Values(Kind{"v12", TLS1_2_VERSION, nullptr},
+                      Kind{"v13_aes_128", TLS1_3_VERSION, "TLS_AES_128_GCM_SHA256"},
+                      Kind{"v13_aes_256", TLS1_3_VERSION, "TLS_AES_256_GCM_SHA384"},
+                      Kind{"v13_chacha", TLS1_3_VERSION, "TLS_CHACHA20_POLY1305_SHA256"}),
+    [](const auto& kind) { return kind.param.name; });
+
+TEST_P(EveryKind, CarriesMegabytesInOrder) {
+    RawClient client = raw();
+    const std::string sent = numbers(1'000'000);
+    EXPECT_TRUE(talk(client, sent, sent));
+}
+
+TEST_P(EveryKind, RecordsMayComeByteByByte) {
+    RawClient client = raw({.bytes_per_delivery_max = 1});
+    const std::string sent = numbers(3'000);
+    EXPECT_TRUE(talk(client, sent, sent));
+}
+
+TEST_P(EveryKind, RecordsMayLeaveByteByByte) {
+    RawClient client = raw({.capacity = 1});
+    const std::string sent = numbers(3'000);
+    EXPECT_TRUE(talk(client, sent, sent));
+}
+
+// What the client says after its handshake is in one stream; it is cut in two at every byte.
+TEST_P(EveryKind, RecordsMayBeCutAnywhere) {
+    for (std::size_t cut = 1;; ++cut) {
+        RawClient client = raw();
+        ASSERT_TRUE(run_until([&] { return client.pump(); }));
+        world_.settle();
+        const std::size_t before = client.said();
+        client.bytes_max = before;  // holds back
+        SSL_write(client.ssl(), "one", 3);
+        SSL_write(client.ssl(), "two", 3);
+        char block[500];
+        const int got = BIO_read(SSL_get_wbio(client.ssl()), block, sizeof block);
+        ASSERT_GT(got, 0);
+        const auto bytes = static_cast<std::size_t>(got);
+        if (cut >= bytes) break;
+        client.below().say({block, cut});
+        world_.settle();
+        client.below().say({block + cut, bytes - cut});
+        ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "onetwo"; })) << cut;
+        client.below().close();
+        world_.settle();
+    }
+}
+
+TEST_P(EveryKind, ADamagedRecordIsRefusedWithAnAlertAndNothingOfItIsSeen) {
+    for (const std::size_t at : {0U, 1U, 3U, 4U, 5U, 10U, 20U}) {
+        RawClient client = raw();
+        ASSERT_TRUE(run_until([&] { return client.pump(); }));
+        world_.settle();
+        sessions_.received.clear();
+        client.bytes_max = client.said();
+        SSL_write(client.ssl(), "hello", 5);
+        char block[100];
+        const int got = BIO_read(SSL_get_wbio(client.ssl()), block, sizeof block);
+        ASSERT_GT(static_cast<std::size_t>(got), at);
+        block[at] ^= 0x20;
+        client.below().say({block, static_cast<std::size_t>(got)});
+        client.below().say(std::string(20'000, block[0]));  // where the length was made longer
+        ASSERT_TRUE(run_until([&] { return sessions_.connection == nullptr; })) << at;
+        EXPECT_EQ(sessions_.received, "") << at;
+        EXPECT_EQ(sessions_.closed.back(), net::CloseReason::peer_reset) << at;
+    }
+}
+
+TEST_P(EveryKind, SendsFilesAndMemoryInOrder) {
+    const std::string content = numbers(100'000);
+    folder_.write("file", content);
+    struct File final : core::SharedFile {
+        explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY)) {}
+        ~File() override { core::system_kernel().close(descriptor_); }
+        int descriptor() const override { return descriptor_; }
+        int descriptor_;
+    };
+    sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+        connection.write("head");
+        connection.queue().append_file(core::make_ref<File>(folder_.path_of("file")), 10, 90'000);
+        connection.written();
+        connection.write("tail");
+        return data.size();
+    };
+    serve();
+    RawClient client = raw({.capacity = 10'000});
+    EXPECT_TRUE(talk(client, "x", "head" + content.substr(10, 90'000) + "tail"));
+}
+
+TEST_P(EveryKind, EndsInOrderBothWays) {
+    RawClient client = raw();
+    ASSERT_TRUE(talk(client, "hello", "hello"));
+    client.end();
+    ASSERT_TRUE(run_until([&] {
+        client.pump();
+        return client.ended() && client.below().over();
+    }));
+    EXPECT_TRUE(client.below().ended());
+    EXPECT_EQ(client.reason(), 0);
+    EXPECT_EQ(sessions_.closed.back(), net::CloseReason::peer_finished);
+}
+
+TEST_P(EveryKind, AnEndThatTheServerAsksForIsInOrder) {
+    sessions_.on_data = [](net::Connection& connection, ByteView data) {
+        connection.write("bye");
+        connection.finish();
+        return data.size();
+    };
+    RawClient client = raw();
+    ASSERT_TRUE(talk(client, "hello", "bye"));
+    ASSERT_TRUE(run_until([&] {
+        client.pump();
+        return client.ended();
+    }));
+    client.end();
+    client.below().finish();
+    ASSERT_TRUE(run_until([&] { return sessions_.closed.size() == 1; }));
+    EXPECT_EQ(sessions_.closed.back(), net::CloseReason::finished);
+}
+
+TEST_P(EveryKind, AnEndWithoutAWordIsACut) {
+    RawClient client = raw();
+    ASSERT_TRUE(talk(client, "hello", "hello"));
+    client.below().finish();
+    ASSERT_TRUE(run_until([&] { return sessions_.closed.size() == 1; }));
+    EXPECT_EQ(sessions_.closed.back(), net::CloseReason::peer_reset);
+    EXPECT_EQ(sessions_.peer_finished, 0);
+}
+
+TEST_P(EveryKind, ACutOfOursIsNoEnd) {
+    sessions_.on_data = [](net::Connection& connection, ByteView data) {
+        connection.write("hal");
+        connection.flush();
+        connection.abort();
+        return data.size();
+    };
+    RawClient client = raw();
+    ASSERT_TRUE(talk(client, "hello", "hal"));
+    ASSERT_TRUE(run_until([&] { return client.below().over(); }));
+    client.pump();
+    EXPECT_FALSE(client.ended());
+}
+
+// The peer goes after every number of bytes that a whole visit has.
+TEST_P(EveryKind, ThePeerMayVanishAtAnyByte) {
+    RawClient whole = raw();
+    ASSERT_TRUE(talk(whole, "hello", "hello"));
+    const std::size_t all = whole.said();
+    whole.below().close();
+    world_.settle();
+    for (std::size_t bytes = 0; bytes < all; ++bytes) {
+        RawClient client = raw();
+        client.bytes_max = bytes;
+        bool said = false;
+        for (int i = 0; i < 6; ++i) {
+            if (client.pump() && !std::exchange(said, true)) client.say("hello");
+            world_.settle();
+        }
+        if (bytes % 2 == 0) {
+            client.below().close();
+        } else {
+            client.below().reset();
+        }
+        world_.settle();
+        ASSERT_EQ(server_->size(), 0U) << bytes;
+    }
+    EXPECT_EQ(world_.loop().blocks().taken(), 0U);
+    EXPECT_GT(failures(Failure::peer_gone), 0U);
+}
+
+TEST_P(EveryKind, AReaderThatStallsPushesBack) {
+    const std::string answer = numbers(200'000);
+    sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+        connection.write(answer);
+        return data.size();
+    };
+    RawClient client = raw({.capacity = 1'000});
+    client.below().set_listening(true);
+    bool said = false;
+    ASSERT_TRUE(run_until([&] {
+        if (client.pump() && !std::exchange(said, true)) client.say("x");
+        return client.plain().size() > 5'000;
+    }));
+    client.below().set_listening(false);
+    world_.settle();
+    const std::size_t heard = client.below().heard().size();
+    EXPECT_LT(heard, 40'000U);
+    EXPECT_GT(sessions_.connection->queue_bytes(), 50'000U);
+    client.below().set_listening(true);
+    ASSERT_TRUE(run_until([&] { return client.pump() && client.plain().size() == answer.size(); }));
+    EXPECT_TRUE(client.plain() == answer);
+    EXPECT_EQ(world_.loop().blocks().taken(), 0U);
+}
+
+// ---- TLS 1.3's own ------------------------------------------------------------------------------
+
+class RecordsTest : public TransportTest {
+  protected:
+    SslContextPtr ssl_context_ = raw_context(TLS1_3_VERSION);
+};
+
+TEST_F(RecordsTest, KeysAreUpdatedWhenThePeerAsks) {
+    serve();
+    RawClient client(world_.loop(), reach(), ssl_context_.get());
+    ASSERT_TRUE(run_until([&] { return client.pump(); }));
+    std::string wanted;
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(SSL_key_update(client.ssl(), i % 3 == 0 ? SSL_KEY_UPDATE_NOT_REQUESTED
+                                                          : SSL_KEY_UPDATE_REQUESTED),
+                  1);
+        client.say("word ");
+        wanted += "word ";
+        ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == wanted; })) << i;
+    }
+}
+
+TEST_F(RecordsTest, AFloodOfKeyUpdatesIsRefusedAndAnsweredByNothing) {
+    serve();
+    RawClient client(world_.loop(), reach(), ssl_context_.get());
+    ASSERT_TRUE(run_until([&] { return client.pump(); }));
+    world_.settle();
+    const std::size_t heard = client.below().heard().size();
+    for (int i = 0; i < 40; ++i) {
+        SSL_key_update(client.ssl(), SSL_KEY_UPDATE_REQUESTED);
+        SSL_do_handshake(client.ssl());
+        client.flush();
+    }
+    ASSERT_TRUE(run_until([&] { return sessions_.connection == nullptr; }));
+    EXPECT_LT(client.below().heard().size() - heard, 100U);  // an alert
+}
+
+// ---- what is not TLS, and what takes too long ---------------------------------------------------
+
+TEST_F(TransportTest, PlainHttpIsToldSoInClearText) {
+    auto& peer = reach_plainly();
+    peer.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(run_until([&] { return peer.ended(); }));
+    EXPECT_TRUE(peer.heard().starts_with("HTTP/1.1 400 Bad Request\r\n")) << peer.heard();
+    EXPECT_TRUE(
+        peer.heard().ends_with("\r\n\r\nThis port speaks HTTPS. Use https:// in the URL.\n"));
+    const std::size_t head = peer.heard().find("\r\n\r\n") + 4;
+    EXPECT_NE(peer.heard().find("Content-Length: " + std::to_string(peer.heard().size() - head)),
+              std::string::npos);
+    EXPECT_EQ(failures(Failure::plain_http), 1U);
+    peer.say("more");
+    peer.finish();
+    ASSERT_TRUE(run_until([&] { return sessions_.closed.size() == 1; }));
+    EXPECT_EQ(failures(Failure::peer_gone), 0U);
+}
+
+TEST_F(TransportTest, APlainPeerThatStaysIsClosedByTheHandshakesClock) {
+    auto& peer = reach_plainly();
+    peer.say("GET / HTTP/1.1\r\n\r\n");
+    world_.advance(11s);
+    EXPECT_EQ(sessions_.closed.size(), 1U);
+    EXPECT_EQ(failures(Failure::deadline), 0U);
+}
+
+TEST_F(TransportTest, OtherBytesAreClosedAtOnce) {
+    for (const ByteView bytes : {ByteView("\0", 1), ByteView("\x80\x2e\1\3\1"), ByteView("\x17"),
+                                 ByteView("hello"), ByteView("\x15\3\1\0\2\2\x28", 7)}) {
+        auto& peer = reach_plainly();
+        peer.say(bytes);
+        ASSERT_TRUE(run_until([&] { return peer.over(); }));
+        EXPECT_EQ(peer.heard(), "");
+    }
+    EXPECT_EQ(failures(Failure::not_tls), 5U);
+}
+
+TEST_F(TransportTest, RubbishInAHandshakeRecordIsRefusedWithAnAlert) {
+    auto& peer = reach_plainly();
+    peer.say(ByteView("\x16\3\1\0\5\1\0\0\1\0", 10));
+    ASSERT_TRUE(run_until([&] { return peer.over(); }));
+    EXPECT_EQ(peer.heard().substr(0, 1), "\x15");
+    EXPECT_EQ(failures(Failure::bad_message), 1U);
+}
+
+TEST_F(TransportTest, AHandshakeHasADeadline) {
+    ServerOptions options = server_options();
+    options.handshake_timeout = 5s;
+    serve(options);
+    testing::TransportPeer silent(world_.loop(), reach());
+    testing::TransportPeer slow(world_.loop(), reach());
+    for (int i = 0; i < 4; ++i) {
+        slow.say("\x16");
+        world_.advance(1s);
+    }
+    EXPECT_EQ(server_->size(), 2U);
+    world_.advance(2s);
+    EXPECT_EQ(server_->size(), 0U);
+    EXPECT_EQ(failures(Failure::deadline), 2U);
+}
+
+TEST_F(TransportTest, AHandshakeThatIsDoneHasNoDeadline) {
+    const auto peer = connect();
+    peer->say("hello");
+    ASSERT_TRUE(run_until([&] { return peer->heard() == "hello"; }));
+    world_.advance(1min);
+    EXPECT_EQ(server_->size(), 1U);
+}
+
+TEST_F(TransportTest, AStormOfHandshakesDoesNotHoldUpWhoIsEstablished) {
+    ServerOptions options = server_options();
+    options.handshakes_per_turn_max = 2;
+    serve(options);
+    const auto established = connect();
+    established->say("one");
+    ASSERT_TRUE(run_until([&] { return established->heard() == "one"; }));
+    std::vector<std::unique_ptr<testing::TransportPeer>> storm;
+    for (int i = 0; i < 40; ++i) {
+        storm.push_back(connect());
+        storm.back()->say("x");
+    }
+    established->say("two");
+    ASSERT_TRUE(run_until([&] { return established->heard() == "onetwo"; }));
+    EXPECT_LT(context_->counters().done, 20U);
+    ASSERT_TRUE(run_until([&] {
+        return std::ranges::all_of(storm, [](const auto& peer) { return peer->heard() == "x"; });
+    }));
+    EXPECT_EQ(context_->counters().done, 41U);
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
 
 TEST_F(TransportTest, AnEndInOrderIsToldAsOneInBothDirections) {
     const auto peer = connect();
@@ -45,6 +426,15 @@ TEST_F(TransportTest, ACutStreamIsNeverAnEnd) {
     ASSERT_TRUE(run_until([&] { return peer->over(); }));
     EXPECT_FALSE(peer->ended());
     EXPECT_TRUE(peer->was_reset());
+}
+
+TEST_F(TransportTest, AnIdleConnectionHoldsNoBlock) {
+    const auto peer = connect();
+    peer->say(std::string(200'000, 'x'));
+    ASSERT_TRUE(run_until([&] { return peer->heard().size() == 200'000; }));
+    world_.settle();
+    EXPECT_EQ(world_.loop().blocks().taken(), 0U);
+    EXPECT_FALSE(sessions_.connection->has_unread());
 }
 
 }  // namespace
