@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/websocket_topics.h"
 
 namespace tiderace::http {
 
@@ -73,7 +74,7 @@ WebSocketConnection::~WebSocketConnection() = default;
 // --- reading ---------------------------------------------------------------------------------
 
 bool WebSocketConnection::may_read() const {
-    return state_ != State::closed && reading_ && !connection_->closing() &&
+    return state_ != State::closed && reading_ && !held_ && !connection_->closing() &&
            connection_->queue_bytes() <= connection_->limits().queue_bytes_high;
 }
 
@@ -247,7 +248,12 @@ void WebSocketConnection::end_connection() {
 
 void WebSocketConnection::set_reading(bool on) {
     reading_ = on;
-    connection_->set_reading(on);
+    connection_->set_reading(reading_ && !held_);
+}
+
+void WebSocketConnection::set_held(bool held) {
+    held_ = held;
+    if (!connection_->closing()) connection_->set_reading(reading_ && !held_);
 }
 
 // --- writing ---------------------------------------------------------------------------------
@@ -268,6 +274,7 @@ int WebSocketConnection::write_window_bits() const {
 
 WebSocketSend WebSocketConnection::send(WebSocketKind kind, ByteView message) {
     if (state_ != State::open || connection_->closing()) return WebSocketSend::closed;
+    if (service_->topics() != nullptr) service_->topics()->flush();
     if (!has_room(message.size())) return overflow();
     return queue_message(
         kind == WebSocketKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary, message);
@@ -308,9 +315,27 @@ WebSocketSend WebSocketConnection::queue_message(WebSocketOpcode opcode, ByteVie
     } else {
         queue_frame(opcode, false, message);
     }
+    return queued();
+}
+
+WebSocketSend WebSocketConnection::queued() {
     if (connection_->written() == net::Backlog::low) return WebSocketSend::sent;
     said_high_ = true;
     return connection_->closing() ? WebSocketSend::closed : WebSocketSend::high;
+}
+
+int WebSocketConnection::shared_form() const {
+    if (is_client_ || writes_with_window()) return -1;
+    return deflate_ ? write_window_bits() : 0;
+}
+
+WebSocketSend WebSocketConnection::send_frames(ByteView frames, core::Ref<core::Shared> owner,
+                                               std::size_t count) {
+    if (state_ != State::open || connection_->closing()) return WebSocketSend::closed;
+    if (!has_room(frames.size())) return overflow();
+    service_->counters().messages_out += count;
+    connection_->queue().append_shared(frames, std::move(owner));
+    return queued();
 }
 
 void WebSocketConnection::queue_frame(WebSocketOpcode opcode, bool compressed, ByteView payload) {
@@ -361,6 +386,8 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
     send_close(code, reason);
     state_ = State::closing;
     message_.reset();
+    unlink();  // from the publishers that wait
+    held_ = false;
     set_reading(true);  // or the peer's close frame would wait unread
     connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
 }
@@ -384,6 +411,7 @@ void WebSocketConnection::abort() {
 // --- what the connection tells ---------------------------------------------------------------
 
 void WebSocketConnection::on_drained(net::Connection&) {
+    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
     if (std::exchange(said_high_, false) && state_ == State::open) handler_->on_drained(*this);
 }
 
@@ -424,6 +452,9 @@ void WebSocketConnection::on_drain(net::Connection&) {
 
 void WebSocketConnection::on_close(net::Connection&, net::CloseReason) {
     state_ = State::closed;
+    unlink();
+    subscriptions_.clear();
+    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
     ++service_->counters().closed;
     const ByteView reason = fault_ != WebSocketFault::none ? wire::to_string(fault_)
                             : reason_ != nullptr           ? ByteView(*reason_)

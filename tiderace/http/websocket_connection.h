@@ -9,7 +9,7 @@
 // Thread   The loop's. Others keep its id and go through EventLoop::post and TcpServer::find.
 // Errors   A peer's fault is answered with its close code and ends the connection.
 // Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
-// Memory   Idle: this object, about 200 bytes; no buffer, and no window unless context takeover
+// Memory   Idle: this object, about 300 bytes; no buffer, and no window unless context takeover
 //          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
 #pragma once
 
@@ -17,7 +17,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tiderace/base/intrusive_list.h"
 #include "tiderace/http/websocket_handler.h"
 #include "tiderace/http/websocket_service.h"
 #include "tiderace/http/wire/utf8_validator.h"
@@ -43,7 +45,9 @@ enum class WebSocketSend : std::uint8_t {
     closed,   // the socket is closing, or closes now because its queue is full
 };
 
-class WebSocketConnection final : public net::Session {
+class TopicSubscription;
+
+class WebSocketConnection final : public net::Session, private ListHook {
   public:
     // Takes the place of the connection's Session with net::Connection::replace_session or start;
     // then open().
@@ -84,6 +88,9 @@ class WebSocketConnection final : public net::Session {
         closed,   // nothing more is said or heard; the connection ends
     };
     using Step = wire::WebSocketReader::Step;
+    friend class WebSocketTopics;
+    template <typename T>
+    friend class tiderace::IntrusiveList;
 
     std::size_t on_data(net::Connection& connection, ByteView data) override;
     void on_drained(net::Connection& connection) override;
@@ -115,6 +122,14 @@ class WebSocketConnection final : public net::Session {
     void send_close(std::uint16_t code, ByteView reason);
     void end_connection();
 
+    // For topics. -------------------------------------------------------------------------------
+    // Which of the encodings that all may share fits: 0 plain, 9 to 15 deflated with that window;
+    // -1: it has its own.
+    int shared_form() const;
+    WebSocketSend send_frames(ByteView frames, core::Ref<core::Shared> owner, std::size_t count);
+    void set_held(bool held);
+    WebSocketSend queued();
+
     WebSocketService* service_;
     net::Connection* connection_;
     WebSocketHandler* handler_;
@@ -123,6 +138,7 @@ class WebSocketConnection final : public net::Session {
     std::unique_ptr<WebSocketService::Context> context_;
     std::unique_ptr<std::string> subprotocol_;
     std::unique_ptr<std::string> reason_;  // of the peer's close frame
+    std::vector<std::unique_ptr<TopicSubscription>> subscriptions_;
     std::optional<wire::DeflateTerms> deflate_;
     std::uint16_t code_ = wire::websocket_close::abnormal;
     wire::Utf8Validator utf8_;
@@ -133,6 +149,8 @@ class WebSocketConnection final : public net::Session {
     bool heard_ = true;  // since the last look
     bool awaiting_pong_ = false;
     bool said_high_ = false;
+    bool held_ = false;    // topics are behind: what this one would publish waits
+    bool behind_ = false;  // it is one of those that are waited for
 };
 
 }  // namespace tiderace::http

@@ -67,6 +67,8 @@ struct WebSocketCounters {
     std::uint64_t timed_out = 0;   // no pong, or no close
 };
 
+class WebSocketTopics;
+
 class WebSocketService final {
   public:
     WebSocketService(core::EventLoop& loop, WebSocketOptions options);
@@ -75,6 +77,10 @@ class WebSocketService final {
     core::EventLoop& loop() { return *loop_; }
     const WebSocketOptions& options() const { return options_; }
     WebSocketCounters& counters() { return counters_; }
+
+    // nullptr where nobody made any.
+    WebSocketTopics* topics() const { return topics_; }
+    void set_topics(WebSocketTopics* topics) { topics_ = topics; }
 
     // For WebSocketConnection and its makers. ---------------------------------------------------
 
@@ -119,6 +125,7 @@ class WebSocketService final {
     std::array<unsigned char, 256> random_;
     std::size_t random_used_;
     std::size_t contexts_ = 0;
+    WebSocketTopics* topics_ = nullptr;
 };
 
 }  // namespace tiderace::http

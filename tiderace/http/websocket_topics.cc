@@ -1,0 +1,279 @@
+#include "tiderace/http/websocket_topics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http {
+
+struct WebSocketTopics::Topic {
+    explicit Topic(std::string n) : name(std::move(n)) {}
+
+    std::string name;
+    IntrusiveList<TopicSubscription> subscriptions;
+    std::size_t subscribers = 0;
+    std::vector<Message> batch;  // published in this turn
+};
+
+// What one loop hands to the others at the end of a turn.
+struct WebSocketTopics::Batch {
+    std::vector<Message> messages;
+    std::size_t bytes = 0;
+    bool answer = false;  // the sender waits for it to be taken
+};
+
+namespace {
+
+struct SharedFrames final : core::Shared {
+    std::string bytes;
+};
+
+wire::WebSocketOpcode opcode_of(WebSocketKind kind) {
+    return kind == WebSocketKind::text ? wire::WebSocketOpcode::text
+                                       : wire::WebSocketOpcode::binary;
+}
+
+void append_frame(std::string& out, WebSocketKind kind, bool compressed, ByteView payload) {
+    std::array<char, wire::websocket_head_bytes_max> head;
+    const std::size_t size = wire::write_websocket_head(
+        {.payload_bytes = payload.size(), .opcode = opcode_of(kind), .compressed = compressed},
+        head);
+    out.append(head.data(), size).append(payload);
+}
+
+// As WebSocketConnection sends a message that stands alone.
+void append_message(std::string& out, const TopicMessage& message, int form,
+                    WebSocketService& service) {
+    if (form != 0 && message.payload.size() >= service.options().deflate_bytes_min) {
+        std::string& deflated = service.deflate_scratch();
+        service.deflater(form).compress(message.payload, false, deflated);
+        if (deflated.size() < message.payload.size()) {
+            append_frame(out, message.kind, true, deflated);
+            return;
+        }
+    }
+    append_frame(out, message.kind, false, message.payload);
+}
+
+}  // namespace
+
+TopicSubscription::TopicSubscription(WebSocketTopics& topics, WebSocketTopics::Topic& topic,
+                                     WebSocketConnection& socket)
+    : topics_(&topics), topic_(&topic), socket_(&socket) {
+    topic.subscriptions.push_back(*this);
+    ++topic.subscribers;
+}
+
+TopicSubscription::~TopicSubscription() {
+    unlink();
+    --topic_->subscribers;
+    topics_->forget_if_empty(*topic_);
+}
+
+WebSocketTopics::WebSocketTopics(WebSocketService& service, WebSocketHub& hub, TopicLimits limits)
+    : service_(&service), hub_(&hub), limits_(limits), number_(hub.loops_.size()) {
+    TR_CHECK(number_ < loops_max && service.topics() == nullptr);
+    hub.loops_.push_back(this);
+    service.set_topics(this);
+}
+
+WebSocketTopics::~WebSocketTopics() {
+    for (const auto& [name, topic] : topics_) {
+        TR_CHECK(topic->subscribers == 0, "sockets outlive their topics");
+    }
+    service_->set_topics(nullptr);
+    hub_->loops_[number_] = nullptr;
+}
+
+// --- subscribing -----------------------------------------------------------------------------
+
+WebSocketTopics::Topic* WebSocketTopics::find(ByteView name) const {
+    const auto found = topics_.find(name);
+    return found == topics_.end() ? nullptr : found->second.get();
+}
+
+std::size_t WebSocketTopics::subscribers(ByteView name) const {
+    const Topic* topic = find(name);
+    return topic != nullptr ? topic->subscribers : 0;
+}
+
+bool WebSocketTopics::subscribe(WebSocketConnection& socket, ByteView name) {
+    service_->loop().assert_on_loop();
+    TR_CHECK(&socket.service() == service_, "a socket of another loop");
+    if (socket.connection().closing()) return false;
+    const auto is_this = [&](const auto& one) { return one->topic().name == name; };
+    if (std::ranges::any_of(socket.subscriptions_, is_this)) return true;
+    if (name.size() > limits_.name_bytes_max ||
+        socket.subscriptions_.size() >= limits_.subscriptions_max) {
+        return false;
+    }
+    flush();  // what was published before is not for this one
+    Topic* topic = find(name);
+    if (topic == nullptr) {
+        if (topics_.size() >= limits_.topics_max) return false;
+        auto made = std::make_unique<Topic>(std::string(name));
+        topic = made.get();
+        topics_.emplace(topic->name, std::move(made));
+    }
+    socket.subscriptions_.push_back(std::make_unique<TopicSubscription>(*this, *topic, socket));
+    return true;
+}
+
+void WebSocketTopics::unsubscribe(WebSocketConnection& socket, ByteView name) {
+    service_->loop().assert_on_loop();
+    flush();
+    std::erase_if(socket.subscriptions_,
+                  [&](const auto& one) { return one->topic().name == name; });
+}
+
+void WebSocketTopics::forget_if_empty(Topic& topic) {
+    if (topic.subscribers == 0 && topic.batch.empty()) topics_.erase(topics_.find(topic.name));
+}
+
+// --- publishing ------------------------------------------------------------------------------
+
+net::Backlog WebSocketTopics::publish(ByteView topic, WebSocketKind kind, ByteView message) {
+    service_->loop().assert_on_loop();
+    const bool alone = hub_->loops_.size() == 1;
+    if (alone && find(topic) == nullptr) return net::Backlog::low;
+    const auto shared = std::make_shared<const TopicMessage>(
+        TopicMessage{std::string(topic), kind, std::string(message)});
+    add(shared);
+    if (!alone) {
+        outgoing_.push_back(shared);
+        outgoing_bytes_ += message.size();
+        if (outgoing_bytes_ > limits_.batch_bytes_max) hand_over();
+        service_->loop().at_turn_end(*this);
+    }
+    return is_behind() ? net::Backlog::high : net::Backlog::low;
+}
+
+void WebSocketTopics::publish_from(WebSocketConnection& publisher, ByteView topic,
+                                   WebSocketKind kind, ByteView message) {
+    if (publish(topic, kind, message) == net::Backlog::low) return;
+    if (publisher.held_ || !publisher.is_open()) return;
+    publisher.set_held(true);
+    paused_.push_back(publisher);
+}
+
+void WebSocketTopics::add(const Message& message) {
+    Topic* topic = find(message->topic);
+    if (topic == nullptr) return;
+    if (topic->batch.empty()) dirty_.push_back(topic);
+    topic->batch.push_back(message);
+    dirty_bytes_ += message->payload.size();
+    service_->loop().at_turn_end(*this);
+    if (dirty_bytes_ > limits_.batch_bytes_max) deliver_all();
+}
+
+void WebSocketTopics::on_turn_end() {
+    flush();
+    if (!outgoing_.empty()) hand_over();
+}
+
+void WebSocketTopics::deliver_all() {
+    dirty_bytes_ = 0;
+    for (Topic* topic : std::exchange(dirty_, {})) {
+        deliver(*topic);
+        topic->batch.clear();
+        forget_if_empty(*topic);
+    }
+}
+
+void WebSocketTopics::deliver(Topic& topic) {
+    std::array<core::Ref<SharedFrames>, 16> encoded;  // by shared_form()
+    topic.subscriptions.for_each([&](TopicSubscription& subscription) {
+        WebSocketConnection& socket = subscription.socket();
+        const int form = socket.shared_form();
+        WebSocketSend result = WebSocketSend::sent;
+        if (form < 0) {
+            for (const Message& message : topic.batch) {
+                result = socket.send(message->kind, message->payload);
+            }
+        } else {
+            core::Ref<SharedFrames>& frames = encoded[static_cast<std::size_t>(form)];
+            if (frames.get() == nullptr) {
+                frames = core::Ref<SharedFrames>(new SharedFrames);
+                for (const Message& message : topic.batch) {
+                    append_message(frames->bytes, *message, form, *service_);
+                }
+            }
+            result = socket.send_frames(frames->bytes, frames, topic.batch.size());
+        }
+        const bool waits = service_->options().slow_receiver == SlowReceiver::wait;
+        if (waits && result == WebSocketSend::high && !std::exchange(socket.behind_, true)) {
+            ++behind_sockets_;
+        }
+    });
+    behind_.store(behind_sockets_ > 0, std::memory_order_release);
+}
+
+// --- between loops ---------------------------------------------------------------------------
+
+std::uint64_t WebSocketTopics::in_flight(const WebSocketTopics& to) const {
+    return sent_bytes_[to.number_] - to.taken_bytes_[number_].load(std::memory_order_acquire);
+}
+
+void WebSocketTopics::hand_over() {
+    auto batch = std::make_shared<Batch>();
+    batch->messages = std::exchange(outgoing_, {});
+    // A message without payload weighs something, too.
+    batch->bytes = std::exchange(outgoing_bytes_, 0) + batch->messages.size() * 64;
+    const bool waits = service_->options().slow_receiver == SlowReceiver::wait;
+    batch->answer = waits;
+    for (WebSocketTopics* to : hub_->loops_) {
+        if (to == this || to == nullptr) continue;
+        const bool too_far = !waits && in_flight(*to) > limits_.in_flight_bytes_max;
+        const bool handed =
+            !too_far && to->service_->loop().post(
+                            [to, from = number_, batch = std::shared_ptr<const Batch>(batch)] {
+                                to->take(from, *batch);
+                            });
+        if (handed) {
+            sent_bytes_[to->number_] += batch->bytes;
+        } else {
+            missed_ += batch->messages.size();
+        }
+    }
+}
+
+void WebSocketTopics::take(std::size_t from, const Batch& batch) {
+    for (const Message& message : batch.messages) add(message);
+    flush();
+    std::atomic<std::uint64_t>& taken = taken_bytes_[from];
+    taken.store(taken.load(std::memory_order_relaxed) + batch.bytes, std::memory_order_release);
+    if (!batch.answer) return;
+    WebSocketTopics* sender = hub_->loops_[from];
+    if (sender != nullptr) sender->service_->loop().post([sender] { sender->look_again(); });
+}
+
+bool WebSocketTopics::is_behind() const {
+    if (service_->options().slow_receiver != SlowReceiver::wait) return false;
+    if (behind_sockets_ > 0) return true;
+    return std::ranges::any_of(hub_->loops_, [this](const WebSocketTopics* other) {
+        return other != this && other != nullptr &&
+               (other->behind_.load(std::memory_order_acquire) ||
+                in_flight(*other) > limits_.in_flight_bytes_max / 2);
+    });
+}
+
+void WebSocketTopics::on_caught_up() {
+    TR_CHECK(behind_sockets_ > 0);
+    if (--behind_sockets_ > 0) return;
+    behind_.store(false, std::memory_order_release);
+    look_again();
+    for (WebSocketTopics* other : hub_->loops_) {
+        if (other == this || other == nullptr) continue;
+        other->service_->loop().post([other] { other->look_again(); });
+    }
+}
+
+void WebSocketTopics::look_again() {
+    if (paused_.empty() || is_behind()) return;
+    IntrusiveList<WebSocketConnection> ready;
+    ready.splice_back(paused_);
+    while (!ready.empty()) ready.pop_front().set_held(false);
+}
+
+}  // namespace tiderace::http
