@@ -4,27 +4,25 @@
 //        [--compression off|on|windows]
 //
 // It prints where it listens, and runs until SIGINT or SIGTERM.
-#include <charconv>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tiderace/core/process_limits.h"
-#include "tiderace/core/signals.h"
+#include "examples/serving.h"
 #include "tiderace/http/h1_service.h"
 #include "tiderace/http/websocket_accept.h"
 #include "tiderace/http/websocket_connection.h"
-#include "tiderace/net/listener.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
 
 namespace tiderace::echo {
 namespace {
+
+using examples::die;
+using examples::take;
 
 struct Options {
     std::string tcp = "127.0.0.1:0";
@@ -81,26 +79,6 @@ struct EchoLoop {
 
 // --- the program -----------------------------------------------------------------------------
 
-[[noreturn]] void die(const std::string& sentence) {
-    std::fprintf(stderr, "echo: %s\n", sentence.c_str());
-    std::exit(1);
-}
-
-template <typename T>
-T take(Result<T> result) {
-    if (!result) die(result.error().message());
-    return std::move(*result);
-}
-
-std::size_t parse_threads(std::string_view text) {
-    std::size_t threads = 0;
-    const auto [end, error] = std::from_chars(text.begin(), text.end(), threads);
-    if (error != std::errc{} || end != text.end() || threads < 1 || threads > 64) {
-        die("--threads takes a number from 1 to 64");
-    }
-    return threads;
-}
-
 void set_compression(http::WebSocketOptions& options, std::string_view text) {
     if (text != "off" && text != "on" && text != "windows") {
         die("--compression is off, on, or windows (each socket keeps its own)");
@@ -119,7 +97,7 @@ Options parse(const std::vector<std::string_view>& words) {
         } else if (words[i] == "--websocket") {
             options.websocket = value;
         } else if (words[i] == "--threads") {
-            options.threads = parse_threads(value);
+            options.threads = examples::parse_threads(value);
         } else if (words[i] == "--compression") {
             set_compression(options.sockets, value);
         } else {
@@ -132,53 +110,20 @@ Options parse(const std::vector<std::string_view>& words) {
     return options;
 }
 
-// One listener for each loop; the kernel spreads connections over them. Returns where they are.
-core::Address listen(std::vector<std::unique_ptr<EchoLoop>>& loops, net::TcpServer EchoLoop::* part,
-                     const std::string& where) {
-    core::Kernel& kernel = core::system_kernel();
-    core::Address address = take(core::Address::parse(where));
-    for (auto& loop : loops) {
-        core::Descriptor listener =
-            take(net::open_listener(kernel, address, {.reuse_port = loops.size() > 1}));
-        address = net::local_address(kernel, listener);
-        ((*loop).*part).listen(std::move(listener));
-    }
-    return address;
-}
-
-class StopOnSignal final : private core::IoObserver {
-  public:
-    StopOnSignal(net::LoopGroup& group, core::Signals signals)
-        : group_(&group), signals_(std::move(signals)) {
-        core::Backend& backend = group.loop(0).backend();
-        handle_ = take(backend.attach(signals_.descriptor(), *this));
-        backend.watch(handle_, true, false);
-    }
-    ~StopOnSignal() { group_->loop(0).backend().detach(handle_); }
-
-  private:
-    void on_ready(bool, bool) override {
-        while (signals_.next()) group_->stop();
-    }
-
-    net::LoopGroup* group_;
-    core::Signals signals_;
-    core::IoHandle handle_;
-};
-
 void run(const Options& options) {
-    core::ignore_sigpipe();
-    (void)core::raise_descriptor_limit();
-    const int numbers[] = {SIGINT, SIGTERM};
-    core::Signals signals = take(core::Signals::open(numbers));
+    core::Signals signals = examples::prepare_process();
     const auto group = take(net::LoopGroup::create(options.threads, {}));
-    const StopOnSignal stop(*group, std::move(signals));
+    const examples::StopOnSignal stop(*group, std::move(signals));
     std::vector<std::unique_ptr<EchoLoop>> loops;
+    std::vector<net::TcpServer*> tcp_servers;
+    std::vector<net::TcpServer*> websocket_servers;
     for (std::size_t i = 0; i < group->size(); ++i) {
         loops.push_back(std::make_unique<EchoLoop>(group->loop(i), options));
+        tcp_servers.push_back(&loops.back()->tcp);
+        websocket_servers.push_back(&loops.back()->websocket);
     }
-    const core::Address tcp = listen(loops, &EchoLoop::tcp, options.tcp);
-    const core::Address websocket = listen(loops, &EchoLoop::websocket, options.websocket);
+    const core::Address tcp = examples::listen(tcp_servers, options.tcp);
+    const core::Address websocket = examples::listen(websocket_servers, options.websocket);
     std::printf("tcp %s\nwebsocket ws://%s/\n", tcp.to_string().c_str(),
                 websocket.to_string().c_str());
     std::fflush(stdout);

@@ -1,0 +1,204 @@
+// chat: rooms over WebSocket, and the page that uses them.
+//
+//   chat --listen 127.0.0.1:8080 [--threads N] [--slow drop|close|wait] [--page DIR]
+//
+//   GET /                          the page
+//   GET /chat?room=R&name=N        a WebSocket: each text message is said to all in the room
+//
+// Everyone in a room is sent {"type":"said","from":N,"text":…}, and "came" and "went" without text.
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "examples/serving.h"
+#include "tiderace/http/h1_service.h"
+#include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/websocket_accept.h"
+#include "tiderace/http/websocket_connection.h"
+#include "tiderace/http/websocket_topics.h"
+#include "tiderace/http/wire/json_escape.h"
+#include "tiderace/http/wire/query.h"
+#include "tiderace/http/wire/utf8_validator.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::chat {
+namespace {
+
+using examples::die;
+using examples::take;
+
+constexpr std::size_t name_bytes_max = 40;
+constexpr std::size_t message_bytes_max = 4_KiB;
+
+struct Options {
+    std::string listen = "127.0.0.1:0";
+    std::size_t threads = 1;
+    std::string page = CHAT_PAGE;
+    http::SlowReceiver slow = http::SlowReceiver::close;
+};
+
+// --- the room --------------------------------------------------------------------------------
+
+std::string json_string(ByteView text) {
+    std::string memory(text.size() * http::wire::json_growth_max, '\0');
+    http::wire::BoundedText out(memory);
+    http::wire::append_json(out, text);
+    return '"' + std::string(out.view()) + '"';
+}
+
+// Somebody in a room: one socket.
+class Guest final : public http::WebSocketHandler {
+  public:
+    Guest(http::WebSocketTopics& rooms, std::string room, std::string name)
+        : rooms_(&rooms), room_(std::move(room)), name_(std::move(name)) {}
+
+  private:
+    void on_open(http::WebSocketConnection& socket) override {
+        rooms_->subscribe(socket, room_);
+        rooms_->publish(room_, http::WebSocketKind::text, event("came"));
+    }
+    void on_message(http::WebSocketConnection& socket, http::WebSocketKind kind,
+                    ByteView message) override {
+        if (kind != http::WebSocketKind::text) {
+            socket.close(http::wire::websocket_close::unsupported_data, "text only");
+            return;
+        }
+        // With --slow wait it is not read from again until everyone in the room caught up.
+        rooms_->publish_from(socket, room_, http::WebSocketKind::text,
+                             event("said", R"(,"text":)" + json_string(message)));
+    }
+    void on_close(http::WebSocketConnection&, std::uint16_t, ByteView) override {
+        rooms_->publish(room_, http::WebSocketKind::text, event("went"));
+        delete this;
+    }
+
+    std::string event(std::string_view type, const std::string& more = "") const {
+        return R"({"type":")" + std::string(type) + R"(","from":)" + json_string(name_) + more +
+               '}';
+    }
+
+    http::WebSocketTopics* rooms_;
+    std::string room_;
+    std::string name_;
+};
+
+// The value of one pair of the query: not empty, short, UTF-8.
+std::optional<std::string> from_query(ByteView query, ByteView wanted) {
+    std::string memory(query.size(), '\0');
+    http::wire::QueryPairs pairs(query, memory);
+    while (const auto pair = pairs.next()) {
+        if (pair->name != wanted) continue;
+        const bool good = !pair->value.empty() && pair->value.size() <= name_bytes_max &&
+                          http::wire::is_utf8(pair->value);
+        return good ? std::optional(std::string(pair->value)) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+// --- one loop --------------------------------------------------------------------------------
+
+http::WebSocketOptions socket_options(const Options& options) {
+    return {.message_bytes_max = message_bytes_max,
+            .queue_bytes_max = 512_KiB,
+            .slow_receiver = options.slow};
+}
+
+class ChatLoop final : private http::Handler {
+  public:
+    ChatLoop(core::EventLoop& loop, http::WebSocketHub& hub, const Options& options)
+        : sockets_(loop, socket_options(options)),
+          rooms_(sockets_, hub),
+          page_(take(http::handler::StaticFiles::create(loop, {.root = options.page}))),
+          site_(static_cast<http::Handler&>(*this)),
+          http_(loop, site_, {}),
+          server_(loop, http_, {.connections_max = 50'000}) {}
+
+    net::TcpServer& server() { return server_; }
+
+  private:
+    void handle(http::Exchange& exchange) override {
+        if (exchange.request().path != "/chat") {
+            page_->handle(exchange);
+            return;
+        }
+        auto room = from_query(exchange.request().query, "room");
+        auto name = from_query(exchange.request().query, "name");
+        if (!room || !name) {
+            exchange.respond_status(400);
+            return;
+        }
+        auto guest = std::make_unique<Guest>(rooms_, std::move(*room), std::move(*name));
+        if (http::accept_websocket(exchange, sockets_, *guest) ==
+            http::wire::WebSocketRefusal::none) {
+            (void)guest.release();  // its own, until its on_close
+        }
+    }
+
+    http::WebSocketService sockets_;
+    http::WebSocketTopics rooms_;
+    std::unique_ptr<http::handler::StaticFiles> page_;
+    http::Site site_;
+    http::H1Service http_;
+    net::TcpServer server_;
+};
+
+// --- the program -----------------------------------------------------------------------------
+
+http::SlowReceiver parse_slow(std::string_view text) {
+    if (text == "drop") return http::SlowReceiver::drop;
+    if (text == "close") return http::SlowReceiver::close;
+    if (text == "wait") return http::SlowReceiver::wait;
+    die("--slow is drop, close or wait");
+}
+
+Options parse(const std::vector<std::string_view>& words) {
+    Options options;
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        const std::string_view value = words[i + 1];
+        if (words[i] == "--listen") {
+            options.listen = value;
+        } else if (words[i] == "--threads") {
+            options.threads = examples::parse_threads(value);
+        } else if (words[i] == "--slow") {
+            options.slow = parse_slow(value);
+        } else if (words[i] == "--page") {
+            options.page = value;
+        } else {
+            die("unknown flag " + std::string(words[i]));
+        }
+    }
+    if (words.size() % 2 != 0) {
+        die("flags: --listen ADDRESS --threads N --slow drop|close|wait --page DIR");
+    }
+    return options;
+}
+
+void run(const Options& options) {
+    core::Signals signals = examples::prepare_process();
+    const auto group = take(net::LoopGroup::create(options.threads, {}));
+    const examples::StopOnSignal stop(*group, std::move(signals));
+    http::WebSocketHub hub;
+    std::vector<std::unique_ptr<ChatLoop>> loops;
+    std::vector<net::TcpServer*> servers;
+    for (std::size_t i = 0; i < group->size(); ++i) {
+        loops.push_back(std::make_unique<ChatLoop>(group->loop(i), hub, options));
+        servers.push_back(&loops.back()->server());
+    }
+    const core::Address address = examples::listen(servers, options.listen);
+    std::printf("chat http://%s/\n", address.to_string().c_str());
+    std::fflush(stdout);
+    group->run();
+}
+
+}  // namespace
+}  // namespace tiderace::chat
+
+int main(int argc, char** argv) {
+    tiderace::chat::run(tiderace::chat::parse({argv + 1, argv + argc}));
+    return 0;
+}
