@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from example_program import Example  # noqa: E402
 from server import Server  # noqa: E402
 from site_folder import build_huge_site, build_site  # noqa: E402
 
@@ -163,3 +164,38 @@ def pytest_terminal_summary(terminalreporter, config):
     for name in sorted(scores):
         right = sum(scores[name].values())
         terminalreporter.write_line(f"strict HTTP/1.1, {name}: {right} of {len(scores[name])}")
+
+
+@pytest.fixture(scope="module")
+def run_example(binary, tmp_path_factory):
+    """run_example("echo", flags…): one of examples/, the same one for the same words."""
+    running = {}
+
+    def start(name, *flags, **more):
+        key = (name, flags)
+        if key not in running:
+            program = binary.parent / "examples" / name / name
+            if not program.exists():
+                pytest.fail(f"{program} is not built")
+            running[key] = Example(program, *flags, folder=tmp_path_factory.mktemp(name), **more)
+            running[key].wait_ready()
+        running[key].check_health()
+        return running[key]
+
+    yield start
+    try:
+        for program in running.values():
+            program.stop()
+    finally:
+        for program in running.values():
+            program.kill()
+
+
+@pytest.fixture
+def echo_with(run_example):
+    return lambda *flags: run_example("echo", *flags)
+
+
+@pytest.fixture
+def echo(echo_with):
+    return echo_with()

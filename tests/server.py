@@ -45,15 +45,7 @@ class Server:
                  prefix=(), nofile=None, env=None, cwd=None):
         self.binary = Path(binary)
         self.folder = Path(folder)
-        words = [str(binary), "serve"]
-        if root is not None:
-            words.append(str(root))
-        for address in [listen] if isinstance(listen, str) else (listen or []):
-            words += ["--listen", address]
-        if threads is not None:
-            words += ["--threads", str(threads)]
-        if engine is not None:
-            words += ["--engine", engine]
+        words = [str(binary), *self.leading_words(root, listen, threads, engine)]
         self.command = [*map(str, prefix), *words, *map(str, flags)]
         self.stdout_path = self.folder / "stdout"
         self.stderr_path = self.folder / "stderr"
@@ -71,6 +63,18 @@ class Server:
                                             stderr=err, env=self.environment, cwd=cwd,
                                             preexec_fn=limit, start_new_session=True)
         self.stopped = False
+
+    def leading_words(self, root, listen, threads, engine):
+        words = ["serve"]
+        if root is not None:
+            words.append(str(root))
+        for address in [listen] if isinstance(listen, str) else (listen or []):
+            words += ["--listen", address]
+        if threads is not None:
+            words += ["--threads", str(threads)]
+        if engine is not None:
+            words += ["--engine", engine]
+        return words
 
     # What it says.
 
