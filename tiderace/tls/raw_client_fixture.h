@@ -1,5 +1,5 @@
-// RawClient: OpenSSL alone, with its own buffers, as the peer of this room's server. What it does is
-// the test's business: any version, any cipher, any alert.
+// RawClient: OpenSSL alone, with its own buffers, as the peer of this room's server. What it does
+// is the test's business: any version, any cipher, any alert.
 #pragma once
 
 #include <openssl/err.h>

@@ -48,6 +48,8 @@ class RecordCipher {
     enum class Direction : std::uint8_t { open, seal };
     RecordCipher(const Suite13& suite, const TrafficSecrets::Secret& secret, Direction direction,
                  std::uint64_t sequence);
+    RecordCipher(RecordCipher&&) = default;
+    RecordCipher& operator=(RecordCipher&&) = default;
     ~RecordCipher();
 
     // Writes one record of `bytes` + overhead_bytes to `to`. The payload comes from `pieces`, which

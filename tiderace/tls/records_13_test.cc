@@ -1,1 +1,232 @@
 #include "tiderace/tls/records_13.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tiderace::tls {
+namespace {
+
+using Event = Records::Event;
+
+// Records13 as the server, and two ciphers as its peer.
+class Records13Test : public ::testing::Test {
+  protected:
+    static const Suite13& suite() {
+        static const Suite13* const found = [] {
+            const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+            SSL_CTX_set_ciphersuites(context.get(), "TLS_AES_128_GCM_SHA256");
+            const SslPtr ssl(SSL_new(context.get()));
+            return Suite13::find(sk_SSL_CIPHER_value(SSL_get_ciphers(ssl.get()), 0));
+        }();
+        return *found;
+    }
+    static TrafficSecrets secrets(std::uint64_t server_wrote = 0) {
+        TrafficSecrets made;
+        made.client.fill(1);
+        made.server.fill(2);
+        made.bytes = 32;
+        made.server_wrote = server_wrote;
+        return made;
+    }
+    std::string record(ByteView payload, ContentType type = ContentType::application_data) {
+        std::string made(payload.size() + RecordCipher::overhead_bytes, '\0');
+        const iovec piece{const_cast<char*>(payload.data()), payload.size()};
+        peer_out_.seal(type, {&piece, 1}, payload.size(), made.data());
+        return made;
+    }
+    Event open(ByteView in) {
+        std::vector<char> plain(20'000);
+        const Records::Opened opened = records_.open(in, plain, out());
+        received_.append(plain.data(), opened.plain);
+        used_ = opened.used;
+        return opened.event;
+    }
+    Out out() { return {.queue = queue_, .pool = pool_}; }
+    // What was sent, opened: payload and type of each record, in letters.
+    std::vector<std::string> sent() {
+        std::string all;
+        iovec piece{};
+        while (queue_.gather({&piece, 1}) == 1) {
+            all.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+            queue_.consume(piece.iov_len);
+        }
+        std::vector<std::string> records;
+        for (ByteView rest = all; !rest.empty();) {
+            const ByteView one = rest.substr(0, first_record_bytes(rest));
+            std::string plain(one.size(), '\0');
+            const std::size_t bytes = peer_in_.open(one, plain.data());
+            records.push_back(bytes == ByteView::npos ? "(damaged)" : plain.substr(0, bytes));
+            rest.remove_prefix(one.size());
+        }
+        return records;
+    }
+    static std::string alert(int code) { return {2, static_cast<char>(code), 21}; }
+
+    core::BlockPool pool_;
+    core::SendQueue queue_;
+    Records13 records_{suite(), secrets()};
+    RecordCipher peer_out_{suite(), secrets().client, RecordCipher::Direction::seal, 0};
+    RecordCipher peer_in_{suite(), secrets().server, RecordCipher::Direction::open, 0};
+    std::string received_;
+    std::size_t used_ = 0;
+};
+
+const std::string update_asked{"\x18\0\0\1\1", 5};
+const std::string update_plain{"\x18\0\0\1\0", 5};
+
+TEST_F(Records13Test, OpensSeveralRecordsInOneGo) {
+    std::string three = record("one ");
+    three += record("two ");
+    three += record("three");
+    EXPECT_EQ(open(three), Event::none);
+    EXPECT_EQ(received_, "one two three");
+}
+
+TEST_F(Records13Test, StopsWhereThereIsNoRoom) {
+    const std::string big(15'000, 'x');
+    std::string both = record(big);
+    both += record(big);
+    EXPECT_EQ(open(both), Event::full);
+    EXPECT_EQ(used_, both.size() / 2);
+    EXPECT_EQ(open(ByteView(both).substr(used_)), Event::none);
+    EXPECT_EQ(received_.size(), 30'000U);
+}
+
+TEST_F(Records13Test, AnswersWhatIsOutOfPlaceWithItsAlert) {
+    const std::string too_long(16'385, 'x');
+    const struct {
+        const char* what;
+        std::string payload;
+        ContentType type;
+        int alert;
+    } cases[] = {
+        {"an unknown type", "x", static_cast<ContentType>(99), 10},
+        {"a cipher change", "\1", ContentType::change_cipher_spec, 10},
+        {"another handshake message", std::string("\1\0\0\0", 4), ContentType::handshake, 10},
+        {"two messages in a record", update_plain + update_plain, ContentType::handshake, 10},
+        {"half a message", update_plain.substr(0, 3), ContentType::handshake, 10},
+        {"nothing of a message", "", ContentType::handshake, 10},
+        {"an update of no kind", std::string("\x18\0\0\1\2", 5), ContentType::handshake, 47},
+        {"half an alert", "\2", ContentType::alert, 50},
+        {"an alert with more behind it", "\1\1\1", ContentType::alert, 50},
+        {"too much payload", too_long, ContentType::application_data, 22},
+    };
+    for (const auto& [what, payload, type, code] : cases) {
+        records_ = Records13(suite(), secrets());
+        peer_out_ = RecordCipher(suite(), secrets().client, RecordCipher::Direction::seal, 0);
+        peer_in_ = RecordCipher(suite(), secrets().server, RecordCipher::Direction::open, 0);
+        std::string stream = record("before");
+        stream += record(payload, type);
+        EXPECT_EQ(open(stream), Event::failed) << what;
+        EXPECT_EQ(received_, "before") << what;
+        EXPECT_EQ(sent(), std::vector<std::string>{alert(code)}) << what;
+        received_.clear();
+    }
+}
+
+TEST_F(Records13Test, AnOuterTypeIsApplicationDataAndNothingElse) {
+    for (int type = 0; type < 256; ++type) {
+        if (type == 23) continue;
+        std::string bad = record("x");
+        bad[0] = static_cast<char>(type);
+        EXPECT_EQ(open(bad), Event::failed);
+        EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+    }
+}
+
+TEST_F(Records13Test, TakesPaddingAndRefusesARecordOfNothingElse) {
+    // The type byte is inside: a payload that ends with type and zeros, sealed with type 0.
+    EXPECT_EQ(open(record(std::string("hello\x17\0\0\0", 9), static_cast<ContentType>(0))),
+              Event::none);
+    EXPECT_EQ(received_, "hello");
+    EXPECT_EQ(open(record(std::string(10, '\0'), static_cast<ContentType>(0))), Event::failed);
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+}
+
+TEST_F(Records13Test, TellsEndsAndAlertsApart) {
+    EXPECT_EQ(open(record({"\1\x5a", 2}, ContentType::alert)), Event::none);  // user_canceled
+    std::string stream = record("last");
+    stream += record({"\1\0", 2}, ContentType::alert);
+    stream += record("after");
+    EXPECT_EQ(open(stream), Event::closed);
+    peer_out_ = RecordCipher(suite(), secrets().client, RecordCipher::Direction::seal, 3);
+    EXPECT_EQ(received_, "last");
+    EXPECT_EQ(open(record({"\2\x14", 2}, ContentType::alert)), Event::failed);
+    EXPECT_TRUE(sent().empty());  // an alert is not answered
+}
+
+TEST_F(Records13Test, EmptyRecordsAreTakenInModeration) {
+    for (unsigned i = 0; i < Records13::empty_records_max; ++i) {
+        EXPECT_EQ(open(record("")), Event::none);
+    }
+    EXPECT_EQ(open(record("x")), Event::none);
+    for (unsigned i = 0; i < Records13::empty_records_max; ++i) {
+        EXPECT_EQ(open(record("")), Event::none);
+    }
+    EXPECT_EQ(open(record("")), Event::failed);
+}
+
+TEST_F(Records13Test, AnUpdateThatIsAskedForGoesBeforeTheNextPayload) {
+    EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
+    peer_out_.update();
+    EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
+    peer_out_.update();
+    EXPECT_EQ(open(record("x")), Event::none);
+    EXPECT_TRUE(queue_.empty());
+    core::SendQueue plain;
+    plain.append(pool_, "answer");
+    EXPECT_EQ(records_.seal(plain, out(), 10'000, core::system_kernel()), 0);
+    std::vector<std::string> got = sent();
+    ASSERT_EQ(got.size(), 2U);
+    EXPECT_EQ(got[0], update_plain + '\x16');
+    EXPECT_EQ(got[1], "(damaged)");  // sealed with the next key
+    peer_in_.update();
+    plain.append(pool_, "more");
+    EXPECT_EQ(records_.seal(plain, out(), 10'000, core::system_kernel()), 0);
+    peer_in_ = RecordCipher(suite(), secrets().server, RecordCipher::Direction::open, 0);
+    peer_in_.update();
+    got = sent();
+    EXPECT_EQ(got, std::vector<std::string>{"(damaged)"});  // the second with that key
+}
+
+TEST_F(Records13Test, ASealedStreamGoesOnFromTheHandshakesRecords) {
+    Records13 later(suite(), secrets(2));
+    later.seal_end(out());
+    EXPECT_EQ(sent(), std::vector<std::string>{"(damaged)"});
+    Records13 now(suite(), secrets(1));
+    now.seal_end(out());
+    EXPECT_EQ(sent(), std::vector<std::string>{std::string("\1\0\x15", 3)});
+}
+
+TEST_F(Records13Test, ManySmallPiecesShareARecordAndLargeOnesFillThem) {
+    core::SendQueue plain;
+    for (int i = 0; i < 10; ++i) {
+        core::SendQueue one;
+        one.append(pool_, "piece ");
+        plain.append_queue(std::move(one));
+    }
+    EXPECT_EQ(records_.seal(plain, out(), 10'000, core::system_kernel()), 0);
+    EXPECT_EQ(sent().size(), 1U);
+    plain.append(pool_, std::string(100'000, 'x'));
+    EXPECT_EQ(records_.seal(plain, out(), 1'000'000, core::system_kernel()), 0);
+    EXPECT_TRUE(plain.empty());
+    const auto records = sent();
+    EXPECT_LE(records.size(), 8U);
+    std::size_t bytes = 0;
+    for (const std::string& one : records) bytes += one.size() - 1;
+    EXPECT_EQ(bytes, 100'000U);
+}
+
+TEST_F(Records13Test, SealsNoMoreThanIsAskedFor) {
+    core::SendQueue plain;
+    plain.append(pool_, std::string(200'000, 'x'));
+    EXPECT_EQ(records_.seal(plain, out(), 50'000, core::system_kernel()), 0);
+    EXPECT_GE(queue_.bytes(), 50'000U);
+    EXPECT_LT(queue_.bytes(), 70'000U);
+    EXPECT_GT(plain.bytes(), 100'000U);
+}
+
+}  // namespace
+}  // namespace tiderace::tls
