@@ -46,11 +46,6 @@ def pytest_collection_modifyitems(config, items):
                     if str(i.path).startswith(here) and not i.get_closest_marker("quick")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [i for i in items if i not in set(left_out)]
-    if "soak" not in wanted and not os.environ.get("TIDERACE_SOAK_SECONDS"):
-        skip = pytest.mark.skip(reason="a soak: run with -m soak, or set TIDERACE_SOAK_SECONDS")
-        for item in items:
-            if item.get_closest_marker("soak"):
-                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Files and folders that are not in the system's cache: the pool waits for the disk, not the loop."""
+"""Files and folders that the system has not cached: the pool waits for the disk, not the loop."""
 
 import json
 import os
