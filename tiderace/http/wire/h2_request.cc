@@ -63,7 +63,9 @@ class Crumbs {
         TR_CHECK(bytes_ <= room.size(), "the arena is too small for the list");
         char* to = room.data();
         for (std::size_t i = 0; i < count_; ++i) {
-            if (i > 0) to = std::copy(crumb_separator.begin(), crumb_separator.end(), to);
+            if (crumbs_[i].size == 0) continue;  // or the text would end with the separator's space
+            if (to != room.data())
+                to = std::copy(crumb_separator.begin(), crumb_separator.end(), to);
             to = std::copy_n(crumbs_[i].data, crumbs_[i].size, to);
         }
         return {room.data(), static_cast<std::size_t>(to - room.data())};

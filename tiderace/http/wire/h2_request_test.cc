@@ -239,6 +239,9 @@ TEST_F(H2RequestTest, CrumbsOfACookieAreJoined) {
     EXPECT_EQ(value(FieldName::cookie), "a=1; b=2; c=3");
     EXPECT_FALSE(head.repeated(FieldName::cookie));
     EXPECT_EQ(head.fields().size(), 3U);  // with Host
+    EXPECT_EQ(refusal(get + Fields{{"cookie", ""}, {"cookie", "b=2"}, {"cookie", ""}}),
+              Refusal::none);
+    EXPECT_EQ(value(FieldName::cookie), "b=2");
     EXPECT_EQ(refusal(get + Fields{{"cookie", "a=1"}}), Refusal::none);
     EXPECT_EQ(value(FieldName::cookie), "a=1");
 }
