@@ -1,16 +1,21 @@
 """The benchmark must notice when what it measured is not what it asked for."""
 
+import gzip
 import pathlib
 import socket
 import sys
 import threading
+import zlib
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import client  # noqa: E402
 import load  # noqa: E402
+import other_loads  # noqa: E402
 import report  # noqa: E402
+import run  # noqa: E402
+import servers  # noqa: E402
 import workloads  # noqa: E402
 from workloads import Limit, Target, Workload  # noqa: E402
 
@@ -51,7 +56,7 @@ def test_a_good_round_has_no_fault(workload, change):
 
 
 def one_round(cost, faults=()):
-    return load.Round(cost, 1000.0, 10.0, 99.0, 5, faults)
+    return load.Round(cost, 1000.0, 5, faults, 10.0, 99.0)
 
 
 def test_figures_are_medians_and_faults_are_kept():
@@ -77,6 +82,106 @@ def test_a_whole_answer_is_read():
     port = serve_once(b'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nETag: "x"\r\n\r\nabc')
     answer = client.ask(port, "/")
     assert (answer.status, answer.body_bytes, answer.fields["etag"]) == (200, 3, '"x"')
+
+
+def test_a_compressed_answer_in_chunks_is_counted_as_it_came_and_as_it_is():
+    coded = gzip.compress(b"tide" * 100)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = [coded[:7], coded[7:], b""]
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    answer = client.ask(serve_once(head + body), "/")
+    assert (answer.body_bytes, answer.bytes) == (400, len(head + body))
+    assert answer.checksum == zlib.crc32(b"tide" * 100)
+
+
+def test_servers_must_send_the_same_and_encrypt_it_alike():
+    one = client.Answer(200, {}, 9, 5, 77, ("TLSv1.3", "A"))
+    other = client.Answer(200, {}, 9, 5, 77, ("TLSv1.3", "B"))
+    load.check_alike(PLAIN, [one, one])
+    with pytest.raises(client.WrongAnswer, match="encrypt alike"):
+        load.check_alike(PLAIN, [one, other])
+    with pytest.raises(client.WrongAnswer, match="same bytes"):
+        load.check_alike(PLAIN, [one, client.Answer(200, {}, 9, 5, 78, ("TLSv1.3", "A"))])
+
+
+FULL = Workload("full", "", kind="handshakes")
+RESUMED = Workload("resumed", "", kind="handshakes", resumed=True)
+
+
+@pytest.mark.parametrize(
+    "workload, count, piece",
+    [
+        (FULL, (9, 0, 0), None),
+        (FULL, (9, 0, 1), "1 connections without"),
+        (FULL, (9, 1, 0), "1 of 9 handshakes resumed, expected 0"),
+        (FULL, (0, 0, 0), "no handshake"),
+        (RESUMED, (9, 9, 0), None),
+        (RESUMED, (9, 8, 0), "8 of 9 handshakes resumed, expected 9"),
+    ],
+)
+def test_a_handshake_round_says_why_it_is_worthless(workload, count, piece):
+    found = list(
+        other_loads.handshake_faults(
+            workload, dict(zip(("handshakes", "resumed", "faults"), count))
+        )
+    )
+    assert not found if piece is None else any(piece in fault for fault in found)
+
+
+H2LOAD = """
+Application protocol: h2
+finished in 812.50ms, 12307.69 req/s, 12.62MB/s
+requests: 100 total, 100 started, 100 done, 100 succeeded, 0 failed, 0 errored, 0 timeout
+status codes: 100 2xx, 0 3xx, 0 4xx, 0 5xx
+traffic: 102.15KB (104600) total, 1.37KB (1400) headers (space savings 95%), 5.00KB (5000) data
+"""
+
+
+def test_what_h2load_says_is_read():
+    count = other_loads.h2load_counts(H2LOAD)
+    assert (count["seconds"], count["data"], count["protocol"]) == (0.8125, 5000, "h2")
+    assert list(other_loads.h2_faults(count, 100, 50)) == []
+
+
+@pytest.mark.parametrize(
+    "change, piece",
+    [
+        (("100 succeeded", "99 succeeded"), "99 of 100 answers succeeded"),
+        (("100 2xx", "98 2xx"), "98 of 100 answers with 2xx"),
+        (("(5000) data", "(4999) data"), "4999 bytes for 100 answers of 50"),
+        (("protocol: h2", "protocol: http/1.1"), "http/1.1 was spoken"),
+    ],
+)
+def test_a_worthless_h2_round_says_why(change, piece):
+    count = other_loads.h2load_counts(H2LOAD.replace(*change))
+    assert any(piece in fault for fault in other_loads.h2_faults(count, 100, 50))
+
+
+def test_what_h2load_does_not_say_is_a_wrong_answer():
+    with pytest.raises(client.WrongAnswer):
+        other_loads.h2load_counts("could not connect")
+
+
+def test_a_group_stands_for_its_workloads():
+    assert [w.name for w in run.chosen(["ws", "1k"])] == ["1k", "ws-echo"]
+    assert run.chosen([]) == workloads.WORKLOADS
+    assert not run.GROUPS & set(run.BY_NAME)
+
+
+def test_the_same_words_every_time_and_gzip_makes_a_third_of_them():
+    text = run.words(57_244)
+    assert text == run.words(57_244) and len(text) == 57_244
+    assert 0.25 < len(zlib.compress(text)) / len(text) < 0.4
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("template", [servers.NGINX, servers.LIGHTTPD, servers.H2O])
+def test_every_configuration_can_be_filled(template, secure, tmp_path):
+    plan = servers.Plan(tmp_path, tmp_path, 8443, 10, secure, not secure)
+    text = servers.filled(template, plan)
+    assert "8443" in text and str(tmp_path) in text
+    if template != servers.LIGHTTPD:
+        assert ("certificate.pem" in text) == secure
 
 
 @pytest.mark.parametrize(
@@ -132,4 +237,4 @@ def test_the_readme_table_replaces_only_its_own_place(tmp_path):
     report.put_into_readme(readme, every, facts, "bench/results/x.md")
     text = readme.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert "| 1,024 B, keep-alive, 64 connections | 5.0 | 5.0 | 5.0 | 5.0 |" in text
+    assert "| 1,024 B, keep-alive, 64 connections | 5.0 | 5.0 | 5.0 |  | 5.0 |" in text

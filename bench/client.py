@@ -2,6 +2,7 @@
 
 import dataclasses
 import socket
+import ssl
 import time
 import zlib
 
@@ -16,13 +17,10 @@ class WrongAnswer(Exception):
 class Answer:
     status: int
     fields: dict  # lower case names
-    head_bytes: int
-    body_bytes: int
-    checksum: int  # of the body, so that all servers can be seen to send the same
-
-    @property
-    def bytes(self):
-        return self.head_bytes + self.body_bytes
+    bytes: int  # as they came: head, and body with its framing and coding
+    body_bytes: int  # of the file: decoded
+    checksum: int  # of the same, so that all servers can be seen to send the same
+    tls: tuple = ()  # version and cipher
 
 
 def request_bytes(port, path, fields=()):
@@ -30,7 +28,7 @@ def request_bytes(port, path, fields=()):
     return "\r\n".join(lines).encode()
 
 
-def read_answer(stream, until_close=False):
+def read_answer(stream, until_close=False, tls=()):
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = stream.readline(65536)
@@ -40,27 +38,71 @@ def read_answer(stream, until_close=False):
     first, *lines = head.decode("latin-1").split("\r\n")
     status = int(first.split()[1])
     fields = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
-    length = 0 if status in (204, 304) else int(fields.get("content-length", -1))
-    if length < 0:
+    body = Body(fields.get("content-encoding"))
+    if status in (204, 304):
+        pass
+    elif fields.get("transfer-encoding") == "chunked":
+        read_chunks(stream, body)
+    elif "content-length" in fields:
+        read_bytes(stream, body, int(fields["content-length"]))
+    else:
         raise WrongAnswer(f"no Content-Length in {first}")
-    checksum, left = 0, length
+    if until_close and stream.read(1):
+        raise WrongAnswer("bytes after the answer")
+    return Answer(status, fields, len(head) + body.raw, body.bytes, body.checksum, tls)
+
+
+class Body:
+    """Counts a body as it came and as it is."""
+
+    def __init__(self, coding):
+        self.raw = self.bytes = self.checksum = 0
+        if coding not in (None, "identity", "gzip"):
+            raise WrongAnswer(f"coded as {coding}")
+        self.decoder = zlib.decompressobj(wbits=31) if coding == "gzip" else None
+
+    def take(self, piece):
+        self.raw += len(piece)
+        plain = self.decoder.decompress(piece) if self.decoder else piece
+        self.bytes += len(plain)
+        self.checksum = zlib.crc32(plain, self.checksum)
+
+
+def read_bytes(stream, body, length):
+    left = length
     while left:
         piece = stream.read(min(left, 1 << 20))
         if not piece:
             raise WrongAnswer(f"{left} of {length} bytes are missing")
         left -= len(piece)
-        checksum = zlib.crc32(piece, checksum)
-    if until_close and stream.read(1):
-        raise WrongAnswer("bytes after the answer")
-    return Answer(status, fields, len(head), length, checksum)
+        body.take(piece)
 
 
-def ask(port, path, fields=()):
+def read_chunks(stream, body):
+    length = None
+    while length != 0:
+        line = stream.readline(1024)
+        length = int(line.split(b";")[0], 16)
+        read_bytes(stream, body, length)
+        body.raw += len(line) + len(stream.readline(1024))
+
+
+def connect(port, secure, timeout=30):
+    plain = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    if not secure:
+        return plain
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(plain)
+
+
+def ask(port, path, fields=(), secure=False):
     closes = any(field.lower() == "connection: close" for field in fields)
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as peer:
+    with connect(port, secure) as peer:
         peer.sendall(request_bytes(port, path, fields))
+        tls = (peer.version(), peer.cipher()[0]) if secure else ()
         with peer.makefile("rb") as stream:
-            return read_answer(stream, until_close=closes)
+            return read_answer(stream, until_close=closes, tls=tls)
 
 
 def ask_pipelined(port, path, depth):

@@ -17,14 +17,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Round:
     cpu_microseconds: float  # of the server, for one answer
     requests_per_second: float
-    p50_microseconds: float
-    p99_microseconds: float
     answers: int
     faults: tuple  # sentences; a round with any does not count
+    p50_microseconds: float = 0  # 0: the generator does not say
+    p99_microseconds: float = 0
 
 
 def fields_for(workload, server):
     """The request fields, with the server's own entity tag where the workload is conditional."""
+    if server.name in workload.plain:
+        return ()
     if not workload.conditional:
         return workload.fields
     tag = client.ask(server.port, workload.path).fields.get("etag")
@@ -35,16 +37,28 @@ def fields_for(workload, server):
 
 def check(workload, server, file_bytes):
     """Asks as the load will ask. Returns the answer that every other one must be as long as."""
-    answer = client.ask(server.port, workload.path, fields_for(workload, server))
+    fields = fields_for(workload, server)
+    answer = client.ask(server.port, workload.path, fields, server.secure)
     if answer.status != workload.status:
         raise client.WrongAnswer(f"{server.name} answers {answer.status}, not {workload.status}")
     if workload.status == 200 and answer.body_bytes != file_bytes:
         raise client.WrongAnswer(f"{server.name}: {answer.body_bytes} bytes, not {file_bytes}")
+    if workload.wants_gzip and (answer.fields.get("content-encoding") == "gzip") != bool(fields):
+        raise client.WrongAnswer(f"{server.name} does not compress as it was asked to")
     if workload.pipelined > 1:
         for one in client.ask_pipelined(server.port, workload.path, workload.pipelined):
             if (one.status, one.body_bytes) != (answer.status, answer.body_bytes):
                 raise client.WrongAnswer(f"{server.name} breaks a pipeline of {workload.pipelined}")
     return answer
+
+
+def check_alike(workload, answers):
+    """All send the same file and, where it is encrypted, encrypt it alike."""
+    if workload.status == 200 and len({answer.checksum for answer in answers}) > 1:
+        raise client.WrongAnswer("the servers do not send the same bytes")
+    found = {answer.tls for answer in answers}
+    if len(found) > 1:
+        raise client.WrongAnswer(f"the servers do not encrypt alike: {sorted(found)}")
 
 
 def wrk_words(workload, server, seconds, core, fields):
@@ -53,7 +67,9 @@ def wrk_words(workload, server, seconds, core, fields):
     words += ["wrk", "-t1", f"-c{workload.connections}", f"-d{seconds:g}s", "--timeout", "20s"]
     for field in fields:
         words += ["-H", field]
-    words += ["-s", str(HERE / "wrk" / script), f"http://127.0.0.1:{server.port}{workload.path}"]
+    scheme = "https" if server.secure else "http"
+    url = f"{scheme}://127.0.0.1:{server.port}{workload.path}"
+    words += ["-s", str(HERE / "wrk" / script), url]
     return [*words, "--", str(workload.pipelined)] if workload.pipelined > 1 else words
 
 

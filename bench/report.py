@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 
-from workloads import LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Limit
+from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Limit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_BEGIN, README_END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -38,6 +38,9 @@ def machine():
         "versions": {
             "nginx": first_line(["nginx", "-v"]).removeprefix("nginx version: nginx/"),
             "lighttpd": first_line(["lighttpd", "-v"]).split(" (")[0].removeprefix("lighttpd/"),
+            "h2o": first_line(["h2o", "--version"]).removeprefix("h2o version "),
+            "h2load": first_line(["h2load", "--version"]).removeprefix("h2load nghttp2/"),
+            "openssl": " ".join(first_line(["openssl", "version"]).split()[1:2]),
             "wrk": first_line(["wrk", "-v"]).split(" [")[0].removeprefix("wrk "),
         },
     }
@@ -94,7 +97,8 @@ def load_table(results):
         over = f"{found['cpu'] / results[base]['cpu']:.2f}" if base else ""
         spread = f"{found['cpu_least']:,.2f} – {found['cpu_most']:,.2f}"
         cost = f"**failed**: {found['faults'][0]}" if found["faults"] else f"{found['cpu']:,.2f}"
-        rate, late = f"{found['requests_per_second']:,.0f}", f"{found['p99'] / 1000:,.2f}"
+        rate = f"{found['requests_per_second']:,.0f}"
+        late = f"{found['p99'] / 1000:,.2f}" if found["p99"] else ""
         rows.append([name, cost, spread, over, rate, late])
     return table(heads, rows)
 
@@ -125,7 +129,15 @@ def start_table(results):
     return table(heads, rows)
 
 
-TABLES = {"load": load_table, "idle": idle_table, "start": start_table}
+TABLES = {
+    "load": load_table,
+    "handshakes": load_table,
+    "h2": load_table,
+    "echo": load_table,
+    "idle": idle_table,
+    "idle_h2": idle_table,
+    "start": start_table,
+}
 
 
 def section(workload, results):
@@ -152,10 +164,13 @@ def document(facts, settings, sections):
     return "\n".join([*head, *sections])
 
 
+IN_README = ("load", "handshakes", "h2")
+
+
 def readme_table(every):
     """One line for each load, from the results of a run."""
-    about = {workload.name: workload.about for workload in WORKLOADS if workload.kind == "load"}
-    names = (TIDERACE, NGINX, LIGHTTPD)
+    about = {workload.name: workload.about for workload in WORKLOADS if workload.kind in IN_README}
+    names = (TIDERACE, NGINX, LIGHTTPD, H2O)
     rows = []
     for name, results in every.items():
         if name in about and "cpu" in results.get(TIDERACE, {}) and NGINX in results:

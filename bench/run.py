@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import resource
 import statistics
 import sys
@@ -16,6 +17,7 @@ import tempfile
 
 import client
 import load
+import other_loads
 import procfs
 import report
 import servers
@@ -23,11 +25,13 @@ from workloads import FILES, WORKLOADS
 
 ROOT = servers.ROOT
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
+GROUPS = {workload.group for workload in WORKLOADS if workload.group}
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("workload", nargs="*", help=", ".join(BY_NAME))
+    choice = f"{', '.join(BY_NAME)}; or all of {', '.join(sorted(GROUPS))}"
+    parser.add_argument("workload", nargs="*", help=choice)
     parser.add_argument("--rounds", type=int, default=3, help="of each workload (3)")
     parser.add_argument("--seconds", type=float, help="of each round, instead of the workload's")
     parser.add_argument(
@@ -36,10 +40,27 @@ def arguments():
     parser.add_argument("--readme", action="store_true", help="put the summary into README.md")
     parser.add_argument("--no-save", action="store_true", help="print only")
     found = parser.parse_args()
-    unknown = [name for name in found.workload if name not in BY_NAME]
+    unknown = [name for name in found.workload if name not in {*BY_NAME, *GROUPS}]
     if unknown:
-        parser.error(f"no workload {unknown[0]}; there are {', '.join(BY_NAME)}")
+        parser.error(f"no workload {unknown[0]}; there are {choice}")
     return found
+
+
+def chosen(names):
+    """The workloads of these names and groups, each once, in the order of the table."""
+    return [w for w in WORKLOADS if not names or w.name in names or w.group in names]
+
+
+def words(size):
+    """A text that gzip makes a third of: words drawn from a few hundred, the same ones
+    every time."""
+    drawn = random.Random(1)
+    letters = "etaoinshrdlucmfwypvbg"
+    known = ["".join(drawn.choices(letters, k=drawn.randint(2, 9))) for _ in range(400)]
+    text = ""
+    while len(text) < size:
+        text += " ".join(drawn.choices(known, k=12)) + "\n"
+    return text[:size].encode()
 
 
 def make_site(folder, wanted):
@@ -49,6 +70,8 @@ def make_site(folder, wanted):
             with (folder / name).open("wb") as file:
                 if size > 1 << 24:
                     file.truncate(size)  # zeros, in the page cache once read
+                elif name.endswith(".txt"):
+                    file.write(words(size))
                 else:
                     line = b"<p>The race of the tide is fastest where the channel is narrow.</p>\n"
                     file.write((line * (size // len(line) + 1))[:size])
@@ -77,23 +100,49 @@ class Bench:
     def start_all(self, workload, names):
         return servers.started(names, workload, self.place, self.server_core)
 
+    def seconds(self, workload):
+        return self.options.seconds or workload.seconds
+
     def load(self, workload, names):
-        seconds = self.options.seconds or workload.seconds
+        def measure(server, seconds):
+            size = load.check(workload, server, FILES.get(workload.path[1:])).bytes
+            return load.measure(workload, server, size, seconds, self.client_core)
+
+        return self.in_turns(workload, names, measure)
+
+    def handshakes(self, workload, names):
+        def measure(server, seconds):
+            return other_loads.handshakes(workload, server, seconds, self.client_core)
+
+        return self.in_turns(workload, names, measure)
+
+    def h2(self, workload, names):
+        def measure(server, seconds):
+            share = seconds / workload.seconds
+            return other_loads.h2(workload, server, share, self.client_core)
+
+        return self.in_turns(workload, names, measure)
+
+    def echo(self, workload, names):
+        def measure(server, seconds):
+            return other_loads.echo(workload, server, seconds, self.client_core)
+
+        return self.in_turns(workload, names, measure, look=False)
+
+    def in_turns(self, workload, names, measure, look=True):
         rounds = {name: [] for name in names}
         with self.start_all(workload, names) as running:
-            answers = {}
+            size = FILES.get(workload.path[1:])
+            if look:
+                load.check_alike(workload, [load.check(workload, one, size) for one in running])
             for server in running:
-                answers[server.name] = load.check(workload, server, FILES.get(workload.path[1:]))
-                fields = load.fields_for(workload, server)
-                load.run_wrk(workload, server, 1, self.client_core, fields)  # warm; not counted
-            if workload.status == 200 and len({a.checksum for a in answers.values()}) > 1:
-                raise client.WrongAnswer("the servers do not send the same bytes")
+                measure(server, 1)  # warm; not counted
             for _ in range(self.options.rounds):
                 for server in running:
-                    size = answers[server.name].bytes
-                    one = load.measure(workload, server, size, seconds, self.client_core)
+                    one = measure(server, self.seconds(workload))
                     rounds[server.name].append(one)
-                    load.check(workload, server, FILES.get(workload.path[1:]))
+                    if look:
+                        load.check(workload, server, size)
                     print(
                         f"  {server.name:<28}{one.cpu_microseconds:12.2f} µs",
                         *one.faults,
@@ -102,10 +151,24 @@ class Bench:
         return {name: load.summarize(found) for name, found in rounds.items()}
 
     def idle(self, workload, names):
+        return self.holding(
+            workload,
+            names,
+            lambda server: client.idle_memory(server, workload.path, workload.connections),
+        )
+
+    def idle_h2(self, workload, names):
+        return self.holding(
+            workload,
+            names,
+            lambda server: other_loads.idle_h2(server, workload, self.client_core),
+        )
+
+    def holding(self, workload, names, hold):
         results = {}
         for name in names:
             with self.start_all(workload, [name]) as (server,):
-                found = client.idle_memory(server, workload.path, workload.connections)
+                found = hold(server)
             results[name] = {
                 "base": found.base_bytes,
                 "per_connection": found.bytes_per_connection,
@@ -162,7 +225,7 @@ def raise_descriptor_limit(wanted=65_536):
 
 def main():
     options = arguments()
-    wanted = [BY_NAME[name] for name in options.workload] or WORKLOADS
+    wanted = chosen(options.workload)
     raise_descriptor_limit()
     facts, every, sections, failed = report.machine(), {}, [], False
     with tempfile.TemporaryDirectory(prefix="tiderace-bench-") as scratch:
@@ -181,7 +244,8 @@ def main():
             every[workload.name] = results
             failed |= any(found.get("faults") for found in results.values())
             sections.append(report.section(workload, results))
-    pinned = "The server has one core and wrk another." if bench.server_core is not None else ""
+    is_pinned = bench.server_core is not None
+    pinned = "The server has one core and the load generator another." if is_pinned else ""
     settings = f"One worker each, access log off. {pinned} {options.rounds} rounds, alternating."
     text = report.document(facts, settings, sections)
     print(text)

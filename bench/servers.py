@@ -5,6 +5,7 @@ room for connections is set from the number that will be opened, since some take
 """
 
 import contextlib
+import dataclasses
 import os
 import pathlib
 import resource
@@ -35,14 +36,50 @@ http {{
     keepalive_requests 1000000000;
     open_file_cache max=1000 inactive=3600s;
     open_file_cache_valid 60s;
-    types {{ text/html html; }}
+    types {{ text/html html; text/plain txt; }}
+    gzip {gzip};
+    gzip_types text/plain;
+    gzip_proxied any;
     client_body_temp_path {scratch}/body;
     proxy_temp_path {scratch}/proxy;
     fastcgi_temp_path {scratch}/fastcgi;
     uwsgi_temp_path {scratch}/uwsgi;
     scgi_temp_path {scratch}/scgi;
-    server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; }}
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache shared:tls:10m;
+    ssl_session_tickets on;
+    server {{ listen 127.0.0.1:{port} backlog=4096 {tls_words}; root {root}; {tls_files} }}
 }}
+"""
+
+H2O = """
+num-threads: 1
+max-connections: {room}
+tcp-fastopen: 0
+http1-request-timeout: 3600
+http2-idle-timeout: 3600
+error-log: {scratch}/h2o-error.log
+pid-file: {scratch}/h2o.pid
+compress: {h2o_compress}
+ssl-session-resumption:
+  mode: ticket
+file.mime.addtypes:
+  text/plain: .txt
+listen:
+  host: 127.0.0.1
+  port: {port}
+{h2o_tls}
+hosts:
+  default:
+    paths:
+      /:
+        file.dir: {root}
+"""
+
+H2O_TLS = """  ssl:
+    certificate-file: {certificate}
+    key-file: {key}
+    minimum-version: TLSv1.2
 """
 
 LIGHTTPD = """
@@ -67,11 +104,12 @@ mimetype.assign = ( ".html" => "text/html" )
 class Server:
     """One running server. `ended` must be called; use it through started()."""
 
-    def __init__(self, name, port, child, address="127.0.0.1"):
+    def __init__(self, name, port, child, address="127.0.0.1", secure=False):
         self.name = name
         self.port = port
         self.child = child
         self.address = address
+        self.secure = secure
 
     @property
     def pid(self):
@@ -124,38 +162,88 @@ def wait_until_it_listens(server, log, seconds_max=10):
     raise RuntimeError(f"{server.name} does not listen: {pathlib.Path(log).read_text()[-500:]}")
 
 
-# ---- one function for each kind: (site, scratch, port, room) -> the words of its command----------
+# ---- one function for each kind: a Plan -> the words of its command -----------------------------
 
 
-def filled(template, site, scratch, port, room):
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    site: pathlib.Path
+    scratch: pathlib.Path  # for logs, configs, and the certificate
+    port: int
+    room: int  # connections
+    secure: bool = False
+    gzip: bool = False
+
+    @property
+    def certificate(self):
+        return self.scratch / "certificate.pem"
+
+    @property
+    def key(self):
+        return self.scratch / "key.pem"
+
+
+def make_certificate(scratch):
+    """A P-256 certificate for all of them, once."""
+    plan = Plan(scratch, scratch, 0, 0)
+    if plan.certificate.exists():
+        return
+    words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    words += f" -subj /CN=localhost -keyout {plan.key} -out {plan.certificate}"
+    subprocess.run(words.split(), check=True, capture_output=True)
+
+
+def filled(template, plan):
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    tls_files = f"ssl_certificate {plan.certificate}; ssl_certificate_key {plan.key};"
+    h2o_tls = H2O_TLS.format(certificate=plan.certificate, key=plan.key)
     return template.format(
-        root=site, scratch=scratch, port=port, room=room, descriptors=descriptors
+        root=plan.site,
+        scratch=plan.scratch,
+        port=plan.port,
+        room=plan.room,
+        descriptors=descriptors,
+        gzip="on" if plan.gzip else "off",
+        tls_words="ssl http2" if plan.secure else "",
+        tls_files=tls_files if plan.secure else "",
+        h2o_compress="ON" if plan.gzip else "OFF",
+        h2o_tls=h2o_tls if plan.secure else "",
     )
 
 
-def nginx(site, scratch, port, room):
-    config = scratch / "nginx.conf"
+def with_config(name, template, plan, before=""):
+    config = plan.scratch / name
+    config.write_text(before + filled(template, plan))
+    return config
+
+
+def nginx(plan):
     user = "user root;\n" if os.geteuid() == 0 else ""  # the site may be readable by us only
-    config.write_text(user + filled(NGINX, site, scratch, port, room))
-    errors = scratch / "nginx-error.log"
-    return [shutil.which("nginx", path=PATH), "-p", scratch, "-c", config, "-e", errors]
+    config = with_config("nginx.conf", NGINX, plan, user)
+    errors = plan.scratch / "nginx-error.log"
+    return [shutil.which("nginx", path=PATH), "-p", plan.scratch, "-c", config, "-e", errors]
 
 
-def lighttpd(site, scratch, port, room):
-    config = scratch / "lighttpd.conf"
-    config.write_text(filled(LIGHTTPD, site, scratch, port, room))
+def lighttpd(plan):
+    config = with_config("lighttpd.conf", LIGHTTPD, plan)
     return [shutil.which("lighttpd", path=PATH), "-D", "-f", config]
 
 
+def h2o(plan):
+    user = "user: root\n" if os.geteuid() == 0 else ""
+    return [shutil.which("h2o", path=PATH), "-c", with_config("h2o.conf", H2O, plan, user)]
+
+
 def tiderace(*flags):
-    def words(site, scratch, port, _):
+    def words(plan):
         plain = ["--threads", "1", "--quiet"]
         if "--access-log" not in flags:
             plain += ["--access-log", "off"]
-        placed = [flag.format(scratch=scratch) for flag in flags]
-        listen = ["--listen", f"127.0.0.1:{port}"]
-        return [BUILD / "tiderace", "serve", site, *listen, *plain, *placed]
+        if plan.secure:
+            plain += ["--tls", f"{plan.certificate},{plan.key}"]
+        placed = [flag.format(scratch=plan.scratch) for flag in flags]
+        listen = ["--listen", f"127.0.0.1:{plan.port}"]
+        return [BUILD / "tiderace", "serve", plan.site, *listen, *plain, *placed]
 
     return words
 
@@ -165,17 +253,23 @@ LOG_TO_FILE = ["--access-log", "{scratch}/access.json", "--log-format", "json"]
 KINDS = {
     "nginx": nginx,
     "lighttpd": lighttpd,
+    "h2o": h2o,
     "tiderace": tiderace(),
+    "tiderace, gzip": tiderace(),
     "tiderace, JSON access log": tiderace(*LOG_TO_FILE),
     "tiderace, no deadlines": tiderace(*(word for flag in DEADLINE_FLAGS for word in (flag, "0"))),
 }
 FLOORS = {"floor, memory": ["memory"], "floor, sendfile": ["sendfile"]}
+# Programs of ours that say on their output which port they got.
+ECHOES = {"echo, raw TCP": "echo_raw", "echo, WebSocket": "echo_websocket"}
 
 
 def available(name):
     """Why it cannot run here, or nothing."""
     if name in FLOORS:
         found = (BUILD / "bench/floor_epoll").exists()
+    elif name in ECHOES:
+        found = (BUILD / "bench" / ECHOES[name]).exists()
     elif name.startswith("tiderace"):
         found = (BUILD / "tiderace").exists()
     else:
@@ -186,25 +280,31 @@ def available(name):
 def room_for(workload):
     """nginx closes idle connections when less than a sixteenth of its room is left; under load the
     connections of one round may still be closing when those of the next come."""
-    return workload.connections * 23 // 20 if workload.kind == "idle" else 20_000
+    return workload.connections * 23 // 20 if workload.kind.startswith("idle") else 20_000
 
 
 def start(name, workload, place, core, wait=True):
     """One server for the workload. place: the folder with site/ in it, for logs and configs too."""
     site, scratch = place / "site", place
     log = scratch / f"{name.replace(' ', '-').replace(',', '')}.log"
-    if name in FLOORS:
-        words = [BUILD / "bench/floor_epoll", site / workload.path.lstrip("/"), *FLOORS[name]]
+    if name in FLOORS or name in ECHOES:
+        words = [BUILD / "bench" / ECHOES.get(name, "floor_epoll")]
+        if name in FLOORS:
+            words += [site / workload.path.lstrip("/"), *FLOORS[name]]
+            words += ["close"] if workload.closes else []
         child = subprocess.Popen(
-            pinned(core, [*map(str, words), *(["close"] if workload.closes else [])]),
+            pinned(core, [*map(str, words)]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
         return Server(name, int(child.stdout.readline()), child)
-    port = free_port()
-    words = KINDS[name](site, scratch, port, room_for(workload))
-    server = Server(name, port, spawn(words, core, log))
+    if workload.secure:
+        make_certificate(scratch)
+    plan = Plan(
+        site, scratch, free_port(), room_for(workload), workload.secure, workload.wants_gzip
+    )
+    server = Server(name, plan.port, spawn(KINDS[name](plan), core, log), secure=workload.secure)
     if wait:
         wait_until_it_listens(server, log)
     return server

@@ -7,14 +7,20 @@ figure that the workload is about) must be at most `at_most` times that of the b
 import dataclasses
 
 FLOOR, FLOOR_SENDFILE = "floor, memory", "floor, sendfile"
-NGINX, LIGHTTPD, TIDERACE = "nginx", "lighttpd", "tiderace"
+NGINX, LIGHTTPD, TIDERACE, H2O = "nginx", "lighttpd", "tiderace", "h2o"
+ECHO_RAW, ECHO_WEBSOCKET = "echo, raw TCP", "echo, WebSocket"
+GZIPPED = "tiderace, gzip"
 RIVALS = (NGINX, LIGHTTPD)
+TLS_RIVALS = (NGINX, H2O)
+
+ACCEPT_GZIP = ("Accept-Encoding: gzip",)
 
 FILES = {  # name: bytes
     "1k.html": 1024,
     "57k.html": 57_244,
     "2.5m.html": 2_496_629,
     "1g.html": 1 << 30,
+    "57k.txt": 57_244,  # words, of which gzip makes a third
 }
 
 
@@ -41,15 +47,26 @@ class Workload:
     name: str
     about: str
     path: str = "/1k.html"
-    kind: str = "load"  # load, idle or start
+    # load (by wrk), handshakes, h2 (by h2load), echo, idle, idle_h2 or start
+    kind: str = "load"
+    group: str = ""  # `./dev bench GROUP` runs all of it
+    secure: bool = False
+    resumed: bool = False  # handshakes: with the ticket of the connection before
+    streams: int = 1  # h2: at once on each connection
+    requests: int = 0  # h2: of each round
     servers: tuple = (FLOOR, NGINX, LIGHTTPD, TIDERACE)
     connections: int = 64
     seconds: float = 4
     fields: tuple = ()
+    plain: tuple = ()  # servers that are asked without these fields
     conditional: bool = False  # adds If-None-Match with the server's own entity tag
     status: int = 200
     pipelined: int = 1
     targets: tuple = ()
+
+    @property
+    def wants_gzip(self):
+        return ACCEPT_GZIP[0] in self.fields
 
     @property
     def closes(self):
@@ -58,6 +75,7 @@ class Workload:
 
 BOTH_FLOORS = (FLOOR, FLOOR_SENDFILE, NGINX, LIGHTTPD, TIDERACE)
 SERVERS = (NGINX, LIGHTTPD, TIDERACE)
+TLS_SERVERS = (NGINX, H2O, TIDERACE)
 BEST_OF_FLOORS = (FLOOR, FLOOR_SENDFILE)
 
 WORKLOADS = [
@@ -157,5 +175,98 @@ WORKLOADS = [
         kind="start",
         servers=SERVERS,
         targets=(Limit(TIDERACE, "milliseconds", 10, "ms"),),
+    ),
+    Workload(
+        "tls-1k",
+        "1,024 B over TLS 1.3, keep-alive, 64 connections",
+        group="tls",
+        secure=True,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 0.80, TLS_RIVALS),),
+    ),
+    Workload(
+        "tls-2.5m",
+        "2,496,629 B over TLS 1.3, 64 connections",
+        group="tls",
+        path="/2.5m.html",
+        secure=True,
+        seconds=5,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 0.85, TLS_RIVALS),),
+    ),
+    Workload(
+        "tls-handshakes",
+        "full TLS 1.3 handshakes (P-256), each with one request, 16 at once",
+        group="tls",
+        kind="handshakes",
+        secure=True,
+        connections=16,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 1.0, TLS_RIVALS),),
+    ),
+    Workload(
+        "tls-resumed",
+        "resumed TLS 1.3 handshakes, each with one request, 16 at once",
+        group="tls",
+        kind="handshakes",
+        secure=True,
+        resumed=True,
+        connections=16,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 1.0, TLS_RIVALS),),
+    ),
+    Workload(
+        "h2-1k",
+        "1,024 B, HTTP/2 over TLS, 16 connections with 16 streams each",
+        group="h2",
+        kind="h2",
+        secure=True,
+        connections=16,
+        streams=16,
+        requests=400_000,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 1.0, (H2O,)),),
+    ),
+    Workload(
+        "h2-57k",
+        "57,244 B, HTTP/2 over TLS, 16 connections with 16 streams each",
+        group="h2",
+        kind="h2",
+        path="/57k.html",
+        secure=True,
+        connections=16,
+        streams=16,
+        requests=40_000,
+        servers=TLS_SERVERS,
+        targets=(Target(TIDERACE, 0.90, (H2O,)),),
+    ),
+    Workload(
+        "h2-idle",
+        "memory of 10,000 idle connections of HTTP/2 over TLS",
+        group="h2",
+        kind="idle_h2",
+        secure=True,
+        connections=10_000,
+        servers=TLS_SERVERS,
+        targets=(Limit(TIDERACE, "per_connection", 6_000, "B"),),
+    ),
+    Workload(
+        "ws-echo",
+        "WebSocket echo of 64 B on 1,000 sockets, and the same bytes through a plain TCP echo",
+        group="ws",
+        kind="echo",
+        connections=1_000,
+        servers=(ECHO_RAW, ECHO_WEBSOCKET),
+        targets=(Target(ECHO_WEBSOCKET, 1.25, (ECHO_RAW,)),),
+    ),
+    Workload(
+        "compress-gzip",
+        "57,244 B of text, asked for with gzip; tiderace also without, which is what it is held to",
+        group="compress",
+        path="/57k.txt",
+        fields=ACCEPT_GZIP,
+        plain=(TIDERACE,),
+        servers=(NGINX, H2O, TIDERACE, GZIPPED),
+        targets=(Target(GZIPPED, 1.10, (TIDERACE,)), Target(GZIPPED, 1.0, TLS_RIVALS)),
     ),
 ]
