@@ -16,6 +16,7 @@
 #include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
+#include "server/trust.h"
 #include "server/worker.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
@@ -29,6 +30,8 @@ namespace {
 // Descriptors that are not connections: the log, sockets, the root, and the cache's open files.
 constexpr std::size_t reserved_descriptors = 64;
 constexpr std::size_t reserved_descriptors_per_loop = 300;
+// Of the connections, what the plain port may hold on top: each asks once and goes.
+constexpr std::size_t redirects_share = 16;
 
 // The server, from its parts' making to their end. Members are destroyed in the reverse order:
 // workers before loops, loops before the log.
@@ -42,12 +45,16 @@ class Assembly {
   private:
     Result<> open_root();
     Result<> open_logs();
+    Result<> find_certificates();
     Result<> make_workers();
+    Result<> share_ticket_keys();
     Result<> listen();
     void announce() const;
     void drain();
+    void look_at_files();
     void say_counters() const;
     BannerFacts facts() const;
+    EncryptionFacts encryption_facts() const;
 
     ServeOptions options_;
     core::DescriptorLimit descriptors_{};
@@ -57,6 +64,7 @@ class Assembly {
     log::Stream* diagnostics_ = nullptr;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
     SharedParts parts_;
+    std::optional<tls::SelfSigned> self_signed_;
     std::unique_ptr<core::WorkerPool> pool_;
     // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
     // started before the disk has to be waited for.
@@ -64,9 +72,10 @@ class Assembly {
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
+    std::unique_ptr<tls::TicketRotation> ticket_rotation_;
     std::unique_ptr<Listening> listening_;
     std::unique_ptr<Control> control_;
-    std::atomic<std::size_t> draining_workers_ = 0;
+    std::atomic<std::size_t> draining_servers_ = 0;
 };
 
 Result<> Assembly::assemble() {
@@ -77,8 +86,8 @@ Result<> Assembly::assemble() {
     signals_.emplace(std::move(*signals));
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
-    for (auto step :
-         {&Assembly::open_root, &Assembly::open_logs, &Assembly::make_workers, &Assembly::listen}) {
+    for (auto step : {&Assembly::open_root, &Assembly::open_logs, &Assembly::find_certificates,
+                      &Assembly::make_workers, &Assembly::listen}) {
         if (auto done = (this->*step)(); !done) return done;
     }
     return {};
@@ -117,6 +126,16 @@ Result<> Assembly::open_logs() {
     return {};
 }
 
+Result<> Assembly::find_certificates() {
+    if (!options_.tls.self_signed) return {};
+    auto made = local_certificate();
+    if (!made) return fail(made.error());
+    options_.tls.certificates = {
+        {.certificate = made->certificate_file, .key = made->key_file, .ocsp = ""}};
+    self_signed_ = std::move(*made);
+    return {};
+}
+
 Result<> Assembly::make_workers() {
     const std::size_t count = options_.threads > 0
                                   ? options_.threads
@@ -142,22 +161,36 @@ Result<> Assembly::make_workers() {
     const std::size_t wanted =
         options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
     parts_.connections_max = std::max<std::size_t>(1, (std::min(wanted, room) + count - 1) / count);
+    if (!options_.tls.https_redirect.empty()) {
+        parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);
+    }
 
     for (std::size_t i = 0; i < count; ++i) {
         loop_loggers_.push_back(std::make_unique<log::Logger>(
             diagnostics_->add_ring(64_KiB), time_, log::LoggerOptions{.level = logger_->level()}));
         loops_->loop(i).set_log(loop_loggers_.back().get());
-        auto worker = Worker::create(loops_->loop(i), parts_);
+        auto worker = Worker::create(loops_->loop(i), parts_, i == 0);
         if (!worker) return fail(worker.error());
         workers_.push_back(std::move(*worker));
     }
+    return options_.tls.on() ? share_ticket_keys() : Result<>();
+}
+
+// A session that began on one loop is resumed on any.
+Result<> Assembly::share_ticket_keys() {
+    auto keys = tls::TicketKeys::fresh();
+    if (!keys) return fail(keys.error());
+    std::vector<tls::TicketRotation::Target> targets;
+    for (auto& worker : workers_) targets.push_back({&worker->loop(), worker->layer()});
+    ticket_rotation_ = std::make_unique<tls::TicketRotation>(loops_->loop(0), std::move(targets),
+                                                             std::move(*keys));
     return {};
 }
 
 Result<> Assembly::listen() {
     std::vector<Worker*> workers;
     for (auto& worker : workers_) workers.push_back(worker.get());
-    auto listening = Listening::open(options_, std::move(workers));
+    auto listening = Listening::open(parts_, std::move(workers));
     if (!listening) return fail(listening.error());
     listening_ = std::move(*listening);
     return {};
@@ -167,9 +200,11 @@ BannerFacts Assembly::facts() const {
     BannerFacts facts;
     for (const core::Address& address : listening_->addresses()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
+            parsed->secure = options_.tls.on();
             facts.listening.push_back(std::move(*parsed));
         }
     }
+    if (options_.tls.on()) facts.encryption = encryption_facts();
     facts.lan_addresses = lan_addresses(interface_addresses());
     facts.root = options_.root;
     facts.engine = loops_->loop(0).backend().name();
@@ -179,6 +214,27 @@ BannerFacts Assembly::facts() const {
     facts.port_fallback = listening_->port_fallback();
     facts.descriptors_before = descriptors_.before;
     facts.descriptors_now = descriptors_.after;
+    return facts;
+}
+
+EncryptionFacts Assembly::encryption_facts() const {
+    EncryptionFacts facts;
+    for (const core::Address& address : listening_->redirecting()) {
+        if (auto parsed = parse_listen_address(address.to_string())) {
+            facts.redirecting.push_back(std::move(*parsed));
+        }
+    }
+    if (self_signed_) {
+        facts.certificates = "made here for " + names_text(self_signed_->names);
+        facts.fingerprint = self_signed_->fingerprint;
+    } else {
+        for (const auto& files : options_.tls.certificates) {
+            if (!facts.certificates.empty()) facts.certificates += ", ";
+            facts.certificates += files.certificate;
+        }
+    }
+    if (options_.tls.client_auth == ClientAuth::optional) facts.client_certificates = "optional";
+    if (options_.tls.client_auth == ClientAuth::required) facts.client_certificates = "required";
     return facts;
 }
 
@@ -208,12 +264,13 @@ void Assembly::run() {
         std::make_unique<Control>(loops_->loop(0), std::move(*signals_),
                                   ControlActions{.drain = [this] { drain(); },
                                                  .end_at_once = [this] { loops_->stop(); },
-                                                 .reopen_logs = [this] { writer_->reopen(); }});
+                                                 .look_at_files = [this] { look_at_files(); }});
     announce();
     loops_->run();
     control_.reset();
     listening_.reset();
     say_counters();
+    ticket_rotation_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
@@ -224,10 +281,13 @@ void Assembly::run() {
 void Assembly::say_counters() const {
     net::TcpServerCounters total;
     for (const auto& worker : workers_) {
-        const net::TcpServerCounters& one = worker->connections().counters();
-        total.opened += one.opened;
-        total.refused += one.refused;
-        for (std::size_t i = 0; i < total.closed.size(); ++i) total.closed[i] += one.closed[i];
+        for (const net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
+            if (server == nullptr) continue;
+            const net::TcpServerCounters& one = server->counters();
+            total.opened += one.opened;
+            total.refused += one.refused;
+            for (std::size_t i = 0; i < total.closed.size(); ++i) total.closed[i] += one.closed[i];
+        }
     }
     std::string reasons;
     for (std::size_t i = 0; i < total.closed.size(); ++i) {
@@ -240,22 +300,35 @@ void Assembly::say_counters() const {
                   log::field("refused", total.refused), log::field("closed", reasons));
 }
 
+void Assembly::look_at_files() {
+    writer_->reopen();
+    for (auto& worker : workers_) {
+        if (worker->layer() == nullptr) continue;
+        worker->loop().post([each = worker.get()] { each->layer()->reload_if_changed(); });
+    }
+}
+
 void Assembly::drain() {
     logger_->info("server", "stopping: finishing what runs",
                   log::field("deadline", format_duration(options_.timeouts.drain)));
     listening_->remove_socket_files();
     listening_->stop();
-    draining_workers_ = workers_.size();
-    const auto one_is_empty = [this] {
-        if (draining_workers_.fetch_sub(1) == 1) loops_->stop();
+    const std::size_t servers_of_each = listening_->redirecting().empty() ? 1 : 2;
+    draining_servers_ = workers_.size() * servers_of_each;
+    const auto are_empty = [this](std::size_t servers) {
+        if (draining_servers_.fetch_sub(servers) == servers) loops_->stop();
     };
     for (auto& worker : workers_) {
-        const bool told = worker->loop().post([this, one_is_empty, each = worker.get()] {
-            each->connections().drain(each->loop().now() + options_.timeouts.drain, one_is_empty);
+        const bool told = worker->loop().post([this, are_empty, each = worker.get()] {
+            for (net::TcpServer* server : {&each->connections(), each->redirects()}) {
+                if (server == nullptr) continue;
+                server->drain(each->loop().now() + options_.timeouts.drain,
+                              [are_empty] { are_empty(1); });
+            }
         });
         if (!told) {  // it drowns in posts: it ends with the others, and so do its connections
             logger_->warning("server", "a loop is too late to drain");
-            one_is_empty();
+            are_empty(servers_of_each);
         }
     }
 }

@@ -75,10 +75,13 @@ bool reaches(const ListenAddress& listening, std::string_view address) {
 // Every URL of one bound address that other machines may use, the likeliest first.
 std::vector<std::string> network_urls(const BannerFacts& facts, const ListenAddress& listening) {
     if (listening.is_loopback()) return {};
-    if (!listening.is_wildcard()) return {http_url(listening.host, listening.port)};
+    if (!listening.is_wildcard()) {
+        return {site_url(listening.secure, listening.host, listening.port)};
+    }
     std::vector<std::string> urls;
     for (const std::string& address : facts.lan_addresses) {
-        if (reaches(listening, address)) urls.push_back(http_url(address, listening.port));
+        if (!reaches(listening, address)) continue;
+        urls.push_back(site_url(listening.secure, address, listening.port));
     }
     return urls;
 }
@@ -95,7 +98,25 @@ void add_addresses(Page& page, const BannerFacts& facts) {
     }
 }
 
+void add_encryption(Page& page, const EncryptionFacts& facts) {
+    for (const ListenAddress& plain : facts.redirecting) {
+        const std::string where = plain.is_unix() ? plain.unix_path : plain.local_url();
+        page.row("redirect", where + " leads to https");
+    }
+    page.row("tls", facts.certificates);
+    if (!facts.client_certificates.empty()) {
+        page.row("clients", "with a certificate: " + facts.client_certificates);
+    }
+    if (facts.fingerprint.empty()) return;
+    // Two lines: with colons it is wider than a terminal.
+    const std::size_t half = facts.fingerprint.size() / 2;
+    page.row("SHA-256", facts.fingerprint.substr(0, half + 1));
+    page.row("", facts.fingerprint.substr(std::min(half + 1, facts.fingerprint.size())));
+    page.row("trust", "browsers warn until they trust it: tiderace trust shows how");
+}
+
 void add_facts(Page& page, const BannerFacts& facts) {
+    if (facts.encryption) add_encryption(page, *facts.encryption);
     page.row("serving", facts.root);
     page.row("engine",
              facts.engine + ", " + grouped(facts.loops) + (facts.loops == 1 ? " loop" : " loops"));

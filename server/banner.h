@@ -18,6 +18,13 @@ struct PortFallback {
     std::uint16_t used = 0;
 };
 
+struct EncryptionFacts {
+    std::string certificates;                // "cert.pem", "made here for localhost, 192.168.1.20"
+    std::string fingerprint;                 // of one that was made here, else ""
+    std::string client_certificates;         // "required"; "" where none are asked for
+    std::vector<ListenAddress> redirecting;  // plain addresses, as bound
+};
+
 struct BannerFacts {
     std::vector<ListenAddress> listening;    // as bound: the port is the real one
     std::vector<std::string> lan_addresses;  // of this machine, likeliest first; see lan_address.h
@@ -26,6 +33,7 @@ struct BannerFacts {
     std::uint64_t loops = 1;
     std::string access_log = "off";  // as in ServeOptions
     bool asks_password = false;
+    std::optional<EncryptionFacts> encryption;
     std::optional<PortFallback> port_fallback;
     std::uint64_t descriptors_before = 0;  // the limit as found
     std::uint64_t descriptors_now = 0;     // and as raised

@@ -49,6 +49,32 @@ TEST(Banner, ForEverybodyNamesTheNetworkAddressToo) {
                   "requests  not written down (--access-log - shows them here)\n");
 }
 
+TEST(Banner, OfAnEncryptedSiteSaysHowItIsTrusted) {
+    BannerFacts all = facts({":8443"});
+    all.listening[0].secure = true;
+    all.encryption = EncryptionFacts{.certificates = "made here for localhost, 192.168.1.20",
+                                     .fingerprint = "01:23:45:67",
+                                     .client_certificates = "",
+                                     .redirecting = {*parse_listen_address(":8080")}};
+    EXPECT_EQ(banner(all, plain),
+              first_line() +
+                  "open      https://localhost:8443/\n"
+                  "network   https://192.168.1.20:8443/\n"
+                  "redirect  http://localhost:8080/ leads to https\n"
+                  "tls       made here for localhost, 192.168.1.20\n"
+                  "SHA-256   01:23:\n"
+                  "          45:67\n"
+                  "trust     browsers warn until they trust it: tiderace trust shows how\n"
+                  "serving   /srv/site\n"
+                  "engine    epoll, 2 loops\n"
+                  "requests  not written down (--access-log - shows them here)\n");
+    EXPECT_EQ(network_url(all), "https://192.168.1.20:8443/");
+    all.encryption = EncryptionFacts{.certificates = "cert.pem", .client_certificates = "required"};
+    EXPECT_THAT(banner(all, plain), HasSubstr("tls       cert.pem\n"
+                                              "clients   with a certificate: required\n"
+                                              "serving"));
+}
+
 TEST(Banner, SaysEverythingThatIsOutOfTheOrdinary) {
     BannerFacts all = facts({"127.0.0.1:8081", "unix:/run/site.sock", "192.168.1.20:80"});
     all.loops = 1;

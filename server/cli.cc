@@ -9,6 +9,7 @@
 #include "server/help_text.h"
 #include "server/man_page.h"
 #include "server/suggest.h"
+#include "server/tls_flags.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -66,6 +67,7 @@ Parsed parse_serve(const CommandWords& words) {
     }
     if (!words.operands.empty()) options.root = words.operands[0];
     if (options.root.empty()) return refuse("the folder to serve has an empty name");
+    if (const auto settled = settle_tls(options); !settled) return refuse(settled.error());
     return Command(std::move(options));
 }
 
@@ -105,6 +107,7 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
                       words->operands[allowed]);
     }
     if (command.name == "serve") return parse_serve(*words);
+    if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});
     if (command.name == "completions") return parse_completions(*words, command);

@@ -20,7 +20,10 @@ struct Printout {
     std::string text;
 };
 
-using Command = std::variant<ServeOptions, Printout>;
+// How to trust the certificate of --tls-self-signed (trust.h).
+struct ShowTrust {};
+
+using Command = std::variant<ServeOptions, Printout, ShowTrust>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

@@ -18,7 +18,7 @@ Control::~Control() {
 void Control::on_ready(bool, bool) {
     while (const auto signal = signals_.next()) {
         if (*signal == SIGUSR1) {
-            actions_.reopen_logs();
+            actions_.look_at_files();
         } else if (!std::exchange(draining_, true)) {
             actions_.drain();
         } else {

@@ -2,7 +2,7 @@
 //
 //   SIGTERM, SIGINT   drain: stop accepting, finish what runs, end at the deadline; a second one
 //                     ends at once
-//   SIGUSR1           reopen the log files
+//   SIGUSR1           reopen the log files, look for new certificates
 //
 // Owner    serve(); made before the loops run.
 // Thread   The first loop's.
@@ -18,7 +18,7 @@ namespace tiderace::server {
 struct ControlActions {
     std::function<void()> drain;
     std::function<void()> end_at_once;
-    std::function<void()> reopen_logs;
+    std::function<void()> look_at_files;
 };
 
 class Control final : private core::IoObserver {

@@ -24,7 +24,7 @@ class ControlTest : public ::testing::Test {
                      open_signals(),
                      {.drain = [this] { steps_ += 'd'; },
                       .end_at_once = [this] { steps_ += 'e'; },
-                      .reopen_logs = [this] { steps_ += 'r'; }}};
+                      .look_at_files = [this] { steps_ += 'r'; }}};
 };
 
 TEST_F(ControlTest, TheFirstTermDrainsAndTheSecondEnds) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/flag_texts.h"
+#include "server/tls_flags.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -11,12 +12,13 @@ namespace {
 
 constexpr std::array<std::string_view, 3> accept_names{"reuseport", "queue", "shared"};
 constexpr std::array<std::string_view, 3> symlink_names{"inside", "anywhere", "never"};
+constexpr std::array<std::string_view, 3> client_auth_names{"off", "optional", "required"};
 constexpr std::array<std::string_view, 3> log_format_names{"common", "combined", "json"};
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 5> command_names{"serve", "version", "help", "man",
-                                                        "completions"};
+constexpr std::array<std::string_view, 6> command_names{"serve", "trust", "version",
+                                                        "help",  "man",   "completions"};
 
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_choices, options.engine);
@@ -53,6 +55,45 @@ constexpr std::array serve_flags{
          .unit = "connections",
          .field =
              CountField{[](ServeOptions& o) -> std::uint64_t& { return o.backlog; }, 1, 65'535}},
+
+    Flag{.name = "tls",
+         .value = "CERT[,KEY[,OCSP]]",
+         .group = Group::encryption,
+         .about = "serve https: PEM files, or one with both; OCSP is an answer to staple",
+         .repeatable = true,
+         .completes = Completes::file,
+         .field = TextField{set_tls, get_nothing}},
+    Flag{.name = "tls-self-signed",
+         .group = Group::encryption,
+         .about = "serve https with a certificate made here, for development",
+         .field = SwitchField{[](ServeOptions& o) -> bool& { return o.tls.self_signed; }}},
+    Flag{.name = "https-redirect",
+         .value = "ADDR",
+         .group = Group::encryption,
+         .about = "listen here in clear text, only to lead to https",
+         .repeatable = true,
+         .field = TextField{set_https_redirect, get_nothing}},
+    Flag{.name = "hsts",
+         .value = "TIME",
+         .group = Group::encryption,
+         .about = "how long browsers come by https only (bare: a year)",
+         .zero_means = "not sent",
+         .value_if_bare = "365d",
+         .field = DurationField{[](ServeOptions& o) -> Duration& { return o.tls.hsts; }}},
+    Flag{.name = "tls-client-auth",
+         .value = "MODE",
+         .group = Group::encryption,
+         .about = "ask clients for a certificate",
+         .field = ChoiceField{
+             client_auth_names,
+             [](ServeOptions& o, std::size_t i) { o.tls.client_auth = static_cast<ClientAuth>(i); },
+             [](const ServeOptions& o) { return static_cast<std::size_t>(o.tls.client_auth); }}},
+    Flag{.name = "tls-client-ca",
+         .value = "FILE",
+         .group = Group::encryption,
+         .about = "who may have signed it (PEM)",
+         .completes = Completes::file,
+         .field = TextField{set_client_ca, get_nothing}},
 
     Flag{.name = "index",
          .value = "NAMES",
@@ -318,6 +359,7 @@ constexpr std::array only_help{help_flag};
 constexpr std::array all_commands{
     CommandSpec{
         "serve", "[DIR]", "serve a folder; the current one when none is named", serve_flags, {}},
+    CommandSpec{"trust", "", "how to make this machine trust --tls-self-signed", only_help, {}},
     CommandSpec{"version", "", "the version; with -v also how it was built", version_flags, {}},
     CommandSpec{"help", "[COMMAND]", "this page, or the flags of a command", only_help,
                 command_names},
@@ -341,6 +383,8 @@ std::string_view group_title(Group group) {
     switch (group) {
         case Group::listening:
             return "Where it listens";
+        case Group::encryption:
+            return "How it is encrypted";
         case Group::content:
             return "What it serves";
         case Group::answers:

@@ -51,6 +51,7 @@ using Field = std::variant<NoField, SwitchField, DurationField, BytesField, Coun
 
 enum class Group : std::uint8_t {
     listening,
+    encryption,
     content,
     answers,
     access,

@@ -92,14 +92,15 @@ std::string command_help(const CommandSpec& command) {
         page +=
             "\nTIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 is no limit. SIZE is bytes,\n"
             "or 64KiB, 1MiB, 1GiB; KB, MB and GB count in thousands.\n\n"
-            "Ctrl-C and SIGTERM finish what runs and stop; SIGUSR1 reopens the log files.\n";
+            "Ctrl-C and SIGTERM finish what runs and stop; SIGUSR1 reopens the log files and\n"
+            "looks for new certificates.\n";
     }
     return page;
 }
 
 std::string program_help() {
     std::string page = "tiderace " + std::string(version()) +
-                       ": serves a folder over HTTP\n\n"
+                       ": serves a folder over HTTP and HTTPS\n\n"
                        "Usage: tiderace COMMAND [flags]\n\nCommands\n";
     for (const CommandSpec& command : commands()) {
         std::string left(command.name);
@@ -111,6 +112,7 @@ std::string program_help() {
     add_entry(page, "tiderace serve", "this folder, at http://localhost:8080", 42);
     add_entry(page, "tiderace serve site --open", "a site, and a browser to see it", 42);
     add_entry(page, "tiderace serve --listen :80 --listing", "to everybody, folders listed", 42);
+    add_entry(page, "tiderace serve --tls-self-signed", "over https, for development", 42);
     page += "\ntiderace help serve explains every flag.\n";
     return page;
 }

@@ -8,12 +8,13 @@
 namespace tiderace::server {
 namespace {
 
-constexpr std::string_view program_golden = R"golden(: serves a folder over HTTP
+constexpr std::string_view program_golden = R"golden(: serves a folder over HTTP and HTTPS
 
 Usage: tiderace COMMAND [flags]
 
 Commands
   serve [DIR]          serve a folder; the current one when none is named
+  trust                how to make this machine trust --tls-self-signed
   version [-v]         the version; with -v also how it was built
   help [COMMAND]       this page, or the flags of a command
   man                  the manual page: tiderace man | man -l -
@@ -23,6 +24,7 @@ Examples
   tiderace serve                          this folder, at http://localhost:8080
   tiderace serve site --open              a site, and a browser to see it
   tiderace serve --listen :80 --listing   to everybody, folders listed
+  tiderace serve --tls-self-signed        over https, for development
 
 tiderace help serve explains every flag.
 )golden";
@@ -40,6 +42,21 @@ Where it listens
                              as descriptors allow)
       --backlog N            how many may wait to be accepted (default 4096
                              connections)
+
+How it is encrypted
+      --tls CERT[,KEY[,OCSP]]
+                             serve https: PEM files, or one with both; OCSP is
+                             an answer to staple; repeatable
+      --tls-self-signed      serve https with a certificate made here, for
+                             development
+      --https-redirect ADDR  listen here in clear text, only to lead to https;
+                             repeatable
+      --hsts[=TIME]          how long browsers come by https only (bare: a year)
+                             (default not sent)
+      --tls-client-auth MODE
+                             ask clients for a certificate: off, optional or
+                             required (default off)
+      --tls-client-ca FILE   who may have signed it (PEM)
 
 What it serves
       --index NAMES          files that stand for their folder: a.html,b.html;
@@ -119,7 +136,8 @@ Other
 TIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 is no limit. SIZE is bytes,
 or 64KiB, 1MiB, 1GiB; KB, MB and GB count in thousands.
 
-Ctrl-C and SIGTERM finish what runs and stop; SIGUSR1 reopens the log files.
+Ctrl-C and SIGTERM finish what runs and stop; SIGUSR1 reopens the log files and
+looks for new certificates.
 )golden";
 
 constexpr std::string_view version_golden = R"golden(Usage: tiderace version [flags]

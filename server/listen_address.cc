@@ -46,7 +46,7 @@ std::string ListenAddress::local_url() const {
     if (is_unix()) return {};
     // Not for ::1 alone: many machines look for localhost at 127.0.0.1.
     const bool same_machine = is_wildcard() || host == "127.0.0.1";
-    return http_url(same_machine ? "localhost" : std::string_view(host), port);
+    return site_url(secure, same_machine ? "localhost" : std::string_view(host), port);
 }
 
 std::optional<ListenAddress> parse_listen_address(std::string_view text) {
@@ -74,13 +74,13 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
     return address;
 }
 
-std::string http_url(std::string_view host, std::uint16_t port) {
+std::string site_url(bool secure, std::string_view host, std::uint16_t port) {
     const bool is_ipv6 = host.find(':') != std::string_view::npos;
-    std::string url = "http://";
+    std::string url = secure ? "https://" : "http://";
     if (is_ipv6) url += '[';
     url += host;
     if (is_ipv6) url += ']';
-    if (port != 80) url.append(":").append(std::to_string(port));
+    if (port != (secure ? 443 : 80)) url.append(":").append(std::to_string(port));
     url += '/';
     return url;
 }

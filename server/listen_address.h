@@ -16,6 +16,7 @@ struct ListenAddress {
     std::string host;  // without brackets; empty: all addresses, or a Unix socket
     std::uint16_t port = 0;
     std::string unix_path;  // empty: not a Unix socket
+    bool secure = false;    // https; the form does not say
 
     bool is_unix() const { return !unix_path.empty(); }
     // 0.0.0.0, :: or no host at all.
@@ -29,7 +30,8 @@ struct ListenAddress {
 // nullopt: not of that form.
 std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
-// "http://HOST:PORT/", with brackets where the host is IPv6, without the port where it is 80.
-std::string http_url(std::string_view host, std::uint16_t port);
+// "http://HOST:PORT/" or https, with brackets where the host is IPv6, without the port where it is
+// the scheme's own.
+std::string site_url(bool secure, std::string_view host, std::uint16_t port);
 
 }  // namespace tiderace::server

@@ -73,6 +73,8 @@ TEST(ListenAddress, GivesTheUrlForABrowserOnThisMachine) {
     EXPECT_EQ(url("192.168.1.2:8080"), "http://192.168.1.2:8080/");
     EXPECT_EQ(url("[2001:db8::1]:80"), "http://[2001:db8::1]/");
     EXPECT_EQ(url("unix:x"), "");
+    EXPECT_EQ(site_url(true, "localhost", 443), "https://localhost/");
+    EXPECT_EQ(site_url(true, "::1", 80), "https://[::1]:80/");
 }
 
 }  // namespace

@@ -18,15 +18,10 @@ core::Kernel& kernel() {
 
 }  // namespace
 
-Result<std::unique_ptr<Listening>> Listening::open(const ServeOptions& options,
+Result<std::unique_ptr<Listening>> Listening::open(const SharedParts& parts,
                                                    std::vector<Worker*> workers) {
-    std::unique_ptr<Listening> listening(new Listening(options, std::move(workers)));
-    listening->of_worker_.resize(listening->workers_.size());
-    for (const std::string& text : options.listen) {
-        auto bound = listening->open_address(text);
-        if (!bound) return fail(bound.error());
-        listening->addresses_.push_back(std::move(*bound));
-    }
+    std::unique_ptr<Listening> listening(new Listening(parts, std::move(workers)));
+    if (auto opened = listening->open_all(); !opened) return fail(opened.error());
     return listening;
 }
 
@@ -34,13 +29,38 @@ Listening::~Listening() {
     stop();
 }
 
-Result<core::Address> Listening::open_address(const std::string& text) {
+Result<> Listening::open_all() {
+    of_worker_.resize(workers_.size());
+    for (const std::string& text : options_->listen) {
+        auto bound = open_address(text, Door::site);
+        if (!bound) return fail(bound.error());
+        addresses_.push_back(std::move(*bound));
+    }
+    if (options_->tls.https_redirect.empty()) return {};
+    for (const std::string& text : options_->tls.https_redirect) {
+        auto bound = open_address(text, Door::redirect);
+        if (!bound) return fail(bound.error());
+        redirecting_.push_back(std::move(*bound));
+    }
+    for (Worker* worker : workers_) worker->open_redirect(encrypted_port(), *parts_);
+    return {};
+}
+
+// That of a Unix socket is whoever stands before it: the scheme's own.
+std::uint16_t Listening::encrypted_port() const {
+    for (const core::Address& address : addresses_) {
+        if (!address.is_unix()) return address.port();
+    }
+    return 443;
+}
+
+Result<core::Address> Listening::open_address(const std::string& text, Door door) {
     auto address = core::Address::parse(text);
     if (!address) return fail(address.error());
-    auto first = open_first(*address);
+    auto first = open_first(*address, door);
     if (!first) return fail(first.error());
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel(), *first);
-    if (auto spread_over = spread(std::move(*first), bound); !spread_over) {
+    if (auto spread_over = spread(std::move(*first), bound, door); !spread_over) {
         return fail(spread_over.error());
     }
     return bound;
@@ -48,12 +68,13 @@ Result<core::Address> Listening::open_address(const std::string& text) {
 
 // Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
 // their traffic.
-Result<core::Descriptor> Listening::open_first(core::Address& address) {
+Result<core::Descriptor> Listening::open_first(core::Address& address, Door door) {
     const net::ListenOptions plain{.backlog = static_cast<int>(options_->backlog)};
     auto listener = net::open_listener(kernel(), address, plain);
+    const bool may_move = options_->listen_is_default && door == Door::site;
     const std::uint16_t wanted = address.port();
-    for (std::uint16_t i = 1; i < ports_tried_max && !listener && options_->listen_is_default &&
-                              listener.error().code() == EADDRINUSE;
+    for (std::uint16_t i = 1;
+         i < ports_tried_max && !listener && may_move && listener.error().code() == EADDRINUSE;
          ++i) {
         address = address.with_port(static_cast<std::uint16_t>(wanted + i));
         listener = net::open_listener(kernel(), address, plain);
@@ -62,19 +83,19 @@ Result<core::Descriptor> Listening::open_first(core::Address& address) {
     return listener;
 }
 
-Result<> Listening::spread(core::Descriptor first, const core::Address& bound) {
+Result<> Listening::spread(core::Descriptor first, const core::Address& bound, Door door) {
     if (options_->accept == AcceptMode::queue) {
-        of_queue_.push_back(std::move(first));
+        of_queue_.push_back({std::move(first), door});
         return {};
     }
     if (workers_.size() == 1) {
-        of_worker_[0].push_back(std::move(first));
+        of_worker_[0].push_back({std::move(first), door});
         return {};
     }
     if (options_->accept == AcceptMode::shared || bound.is_unix()) {
         for (auto& sockets : of_worker_) {
-            sockets.emplace_back(kernel(), ::dup(first.get()));
-            if (!sockets.back()) return fail(Error::last("share", bound.to_string()));
+            sockets.push_back({core::Descriptor(kernel(), ::dup(first.get())), door});
+            if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
         }
         return {};
     }
@@ -84,37 +105,64 @@ Result<> Listening::spread(core::Descriptor first, const core::Address& bound) {
     for (auto& sockets : of_worker_) {
         auto listener = net::open_listener(kernel(), bound, shared_port);
         if (!listener) return fail(listener.error());
-        sockets.push_back(std::move(*listener));
+        sockets.push_back({std::move(*listener), door});
     }
     return {};
 }
 
 void Listening::start() {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        for (core::Descriptor& socket : of_worker_[i]) {
-            workers_[i]->connections().listen(std::move(socket));
+        for (Socket& socket : of_worker_[i]) {
+            if (socket.door == Door::site) {
+                workers_[i]->connections().listen(std::move(socket.listener), workers_[i]->layer());
+            } else {
+                workers_[i]->redirects()->listen(std::move(socket.listener));
+            }
         }
     }
-    if (of_queue_.empty()) return;
+    if (!of_queue_.empty()) start_queue();
+}
+
+void Listening::start_queue() {
     queue_loop_ = std::move(*core::EventLoop::create({.engine = options_->engine}));
-    std::vector<net::HandOff::Target> targets;
-    for (Worker* worker : workers_) targets.push_back({&worker->loop(), &worker->connections()});
-    hand_off_ = std::make_unique<net::HandOff>(*queue_loop_, std::move(targets), waiting_max,
-                                               busy_answer());
-    for (core::Descriptor& socket : of_queue_) hand_off_->listen(std::move(socket));
+    hand_offs_.push_back(make_hand_off(Door::site));
+    if (!redirecting_.empty()) hand_offs_.push_back(make_hand_off(Door::redirect));
+    for (Socket& socket : of_queue_) {
+        net::HandOff& hand_off = *hand_offs_[static_cast<std::size_t>(socket.door)];
+        if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
+            hand_off.listen_layered(std::move(socket.listener));
+        } else {
+            hand_off.listen(std::move(socket.listener));
+        }
+    }
     queue_thread_ = std::thread([this] { queue_loop_->run(); });
 }
 
+std::unique_ptr<net::HandOff> Listening::make_hand_off(Door door) {
+    std::vector<net::HandOff::Target> targets;
+    for (Worker* worker : workers_) {
+        if (door == Door::site) {
+            targets.push_back({&worker->loop(), &worker->connections(), worker->layer()});
+        } else {
+            targets.push_back({&worker->loop(), worker->redirects()});
+        }
+    }
+    return std::make_unique<net::HandOff>(*queue_loop_, std::move(targets), waiting_max,
+                                          busy_answer());
+}
+
 void Listening::remove_socket_files() const {
-    for (const core::Address& address : addresses_) {
-        if (address.is_unix()) ::unlink(std::string(address.path()).c_str());
+    for (const auto* addresses : {&addresses_, &redirecting_}) {
+        for (const core::Address& address : *addresses) {
+            if (address.is_unix()) ::unlink(std::string(address.path()).c_str());
+        }
     }
 }
 
 void Listening::stop() {
     if (!queue_thread_.joinable()) return;
     queue_loop_->post([this] {
-        hand_off_->stop();
+        for (const auto& hand_off : hand_offs_) hand_off->stop();
         queue_loop_->stop();
     });
     queue_thread_.join();

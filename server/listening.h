@@ -7,6 +7,9 @@
 //
 // A Unix socket is always shared: the kernel spreads TCP only.
 //
+// The addresses of --listen lead to the site, through the worker's layer where there is one; those
+// of --https-redirect, always in clear text, lead to the port of the first of the others.
+//
 // Owner    serve().
 // Thread   The main thread, before the loops run; stop() from the first loop.
 // Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
@@ -28,12 +31,13 @@ class Listening {
   public:
     static constexpr std::size_t waiting_max = 1024;  // accept mode "queue"
 
-    static Result<std::unique_ptr<Listening>> open(const ServeOptions& options,
+    static Result<std::unique_ptr<Listening>> open(const SharedParts& parts,
                                                    std::vector<Worker*> workers);
     ~Listening();
 
     // As bound: port 0 is the port that the kernel chose.
     const std::vector<core::Address>& addresses() const { return addresses_; }
+    const std::vector<core::Address>& redirecting() const { return redirecting_; }
     const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
 
     // Starts accepting: from the main thread, before the workers' loops run.
@@ -45,21 +49,33 @@ class Listening {
     void stop();
 
   private:
-    Listening(const ServeOptions& options, std::vector<Worker*> workers)
-        : options_(&options), workers_(std::move(workers)) {}
+    enum class Door : std::uint8_t { site, redirect };
+    struct Socket {
+        core::Descriptor listener;
+        Door door;
+    };
 
-    Result<core::Address> open_address(const std::string& text);
-    Result<core::Descriptor> open_first(core::Address& address);
-    Result<> spread(core::Descriptor first, const core::Address& bound);
+    Listening(const SharedParts& parts, std::vector<Worker*> workers)
+        : parts_(&parts), options_(parts.options), workers_(std::move(workers)) {}
 
+    Result<> open_all();
+    Result<core::Address> open_address(const std::string& text, Door door);
+    Result<core::Descriptor> open_first(core::Address& address, Door door);
+    Result<> spread(core::Descriptor first, const core::Address& bound, Door door);
+    std::uint16_t encrypted_port() const;
+    void start_queue();
+    std::unique_ptr<net::HandOff> make_hand_off(Door door);
+
+    const SharedParts* parts_;
     const ServeOptions* options_;
     std::vector<Worker*> workers_;
     std::vector<core::Address> addresses_;
+    std::vector<core::Address> redirecting_;
     std::optional<PortFallback> port_fallback_;
-    std::vector<std::vector<core::Descriptor>> of_worker_;  // to be given to each worker
-    std::vector<core::Descriptor> of_queue_;
+    std::vector<std::vector<Socket>> of_worker_;  // to be given to each worker
+    std::vector<Socket> of_queue_;
     std::unique_ptr<core::EventLoop> queue_loop_;
-    std::unique_ptr<net::HandOff> hand_off_;
+    std::vector<std::unique_ptr<net::HandOff>> hand_offs_;  // by door
     std::thread queue_thread_;
 };
 

@@ -22,14 +22,15 @@ class ListeningTest : public ::testing::Test {
     ~ListeningTest() override { listening_.reset(); }
 
     Result<> open(std::size_t workers) {
-        const SharedParts parts{.options = &options_, .connections_max = 100, .loops = workers};
+        parts_ = {
+            .options = &options_, .connections_max = 100, .redirects_max = 10, .loops = workers};
         std::vector<Worker*> all;
         for (std::size_t i = 0; i < workers; ++i) {
             loops_.push_back(std::move(*core::EventLoop::create({})));
-            workers_.push_back(std::move(*Worker::create(*loops_.back(), parts)));
+            workers_.push_back(std::move(*Worker::create(*loops_.back(), parts_)));
             all.push_back(workers_.back().get());
         }
-        auto made = Listening::open(options_, all);
+        auto made = Listening::open(parts_, all);
         if (!made) return fail(made.error());
         listening_ = std::move(*made);
         listening_->start();
@@ -39,12 +40,14 @@ class ListeningTest : public ::testing::Test {
         for (const auto& loop : loops_) loop->turn(1ms);
     }
     // Connects, asks, and turns the loops until the connection ends.
-    std::string ask(const core::Address& to) {
+    std::string ask(const core::Address& to, std::string_view target = "/",
+                    std::string_view host = "tide") {
         sockaddr_storage storage;
         const socklen_t bytes = to.to_sockaddr(storage);
         const int fd = ::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&storage), bytes), 0);
-        constexpr std::string_view request = "GET / HTTP/1.0\r\n\r\n";
+        const std::string request =
+            "GET " + std::string(target) + " HTTP/1.0\r\nHost: " + std::string(host) + "\r\n\r\n";
         EXPECT_EQ(::send(fd, request.data(), request.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(request.size()));
         std::string heard;
@@ -75,6 +78,7 @@ class ListeningTest : public ::testing::Test {
 
     testing::TemporaryFolder folder_;
     ServeOptions options_;
+    SharedParts parts_;
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<Listening> listening_;
@@ -101,12 +105,36 @@ TEST_F(ListeningTest, EveryModeServesWithOneWorkerAndWithTwo) {
     }
 }
 
+TEST_F(ListeningTest, PlainAddressesLeadToTheFirstOfTheOthersInEveryMode) {
+    folder_.write(".well-known/acme-challenge/token", "a token\n");
+    for (const AcceptMode mode : {AcceptMode::reuseport, AcceptMode::shared, AcceptMode::queue}) {
+        SCOPED_TRACE(static_cast<int>(mode));
+        listening_.reset();
+        workers_.clear();
+        loops_.clear();
+        options_.accept = mode;
+        options_.tls.https_redirect = {"127.0.0.1:0", "unix:" + folder_.path_of("plain")};
+        ASSERT_TRUE(open(2).has_value());
+        ASSERT_EQ(listening_->redirecting().size(), 2U);
+        expect_served();
+        const std::string port = std::to_string(listening_->addresses()[0].port());
+        for (const core::Address& address : listening_->redirecting()) {
+            EXPECT_THAT(ask(address, "/a?b", "tide:1"),
+                        ::testing::HasSubstr("\r\nLocation: https://tide:" + port + "/a?b\r\n"));
+            EXPECT_THAT(ask(address, "/.well-known/acme-challenge/token", "tide"),
+                        ::testing::EndsWith("\r\n\r\na token\n"));
+        }
+        listening_->remove_socket_files();
+    }
+}
+
 TEST_F(ListeningTest, ATakenPortIsAnErrorThatNamesIt) {
     ASSERT_TRUE(open(1).has_value());
     const std::string taken = listening_->addresses()[0].to_string();
     ServeOptions again = options_;
+    const SharedParts parts{.options = &again};
     again.listen = {taken};
-    const auto second = Listening::open(again, {workers_[0].get()});
+    const auto second = Listening::open(parts, {workers_[0].get()});
     ASSERT_FALSE(second.has_value());
     EXPECT_THAT(second.error().message(), ::testing::HasSubstr(taken));
 }
@@ -115,9 +143,10 @@ TEST_F(ListeningTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
     ASSERT_TRUE(open(1).has_value());
     const core::Address taken = listening_->addresses()[0];
     ServeOptions again = options_;
+    const SharedParts parts{.options = &again};
     again.listen = {taken.to_string()};
     again.listen_is_default = true;
-    const auto second = Listening::open(again, {workers_[0].get()});
+    const auto second = Listening::open(parts, {workers_[0].get()});
     ASSERT_TRUE(second.has_value());
     const auto& fallback = (*second)->port_fallback();
     ASSERT_TRUE(fallback.has_value());
@@ -129,8 +158,9 @@ TEST_F(ListeningTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
 TEST_F(ListeningTest, NoTwoServersShareAPort) {
     ASSERT_TRUE(open(2).has_value());  // SO_REUSEPORT among its own workers
     ServeOptions again = options_;
+    const SharedParts parts{.options = &again};
     again.listen = {listening_->addresses()[0].to_string()};
-    EXPECT_FALSE(Listening::open(again, {workers_[0].get(), workers_[1].get()}).has_value());
+    EXPECT_FALSE(Listening::open(parts, {workers_[0].get(), workers_[1].get()}).has_value());
 }
 
 TEST_F(ListeningTest, AnAddressThatCannotBeHadIsAnError) {

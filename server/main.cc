@@ -13,6 +13,7 @@
 
 #include "server/assemble.h"
 #include "server/cli.h"
+#include "server/trust.h"
 
 namespace {
 
@@ -22,6 +23,13 @@ int print(const std::string& text) {
     // A reader such as `head` that has seen enough is no fault.
     if (errno == EPIPE) return 0;
     std::perror("tiderace: cannot write to standard output");
+    return 1;
+}
+
+int show_trust() {
+    const auto certificate = tiderace::server::local_certificate();
+    if (certificate) return print(tiderace::server::trust_text(*certificate));
+    std::fprintf(stderr, "tiderace: %s\n", certificate.error().message().c_str());
     return 1;
 }
 
@@ -50,6 +58,7 @@ int main(int argc, char** argv) {
     if (const auto* printout = std::get_if<tiderace::server::Printout>(&*command)) {
         return print(printout->text);
     }
+    if (std::holds_alternative<tiderace::server::ShowTrust>(*command)) return show_trust();
     return_free_memory();
     return tiderace::server::serve(std::get<tiderace::server::ServeOptions>(*command));
 }

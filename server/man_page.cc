@@ -51,13 +51,16 @@ constexpr std::string_view closing_sections =
     "Stop accepting, finish the answers that run, close idle connections, end.\n"
     "What still runs after \\-\\-drain\\-timeout is cut; a second signal cuts it at once.\n"
     ".TP\n.B SIGUSR1\n"
-    "Reopen the log files, after a rotation by another program.\n"
+    "Reopen the log files, after a rotation by another program, and look at once whether the\n"
+    "certificates have changed; otherwise a change is seen within a few seconds.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nIt ended as it was told to.\n"
     ".TP\n.B 1\nThe machine refused: the folder is absent, the port is in use or privileged.\n"
     ".TP\n.B 2\nThe command line is wrong.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B NO_COLOR\nWhen set, the text printed at start has no colours.\n"
+    ".TP\n.B XDG_DATA_HOME\nWhere \\-\\-tls\\-self\\-signed keeps what it made, in the folder\n"
+    "tiderace; $HOME/.local/share without it.\n"
     ".SH SECURITY\n"
     "A password given with \\-\\-basic\\-auth USER:PASSWORD can be read by other users of the\n"
     "machine while the server runs (ps shows command lines). A file with hashed passwords is the\n"
@@ -68,7 +71,12 @@ constexpr std::string_view closing_sections =
     "A site for everybody, with its requests written down.\n"
     ".TP\n.B tiderace serve dist \\-\\-spa \\-\\-cache\\-control "
     "\\(aq/assets/*=max\\-age=31536000\\(aq\n"
-    "A single\\-page application whose assets have hashed names.\n";
+    "A single\\-page application whose assets have hashed names.\n"
+    ".TP\n.B tiderace serve \\-\\-tls\\-self\\-signed\n"
+    "This folder at https://localhost:8443; tiderace trust says how to make browsers trust it.\n"
+    ".TP\n.B tiderace serve site \\-\\-listen :443 \\-\\-tls cert.pem,key.pem "
+    "\\-\\-https\\-redirect :80\n"
+    "A site over https, and plain requests led there.\n";
 
 }  // namespace
 
@@ -94,12 +102,13 @@ std::string man_page() {
     std::string page =
         ".TH TIDERACE 1 \"\" \"tiderace " + std::string(version()) + "\" \"User Commands\"\n";
     page +=
-        ".SH NAME\ntiderace \\- serves a folder over HTTP\n"
+        ".SH NAME\ntiderace \\- serves a folder over HTTP and HTTPS\n"
         ".SH SYNOPSIS\n.B tiderace serve\n[DIR] [flags]\n.br\n.B tiderace\nCOMMAND [flags]\n"
         ".SH DESCRIPTION\n"
         "Serves the files beneath a folder over HTTP/1.1. With no flags it serves the current\n"
         "folder to this machine only, at http://localhost:8080; when that port is taken, at the\n"
-        "next free one. Hidden files, and links that lead out of the folder, are not served\n"
+        "next free one. With \\-\\-tls it serves over https, and the default port is 8443. Hidden "
+        "files, and links that lead out of the folder, are not served\n"
         "unless asked for.\n";
     add_commands(page);
     add_serve_flags(page);

@@ -16,6 +16,7 @@
 
 #include "tiderace/base/units.h"
 #include "tiderace/log/level.h"
+#include "tiderace/tls/server_options.h"
 
 namespace tiderace::server {
 
@@ -33,7 +34,22 @@ enum class SymlinkPolicy : std::uint8_t {
 
 enum class LogFormat : std::uint8_t { common, combined, json };
 
+using ClientAuth = tls::ClientCertificates;
+using tls::CertificateFiles;
+
 using LogLevel = log::Level;
+
+struct TlsOptions {
+    std::vector<CertificateFiles> certificates;  // chosen by name; the first where none fits
+    bool self_signed = false;                    // one of our own making instead
+    ClientAuth client_auth = ClientAuth::off;
+    std::string client_ca;                    // PEM; who may sign client certificates
+    std::vector<std::string> https_redirect;  // plain addresses that lead to the encrypted ones
+    Duration hsts = Duration::zero();         // Strict-Transport-Security; 0: not sent
+
+    // Whether the addresses of --listen are encrypted.
+    bool on() const { return self_signed || !certificates.empty(); }
+};
 
 struct ErrorPage {
     std::uint16_t code = 0;  // 400..599
@@ -93,6 +109,9 @@ struct ServeOptions {
     std::uint64_t connections_max = 0;  // 0: what the descriptor limit allows
     bool open_browser = false;
     bool quiet = false;  // no banner
+
+    // How it is encrypted.
+    TlsOptions tls;
 
     // What it serves.
     std::string root = ".";

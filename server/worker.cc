@@ -63,6 +63,22 @@ http::H1Options http1_options(const ServeOptions& options) {
     };
 }
 
+tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
+    tls::ServerOptions tls;
+    tls.certificates = options.tls.certificates;
+    tls.protocols = {"http/1.1"};
+    tls.client_certificates = options.tls.client_auth;
+    tls.client_ca = options.tls.client_ca;
+    tls.handshake_timeout = or_never(options.timeouts.header);
+    tls.says_reloads = says_reloads;
+    return tls;
+}
+
+net::ConnectionLimits connection_limits(const ServeOptions& options) {
+    return {.write = or_never(options.timeouts.write),
+            .write_bytes_per_second_min = options.minimum_rates.send_bytes_per_second};
+}
+
 http::AccessLogFormat log_format(LogFormat format) {
     switch (format) {
         case LogFormat::common:
@@ -82,9 +98,15 @@ std::string busy_answer() {
            "Connection: close\r\n\r\n";
 }
 
-Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts) {
+Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts,
+                                               bool is_first) {
     const ServeOptions& options = *parts.options;
     std::unique_ptr<Worker> worker(new Worker(loop));
+    if (options.tls.on()) {
+        auto context = tls::ServerContext::create(loop, tls_options(options, is_first));
+        if (!context) return fail(context.error());
+        worker->tls_ = std::move(*context);
+    }
 
     http::handler::StaticFilesOptions file_options = static_options(options);
     file_options.pool = parts.disk_pool;
@@ -106,16 +128,29 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     worker->add_access_log(parts);
     worker->http1_ =
         std::make_unique<http::H1Service>(loop, *worker->site_, http1_options(options));
-    worker->connections_ = std::make_unique<net::TcpServer>(
-        loop, *worker->http1_,
-        net::TcpServerOptions{
-            .connection = {.write = or_never(options.timeouts.write),
-                           .write_bytes_per_second_min =
-                               options.minimum_rates.send_bytes_per_second},
-            .connections_max = parts.connections_max,
-            .refusal = busy_answer(),
-        });
+    worker->connections_ =
+        std::make_unique<net::TcpServer>(loop, *worker->http1_,
+                                         net::TcpServerOptions{
+                                             .connection = connection_limits(options),
+                                             .connections_max = parts.connections_max,
+                                             .refusal = busy_answer(),
+                                         });
     return worker;
+}
+
+void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
+    const ServeOptions& options = *parts.options;
+    redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *files_);
+    redirect_site_ = std::make_unique<http::Site>(*redirect_);
+    redirect_site_->add(error_pages_);
+    if (access_log_ != nullptr) redirect_site_->set_log(*access_log_);
+    redirect_http1_ =
+        std::make_unique<http::H1Service>(*loop_, *redirect_site_, http1_options(options));
+    redirects_ = std::make_unique<net::TcpServer>(
+        *loop_, *redirect_http1_,
+        net::TcpServerOptions{.connection = connection_limits(options),
+                              .connections_max = parts.redirects_max,
+                              .refusal = busy_answer()});
 }
 
 void Worker::add_access_rules(const SharedParts& parts) {
@@ -142,11 +177,16 @@ void Worker::add_access_rules(const SharedParts& parts) {
 void Worker::add_filters(const ServeOptions& options) {
     site_->add(error_pages_);
     if (cors_ != nullptr) site_->add(static_cast<http::ResponseFilter&>(*cors_));
-    if (options.added_headers.empty()) return;
     std::vector<http::filter::AddedField> fields;
+    if (options.tls.hsts > Duration::zero()) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.tls.hsts);
+        fields.push_back(
+            {"Strict-Transport-Security", "max-age=" + std::to_string(seconds.count())});
+    }
     for (const AddedHeader& header : options.added_headers) {
         fields.push_back({header.name, header.value});
     }
+    if (fields.empty()) return;
     added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
     site_->add(*added_fields_);
 }

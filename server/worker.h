@@ -3,6 +3,7 @@
 //
 //   TcpServer -> H1Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages, added
 //   fields] -> log
+//   TcpServer -> H1Service -> Site: HttpsRedirect -> log           where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
 // Thread   Its loop's.
@@ -20,10 +21,12 @@
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1_service.h"
+#include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
 #include "tiderace/log/writer.h"
 #include "tiderace/net/tcp_server.h"
+#include "tiderace/tls/server_context.h"
 
 namespace tiderace::server {
 
@@ -35,6 +38,7 @@ struct SharedParts {
     core::WorkerPool* pool = nullptr;               // with passwords
     core::WorkerPool* disk_pool = nullptr;          // waits for the disk in the loops' place
     std::size_t connections_max = 0;                // of one worker
+    std::size_t redirects_max = 1;                  // connections of its plain port
     std::size_t loops = 1;
 };
 
@@ -43,10 +47,19 @@ std::string busy_answer();
 
 class Worker {
   public:
-    // Fails when the root or an error page cannot be read.
-    static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts);
+    // Fails when the root, an error page or a certificate cannot be read. The first of a server's
+    // workers tells of certificates that were reloaded.
+    static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts,
+                                                  bool is_first = true);
+
+    // Makes the server of the plain addresses, which lead to `port`. Before the loop runs.
+    void open_redirect(std::uint16_t port, const SharedParts& parts);
 
     net::TcpServer& connections() { return *connections_; }
+    // What encrypts them; nullptr: nothing.
+    tls::ServerContext* layer() { return tls_.get(); }
+    // nullptr without open_redirect().
+    net::TcpServer* redirects() { return redirects_.get(); }
     core::EventLoop& loop() { return *loop_; }
 
   private:
@@ -66,7 +79,12 @@ class Worker {
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
     std::unique_ptr<http::RingAccessLog> access_log_;
     std::unique_ptr<http::H1Service> http1_;
+    std::unique_ptr<tls::ServerContext> tls_;  // outlives the connections
     std::unique_ptr<net::TcpServer> connections_;
+    std::unique_ptr<http::handler::HttpsRedirect> redirect_;
+    std::unique_ptr<http::Site> redirect_site_;
+    std::unique_ptr<http::H1Service> redirect_http1_;
+    std::unique_ptr<net::TcpServer> redirects_;
 };
 
 }  // namespace tiderace::server

@@ -1,0 +1,23 @@
+// The flags of HTTPS whose value has a form of its own, and what they must be together.
+//
+// Errors   As in flag_texts.h: each says what it expects. Whether a file is there, and what is in
+//          it, is found out when the server starts.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "server/options.h"
+
+namespace tiderace::server {
+
+std::expected<void, std::string> set_tls(ServeOptions& options, std::string_view value);
+std::expected<void, std::string> set_https_redirect(ServeOptions& options, std::string_view value);
+std::expected<void, std::string> set_client_ca(ServeOptions& options, std::string_view value);
+
+// Once all flags are read: refuses those that make no sense together, and gives the default address
+// its port for https.
+std::expected<void, std::string> settle_tls(ServeOptions& options);
+
+}  // namespace tiderace::server

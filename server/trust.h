@@ -1,0 +1,28 @@
+// `tiderace trust`: how to make this machine trust the certificate of --tls-self-signed.
+//
+// Thread   Main only, before the loops run: it reads and writes the user's files.
+// Errors   See tls/self_signed.h.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tiderace/tls/self_signed.h"
+
+namespace tiderace::server {
+
+// The certificate for this machine's names and addresses, made where there is none that serves.
+Result<tls::SelfSigned> local_certificate();
+
+// What to type, on the system that has these files ("/usr/local/share/ca-certificates", …).
+std::string trust_text(const tls::SelfSigned& certificate,
+                       const std::function<bool(const std::string& path)>& exists);
+std::string trust_text(const tls::SelfSigned& certificate);
+
+// "localhost, box, 192.168.1.5": what it is for, without what everybody has.
+std::string names_text(const tls::LocalNames& names);
+
+// A word as a shell reads it back, in quotes where it needs them.
+std::string shell_word(const std::string& text);
+
+}  // namespace tiderace::server
