@@ -157,6 +157,10 @@ TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
         connection.write("answer");
         if (data == "end") connection.close_when_sent();
         if (data == "cut") connection.abort();
+        if (data == "idle") {
+            connection.flush();
+            connection.abort(CloseReason::idle_expired);
+        }
         return data.size();
     };
     server_.emplace(world_->loop(), sessions_, TcpServerOptions{});
@@ -169,6 +173,10 @@ TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
     two.say("cut");
     ASSERT_TRUE(world_->run_until([&] { return two.over(); }));
     EXPECT_EQ(two.heard(), "");
+    testing::Peer& three = connect();
+    three.say("idle");
+    ASSERT_TRUE(world_->run_until([&] { return three.over(); }));
+    EXPECT_EQ(three.heard(), "answer(end)");
 }
 
 // ---- draining ----------------------------------------------------------------------------------
