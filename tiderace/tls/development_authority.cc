@@ -79,10 +79,13 @@ bool within(const std::vector<unsigned char>& address, const Range& range) {
     return true;
 }
 
-bool is_private(const std::string& address) {
-    const auto bytes = binary(address);
-    return bytes && std::ranges::any_of(private_ranges,
-                                        [&](const Range& range) { return within(*bytes, range); });
+bool is_private(const std::vector<unsigned char>& address) {
+    return std::ranges::any_of(private_ranges,
+                               [&](const Range& range) { return within(address, range); });
+}
+
+bool is_ipv4(const std::vector<unsigned char>& address) {
+    return address.size() == 4;
 }
 
 // Letters, digits, hyphens and dots: nothing that means something in OpenSSL's own syntax.
@@ -194,11 +197,16 @@ bool finish(const Certificate& certificate, X509* issuer, const Key& signer,
     return X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0;
 }
 
-std::string constraint(std::string_view host_name) {
-    std::string text = "critical,permitted;DNS:localhost,permitted;DNS:local";
-    if (is_host(host_name)) text.append(",permitted;DNS:").append(lower(host_name));
+std::string constraint(const LocalNames& names) {
+    std::string text = "critical,permitted;DNS:local";
+    for (const std::string& host : names.hosts) text.append(",permitted;DNS:").append(host);
     for (const Range& range : private_ranges) {
         text.append(",permitted;IP:").append(range.address).append("/").append(range.mask);
+    }
+    for (const std::string& address : names.addresses) {
+        const auto bytes = binary(address);
+        if (!bytes || is_private(*bytes) || !is_ipv4(*bytes)) continue;
+        text.append(",permitted;IP:").append(address).append("/255.255.255.255");
     }
     return text;
 }
@@ -262,14 +270,15 @@ LocalNames local_names(std::string_view host_name, const std::vector<std::string
         if (is_plain) add_once(names.hosts, host + ".local");
     }
     for (const std::string& address : addresses) {
-        if (is_private(address)) add_once(names.addresses, address);
+        const auto bytes = binary(address);
+        if (bytes && (is_private(*bytes) || is_ipv4(*bytes))) add_once(names.addresses, address);
     }
     return names;
 }
 
-Result<CertificateAndKey> make_authority(std::string_view host_name, UnixSeconds now) {
+Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds now) {
     std::string name = "Tiderace local authority";
-    if (is_host(host_name)) name.append(" of ").append(lower(host_name));
+    if (names.hosts.size() > 1) name.append(" of ").append(names.hosts[1]);
     name.resize(std::min(name.size(), common_name_bytes_max));
 
     const Key key(EVP_EC_gen("P-256"));
@@ -284,7 +293,7 @@ Result<CertificateAndKey> make_authority(std::string_view host_name, UnixSeconds
                {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
                 {NID_key_usage, "critical,keyCertSign,cRLSign"},
                 {NID_ext_key_usage, "serverAuth"},
-                {NID_name_constraints, constraint(host_name)},
+                {NID_name_constraints, constraint(names)},
                 {NID_subject_key_identifier, "hash"}});
     if (!made) return fail(refused("make", "a local certificate authority"));
     return as_pem(certificate, key);

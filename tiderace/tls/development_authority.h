@@ -1,8 +1,8 @@
 // A certificate authority of one machine for development, and the certificate it signs.
 //
-//   authority  P-256, may sign for this machine's name, *.local, *.localhost and private addresses
-//              only (a critical name constraint): who steals its key cannot stand for a site on the
-//              Internet. Trusted once by the people who develop here.
+//   authority  P-256, may sign for this machine's name, *.local, *.localhost, private addresses and
+//              this machine's own only (a critical name constraint): who steals its key cannot
+//              stand for a site on the Internet. Trusted once by the people who develop here.
 //   leaf       P-256, for localhost, the loopback and LAN addresses and the host's name; browsers
 //              take no certificate that is valid for more than 398 days, so it is made anew often.
 //
@@ -38,11 +38,14 @@ inline constexpr UnixSeconds leaf_days = 397;
 inline constexpr UnixSeconds authority_spare_days = leaf_days + 1;
 inline constexpr UnixSeconds leaf_spare_days = 30;
 
-// The names that a leaf may hold: hosts of letters, digits, hyphens and dots, loopback and private
-// addresses. "box" is also "box.local". Always with localhost, 127.0.0.1 and ::1, each once.
+// The names that a leaf may hold: hosts of letters, digits, hyphens and dots, and addresses, save
+// for public ones of IPv6, which change by the day. "box" is also "box.local". Always with
+// localhost, 127.0.0.1 and ::1, each once.
 LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses);
 
-Result<CertificateAndKey> make_authority(std::string_view host_name, UnixSeconds now);
+// Of the names, the hosts and the public addresses are written into its constraint; all private
+// addresses stand there anyway, so that a new one needs no new authority.
+Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds now);
 Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
                                     UnixSeconds now);
 

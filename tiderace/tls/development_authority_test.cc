@@ -50,7 +50,7 @@ int verified(const CertificateAndKey& leaf, const CertificateAndKey& authority, 
 class DevelopmentAuthority : public ::testing::Test {
   protected:
     LocalNames names_ = local_names("Box", {"192.168.1.5", "fd00::5"});
-    CertificateAndKey authority_ = *make_authority("Box", today);
+    CertificateAndKey authority_ = *make_authority(names_, today);
     CertificateAndKey leaf_ = *make_leaf(authority_, names_, today);
 };
 
@@ -113,8 +113,19 @@ TEST_F(DevelopmentAuthority, IsMadeAnewWhenTheHostHasAnotherName) {
     EXPECT_TRUE(authority_serves(authority_, local_names("", {"10.1.2.3"}), today));
 }
 
+TEST_F(DevelopmentAuthority, MaySignForThisMachinesOwnPublicAddressAndNoOther) {
+    const LocalNames here = local_names("box", {"198.51.100.7"});
+    EXPECT_FALSE(authority_serves(authority_, here, today));
+    const CertificateAndKey own = *make_authority(here, today);
+    EXPECT_TRUE(authority_serves(own, here, today));
+    EXPECT_TRUE(authority_serves(own, names_, today));
+    EXPECT_FALSE(authority_serves(own, local_names("box", {"198.51.100.8"}), today));
+    const auto leaf = make_leaf(own, here, today);
+    EXPECT_EQ(verified(*leaf, own, today, "198.51.100.7"), X509_V_OK);
+}
+
 TEST_F(DevelopmentAuthority, IsNoPairWithTheKeyOfAnother) {
-    const CertificateAndKey other = *make_authority("box", today);
+    const CertificateAndKey other = *make_authority(names_, today);
     EXPECT_FALSE(authority_serves({authority_.certificate, other.key}, names_, today));
     EXPECT_FALSE(leaf_serves({leaf_.certificate, other.key}, authority_, names_, today));
     EXPECT_FALSE(leaf_serves(leaf_, other, names_, today));
@@ -139,7 +150,7 @@ TEST_F(DevelopmentAuthority, WhatIsNoPemServesNobody) {
 }
 
 TEST_F(DevelopmentAuthority, NoTwoAreAlike) {
-    const CertificateAndKey other = *make_authority("box", today);
+    const CertificateAndKey other = *make_authority(names_, today);
     EXPECT_NE(fingerprint(other.certificate), fingerprint(authority_.certificate));
     EXPECT_EQ(fingerprint(authority_.certificate).size(), 32U * 3 - 1);
 }
@@ -157,8 +168,8 @@ TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
         {"box,DNS:evil", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"-x", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"", {"192.168.1.5", "192.168.1.5"}, {{"localhost"}, {"127.0.0.1", "::1", "192.168.1.5"}}},
-        {"", {"8.8.8.8", "2001:db8::1", "x"}, {{"localhost"}, {"127.0.0.1", "::1"}}},
-        {"", {"172.31.0.1", "172.32.0.1"}, {{"localhost"}, {"127.0.0.1", "::1", "172.31.0.1"}}},
+        {"", {"8.8.8.8", "2001:db8::1", "x"}, {{"localhost"}, {"127.0.0.1", "::1", "8.8.8.8"}}},
+        {"", {"172.31.0.1", "1.2.3"}, {{"localhost"}, {"127.0.0.1", "::1", "172.31.0.1"}}},
         {"", {"fe80::1", "fdff::1"}, {{"localhost"}, {"127.0.0.1", "::1", "fe80::1", "fdff::1"}}},
     };
     for (const Case& one : cases) {
@@ -172,7 +183,7 @@ TEST(LocalNames, OfAnyMachineMayBeSignedFor) {
     for (const char* host : {"box", "box.example.org", "localhost", "", "x,y"}) {
         const LocalNames names = local_names(
             host, {"10.0.0.1", "172.16.0.1", "100.64.0.1", "169.254.1.1", "fe80::1", "fd00::1"});
-        const auto authority = make_authority(host, today);
+        const auto authority = make_authority(names, today);
         ASSERT_TRUE(authority.has_value()) << host;
         EXPECT_TRUE(authority_serves(*authority, names, today)) << host;
     }

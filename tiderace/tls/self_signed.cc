@@ -130,7 +130,7 @@ Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_
 
     CertificateAndKey authority = read_pair(*opened, "authority");
     if (!authority_serves(authority, made.names, now)) {
-        auto fresh = make_authority(host_name, now);
+        auto fresh = make_authority(made.names, now);
         if (!fresh) return fail(fresh.error());
         authority = std::move(*fresh);
         if (auto done = write_pair(*opened, folder, "authority", authority); !done) {
