@@ -105,7 +105,7 @@ std::string trust_text(const tls::SelfSigned& certificate,
     text.append("The certificate of --tls-self-signed is signed by an authority of this machine.\n")
         .append("Trust it once; it may sign for ")
         .append(names_text(certificate.names))
-        .append("\nand other private addresses, and for nothing on the Internet.\n\n  ")
+        .append("\nand any private address, and for nothing else on the Internet.\n\n  ")
         .append(certificate.authority_file)
         .append("\n  SHA-256 ")
         .append(print.substr(0, half))

@@ -2,6 +2,7 @@
 
 #include "server/build_facts.h"
 #include "server/commit.h"
+#include "tiderace/tls/ssl_settings.h"
 
 namespace tiderace::server {
 namespace {
@@ -46,6 +47,7 @@ std::string version_details() {
     add_line(text, "sanitizers", TIDERACE_SANITIZERS);
     add_line(text, "engines", engines());
     add_line(text, "features", features());
+    add_line(text, "tls", tls::library_text());
     return text;
 }
 

@@ -17,6 +17,7 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     EXPECT_THAT(details, testing::HasSubstr("\ncompiler    "));
     EXPECT_THAT(details, testing::HasSubstr("\nengines     "));
     EXPECT_THAT(details, testing::HasSubstr("\nfeatures    "));
+    EXPECT_THAT(details, testing::HasSubstr("\ntls         OpenSSL "));
     EXPECT_THAT(details, testing::Not(testing::HasSubstr("auto")));
     for (const std::string_view engine : engine_choices) {
         if (engine != "auto") {

@@ -1,4 +1,4 @@
-"""Certificates for the tests, made with the openssl command: authorities, servers, clients, OCSP."""
+"""Certificates for the tests, made by the openssl command: authorities, sites, clients, OCSP."""
 
 import subprocess
 from dataclasses import dataclass

@@ -309,7 +309,7 @@ def test_what_is_offered_is_taken_or_refused(serve, site, authority, kind):
         elif words[0] in ("-tls1", "-tls1_1"):
             words = [*words, "-cipher", "ALL:@SECLEVEL=0"]
         status, said = s_client(server, *words)
-        done = re.search(r"^ *Cipher *(?:is|:) *(?!\(NONE\)|0000)(\S+)", said, re.M)
+        done = re.search(r"Cipher is (?!\(NONE\))\S", said)
         if bool(done) != accepted:
             wrong.append((words, said[-400:]))
     assert not wrong, wrong

@@ -64,6 +64,7 @@ def test_new_files_are_seen_under_load_and_nobody_is_dropped(serve, site, author
     with TlsConnection(server.address, client_context(authority.file)) as old, \
             Load(server, authority) as load:
         first = old.certificate
+        assert old.get("/a.txt").body == b"hello\n"
         assert first == pair.fingerprint()
         for _ in range(3):
             authority.issue("site")
