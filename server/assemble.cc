@@ -141,6 +141,12 @@ Result<> Assembly::make_workers() {
                                   ? options_.threads
                                   : std::max<std::size_t>(1, core::count_cpus().usable);
     auto loops = net::LoopGroup::create(count, {.engine = options_.engine});
+    if (!loops && options_.engine == "io_uring") {
+        // A kernel may be too old or its administrator careful; the site is served all the same.
+        logger_->warning("server", "using epoll instead: " + loops.error().message());
+        options_.engine = "epoll";
+        loops = net::LoopGroup::create(count, {.engine = options_.engine});
+    }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
 

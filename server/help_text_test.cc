@@ -102,8 +102,8 @@ What it writes down
 
 How it runs
   -t, --threads N            event loops, a thread each (default one per CPU)
-      --engine NAME          how a loop asks the kernel: auto, epoll, poll or
-                             select (default auto)
+      --engine NAME          how a loop asks the kernel: auto, epoll, io_uring,
+                             poll or select (default auto)
       --accept MODE          who takes new connections: reuseport, queue or
                              shared (default reuseport)
       --cache SIZE           memory for files, per loop (default 64MiB)

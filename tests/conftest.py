@@ -13,14 +13,14 @@ from server import Server  # noqa: E402
 from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-ENGINES = ("epoll", "poll", "select")
+ENGINES = ("epoll", "io_uring", "poll", "select")
 
 
 def pytest_addoption(parser):
     parser.addoption("--tiderace", metavar="PATH", default=os.environ.get("TIDERACE_BINARY"),
                      help="the program under test (default: build/dev, then build/release)")
     parser.addoption("--engines", metavar="A,B", default=os.environ.get("TIDERACE_ENGINES"),
-                     help="engines to run the behaviour on (default: epoll,poll,select)")
+                     help="engines to run the behaviour on (default: all)")
 
 
 def find_binary(config):

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tiderace/core/backend/epoll.h"
+#include "tiderace/core/backend/io_uring.h"
 #include "tiderace/core/backend/poll.h"
 #include "tiderace/core/backend/readiness.h"
 #include "tiderace/core/backend/select.h"
@@ -12,7 +13,7 @@ namespace tiderace::core {
 
 std::string_view engine_names() {
 #if defined(__linux__)
-    return "epoll poll select";
+    return has_io_uring() ? "epoll io_uring poll select" : "epoll poll select";
 #else
     return "poll select";
 #endif
@@ -20,6 +21,7 @@ std::string_view engine_names() {
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
                                               const BackendOptions& options) {
+    if (engine == "io_uring") return make_io_uring_backend(options);
     std::unique_ptr<Poller> poller;
     if (engine == "auto" || engine == "epoll") poller = make_epoll_poller();
     if (engine == "poll" || (engine == "auto" && poller == nullptr)) poller = make_poll_poller();

@@ -107,11 +107,11 @@ struct BackendOptions {
         4_MiB;  // per call, so that one download does not hold the loop
 };
 
-// "epoll", "poll", "select"; "auto" is the best one this machine has. An unknown name is an error
-// that lists the known ones.
+// "epoll", "io_uring", "poll", "select"; "auto" is the best one this machine has. An unknown name
+// is an error that lists the known ones.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
                                               const BackendOptions& options);
-// The engines compiled in, best first, separated by one space.
+// The engines compiled in that this machine has, best first, separated by one space.
 std::string_view engine_names();
 
 }  // namespace tiderace::core

@@ -450,6 +450,7 @@ TEST_P(EveryConnection, LingeringReadsEvenIfTheSessionHadPausedReading) {
     start();
     sessions_.connection->set_reading(false);
     sessions_.connection->finish();
+    world_->settle();
     peer_->say("unread");
     peer_->finish();
     expect_closed(CloseReason::finished);
@@ -505,6 +506,7 @@ TEST_P(EveryConnection, ClosesWhenItIsAbortedWithItsQueueDroppedAndCallsBackLate
 
 TEST_P(EveryConnection, AHalfClosedPeerThatVanishesIsNoticed) {
     if (GetParam() == "select") GTEST_SKIP() << "select reports no error without interest";
+    if (GetParam() == "io_uring") GTEST_SKIP() << "its poll for errors ends at the half-close";
     sessions_.on_peer_finished = [](Connection&) {};  // an answer is still being made
     start();
     peer_->finish();

@@ -4,20 +4,16 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/direct_send.h"
 
 namespace tiderace::core {
 namespace {
 
 constexpr std::size_t events_per_turn = 512;
-constexpr std::size_t pieces_per_send = 64;  // beyond this a gathering write gains nothing
 
 Address peer_address(const sockaddr_storage& peer, socklen_t bytes) {
     return Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&peer), bytes)
         .value_or(Address{});
-}
-
-bool is_no_room(std::int64_t error) {
-    return error == -EAGAIN || error == -EWOULDBLOCK || error == -ENOBUFS || error == -ENOMEM;
 }
 
 }  // namespace
@@ -148,59 +144,10 @@ Sent ReadinessBackend::wait_for_room(IoHandle handle, std::uint64_t sent) {
 }
 
 Sent ReadinessBackend::send(IoHandle handle, SendQueue& queue) {
-    iovec pieces[pieces_per_send];
-    Sent total;
-    while (!queue.empty()) {
-        const std::size_t count = queue.gather(pieces);
-        const Sent step =
-            count == 0 ? send_file(handle, queue, queue.front_file())
-                       : send_memory(handle, queue, {pieces, count}, queue.file_after(count));
-        total.bytes += step.bytes;
-        if (step.pending || step.error != 0) {
-            total.pending = step.pending;
-            total.error = step.error;
-            break;
-        }
-    }
-    return total;
-}
-
-Sent ReadinessBackend::send_memory(IoHandle handle, SendQueue& queue, std::span<const iovec> pieces,
-                                   bool more) {
-    std::uint64_t offered = 0;
-    for (const iovec& piece : pieces) offered += piece.iov_len;
-    for (;;) {
-        const ssize_t sent =
-            options_.kernel->send(handle.fd, pieces.data(), static_cast<int>(pieces.size()), more);
-        if (sent == -EINTR) continue;
-        if (is_no_room(sent)) return wait_for_room(handle, 0);
-        if (sent < 0) return {.error = static_cast<int>(sent)};
-        const auto taken = static_cast<std::uint64_t>(sent);
-        queue.consume(taken);
-        // Less than offered means the socket's buffer is full: asking again would only say so.
-        if (taken < offered) return wait_for_room(handle, taken);
-        return {.bytes = taken};
-    }
-}
-
-Sent ReadinessBackend::send_file(IoHandle handle, SendQueue& queue,
-                                 const SendQueue::FileRange& range) {
-    for (;;) {
-        auto offset = static_cast<off_t>(range.offset);
-        const std::uint64_t wanted =
-            range.bytes < options_.send_file_bytes_max ? range.bytes : options_.send_file_bytes_max;
-        const ssize_t sent =
-            options_.kernel->send_file(handle.fd, range.descriptor, &offset, wanted);
-        if (sent == -EINTR) continue;
-        if (is_no_room(sent)) return wait_for_room(handle, 0);
-        if (sent < 0) return {.error = static_cast<int>(sent)};
-        // The promised length cannot be kept any more; only a broken connection tells the peer.
-        if (sent == 0) return {.error = -EBADMSG};
-        const auto taken = static_cast<std::uint64_t>(sent);
-        queue.consume(taken);
-        if (taken < range.bytes) return wait_for_room(handle, taken);
-        return {.bytes = taken};
-    }
+    const DirectSend sent =
+        send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
+    if (sent.no_room) return wait_for_room(handle, sent.bytes);
+    return {.bytes = sent.bytes, .error = sent.error};
 }
 
 void ReadinessBackend::shut_down_sending(IoHandle handle) {
@@ -297,7 +244,7 @@ void ReadinessBackend::accept_some(const Ready& ready) {
             if (listener == nullptr || !listener->interest.readable) return;
             continue;
         }
-        if (is_no_room(fd) && fd != -ENOBUFS && fd != -ENOMEM) return;
+        if (fd == -EAGAIN || fd == -EWOULDBLOCK) return;
         switch (fd) {
             case -EMFILE:
             case -ENFILE:

@@ -63,8 +63,6 @@ class ReadinessBackend final : public Backend {
     void accept_some(const Ready& ready);
     void finish_connect(const Ready& ready);
     void receive_once(const Ready& ready);
-    Sent send_memory(IoHandle handle, SendQueue& queue, std::span<const iovec> pieces, bool more);
-    Sent send_file(IoHandle handle, SendQueue& queue, const SendQueue::FileRange& range);
     Sent wait_for_room(IoHandle handle, std::uint64_t sent);
 
     std::unique_ptr<Poller> poller_;

@@ -1,0 +1,25 @@
+// Sending by system call, at once: what every backend does first, for a socket that has room takes
+// an answer in the very call.
+//
+// Thread   The loop's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tiderace/core/kernel.h"
+#include "tiderace/core/send_queue.h"
+
+namespace tiderace::core {
+
+struct DirectSend {
+    std::uint64_t bytes = 0;  // taken and consumed
+    bool no_room = false;     // the rest waits until the socket is writable
+    int error = 0;            // -errno; -EBADMSG: a queued file became shorter
+};
+
+// Sends from the front of `queue` until it is empty or the socket is full. A file range goes in one
+// call of up to `file_bytes_max`, then counts as full: so that one download does not hold the loop.
+DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t file_bytes_max);
+
+}  // namespace tiderace::core

@@ -1,0 +1,526 @@
+#include "tiderace/core/backend/io_uring.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/check.h"
+#include "tiderace/core/backend/direct_send.h"
+#include "tiderace/core/backend/uring.h"
+#include "tiderace/core/backend/waker.h"
+
+namespace tiderace::core {
+namespace {
+
+// What a completion is about. Cancellations themselves are asked with `none`.
+enum class Operation : std::uint8_t { none, accept, receive, room, connect, watch, hang_up, wake };
+constexpr std::size_t operations = 8;
+
+// A tag says which operation of which user of which descriptor number: 8, 24 and 32 bits.
+constexpr int descriptor_max = (1 << 24) - 1;
+
+std::uint64_t tag_of(Operation operation, IoHandle handle) {
+    return std::uint64_t{static_cast<std::uint8_t>(operation)} << 56 |
+           std::uint64_t{static_cast<std::uint32_t>(handle.fd)} << 32 | handle.generation;
+}
+
+std::uint8_t bit(Operation operation) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(operation));
+}
+
+struct Tag {
+    explicit Tag(std::uint64_t bits)
+        : operation(static_cast<Operation>(bits >> 56)),
+          handle{static_cast<int>(bits >> 32 & descriptor_max), static_cast<std::uint32_t>(bits)} {}
+    Operation operation;
+    IoHandle handle;
+};
+
+// What came while it was not wanted: it had completed before the kernel heard that.
+struct Held {
+    std::string bytes;
+    bool ended = false;
+    int error = 0;
+};
+
+class IoUringBackend final : public Backend {
+  public:
+    IoUringBackend(std::unique_ptr<Uring> ring, const BackendOptions& options)
+        : ring_(std::move(ring)), options_(options) {
+        watch_waker();
+    }
+
+    std::string_view name() const override { return "io_uring"; }
+    Result<IoHandle> attach(int fd, IoObserver& observer) override;
+    void detach(IoHandle& handle) override { forget(handle); }
+    void close(IoHandle& handle, SendQueue&& unsent) override;
+    void set_accepting(IoHandle handle, bool on) override { want(handle, Operation::accept, on); }
+    void start_connect(IoHandle handle, const Address& address) override;
+    void set_receiving(IoHandle handle, bool on) override;
+    Sent send(IoHandle handle, SendQueue& queue) override;
+    void shut_down_sending(IoHandle handle) override {
+        options_.kernel->shut_down(entry(handle).observer != nullptr ? handle.fd : -1, SHUT_WR);
+    }
+    void watch(IoHandle handle, bool readable, bool writable) override;
+    void wait(Duration wait_max) override;
+    void dispatch() override;
+    void wake() override { waker_.wake(); }
+
+  private:
+    // An operation is asked for when it is wanted and not under way; it is under way until its last
+    // completion came, cancelled or not.
+    struct Entry {
+        IoObserver* observer = nullptr;
+        std::uint32_t generation = 0;
+        std::uint8_t wanted = 0;     // a bit for each operation
+        std::uint8_t under_way = 0;  // likewise
+        std::uint8_t cancelled = 0;  // of these, told to end
+        std::uint8_t watched = 0;    // 1: readable, 2: writable
+
+        bool wants(Operation operation) const { return (wanted & bit(operation)) != 0; }
+        bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }
+    };
+
+    Entry* find(IoHandle handle);
+    Entry& entry(IoHandle handle);
+    void want(IoHandle handle, Operation operation, bool on);
+    void start(IoHandle handle, Entry& entry, Operation operation);
+    void cancel(IoHandle handle, Entry& entry, Operation operation);
+    void forget(IoHandle& handle);
+    void watch_waker();
+    void start_again();
+    void redeliver();
+    void redeliver(IoHandle handle, const Held& held);
+    void tell_failed();
+
+    void complete(const Uring::Completion& completion);
+    void finish_accept(IoHandle handle, Entry* entry, std::int32_t result);
+    void hand_out(const Entry& listener, int fd);
+    bool has_late_for_someone();
+    void hand_out_late();
+    void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
+    void finish_connect(IoHandle handle, const Entry& stream);
+    void deliver(IoHandle handle, Entry& entry, std::int32_t result, ByteView bytes);
+    void hold(IoHandle handle, std::int32_t result, ByteView bytes);
+
+    std::unique_ptr<Uring> ring_;
+    BackendOptions options_;
+    Waker waker_;
+    std::vector<Entry> entries_;                  // by descriptor number
+    std::vector<Uring::Completion> done_;         // what the last wait() found
+    std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
+    std::size_t accepts_ = 0;                     // in this turn
+    std::vector<IoHandle> ended_;                 // an operation of theirs ended and may be wanted
+    std::vector<IoHandle> to_redeliver_;          // want what was held
+    std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
+    std::unordered_map<int, Held> held_;                     // by descriptor number; few
+};
+
+IoUringBackend::Entry* IoUringBackend::find(IoHandle handle) {
+    const auto number = static_cast<std::size_t>(handle.fd);
+    if (handle.fd < 0 || number >= entries_.size()) return nullptr;
+    Entry& found = entries_[number];
+    const bool same = found.observer != nullptr && found.generation == handle.generation;
+    return same ? &found : nullptr;
+}
+
+IoUringBackend::Entry& IoUringBackend::entry(IoHandle handle) {
+    Entry* const found = find(handle);
+    TR_CHECK(found != nullptr, "a handle that was closed");
+    return *found;
+}
+
+Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
+    TR_CHECK(fd >= 0 && fd <= descriptor_max);
+    const auto number = static_cast<std::size_t>(fd);
+    if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
+    Entry& fresh = entries_[number];
+    TR_CHECK(fresh.observer == nullptr, "attached twice");
+    const std::uint32_t generation = fresh.generation + 1;
+    fresh = Entry{.observer = &observer, .generation = generation};
+    return IoHandle{fd, generation};
+}
+
+void IoUringBackend::forget(IoHandle& handle) {
+    Entry& gone = entry(handle);
+    for (std::size_t i = 0; i < operations; ++i) {
+        const auto operation = static_cast<Operation>(i);
+        if (gone.runs(operation)) cancel(handle, gone, operation);
+    }
+    held_.erase(handle.fd);
+    std::erase_if(late_, [&](const auto& each) {
+        if (each.first.fd != handle.fd) return false;
+        options_.kernel->close(each.second);
+        return true;
+    });
+    gone = Entry{.generation = gone.generation};
+    handle = IoHandle{};
+}
+
+void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
+    const int fd = handle.fd;
+    forget(handle);
+    // The kernel lets go of the socket when the operations are cancelled: in this turn's wait.
+    options_.kernel->close(fd);
+    unsent.clear();  // sends are calls: the kernel has copied what it took
+}
+
+// --- asking ----------------------------------------------------------------------------------
+
+void IoUringBackend::want(IoHandle handle, Operation operation, bool on) {
+    Entry& target = entry(handle);
+    if (on) {
+        target.wanted |= bit(operation);
+        if (!target.runs(operation)) start(handle, target, operation);
+    } else {
+        target.wanted &= static_cast<std::uint8_t>(~bit(operation));
+        if (target.runs(operation)) cancel(handle, target, operation);
+    }
+}
+
+void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) {
+    target.under_way |= bit(operation);
+    target.cancelled &= static_cast<std::uint8_t>(~bit(operation));
+    io_uring_sqe& ask = ring_->take(0);
+    switch (operation) {
+        case Operation::accept:
+            io_uring_prep_multishot_accept(&ask, handle.fd, nullptr, nullptr,
+                                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+            break;
+        case Operation::receive:
+            io_uring_prep_recv_multishot(&ask, handle.fd, nullptr, 0, 0);
+            ask.flags |= IOSQE_BUFFER_SELECT;
+            ask.buf_group = 0;
+            break;
+        case Operation::room:
+        case Operation::connect:
+            io_uring_prep_poll_add(&ask, handle.fd, POLLOUT);
+            break;
+        case Operation::watch:
+            io_uring_prep_poll_add(&ask, handle.fd,
+                                   ((target.watched & 1U) != 0 ? POLLIN : 0U) |
+                                       ((target.watched & 2U) != 0 ? POLLOUT : 0U));
+            break;
+        case Operation::hang_up:
+            io_uring_prep_poll_add(&ask, handle.fd, 0);
+            break;
+        case Operation::wake:
+        case Operation::none:
+            TR_CHECK(false, "not a user's");
+    }
+    ask.user_data = tag_of(operation, handle);
+}
+
+void IoUringBackend::cancel(IoHandle handle, Entry& target, Operation operation) {
+    if ((target.cancelled & bit(operation)) != 0) return;
+    target.cancelled |= bit(operation);
+    io_uring_sqe& ask = ring_->take(0);
+    io_uring_prep_cancel64(&ask, tag_of(operation, handle), 0);
+    ask.user_data = tag_of(Operation::none, handle);
+    // Not with the next wait: until the kernel hears it, it accepts connections for nobody.
+    if (operation == Operation::accept) ring_->submit();
+}
+
+void IoUringBackend::watch_waker() {
+    io_uring_sqe& ask = ring_->take(0);
+    io_uring_prep_poll_add(&ask, waker_.descriptor(), POLLIN);
+    ask.user_data = tag_of(Operation::wake, {waker_.descriptor(), 0});
+}
+
+void IoUringBackend::set_receiving(IoHandle handle, bool on) {
+    want(handle, Operation::receive, on);
+    // Left alone, a peer that vanishes is noticed all the same.
+    want(handle, Operation::hang_up, !on);
+    if (on && !held_.empty() && held_.contains(handle.fd)) to_redeliver_.push_back(handle);
+}
+
+void IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
+    Entry& foreign = entry(handle);
+    const auto watched = static_cast<std::uint8_t>((readable ? 1U : 0U) | (writable ? 2U : 0U));
+    if (foreign.watched == watched) return;
+    foreign.watched = watched;
+    // What is under way watches for other things; it is asked again when it has ended.
+    if (foreign.runs(Operation::watch)) {
+        cancel(handle, foreign, Operation::watch);
+    }
+    if (watched == 0) {
+        foreign.wanted &= static_cast<std::uint8_t>(~bit(Operation::watch));
+    } else {
+        want(handle, Operation::watch, true);
+    }
+}
+
+void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
+    sockaddr_storage storage;
+    const socklen_t bytes = address.to_sockaddr(storage);
+    const int outcome =
+        options_.kernel->connect(handle.fd, reinterpret_cast<const sockaddr*>(&storage), bytes);
+    if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
+        start(handle, entry(handle), Operation::connect);
+    } else {
+        failed_connects_.emplace_back(handle, outcome);
+    }
+}
+
+Sent IoUringBackend::send(IoHandle handle, SendQueue& queue) {
+    const DirectSend sent =
+        send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
+    if (!sent.no_room) return {.bytes = sent.bytes, .error = sent.error};
+    Entry& stream = entry(handle);
+    if (!stream.runs(Operation::room)) start(handle, stream, Operation::room);
+    return {.bytes = sent.bytes, .pending = true};
+}
+
+// --- a turn ----------------------------------------------------------------------------------
+
+void IoUringBackend::wait(Duration wait_max) {
+    start_again();
+    const bool at_once =
+        !to_redeliver_.empty() || !failed_connects_.empty() || has_late_for_someone();
+    ring_->enter(at_once ? Duration::zero() : wait_max);
+    ring_->collect(done_);
+    // At once, so that a second wait() without a dispatch() between can be woken, too.
+    const auto is_wake = [](const Uring::Completion& each) {
+        return Tag(each.tag).operation == Operation::wake;
+    };
+    if (std::erase_if(done_, is_wake) == 0) return;
+    waker_.clear();
+    watch_waker();
+}
+
+// Operations that ended by themselves, for want of buffers or after a cancellation that was thought
+// better of, and are wanted.
+void IoUringBackend::start_again() {
+    for (const IoHandle handle : std::exchange(ended_, {})) {
+        Entry* const target = find(handle);
+        if (target == nullptr) continue;
+        const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
+        for (std::size_t i = 0; i < operations; ++i) {
+            const auto operation = static_cast<Operation>(i);
+            if ((missing & bit(operation)) != 0) start(handle, *target, operation);
+        }
+    }
+}
+
+void IoUringBackend::dispatch() {
+    if (!failed_connects_.empty()) tell_failed();
+    if (!to_redeliver_.empty()) redeliver();
+    accepts_ = 0;
+    if (!late_.empty()) hand_out_late();
+    for (std::size_t i = 0; i < done_.size(); ++i) complete(done_[i]);
+    done_.clear();
+}
+
+void IoUringBackend::tell_failed() {
+    for (const auto& [handle, error] : std::exchange(failed_connects_, {})) {
+        if (Entry* const target = find(handle)) target->observer->on_connected(error);
+    }
+}
+
+void IoUringBackend::redeliver() {
+    for (const IoHandle handle : std::exchange(to_redeliver_, {})) {
+        const auto found = held_.find(handle.fd);
+        if (find(handle) == nullptr || found == held_.end()) continue;
+        const Held held = std::move(found->second);
+        held_.erase(found);
+        redeliver(handle, held);
+    }
+}
+
+// In pieces as a receive gives them, as long as they are wanted. The observer may close meanwhile.
+void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
+    const auto wanted = [&] {
+        const Entry* const stream = find(handle);
+        return stream != nullptr && stream->wants(Operation::receive);
+    };
+    ByteView rest = held.bytes;
+    while (!rest.empty() && wanted()) {
+        const ByteView piece = rest.substr(0, options_.receive_bytes);
+        rest.remove_prefix(piece.size());
+        find(handle)->observer->on_received(piece);
+    }
+    const bool over = held.ended || held.error != 0;
+    if (find(handle) == nullptr || (rest.empty() && !over)) return;
+    if (rest.empty() && wanted()) return deliver(handle, *find(handle), held.error, {});
+    Held& again = held_[handle.fd];
+    again.bytes.insert(0, rest);
+    again.ended |= held.ended;
+    if (again.error == 0) again.error = held.error;
+    if (wanted()) to_redeliver_.push_back(handle);
+}
+
+void IoUringBackend::complete(const Uring::Completion& completion) {
+    const Tag tag(completion.tag);
+    if (tag.operation == Operation::none) return;
+    Entry* const target = find(tag.handle);
+    const bool last = (completion.flags & IORING_CQE_F_MORE) == 0;
+    if (target != nullptr && last) {
+        target->under_way &= static_cast<std::uint8_t>(~bit(tag.operation));
+        ended_.push_back(tag.handle);
+    }
+    if (tag.operation == Operation::accept) {
+        return finish_accept(tag.handle, target, completion.result);
+    }
+    if (tag.operation == Operation::receive) {
+        return finish_receive(tag.handle, target, completion);
+    }
+    if (target == nullptr || completion.result == -ECANCELED) return;
+    switch (tag.operation) {
+        case Operation::room:
+            target->observer->on_sent(0);
+            return;
+        case Operation::connect:
+            return finish_connect(tag.handle, *target);
+        case Operation::watch: {
+            const auto events = static_cast<unsigned>(completion.result);
+            const bool failed = completion.result < 0 || (events & (POLLERR | POLLHUP)) != 0;
+            target->observer->on_ready((target->watched & 1U) != 0 && (failed || events & POLLIN),
+                                       (target->watched & 2U) != 0 && (failed || events & POLLOUT));
+            return;
+        }
+        case Operation::hang_up: {
+            if (!target->wants(Operation::hang_up)) return;
+            // The kernel also reports a peer that ended its direction, for ever: not asked again.
+            target->wanted &= static_cast<std::uint8_t>(~bit(Operation::hang_up));
+            const bool failed =
+                completion.result < 0 || (completion.result & (POLLERR | POLLHUP)) != 0;
+            if (failed) target->observer->on_receive_failed(-ECONNRESET);
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+void IoUringBackend::finish_accept(IoHandle handle, Entry* listener, std::int32_t result) {
+    if (result >= 0) {
+        if (listener == nullptr) {
+            options_.kernel->close(result);
+        } else if (!listener->wants(Operation::accept) || !late_.empty() ||
+                   accepts_ == options_.accepts_per_turn_max) {
+            late_.emplace_back(handle, result);
+        } else {
+            hand_out(*listener, result);
+        }
+        return;
+    }
+    if (listener == nullptr || !listener->wants(Operation::accept)) return;
+    switch (result) {
+        case -EMFILE:
+        case -ENFILE:
+        case -ENOBUFS:
+        case -ENOMEM:
+            listener->observer->on_accept_failed(result);
+            return;
+        case -EBADF:
+        case -EINVAL:
+        case -ENOTSOCK:
+        case -EOPNOTSUPP:
+            TR_CHECK(false, "not a listening socket");
+            return;
+        default:
+            return;  // EINTR, ECONNABORTED and the peer's own network errors: asked again
+    }
+}
+
+void IoUringBackend::hand_out(const Entry& listener, int fd) {
+    ++accepts_;
+    sockaddr_storage peer;
+    socklen_t bytes = sizeof peer;
+    auto* const raw = reinterpret_cast<sockaddr*>(&peer);
+    // Gone again already: it is told so by its first receive.
+    if (::getpeername(fd, raw, &bytes) != 0) bytes = 0;
+    listener.observer->on_accepted(fd, Address::from_sockaddr(raw, bytes).value_or(Address{}));
+}
+
+bool IoUringBackend::has_late_for_someone() {
+    return std::ranges::any_of(late_, [&](const auto& each) {
+        const Entry* const listener = find(each.first);
+        return listener != nullptr && listener->wants(Operation::accept);
+    });
+}
+
+void IoUringBackend::hand_out_late() {
+    for (const auto& [handle, fd] : std::exchange(late_, {})) {
+        Entry* const listener = find(handle);
+        if (listener == nullptr) {
+            options_.kernel->close(fd);
+        } else if (listener->wants(Operation::accept) && accepts_ < options_.accepts_per_turn_max) {
+            hand_out(*listener, fd);
+        } else {
+            late_.emplace_back(handle, fd);
+        }
+    }
+}
+
+void IoUringBackend::finish_receive(IoHandle handle, Entry* stream,
+                                    const Uring::Completion& completion) {
+    const bool has_buffer = (completion.flags & IORING_CQE_F_BUFFER) != 0;
+    const std::int32_t result = completion.result;
+    const bool tells = result >= 0 || (result != -ECANCELED && result != -ENOBUFS &&
+                                       result != -EINTR && result != -EAGAIN);
+    if (stream != nullptr && tells) {
+        const ByteView bytes = result > 0 ? ring_->received(completion) : ByteView{};
+        // Behind what is held already it must wait, too.
+        if (!stream->wants(Operation::receive) || (!held_.empty() && held_.contains(handle.fd))) {
+            hold(handle, result, bytes);
+        } else {
+            deliver(handle, *stream, result, bytes);
+        }
+    }
+    if (has_buffer) ring_->give_back(completion);
+}
+
+void IoUringBackend::deliver(IoHandle handle, Entry& stream, std::int32_t result, ByteView bytes) {
+    if (result > 0) {
+        stream.observer->on_received(bytes);
+        return;
+    }
+    stream.wanted &= static_cast<std::uint8_t>(~bit(Operation::receive));
+    if (stream.runs(Operation::receive)) {
+        cancel(handle, stream, Operation::receive);
+    }
+    if (result == 0) {
+        stream.observer->on_received({});
+    } else {
+        stream.observer->on_receive_failed(result);
+    }
+}
+
+void IoUringBackend::hold(IoHandle handle, std::int32_t result, ByteView bytes) {
+    Held& held = held_[handle.fd];
+    held.bytes += bytes;
+    if (result == 0) held.ended = true;
+    if (result < 0) held.error = result;
+    const Entry& stream = entry(handle);
+    if (stream.wants(Operation::receive)) to_redeliver_.push_back(handle);
+}
+
+void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    const int outcome =
+        options_.kernel->get_option(handle.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    stream.observer->on_connected(outcome < 0 ? outcome : -error);
+}
+
+}  // namespace
+
+bool has_io_uring() {
+    static const bool has = Uring::open().has_value();
+    return has;
+}
+
+Result<std::unique_ptr<Backend>> make_io_uring_backend(const BackendOptions& options) {
+    auto ring = Uring::open();
+    if (!ring) return fail(ring.error());
+    return std::make_unique<IoUringBackend>(std::move(*ring), options);
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,148 @@
+#include "tiderace/core/backend/uring.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "tiderace/base/check.h"
+
+// Names that the headers of liburing 2.3 may lack; the numbers are the kernel's.
+#ifndef IORING_SETUP_SINGLE_ISSUER
+#define IORING_SETUP_SINGLE_ISSUER (1U << 12)
+#endif
+#ifndef IORING_SETUP_DEFER_TASKRUN
+#define IORING_SETUP_DEFER_TASKRUN (1U << 13)
+#endif
+
+namespace tiderace::core {
+namespace {
+
+constexpr std::uint16_t buffer_group = 0;
+constexpr std::size_t page_bytes = 4_KiB;
+constexpr std::size_t buffer_ring_bytes =
+    (Uring::buffers * sizeof(io_uring_buf) + page_bytes - 1) / page_bytes * page_bytes;
+
+// Zero pages until they are touched: an idle loop's buffers cost nothing.
+void* map(std::size_t bytes) {
+    void* const mapped =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+Error refused(int error) {
+    return {-error, "open io_uring", "",
+            error == -EPERM    ? "this system forbids it (kernel.io_uring_disabled, seccomp)"
+            : error == -EINVAL ? "Linux 6.1 or newer is needed"
+                               : ""};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Uring>> Uring::open() {
+    std::unique_ptr<Uring> made(new Uring);
+    io_uring_params parameters{};
+    // Disabled until the loop's own thread turns: that one becomes the single issuer.
+    parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                       IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
+    parameters.cq_entries = completions;
+    const int opened = io_uring_queue_init_params(submissions, &made->ring_, &parameters);
+    if (opened < 0) {
+        made->ring_.ring_fd = -1;
+        return fail(refused(opened));
+    }
+    made->buffer_ring_ = static_cast<io_uring_buf_ring*>(map(buffer_ring_bytes));
+    made->buffer_memory_ = static_cast<char*>(map(buffers * buffer_bytes));
+    if (made->buffer_ring_ == nullptr || made->buffer_memory_ == nullptr) {
+        return fail(refused(-ENOMEM));
+    }
+    io_uring_buf_reg ring{};
+    ring.ring_addr = reinterpret_cast<std::uintptr_t>(made->buffer_ring_);
+    ring.ring_entries = buffers;
+    ring.bgid = buffer_group;
+    const int registered = io_uring_register_buf_ring(&made->ring_, &ring, 0);
+    if (registered < 0) return fail(refused(registered));
+    io_uring_buf_ring_init(made->buffer_ring_);
+    for (unsigned i = 0; i < buffers; ++i) {
+        io_uring_buf_ring_add(made->buffer_ring_, made->buffer_memory_ + i * buffer_bytes,
+                              buffer_bytes, static_cast<std::uint16_t>(i),
+                              io_uring_buf_ring_mask(buffers), static_cast<int>(i));
+    }
+    io_uring_buf_ring_advance(made->buffer_ring_, buffers);
+    return made;
+}
+
+Uring::~Uring() {
+    if (ring_.ring_fd >= 0) io_uring_queue_exit(&ring_);
+    if (buffer_ring_ != nullptr) ::munmap(buffer_ring_, buffer_ring_bytes);
+    if (buffer_memory_ != nullptr) ::munmap(buffer_memory_, buffers * buffer_bytes);
+}
+
+io_uring_sqe& Uring::take(std::uint64_t tag) {
+    io_uring_sqe* empty = io_uring_get_sqe(&ring_);
+    if (empty == nullptr) {
+        submit();
+        empty = io_uring_get_sqe(&ring_);
+    }
+    TR_CHECK(empty != nullptr, "the submission ring stays full");
+    empty->user_data = tag;
+    return *empty;
+}
+
+void Uring::enable() {
+    if (enabled_) return;
+    enabled_ = true;
+    // By its number: liburing 2.3 forgot to export io_uring_enable_rings.
+    const long done =
+        ::syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+    TR_CHECK(done == 0, "an io_uring that cannot be enabled");
+}
+
+void Uring::submit() {
+    if (enabled_) io_uring_submit(&ring_);
+}
+
+// What these calls return besides (interrupted, timed out, another thread's after the loop ended)
+// says nothing that the completions don't.
+void Uring::enter(Duration wait_max) {
+    enable();
+    if (wait_max == Duration::zero()) {
+        io_uring_submit_and_get_events(&ring_);
+        return;
+    }
+    if (wait_max < Duration::zero()) {
+        io_uring_submit_and_wait(&ring_, 1);
+        return;
+    }
+    __kernel_timespec until{};
+    until.tv_sec = wait_max.count() / 1'000'000'000;
+    until.tv_nsec = wait_max.count() % 1'000'000'000;
+    io_uring_cqe* first = nullptr;
+    io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
+}
+
+void Uring::collect(std::vector<Completion>& out) {
+    unsigned head = 0;
+    unsigned count = 0;
+    io_uring_cqe* each = nullptr;
+    io_uring_for_each_cqe(&ring_, head, each) {
+        out.push_back({each->user_data, each->res, each->flags});
+        ++count;
+    }
+    io_uring_cq_advance(&ring_, count);
+}
+
+ByteView Uring::received(const Completion& completion) const {
+    const std::size_t index = completion.flags >> IORING_CQE_BUFFER_SHIFT;
+    return {buffer_memory_ + index * buffer_bytes, static_cast<std::size_t>(completion.result)};
+}
+
+void Uring::give_back(const Completion& completion) {
+    const auto index = static_cast<std::uint16_t>(completion.flags >> IORING_CQE_BUFFER_SHIFT);
+    io_uring_buf_ring_add(buffer_ring_, buffer_memory_ + index * buffer_bytes, buffer_bytes, index,
+                          io_uring_buf_ring_mask(buffers), 0);
+    io_uring_buf_ring_advance(buffer_ring_, 1);
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,63 @@
+// Uring: the rings and the receive buffers of one io_uring, as objects. What is asked with them is
+// io_uring.cc's.
+//
+// Owner    One backend.
+// Thread   The one that calls enter() first; before that, and after its last, only take() and
+//          the end.
+// Errors   open() says why the kernel refused.
+#pragma once
+
+#include <liburing.h>
+
+#include <memory>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+
+namespace tiderace::core {
+
+class Uring {
+  public:
+    static constexpr unsigned submissions = 1024;  // more are handed over in between
+    static constexpr unsigned completions = 8192;  // more wait in the kernel
+    static constexpr unsigned buffers = 256;
+    static constexpr std::size_t buffer_bytes = 8_KiB;
+
+    struct Completion {
+        std::uint64_t tag;
+        std::int32_t result;
+        std::uint32_t flags;
+    };
+
+    static Result<std::unique_ptr<Uring>> open();
+    ~Uring();
+    Uring(const Uring&) = delete;
+    Uring& operator=(const Uring&) = delete;
+
+    // An empty submission to be filled, handed over by the next enter().
+    io_uring_sqe& take(std::uint64_t tag);
+    // Hands over what was taken, and waits up to `wait_max` (negative: for ever) for a completion.
+    void enter(Duration wait_max);
+    // Hands over what was taken, now. Before the first enter() it waits for that.
+    void submit();
+    // Moves what has completed to the end of `out`.
+    void collect(std::vector<Completion>& out);
+
+    // The bytes that a receive has put into one of the buffers, and the buffer back to the kernel.
+    ByteView received(const Completion& completion) const;
+    void give_back(const Completion& completion);
+
+  private:
+    Uring() = default;
+
+    void enable();
+
+    io_uring ring_{};
+    io_uring_buf_ring* buffer_ring_ = nullptr;
+    char* buffer_memory_ = nullptr;
+    bool enabled_ = false;
+};
+
+}  // namespace tiderace::core
