@@ -25,7 +25,7 @@ def one_batch():
 
 
 def send_and_receive(connection, batch, expected):
-    """One batch, pipelined. Returns the bytes answered, which are `expected` where that is known."""
+    """One batch, pipelined. Returns the bytes answered: `expected`, where that is known."""
     socket = connection.socket
     socket.sendall(batch)
     received = 0
