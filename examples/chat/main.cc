@@ -1,11 +1,12 @@
 // chat: rooms over WebSocket, and the page that uses them.
 //
-//   chat --listen 127.0.0.1:8080 [--threads N] [--slow drop|close|wait] [--page DIR]
+//   chat --listen 127.0.0.1:8080 [--threads N] [--slow drop|close|wait] [--events on|off]
+//        [--page DIR]
 //
 //   GET /                          the page
 //   GET /chat?room=R&name=N        a WebSocket: each text message is said to all in the room
 //
-// Everyone in a room is sent {"type":"said","from":N,"text":…}, and "came" and "went" without text.
+// Everyone in a room is sent {"type":"said","from":N,"text":…}, and the events "came" and "went".
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ struct Options {
     std::size_t threads = 1;
     std::string page = CHAT_PAGE;
     http::SlowReceiver slow = http::SlowReceiver::close;
+    bool events = true;  // say who comes and goes
 };
 
 // --- the room --------------------------------------------------------------------------------
@@ -54,13 +56,13 @@ std::string json_string(ByteView text) {
 // Somebody in a room: one socket.
 class Guest final : public http::WebSocketHandler {
   public:
-    Guest(http::WebSocketTopics& rooms, std::string room, std::string name)
-        : rooms_(&rooms), room_(std::move(room)), name_(std::move(name)) {}
+    Guest(http::WebSocketTopics& rooms, bool events, std::string room, std::string name)
+        : rooms_(&rooms), events_(events), room_(std::move(room)), name_(std::move(name)) {}
 
   private:
     void on_open(http::WebSocketConnection& socket) override {
         rooms_->subscribe(socket, room_);
-        rooms_->publish(room_, http::WebSocketKind::text, event("came"));
+        tell("came");
     }
     void on_message(http::WebSocketConnection& socket, http::WebSocketKind kind,
                     ByteView message) override {
@@ -73,16 +75,20 @@ class Guest final : public http::WebSocketHandler {
                              event("said", R"(,"text":)" + json_string(message)));
     }
     void on_close(http::WebSocketConnection&, std::uint16_t, ByteView) override {
-        rooms_->publish(room_, http::WebSocketKind::text, event("went"));
+        tell("went");
         delete this;
     }
 
+    void tell(std::string_view type) {
+        if (events_) rooms_->publish(room_, http::WebSocketKind::text, event(type));
+    }
     std::string event(std::string_view type, const std::string& more = "") const {
         return R"({"type":")" + std::string(type) + R"(","from":)" + json_string(name_) + more +
                '}';
     }
 
     http::WebSocketTopics* rooms_;
+    bool events_;
     std::string room_;
     std::string name_;
 };
@@ -111,7 +117,8 @@ http::WebSocketOptions socket_options(const Options& options) {
 class ChatLoop final : private http::Handler {
   public:
     ChatLoop(core::EventLoop& loop, http::WebSocketHub& hub, const Options& options)
-        : sockets_(loop, socket_options(options)),
+        : events_(options.events),
+          sockets_(loop, socket_options(options)),
           rooms_(sockets_, hub),
           page_(take(http::handler::StaticFiles::create(loop, {.root = options.page}))),
           site_(static_cast<http::Handler&>(*this)),
@@ -132,13 +139,14 @@ class ChatLoop final : private http::Handler {
             exchange.respond_status(400);
             return;
         }
-        auto guest = std::make_unique<Guest>(rooms_, std::move(*room), std::move(*name));
+        auto guest = std::make_unique<Guest>(rooms_, events_, std::move(*room), std::move(*name));
         if (http::accept_websocket(exchange, sockets_, *guest) ==
             http::wire::WebSocketRefusal::none) {
             (void)guest.release();  // its own, until its on_close
         }
     }
 
+    bool events_;
     http::WebSocketService sockets_;
     http::WebSocketTopics rooms_;
     std::unique_ptr<http::handler::StaticFiles> page_;
@@ -166,14 +174,17 @@ Options parse(const std::vector<std::string_view>& words) {
             options.threads = examples::parse_threads(value);
         } else if (words[i] == "--slow") {
             options.slow = parse_slow(value);
+        } else if (words[i] == "--events" && (value == "on" || value == "off")) {
+            options.events = value == "on";
         } else if (words[i] == "--page") {
             options.page = value;
         } else {
-            die("unknown flag " + std::string(words[i]));
+            die("unknown: " + std::string(words[i]) + " " + std::string(value));
         }
     }
     if (words.size() % 2 != 0) {
-        die("flags: --listen ADDRESS --threads N --slow drop|close|wait --page DIR");
+        die("flags: --listen ADDRESS --threads N --slow drop|close|wait --events on|off --page "
+            "DIR");
     }
     return options;
 }

@@ -52,3 +52,7 @@ say.addEventListener('submit', event => {
   socket.send(say.elements.text.value);
   say.elements.text.value = '';
 });
+
+// A link can lead into a room: /#room=lobby&name=Ann
+const link = new URLSearchParams(location.hash.slice(1));
+if (link.get('name') && link.get('room')) connect(link.get('name'), link.get('room'));

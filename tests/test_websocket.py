@@ -1,0 +1,358 @@
+"""WebSocket in the real programs: other people's clients, a browser, chat rooms, hostile peers."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import websockets
+
+from raw_client import BadAnswer, get_once
+from server import wait_until
+from websocket_fanout import FanOut
+from websocket_wire import BINARY, CLOSE, PING, TEXT, WebSocket, close_payload, frame, head
+
+
+@pytest.fixture
+def chat_with(run_example):
+    return lambda *flags: run_example("chat", *flags)
+
+
+@pytest.fixture
+def chat(chat_with):
+    return chat_with()
+
+
+# ---- other people's clients ---------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("compression", [None, "deflate"])
+@pytest.mark.parametrize("windows", ["on", "windows"])
+def test_the_websockets_package_agrees(echo_with, compression, windows):
+    echo = echo_with("--compression", windows)
+
+    async def talk():
+        async with websockets.connect(echo.url, compression=compression, max_size=None) as socket:
+            for message in ["", "hello", b"", os.urandom(70_000), "κόσμε" * 10_000, b"z" * 3_000_000]:
+                await socket.send(message)
+                assert await socket.recv() == message
+            await socket.send(["in ", "three ", "pieces"])
+            assert await socket.recv() == "in three pieces"
+            await (await socket.ping())
+            await asyncio.gather(*(socket.send(f"burst {i}") for i in range(200)))
+            assert [await socket.recv() for _ in range(200)] == [f"burst {i}" for i in range(200)]
+        assert socket.close_code == 1000
+
+    asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+# ---- a browser ----------------------------------------------------------------------------------
+
+PAGE = """<!doctype html><title>echo</title><script>
+const tell = words => fetch('/told', { method: 'POST', body: words });
+const socket = new WebSocket('%s');
+socket.binaryType = 'arraybuffer';
+const sent = ['hello', 'κόσμε', 'x'.repeat(300000), new Uint8Array([0, 1, 254, 255]).buffer];
+let heard = 0;
+socket.onopen = () => sent.forEach(one => socket.send(one));
+socket.onmessage = ({ data }) => {
+  const one = sent[heard++];
+  const same = typeof one === 'string' ? data === one
+             : new Uint8Array(data).join() === new Uint8Array(one).join();
+  if (!same) return tell('message ' + heard + ' differs');
+  if (heard === sent.length) socket.close(3333, 'enough');
+};
+socket.onclose = event => tell(`heard ${heard}, closed ${event.code} ${event.wasClean}, ` +
+                               socket.extensions);
+</script>"""
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """browse(url): the system's Chromium without a window, until the test ends."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no chromium here")
+    running = []
+
+    def start(url):
+        running.append(subprocess.Popen(
+            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--disable-background-networking", f"--user-data-dir={tmp_path}/profile", url],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    yield start
+    for process in running:
+        process.terminate()
+    for process in running:
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+
+
+class Told(BaseHTTPRequestHandler):
+    """Serves the page, and keeps what it tells."""
+
+    def do_GET(self):
+        body = self.server.page.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        self.server.told.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_browser_agrees(echo, browse):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Told) as site:
+        site.page, site.told = PAGE % echo.url, []
+        thread = threading.Thread(target=site.serve_forever, daemon=True)
+        thread.start()
+        browse(f"http://127.0.0.1:{site.server_port}/")
+        told = wait_until(lambda: site.told, 60, "a word from the browser", pause=0.05)
+        site.shutdown()
+    assert told == ["heard 4, closed 3333 true, permessage-deflate; server_no_context_takeover; "
+                    "client_no_context_takeover"]
+
+
+def test_the_chat_page_works_in_a_browser(chat, browse):
+    host, port = chat.websocket
+    with enter(chat, "browsed", "raw") as socket:
+        assert event(socket) == ("came", "raw", None)
+        socket.connection.deadline = 60
+        browse(f"http://{host}:{port}/#room=browsed&name=Browser")
+        assert event(socket) == ("came", "Browser", None)
+
+
+# ---- chat ---------------------------------------------------------------------------------------
+
+
+def enter(chat, room, name, **more):
+    return WebSocket(chat.websocket, f"/chat?room={room}&name={name}", **more)
+
+
+def event(socket):
+    kind, said = socket.read()
+    assert kind == "text"
+    read = json.loads(said)
+    return read["type"], read["from"], read.get("text")
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_everyone_in_a_room_hears_it_and_nobody_else(chat_with, threads):
+    chat = chat_with("--threads", threads)
+    with enter(chat, "a", "Ann") as ann:
+        assert event(ann) == ("came", "Ann", None)
+        with enter(chat, "a", "B%C3%B8b") as bob, enter(chat, "b", "Eve") as eve:
+            assert event(ann) == ("came", "Bøb", None)
+            assert event(bob) == ("came", "Bøb", None)
+            assert event(eve) == ("came", "Eve", None)
+            ann.say('say "hello" \\ <b>\n\u2028')
+            for socket in (ann, bob):
+                assert event(socket) == ("said", "Ann", 'say "hello" \\ <b>\n\u2028')
+            for number in range(100):
+                (bob if number % 2 else ann).say(str(number))
+            heard = [[event(socket)[2] for _ in range(100)] for socket in (ann, bob)]
+            for words in heard:  # each one's words in their order
+                assert [w for w in words if int(w) % 2] == [str(n) for n in range(1, 100, 2)]
+                assert [w for w in words if int(w) % 2 == 0] == [str(n) for n in range(0, 100, 2)]
+            eve.say("alone")
+            assert event(eve) == ("said", "Eve", "alone")
+            bob.close()
+            assert event(ann) == ("went", "Bøb", None)
+
+
+@pytest.mark.quick
+def test_chat_refuses_what_it_is_not_made_for(chat):
+    assert get_once(chat.websocket, "/chat?room=a").status == 400
+    assert get_once(chat.websocket, "/chat?room=a&name=x").status == 426
+    assert get_once(chat.websocket, "/chat?room=a&name=" + "x" * 41).status == 400
+    assert get_once(chat.websocket, "/").status == 200
+    for fields in (["Origin: http://evil.example"], ["Origin: null"]):
+        with pytest.raises(BadAnswer, match="403"):
+            enter(chat, "a", "x", fields=fields)
+    for message, code in ((b"bytes", 1003), ("x" * 5_000, 1009)):
+        with enter(chat, "refused", "x") as socket:
+            event(socket)
+            socket.say(message)
+            assert socket.read()[:2] == ("close", code)
+
+
+# ---- one to many --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_burst_reaches_everyone_and_waits_for_the_slowest(chat_with, sanitized, threads):
+    """300 subscribers, 400 messages at once; one of them does not read until the end."""
+    chat = chat_with("--slow", "wait", "--events", "off", "--threads", threads)
+    crowd = FanOut(chat.websocket, 300, room=f"burst{threads}")
+    crowd.publish(100)
+    crowd.run()
+    crowd.check()
+    idle = chat.pss_bytes()
+    stalled = crowd.subscribers[17]
+    crowd.pause(stalled)
+    crowd.publish(300)
+    others = [one for one in crowd.by_fd.values() if one is not stalled]
+    crowd.run(ones=others)
+    if not sanitized:
+        assert chat.pss_bytes() - idle < 32 << 20
+    crowd.resume(stalled)
+    crowd.run()
+    crowd.check()
+    crowd.close()
+
+
+def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(chat_with, sanitized):
+    chat = chat_with("--slow", "wait", "--events", "off")
+    crowd = FanOut(chat.websocket, 20, room="held")
+    crowd.run()
+    idle = chat.pss_bytes()
+    stalled = crowd.subscribers[0]
+    crowd.pause(stalled)
+    crowd.publish(150_000)  # 13 MB for each subscriber: no queue may hold it
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < 0.5:  # until nothing moves any more
+        if crowd.step():
+            quiet_since = time.monotonic()
+    assert crowd.missing() > 0
+    if not sanitized:
+        assert chat.pss_bytes() - idle < 48 << 20
+    crowd.resume(stalled)
+    crowd.run()
+    crowd.check()
+    crowd.close()
+
+
+@pytest.mark.parametrize("slow", ["drop", "close"])
+def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, slow):
+    chat = chat_with("--slow", slow, "--events", "off")
+    crowd = FanOut(chat.websocket, 20, room="harmless")
+    stalled = crowd.subscribers.pop()
+    crowd.pause(stalled)
+    del crowd.by_fd[stalled.socket.fileno()]
+    for _ in range(60):
+        crowd.publish(1_000)
+        crowd.run()  # the others stay in step, so that nobody else is slow
+    crowd.check()
+    crowd.close()
+    stalled.socket.close()
+
+
+@pytest.mark.skipif(not os.environ.get("TIDERACE_FANOUT"), reason="5,000 sockets: TIDERACE_FANOUT=1")
+def test_five_thousand_subscribers(chat_with):
+    chat = chat_with("--slow", "wait", "--events", "off")
+    crowd = FanOut(chat.websocket, 5_000)
+    for _ in range(20):
+        crowd.publish(20)
+        crowd.run(120)
+    crowd.check()
+    crowd.close()
+
+
+# ---- hostile and unlucky peers ------------------------------------------------------------------
+
+GOOD = (frame(TEXT, "Hello", fin=False) + frame(PING, "ping") + frame(0, " there") +
+        frame(BINARY, bytes(200)) + frame(CLOSE, close_payload(1000, b"bye")))
+
+
+@pytest.mark.quick
+def test_peers_that_vanish_at_every_byte_leave_nothing_behind(echo):
+    before = echo.descriptors()
+    for end in range(len(GOOD)):
+        socket = WebSocket(echo.websocket)
+        socket.send(GOOD[:end])
+        if end % 2:
+            socket.connection.reset()
+        else:
+            socket.connection.close()
+    wait_until(lambda: echo.descriptors() <= before, 10, "every descriptor to be closed")
+    with WebSocket(echo.websocket) as socket:
+        socket.say("still there")
+        assert socket.read() == ("text", "still there")
+
+
+def test_peers_that_finish_their_side_are_answered_and_closed(echo):
+    with WebSocket(echo.websocket) as socket:
+        socket.send(frame(TEXT, "last words"), frame(TEXT, "half a mess", fin=False))
+        socket.connection.finish_sending()
+        assert socket.read() == ("text", "last words")
+        assert socket.wait_end()
+
+
+@pytest.mark.quick
+def test_garbage_of_every_first_two_bytes_is_refused_or_waited_for(echo):
+    """Every head there is, with a payload that is not there: never a crash, never an echo."""
+    for first in range(256):
+        for second in (0, 1, 0x7D, 0x7E, 0x7F, 0x80, 0x81, 0xFD, 0xFE, 0xFF):
+            with WebSocket(echo.websocket) as socket:
+                socket.send(bytes((first, second)))
+                socket.connection.finish_sending()
+                data = socket.connection.buffer
+                until = time.monotonic() + 10
+                while socket.connection.receive_some(until):
+                    pass
+                assert not data or re.match(rb"\x88.\x03[\xea\xef\xf1]", bytes(data), re.S)
+    echo.check_health()
+
+
+def test_a_slow_writer_does_not_hold_memory_for_what_it_only_announces(echo, sanitized):
+    before = echo.pss_bytes()
+    sockets = [WebSocket(echo.websocket) for _ in range(50)]
+    for socket in sockets:
+        socket.send(head(BINARY, 16 << 20) + b"key." + bytes(1000))
+    with WebSocket(echo.websocket) as socket:  # all of the above was read when this is answered
+        socket.say("x")
+        assert socket.read() == ("text", "x")
+    if not sanitized:
+        assert echo.pss_bytes() - before < 8 << 20
+    for socket in sockets:
+        socket.connection.close()
+
+
+def test_a_reader_that_stops_is_not_read_from_either(echo, sanitized):
+    before = echo.pss_bytes()
+    with WebSocket(echo.websocket, receive_bytes=4096) as socket:
+        wire = socket.connection.socket
+        wire.setblocking(False)
+        data = frame(BINARY, bytes(60_000))
+        sent = 0
+        stuck = 0
+        while stuck < 20:  # until both ends' sockets are full
+            try:
+                sent += wire.send(data[sent % len(data):])
+                stuck = 0
+            except BlockingIOError:
+                stuck += 1
+                time.sleep(0.01)
+            assert sent < 64 << 20, "it reads without being read"
+        if not sanitized:
+            assert echo.pss_bytes() - before < 8 << 20
+    echo.check_health()
+
+
+def test_a_bomb_is_refused_at_the_limit(echo, sanitized):
+    offer = ["Sec-WebSocket-Extensions: permessage-deflate"]
+    before = echo.pss_bytes()
+    with WebSocket(echo.websocket, fields=offer) as socket:
+        socket.send(frame(BINARY, socket.deflate.deflate(bytes(200 << 20)), rsv=4))
+        assert socket.read()[:2] == ("close", 1009)
+    if not sanitized:
+        assert echo.pss_bytes() - before < 40 << 20
