@@ -5,7 +5,9 @@ The format is checked on every file. clang-tidy is slow, so it looks at the C++ 
 from main (and, before the first difference, from the last commit); --all makes it look at all.
 """
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -69,13 +71,17 @@ def main(arguments):
     sources = [path for path in sources if str(ROOT / path) in known]
     print(f"clang-tidy: {len(sources)} sources", flush=True)
     linter = [tool("clang-tidy"), "-p", str(DATABASE), "--quiet", "--warnings-as-errors=*"]
-    for path in sources:
-        done = subprocess.run(
+
+    def lint(path):
+        return subprocess.run(
             [*linter, path], cwd=ROOT, capture_output=True, text=True, check=False
         )
-        if done.returncode != 0:
-            print(done.stdout, end="")
-            failed.append(f"clang-tidy {path}")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, done in zip(sources, pool.map(lint, sources)):
+            if done.returncode != 0:
+                print(done.stdout, end="", flush=True)
+                failed.append(f"clang-tidy {path}")
 
     print("tidy", flush=True)
     if subprocess.run([sys.executable, ROOT / "tools/tidy.py"], check=False).returncode != 0:
