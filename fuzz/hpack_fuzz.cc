@@ -1,5 +1,5 @@
-// HPACK: a connection of field blocks. Whatever the bytes, limits hold, a list that is too large and
-// a request that is refused leave the table as a patient reader does, and what was decoded comes
+// HPACK: a connection of field blocks. Whatever the bytes, limits hold; a list that is too large or
+// a request that is refused leaves the table as a patient reader does; what was decoded comes
 // through an encoder unchanged.
 //
 // Input: a byte that chooses limits, then blocks, each after its length in one byte.

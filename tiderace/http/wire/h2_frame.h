@@ -116,7 +116,7 @@ struct H2WindowUpdate {
 };
 
 struct H2PriorityUpdate {
-    std::uint32_t prioritized_stream;  // not 0; may be idle, or closed long ago
+    std::uint32_t prioritized_stream;  // odd; may be idle, or closed long ago
     ByteView value;                    // for parse_h2_priority
 };
 

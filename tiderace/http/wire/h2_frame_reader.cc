@@ -275,7 +275,8 @@ Step H2FrameReader::read_whole(const H2FrameHeader& header, ByteView payload) {
         case H2FrameType::window_update:
             return read_window_update(header, payload);
         default:  // priority_update: the others do not come here
-            if (read_stream(payload, 0) == 0) return dead(H2Error::protocol_error);
+            // An even number would be a push, and those we never promised (RFC 9218, 7.1).
+            if (read_stream(payload, 0) % 2 == 0) return dead(H2Error::protocol_error);
             return give(H2PriorityUpdate{read_stream(payload, 0), payload.substr(4)}, used);
     }
 }

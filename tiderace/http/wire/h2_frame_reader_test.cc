@@ -227,6 +227,8 @@ std::vector<BadFrame> bad_frames() {
          E::frame_size_error},
         {"PRIORITY_UPDATE of 0", frame(T::priority_update, none, 0, "\0\0\0\0"s),
          E::protocol_error},
+        {"PRIORITY_UPDATE of a push", frame(T::priority_update, none, 0, "\0\0\0\2"s),
+         E::protocol_error},
         {"too long", frame(T::data, none, 1, std::string(16'385, 'a')), E::frame_size_error},
         {"unknown too long", frame(static_cast<T>(99), none, 1, std::string(16'385, 'a')),
          E::frame_size_error},
