@@ -30,7 +30,7 @@ CPP = (".h", ".cc", ".c")
 
 # The arrows: a room may include itself and these. Anything else is a broken arrow.
 BELOW_NET = {"base", "log", "core"}
-PROTOCOLS = {"http", "http/wire", "http/handler", "http/filter", "tls", "db"}
+PROTOCOLS = {"http", "http/wire", "http/coding", "http/handler", "http/filter", "tls", "db"}
 EVERYTHING = BELOW_NET | {"net"} | PROTOCOLS
 ARROWS = {
     "base": set(),
@@ -42,8 +42,9 @@ ARROWS = {
     "db": BELOW_NET | {"net"},
     "http/wire": {"base"},
     "http": BELOW_NET | {"net", "http/wire"},
-    "http/handler": BELOW_NET | {"net", "http", "http/wire"},
-    "http/filter": BELOW_NET | {"net", "http", "http/wire"},
+    "http/coding": BELOW_NET | {"http/wire"},
+    "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
+    "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler", "tls"},
     "server": EVERYTHING,
     "lab": EVERYTHING | {"core/backend"},

@@ -1,0 +1,48 @@
+#include "tiderace/http/coding/encoder_shelf.h"
+
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http::coding {
+
+void EncoderShelf::Loan::give_back() {
+    if (encoder_ == nullptr) return;
+    EncoderShelf& shelf = *shelf_;
+    --shelf.loans_;
+    auto& idle = shelf.idle_[place_];
+    if (idle.size() < shelf.limits_.kept_max) idle.push_back(std::move(encoder_));
+    encoder_.reset();
+    shelf_ = {};
+}
+
+EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purpose,
+                                        std::optional<std::uint64_t> bytes) {
+    TR_CHECK(coding != wire::ContentCoding::identity);
+    Loan loan;
+    if (loans_ >= limits_.loans_max) return loan;
+    const std::size_t place =
+        (static_cast<std::size_t>(coding) - 1) * purposes + static_cast<std::size_t>(purpose);
+    std::unique_ptr<ContentEncoder> encoder;
+    if (auto& idle = idle_[place]; !idle.empty()) {
+        encoder = std::move(idle.back());
+        idle.pop_back();
+    } else {
+        encoder = make_encoder(coding, purpose);
+        made_ += encoder != nullptr;
+    }
+    if (encoder == nullptr || !encoder->reset(bytes)) return loan;
+    ++loans_;
+    loan.shelf_ = core::Ref<EncoderShelf>(this);
+    loan.encoder_ = std::move(encoder);
+    loan.place_ = place;
+    return loan;
+}
+
+std::size_t EncoderShelf::kept() const {
+    std::size_t count = 0;
+    for (const auto& idle : idle_) count += idle.size();
+    return count;
+}
+
+}  // namespace tiderace::http::coding
