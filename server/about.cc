@@ -7,7 +7,7 @@ namespace tiderace::server {
 About::About(std::string_view engine, std::size_t loops) {
     json_.append("{\"version\":\"").append(version());
     json_.append("\",\"engine\":\"").append(engine);
-    json_.append("\",\"loops\":").append(std::to_string(loops)).append("}\n");
+    json_.append("\",\"loops\":").append(std::to_string(loops));
 }
 
 http::AccessRule::Verdict About::check(http::Exchange& exchange) {
@@ -17,7 +17,12 @@ http::AccessRule::Verdict About::check(http::Exchange& exchange) {
     http::Response response(200);
     response.add(http::wire::FieldName::content_type, "application/json");
     response.add(http::wire::FieldName::cache_control, "no-store");
-    response.set_body(ByteView(json_));
+    std::string json = json_;
+    if (const net::TransportSecurity* security = exchange.request().security) {
+        json.append(",\"tls\":\"").append(security->version);
+        json.append("\",\"cipher\":\"").append(security->cipher).append("\"");
+    }
+    response.set_body(json.append("}\n"));
     exchange.respond(response);
     return Verdict::answered;
 }

@@ -1,7 +1,9 @@
 // About: what the server says of itself at /.well-known/tiderace.json, where the operator allows it
 // (--about).
 //
-//   {"version":"0.1.0","engine":"epoll","loops":2}
+//   {"version":"0.1.0","engine":"epoll","loops":2,"tls":"TLSv1.3","cipher":"TLS_AES_…"}
+//
+// tls and cipher are those of the connection that asks, and absent in clear text.
 //
 // Owner    A Worker. Thread: its loop's.
 #pragma once
@@ -23,7 +25,7 @@ class About final : public http::AccessRule {
     Verdict check(http::Exchange& exchange) override;
 
   private:
-    std::string json_;
+    std::string json_;  // all but what differs by connection, and the closing brace
 };
 
 }  // namespace tiderace::server

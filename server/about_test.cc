@@ -1,5 +1,6 @@
 #include "server/about.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "server/version.h"
@@ -28,6 +29,15 @@ TEST_F(AboutTest, SaysVersionEngineAndLoops) {
     EXPECT_EQ(exchange_->field("Cache-Control"), "no-store");
     EXPECT_EQ(exchange_->body(), "{\"version\":\"" + std::string(version()) +
                                      "\",\"engine\":\"epoll\",\"loops\":3}\n");
+}
+
+TEST_F(AboutTest, SaysHowTheConnectionIsEncrypted) {
+    const net::TransportSecurity security{.version = "TLSv1.3", .cipher = "TLS_AES_128_GCM_SHA256"};
+    exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", About::path);
+    exchange_->set_security(security);
+    EXPECT_EQ(about_.check(*exchange_), http::AccessRule::Verdict::answered);
+    EXPECT_THAT(exchange_->body(), ::testing::EndsWith(",\"tls\":\"TLSv1.3\","
+                                                       "\"cipher\":\"TLS_AES_128_GCM_SHA256\"}\n"));
 }
 
 TEST_F(AboutTest, LeavesEverythingElseToTheSite) {

@@ -14,6 +14,12 @@
     .then((answer) => answer.headers.get('Server'))
     .catch(() => null);
 
+  // The browser knows the version of HTTP, the server that of TLS.
+  const secrecy = told && told.tls ? told.tls.replace('TLSv', 'TLS ') : null;
+  const spoken = document.getElementById('protocol').textContent;
+  if (secrecy) show('protocol', `${spoken}, ${secrecy}`);
+  else if (location.protocol === 'https:') show('protocol', `${spoken}, TLS`);
+
   show('server', told ? `tiderace ${told.version}` : field || 'does not say');
   show('engine', told ? told.engine : 'see the terminal');
   show('loops', told ? String(told.loops) : 'see the terminal');

@@ -1,5 +1,6 @@
 """HTTPS as a client meets it: the real program, asked by Python's ssl, curl and openssl."""
 
+import json
 import os
 import re
 import shutil
@@ -140,6 +141,14 @@ def test_hsts_is_sent_when_it_is_asked_for(secure, connect):
         assert connection.get("/absent").get("strict-transport-security") == "max-age=86400"
     with connect(secure()) as connection:
         assert connection.get("/a.txt").get("strict-transport-security") is None
+
+
+def test_the_page_can_ask_how_it_came(secure, connect):
+    server = secure("--about")
+    for version, name in [(TLS12, "TLSv1.2"), (TLS13, "TLSv1.3")]:
+        with connect(server, version=version) as connection:
+            told = json.loads(connection.get("/.well-known/tiderace.json").text)
+            assert told["tls"] == name and told["cipher"] == connection.socket.cipher()[0]
 
 
 # How a connection ends.

@@ -55,13 +55,19 @@ wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits)
     return wire::parse_request_head(data, limits, head_);
 }
 
+void H1Exchange::know_peer(const net::Connection& connection) {
+    request_.peer = &connection.peer();
+    request_.security = connection.security();
+    request_.secure = request_.security != nullptr;
+}
+
 wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     connection_ = &connection;
     set_site(service_->site());
     head_bytes_ = head_bytes;
     started_ = loop().now();
     request_.head = &head_;
-    request_.peer = &connection.connection().peer();
+    know_peer(connection.connection());
     framing_ = wire::frame_request(head_);
     keep_alive_ = framing_.keep_alive;
     if (framing_.refusal != wire::Refusal::none) return framing_.refusal;
@@ -111,7 +117,7 @@ void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
     head_.set_target("-", wire::TargetForm::origin, {});
     head_bytes_ = {};
     request_.head = &head_;
-    request_.peer = &connection.connection().peer();
+    know_peer(connection.connection());
     keep_alive_ = false;
     body_complete_ = true;
 }

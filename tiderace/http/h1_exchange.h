@@ -81,6 +81,7 @@ class H1Exchange final : public Exchange {
     enum class AnswerBody : std::uint8_t { none, length, chunked, until_close };
 
     void send(Response& response) override;
+    void know_peer(const net::Connection& connection);
     wire::Refusal take_target();
     void decide_framing(const Response& response);
     bool may_keep_request_alive() const;

@@ -13,6 +13,7 @@
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/http/wire/request_head.h"
+#include "tiderace/net/transport.h"
 
 namespace tiderace::http {
 
@@ -27,6 +28,7 @@ struct Request {
     ByteView query;     // without the "?"
     bool has_query = false;
     bool secure = false;  // over TLS
+    const net::TransportSecurity* security = nullptr;  // of the connection, where it is secure
 
     wire::Method method() const { return head->method(); }
     bool is_get_or_head() const {

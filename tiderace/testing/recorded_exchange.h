@@ -41,9 +41,13 @@ class RecordedExchange final : public http::Exchange {
         return false;
     }
     // What the request asked for, where it is not "localhost"; what it was, before it was made
-    // canonical. Both outlive the exchange.
+    // canonical. All outlive the exchange.
     void set_authority(ByteView authority) { request_.authority = authority; }
     void set_raw_path(ByteView raw_path) { request_.raw_path = raw_path; }
+    void set_security(const net::TransportSecurity& security) {
+        request_.security = &security;
+        request_.secure = true;
+    }
     // The peer goes away.
     void hang_up() { abandon(); }
 
