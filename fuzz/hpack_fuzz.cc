@@ -64,11 +64,12 @@ void expect_same_tables(const HpackTable& a, const HpackTable& b) {
     }
 }
 
-// Four readers of the same connection.
+// Five readers of the same connection.
 class Readers {
   public:
     explicit Readers(std::uint32_t table_bytes)
         : patient_(table_bytes),
+          loop_(table_bytes),
           hasty_(table_bytes),
           server_(table_bytes),
           trailers_(table_bytes) {}
@@ -76,6 +77,7 @@ class Readers {
     // False when the connection ends.
     bool read(ByteView block) {
         const List list = read_list(patient_, block, list_bytes_max);
+        read_in_loop(block, list);
         const List head = read_list(hasty_, block, 100);
         const H2RequestParse parse = read_request(block);
         read_trailers(block);
@@ -85,6 +87,7 @@ class Readers {
             return false;
         }
         TR_CHECK(head.status != Status::corrupt);
+        expect_same_tables(patient_.table(), loop_.table());
         expect_same_tables(patient_.table(), hasty_.table());
         expect_same_tables(patient_.table(), server_.table());
         expect_same_tables(patient_.table(), trailers_.table());
@@ -96,6 +99,16 @@ class Readers {
     }
 
   private:
+    void read_in_loop(ByteView block, const List& expected) {
+        std::vector<char> arena(loop_.arena_bytes(list_bytes_max));
+        HpackDecoder::Block fields = loop_.read(block, arena, list_bytes_max);
+        std::vector<Text> got;
+        const Status status = fields.for_each([&](const HpackField& field) {
+            got.push_back({std::string(field.name), std::string(field.value)});
+        });
+        TR_CHECK(status == expected.status && got == expected.fields);
+    }
+
     H2RequestParse read_request(ByteView bytes) {
         const std::string block(bytes);
         const H2RequestLimits limits{.list_bytes_max = list_bytes_max, .extended_connect = true};
@@ -135,6 +148,7 @@ class Readers {
     }
 
     HpackDecoder patient_;
+    HpackDecoder loop_;
     HpackDecoder hasty_;
     HpackDecoder server_;
     HpackDecoder trailers_;

@@ -55,12 +55,16 @@ Block::Block(HpackDecoder& decoder, ByteView block, std::span<char> arena,
       arena_(arena),
       list_bytes_max_(list_bytes_max) {}
 
+// What stands before the first field. False when there is nothing to read any more.
+bool Block::begin() {
+    if (begun_ || status_ != Status::field) return status_ == Status::field;
+    begun_ = true;
+    if (read_size_updates() == Step::corrupt) status_ = Status::corrupt;
+    return status_ == Status::field;
+}
+
 HpackDecoder::Status Block::next() {
-    if (status_ != Status::field) return status_;
-    if (!begun_) {
-        begun_ = true;
-        if (read_size_updates() == Step::corrupt) return status_ = Status::corrupt;
-    }
+    if (!begin()) return status_;
     while (at_ != end_) {
         const unsigned first = static_cast<unsigned char>(*at_);
         Step step = Step::corrupt;  // a size update may stand at the beginning only

@@ -90,6 +90,7 @@ class HpackDecoder::Block {
 
     Block(HpackDecoder& decoder, ByteView block, std::span<char> arena, std::size_t list_bytes_max);
 
+    bool begin();
     Step read_size_updates();
     Step read_indexed();
     Step read_literal(unsigned prefix, bool insert, bool never_indexed);
@@ -118,7 +119,7 @@ class HpackDecoder::Block {
 
 // An index of one byte that names an entry, when that is what comes next; else 0.
 inline std::uint32_t HpackDecoder::Block::next_short_index() const {
-    if (at_ == end_ || !begun_) return 0;
+    if (at_ == end_) return 0;
     const std::uint32_t first = static_cast<unsigned char>(*at_);
     const std::uint32_t index = first & 0x7fU;
     const bool there = index <= hpack_static::entries + decoder_.table_.size() && index != 0x7f;
@@ -153,6 +154,7 @@ inline ByteView HpackDecoder::Block::copy_from_table(ByteView text) {
 
 template <typename Take>
 HpackDecoder::Status HpackDecoder::Block::for_each(Take&& take) {
+    if (!begin()) return status_;
     while (true) {
         const std::uint32_t index = next_short_index();
         const std::uint32_t number = index - hpack_static::entries - 1;

@@ -30,14 +30,22 @@ struct Reading {
     std::size_t list_bytes;
 };
 
-Reading read(HpackDecoder& decoder, const std::string& block, std::size_t list_bytes_max = 4096) {
+enum class Way { one_by_one, loop };
+
+Reading read(HpackDecoder& decoder, const std::string& block, std::size_t list_bytes_max = 4096,
+             Way way = Way::one_by_one) {
     std::vector<char> arena(decoder.arena_bytes(list_bytes_max));
     // Of its own size and gone at the end, so that ASan sees who reads beyond or keeps a view.
     auto piece = std::make_unique<std::string>(block);
     HpackDecoder::Block fields = decoder.read(*piece, arena, list_bytes_max);
     std::vector<HpackField> kept;
-    while (fields.next() == Status::field) kept.push_back(fields.field());
+    if (way == Way::loop) {
+        fields.for_each([&](const HpackField& field) { kept.push_back(field); });
+    } else {
+        while (fields.next() == Status::field) kept.push_back(fields.field());
+    }
     EXPECT_EQ(fields.next(), fields.status());
+    EXPECT_EQ(fields.for_each([](const HpackField&) { FAIL(); }), fields.status());
     EXPECT_LE(fields.arena_used(), arena.size());
     piece.reset();
     Reading reading{{}, fields.status(), fields.list_bytes()};
@@ -66,12 +74,14 @@ struct Example {
 };
 
 void expect_examples(const std::vector<Example>& examples, std::uint32_t table_bytes) {
-    HpackDecoder decoder(table_bytes);
-    for (const Example& example : examples) {
-        const Reading reading = read(decoder, bytes_of(example.hex));
-        EXPECT_EQ(reading.status, Status::end) << example.section;
-        EXPECT_EQ(reading.fields, example.fields) << example.section;
-        EXPECT_EQ(table_of(decoder), example.table) << example.section;
+    for (const Way way : {Way::one_by_one, Way::loop}) {
+        HpackDecoder decoder(table_bytes);
+        for (const Example& example : examples) {
+            const Reading reading = read(decoder, bytes_of(example.hex), 4096, way);
+            EXPECT_EQ(reading.status, Status::end) << example.section;
+            EXPECT_EQ(reading.fields, example.fields) << example.section;
+            EXPECT_EQ(table_of(decoder), example.table) << example.section;
+        }
     }
 }
 
@@ -192,9 +202,10 @@ TEST(HpackDecoder, RefusesWhatIsNoFieldBlock) {
         {"a size update cut", "\x3f"s},
     };
     for (const auto& c : cases) {
-        HpackDecoder decoder;
-        const Reading reading = read(decoder, c.block);
-        EXPECT_EQ(reading.status, Status::corrupt) << c.why;
+        for (const Way way : {Way::one_by_one, Way::loop}) {
+            HpackDecoder decoder;
+            EXPECT_EQ(read(decoder, c.block, 4096, way).status, Status::corrupt) << c.why;
+        }
         // Whatever it is cut to is corrupt too, or complete; never more.
         for (std::size_t size = 0; size < c.block.size(); ++size) {
             HpackDecoder other;
