@@ -6,6 +6,7 @@
 # `core_test` out of all of the room's tests. A nested room writes its name with underscores:
 # http/wire is `http_wire`.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
+set(TIDERACE_ROOMS_OF_LOOPS core net)
 
 function(tiderace_room)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS;USES;TEST_USES;LIBRARIES" ${ARGN})
@@ -18,6 +19,11 @@ function(tiderace_room)
     set(scope INTERFACE)
   endif()
   add_library(tiderace::${ARG_NAME} ALIAS ${library})
+  # Calls on the wrong thread do not compile here (tiderace/base/thread_role.h). A room joins when its
+  # functions are marked.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND ARG_NAME IN_LIST TIDERACE_ROOMS_OF_LOOPS)
+    target_compile_options(${library} PRIVATE -Wthread-safety -Werror=thread-safety)
+  endif()
   list(TRANSFORM ARG_USES PREPEND tiderace_)
   target_link_libraries(${library} ${scope} tiderace_flags ${ARG_USES} ${ARG_LIBRARIES})
   if(TIDERACE_TESTS AND ARG_TESTS)

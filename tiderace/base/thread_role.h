@@ -1,5 +1,7 @@
-// ThreadRole: which thread may touch an object. A wrong-thread call aborts in every build; where a
-// function is marked TR_ON_LOOP, Clang's -Wthread-safety makes most such calls compile errors.
+// ThreadRole: which thread may touch an object. A wrong-thread call aborts in every build. Where
+// functions are marked TR_ON_LOOP, Clang's -Wthread-safety also refuses to compile a call from a
+// function that neither is marked nor asks (EventLoop::assert_on_loop): what is posted to a pool or
+// runs on another thread. cmake/Room.cmake says which rooms are compiled so.
 //
 // Cost     One thread-local load and a compare.
 #pragma once
@@ -12,10 +14,15 @@
 #define TR_THREAD_ATTRIBUTE(x)
 #endif
 
-// The function is called on the thread that holds the role `x` (an expression naming a ThreadRole).
-#define TR_ON_LOOP(x) TR_THREAD_ATTRIBUTE(requires_capability(x))
+// The function is called on a loop's thread; it asks whether that is so.
+#define TR_ON_LOOP TR_THREAD_ATTRIBUTE(requires_capability(::tiderace::loop_thread))
+#define TR_ASKS_FOR_LOOP TR_THREAD_ATTRIBUTE(assert_capability(::tiderace::loop_thread))
 
 namespace tiderace {
+
+// For the compiler all loops' threads are one; which of them it is, the check at run time tells.
+class TR_THREAD_ATTRIBUTE(capability("thread of a loop")) LoopThread {};
+inline constexpr LoopThread loop_thread;
 
 class TR_THREAD_ATTRIBUTE(capability("role")) ThreadRole {
   public:

@@ -91,11 +91,13 @@ void EventLoop::run_turn_ends() {
 
 void EventLoop::turn(Duration wait_max) {
     Turning turning(*this);
+    assert_on_loop();
     one_turn(wait_max);
 }
 
 void EventLoop::run() {
     Turning turning(*this);
+    assert_on_loop();
     while (!stopping_) one_turn(Duration(-1));
     stopping_ = false;
 }

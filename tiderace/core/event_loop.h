@@ -30,7 +30,7 @@ namespace tiderace::core {
 // not die while it is asked for.
 class TurnEnd {
   public:
-    virtual void on_turn_end() = 0;
+    virtual void on_turn_end() TR_ON_LOOP = 0;
 
   protected:
     virtual ~TurnEnd() = default;
@@ -60,7 +60,7 @@ class EventLoop {
     // One turn that waits at most `wait_max` (negative: until something happens).
     void turn(Duration wait_max);
     // Ends run() at the end of the present turn.
-    void stop();
+    void stop() TR_ON_LOOP;
     // Ends run() at the end of a turn that comes, after what was posted before. Any thread. Unlike
     // a post of stop() it is never refused.
     void request_stop();
@@ -78,10 +78,10 @@ class EventLoop {
     Instant now() const { return now_; }
     UnixSeconds unix_now() const { return unix_now_; }
 
-    void arm(Timer& timer, Instant when) { timers_.arm(timer, when); }
-    void cancel(Timer& timer) { timers_.cancel(timer); }
+    void arm(Timer& timer, Instant when) TR_ON_LOOP { timers_.arm(timer, when); }
+    void cancel(Timer& timer) TR_ON_LOOP { timers_.cancel(timer); }
     // Once; asking again for the same object before it ran changes nothing.
-    void at_turn_end(TurnEnd& work) {
+    void at_turn_end(TurnEnd& work) TR_ON_LOOP {
         if (work.next_ != nullptr) return;
         work.next_ = turn_ends_ != nullptr ? turn_ends_ : &work;
         turn_ends_ = &work;
@@ -97,7 +97,7 @@ class EventLoop {
     bool on_loop_thread() const { return role_.held_here(); }
     // Aborts on another thread than the one that is turning. Before the first turn and after the
     // last any one thread may set up and take down.
-    void assert_on_loop() const {
+    void assert_on_loop() const TR_ASKS_FOR_LOOP {
         if (turning_.load(std::memory_order_relaxed)) role_.assert_here();
     }
     const ThreadRole& role() const { return role_; }
@@ -108,9 +108,9 @@ class EventLoop {
     class Turning;
 
     void read_clock();
-    void one_turn(Duration wait_max);
+    void one_turn(Duration wait_max) TR_ON_LOOP;
     Duration wait_for(Duration wait_max) const;
-    void run_turn_ends();
+    void run_turn_ends() TR_ON_LOOP;
 
     LoopOptions options_;
     SystemClock system_clock_;

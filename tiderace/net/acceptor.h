@@ -25,7 +25,7 @@ class Acceptor final : private core::IoObserver, private core::Timer {
     class Receiver {
       public:
         // The receiver owns `fd`, a connected non-blocking socket.
-        virtual void on_connection(int fd, const core::Address& peer) = 0;
+        virtual void on_connection(int fd, const core::Address& peer) TR_ON_LOOP = 0;
 
       protected:
         ~Receiver() = default;
@@ -34,22 +34,22 @@ class Acceptor final : private core::IoObserver, private core::Timer {
     Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver);
     ~Acceptor();
 
-    void start();
+    void start() TR_ON_LOOP;
     // Takes what already waits in the kernel's queue, which closing would reset, and closes the
     // socket.
-    void stop();
+    void stop() TR_ON_LOOP;
     // Leaves connections in the kernel's queue for a while.
-    void pause();
-    void resume();
+    void pause() TR_ON_LOOP;
+    void resume() TR_ON_LOOP;
 
     std::uint64_t accepted() const { return accepted_; }
     // Connections that were dropped because no descriptor was left.
     std::uint64_t shed() const { return shed_; }
 
   private:
-    void on_accepted(int fd, const core::Address& peer) override;
-    void on_accept_failed(int error) override;
-    void on_expired() override;
+    void on_accepted(int fd, const core::Address& peer) TR_ON_LOOP override;
+    void on_accept_failed(int error) TR_ON_LOOP override;
+    void on_expired() TR_ON_LOOP override;
     void take_spare();
     void shed_one();
 

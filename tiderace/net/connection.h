@@ -59,19 +59,19 @@ class Session {
   public:
     // Returns the bytes used, 0..data.size(); the rest comes again before newer bytes.
     // `data` is never empty. May call anything on the connection.
-    virtual std::size_t on_data(Connection& connection, ByteView data) = 0;
+    virtual std::size_t on_data(Connection& connection, ByteView data) TR_ON_LOOP = 0;
     // The queue fell to queue_bytes_low after it was above queue_bytes_high, or after
     // Connection::want_drained().
-    virtual void on_drained(Connection&) {}
+    virtual void on_drained(Connection&) TR_ON_LOOP {}
     // The peer will send no more; what it sent was all given to on_data. As it stands: ends the
     // connection when the queue is sent.
-    virtual void on_peer_finished(Connection& connection);
+    virtual void on_peer_finished(Connection& connection) TR_ON_LOOP;
     // The deadline of set_deadline passed. As it stands: aborts with deadline_expired.
-    virtual void on_deadline(Connection& connection);
+    virtual void on_deadline(Connection& connection) TR_ON_LOOP;
     // The server stops: end when what runs is done. As it stands: ends when the queue is sent.
-    virtual void on_drain(Connection& connection);
+    virtual void on_drain(Connection& connection) TR_ON_LOOP;
     // The last call, exactly once, after abort() too. Drop every pointer to the connection here.
-    virtual void on_close(Connection& connection, CloseReason reason) = 0;
+    virtual void on_close(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 
   protected:
     ~Session() = default;
@@ -87,7 +87,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
         virtual core::EventLoop& loop() = 0;
         virtual const ConnectionLimits& limits() const = 0;
         // After on_close: destroys the connection.
-        virtual void release(Connection& connection, CloseReason reason) = 0;
+        virtual void release(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 
       protected:
         ~Owner() = default;
@@ -98,43 +98,43 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     ~Connection();
 
     // Gives it its protocol and starts reading. Once.
-    void start(Session& session);
+    void start(Session& session) TR_ON_LOOP;
 
     // Another protocol from here on (an upgrade). The old Session gets no on_close; what is unread
     // goes to the new one, later in this turn.
-    void replace_session(Session& session);
+    void replace_session(Session& session) TR_ON_LOOP;
 
     // Copies `data` to the queue; it leaves in this turn, together with what else is written. Empty
     // data is a no-op, and so is any write after a fault or abort(). Writing after finish() is
     // misuse.
-    Backlog write(ByteView data);
+    Backlog write(ByteView data) TR_ON_LOOP;
     // The queue itself, for writers in place and for bytes and files that need no copy. Follow with
     // written().
     core::SendQueue& queue() { return queue_; }
-    Backlog written();
+    Backlog written() TR_ON_LOOP;
     // on_drained comes once when the queue is at queue_bytes_low or below, whatever it held before:
     // for a Session that never fills it to queue_bytes_high, so that reading goes on.
     void want_drained() { drained_wanted_ = true; }
     // Sends the queue now instead of at the end of the turn.
-    void flush();
+    void flush() TR_ON_LOOP;
 
     // Sends the queue, ends our direction, and reads on until the peer ends, or limits().linger.
     // What is read from here on is dropped: the Session gets on_drained and on_close only.
-    void finish();
+    void finish() TR_ON_LOOP;
     // Sends the queue and closes at once: for a peer that sent all it had to say. If more comes
     // meanwhile, it is as finish().
-    void close_when_sent();
+    void close_when_sent() TR_ON_LOOP;
     // Drops the queue and closes. on_close runs later in this turn, never inside this call.
-    void abort(CloseReason reason = CloseReason::aborted);
+    void abort(CloseReason reason = CloseReason::aborted) TR_ON_LOOP;
     // While false, on_data stops and TCP pushes back on the peer. Starts true.
-    void set_reading(bool on);
+    void set_reading(bool on) TR_ON_LOOP;
     // Tells the Session that the server stops.
-    void drain() { session_->on_drain(*this); }
+    void drain() TR_ON_LOOP { session_->on_drain(*this); }
     // Gives the unread bytes to on_data again, for a Session that left them while it was busy.
     // Happens in this turn, not inside this call.
-    void deliver_unread_later();
+    void deliver_unread_later() TR_ON_LOOP;
     // One deadline for the Session's own phases; Instant::max() for none. Refreshing it is a store.
-    void set_deadline(Instant when);
+    void set_deadline(Instant when) TR_ON_LOOP;
 
     core::EventLoop& loop() const { return owner_->loop(); }
     core::BlockPool& blocks() const { return owner_->loop().blocks(); }
@@ -152,22 +152,22 @@ class Connection final : private Transport::Observer, private core::Timer, priva
   private:
     enum class Finish : std::uint8_t { no, orderly, at_once, sent };
 
-    void on_received(ByteView bytes) override;
-    void on_receive_failed(int error) override;
-    void on_sent(std::int64_t result) override;
-    void on_expired() override;
-    void on_turn_end() override;
+    void on_received(ByteView bytes) TR_ON_LOOP override;
+    void on_receive_failed(int error) TR_ON_LOOP override;
+    void on_sent(std::int64_t result) TR_ON_LOOP override;
+    void on_expired() TR_ON_LOOP override;
+    void on_turn_end() TR_ON_LOOP override;
 
-    void deliver(ByteView fresh);
-    void keep_unread(ByteView delivered, std::size_t used);
-    void send_now();
-    void after_send();
-    void after_drained();
-    void ask_finish(Finish how);
-    void check_write_progress();
-    void update_receiving();
-    void arm_for(Instant when);
-    void close_now();
+    void deliver(ByteView fresh) TR_ON_LOOP;
+    void keep_unread(ByteView delivered, std::size_t used) TR_ON_LOOP;
+    void send_now() TR_ON_LOOP;
+    void after_send() TR_ON_LOOP;
+    void after_drained() TR_ON_LOOP;
+    void ask_finish(Finish how) TR_ON_LOOP;
+    void check_write_progress() TR_ON_LOOP;
+    void update_receiving() TR_ON_LOOP;
+    void arm_for(Instant when) TR_ON_LOOP;
+    void close_now() TR_ON_LOOP;
 
     std::unique_ptr<Transport> transport_;
     Owner* owner_;

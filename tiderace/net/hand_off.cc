@@ -14,10 +14,10 @@ class HandOff::Door final : private Acceptor::Receiver {
           acceptor_(*hand_off.loop_, std::move(listener), *this) {
         acceptor_.start();
     }
-    void stop() { acceptor_.stop(); }
+    void stop() TR_ON_LOOP { acceptor_.stop(); }
 
   private:
-    void on_connection(int fd, const core::Address& peer) override {
+    void on_connection(int fd, const core::Address& peer) TR_ON_LOOP override {
         hand_off_->hand_over(fd, peer, layered_);
     }
 
@@ -70,8 +70,9 @@ void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
     const auto handed =
         std::make_shared<Waiting>(core::Descriptor(loop_->kernel(), fd), peer, waiting_);
     // The mailbox wakes the loop only if it was empty.
-    const bool taken = target.loop->post([handed, layer, server = target.server] {
-        server->adopt(handed->descriptor.release(), handed->peer, layer);
+    const bool taken = target.loop->post([handed, layer, target] {
+        target.loop->assert_on_loop();
+        target.server->adopt(handed->descriptor.release(), handed->peer, layer);
     });
     if (!taken) refuse(handed->descriptor.release());
 }

@@ -34,11 +34,13 @@ class HandOff final {
             std::string refusal);
     ~HandOff();
 
-    void listen(core::Descriptor listener) { open_door(std::move(listener), false); }
+    void listen(core::Descriptor listener) TR_ON_LOOP { open_door(std::move(listener), false); }
     // Its connections go through each target's own layer.
-    void listen_layered(core::Descriptor listener) { open_door(std::move(listener), true); }
+    void listen_layered(core::Descriptor listener) TR_ON_LOOP {
+        open_door(std::move(listener), true);
+    }
     // Closes the listening sockets; what waits in the kernel's queue is handed over first.
-    void stop();
+    void stop() TR_ON_LOOP;
 
     std::size_t waiting() const { return waiting_->load(std::memory_order_relaxed); }
     std::uint64_t refused() const { return refused_; }
@@ -49,8 +51,8 @@ class HandOff final {
     using Count = std::atomic<std::size_t>;
     struct Waiting;
 
-    void open_door(core::Descriptor listener, bool layered);
-    void hand_over(int fd, const core::Address& peer, bool layered);
+    void open_door(core::Descriptor listener, bool layered) TR_ON_LOOP;
+    void hand_over(int fd, const core::Address& peer, bool layered) TR_ON_LOOP;
     void refuse(int fd);
 
     core::EventLoop* loop_;

@@ -11,7 +11,7 @@ class TcpServer::DrainTimer final : public core::Timer {
     explicit DrainTimer(TcpServer& server) : server_(&server) {}
 
   private:
-    void on_expired() override { server_->abort_all(); }
+    void on_expired() TR_ON_LOOP override { server_->abort_all(); }
 
     TcpServer* server_;
 };
@@ -23,10 +23,10 @@ class TcpServer::Door final : private Acceptor::Receiver {
         : server_(&server), layer_(layer), acceptor_(*server.loop_, std::move(listener), *this) {
         acceptor_.start();
     }
-    void stop() { acceptor_.stop(); }
+    void stop() TR_ON_LOOP { acceptor_.stop(); }
 
   private:
-    void on_connection(int fd, const core::Address& peer) override {
+    void on_connection(int fd, const core::Address& peer) TR_ON_LOOP override {
         server_->adopt(fd, peer, layer_);
     }
 
@@ -91,6 +91,7 @@ void TcpServer::drain(Instant deadline, unique_function<void()> done) {
     for (auto& door : doors_) door->stop();
     draining_ = true;
     connections_.for_each([](ConnectionId, Connection& connection) {
+        connection.loop().assert_on_loop();
         if (!connection.closing()) connection.drain();
     });
     if (connections_.size() > 0) {
@@ -106,6 +107,7 @@ void TcpServer::finish_drain_if_empty() {
 
 void TcpServer::abort_all() {
     connections_.for_each([](ConnectionId, Connection& connection) {
+        connection.loop().assert_on_loop();
         connection.abort(CloseReason::server_stopped);
     });
 }

@@ -47,18 +47,18 @@ class TcpServer final : private Connection::Owner {
 
     // Starts accepting from an open listening socket. With a layer, every connection goes through
     // it; the layer outlives this server.
-    void listen(core::Descriptor listener, TransportLayer* layer = nullptr);
+    void listen(core::Descriptor listener, TransportLayer* layer = nullptr) TR_ON_LOOP;
     // Takes a connected socket, or another transport, as if it had been accepted.
-    void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr);
-    Connection* adopt(std::unique_ptr<Transport> transport, const core::Address& peer);
+    void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr) TR_ON_LOOP;
+    Connection* adopt(std::unique_ptr<Transport> transport, const core::Address& peer) TR_ON_LOOP;
     // Sends `refusal` (nothing through a layer, whose peer could not read it) and closes.
-    void refuse(int fd, const TransportLayer* layer = nullptr);
+    void refuse(int fd, const TransportLayer* layer = nullptr) TR_ON_LOOP;
 
     // Stops accepting, tells every session, and calls `done` once when the last connection is gone;
     // those still there at `deadline` are aborted.
-    void drain(Instant deadline, unique_function<void()> done);
+    void drain(Instant deadline, unique_function<void()> done) TR_ON_LOOP;
     // Ends all at once.
-    void abort_all();
+    void abort_all() TR_ON_LOOP;
 
     Connection* find(ConnectionId id) { return connections_.find(id); }
     std::size_t size() const { return connections_.size(); }
@@ -71,8 +71,8 @@ class TcpServer final : private Connection::Owner {
 
     core::EventLoop& loop() override { return *loop_; }
     const ConnectionLimits& limits() const override { return options_.connection; }
-    void release(Connection& connection, CloseReason reason) override;
-    void finish_drain_if_empty();
+    void release(Connection& connection, CloseReason reason) TR_ON_LOOP override;
+    void finish_drain_if_empty() TR_ON_LOOP;
 
     core::EventLoop* loop_;
     SessionFactory* sessions_;

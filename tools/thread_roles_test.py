@@ -1,0 +1,47 @@
+"""Calls on the wrong thread do not compile with clang (tiderace/base/thread_role.h)."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLANG = shutil.which("clang++-19") or shutil.which("clang++")
+HEAD = """#include "tiderace/core/worker_pool.h"
+#include "tiderace/net/tcp_server.h"
+using namespace tiderace;
+"""
+RIGHT = [
+    "void f(net::Connection& c) { c.loop().assert_on_loop(); c.write(\"x\"); }",
+    "void f(net::Connection& c) TR_ON_LOOP { c.write(\"x\"); }",
+    "void f(core::EventLoop& l) { l.post([&l] { l.assert_on_loop(); l.stop(); }); }",
+]
+WRONG = [
+    "void f(net::Connection& c) { c.write(\"x\"); }",
+    "void f(core::EventLoop& l, core::Timer& t) { l.arm(t, {}); }",
+    "void f(net::Connection& c) TR_ON_LOOP { std::thread t([&c] { c.abort(); }); t.join(); }",
+    "void f(core::WorkerPool& p, net::Connection& c) { p.submit([&c] { c.finish(); }); }",
+    "void f(net::TcpServer& s) { s.abort_all(); }",
+]
+
+
+def compile_text(text):
+    words = [CLANG, "-std=c++23", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety",
+             "-x", "c++", f"-I{ROOT}", "-"]
+    return subprocess.run(words, input=HEAD + text, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+@pytest.mark.parametrize("text", RIGHT)
+def test_a_call_on_the_loops_thread_compiles(text):
+    done = compile_text(text)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+@pytest.mark.parametrize("text", WRONG)
+def test_a_call_from_elsewhere_does_not(text):
+    done = compile_text(text)
+    assert done.returncode != 0
+    assert "thread-safety" in done.stderr and done.stderr.count("error:") == 1, done.stderr
