@@ -179,7 +179,11 @@ Result<> Assembly::make_workers() {
         if (!worker) return fail(worker.error());
         workers_.push_back(std::move(*worker));
     }
-    return options_.tls.on() ? share_ticket_keys() : Result<>();
+    if (!options_.tls.on()) return {};
+    for (const std::string& warning : workers_[0]->layer()->warnings()) {
+        logger_->warning("tls", warning);
+    }
+    return share_ticket_keys();
 }
 
 // A session that began on one loop is resumed on any.
