@@ -129,7 +129,8 @@ void Connection::after_send() {
         if (unread_ != nullptr) deliver_unread_later();
         if (!queue_.empty() && !send_pending_) loop().at_turn_end(*this);
     }
-    if (queue_.empty()) after_drained();
+    // A transport may have taken all and not be done with it (TLS): then it is pending still.
+    if (queue_.empty() && !send_pending_) after_drained();
     update_receiving();
 }
 

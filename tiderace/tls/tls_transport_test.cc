@@ -204,6 +204,27 @@ TEST_P(EveryKind, AnEndThatTheServerAsksForIsInOrder) {
     EXPECT_EQ(sessions_.closed.back(), net::CloseReason::finished);
 }
 
+TEST_P(EveryKind, AnAnswerIsSentWholeThoughThePeerHasEndedMeanwhile) {
+    const std::string answer = numbers(100'000);
+    for (const bool orderly : {true, false}) {
+        sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+            connection.write(answer);
+            orderly ? connection.finish() : connection.close_when_sent();
+            return data.size();
+        };
+        RawClient client = raw({.capacity = 5'000});
+        bool said = false;
+        ASSERT_TRUE(run_until([&] {
+            if (client.pump() && !std::exchange(said, true)) {
+                client.say("x");
+                client.end();
+            }
+            return client.ended();
+        }));
+        EXPECT_TRUE(client.plain() == answer);
+    }
+}
+
 TEST_P(EveryKind, AnEndWithoutAWordIsACut) {
     RawClient client = raw();
     ASSERT_TRUE(talk(client, "hello", "hello"));
