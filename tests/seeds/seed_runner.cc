@@ -30,7 +30,7 @@ constexpr std::uint64_t seeds_by_default = 10'000;
 
 struct Choice {
     std::optional<std::uint64_t> only;
-    std::uint64_t count = seeds_by_default;
+    std::optional<std::uint64_t> count;
     bool trace = false;
 };
 
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> number(const char* text) {
 bool read_choice(int count, char** words) {
     Choice& chosen = choice();
     chosen.only = number(std::getenv("TIDERACE_SEED"));
-    chosen.count = number(std::getenv("TIDERACE_SEEDS")).value_or(chosen.count);
+    chosen.count = number(std::getenv("TIDERACE_SEEDS"));
     for (int i = 1; i < count; ++i) {
         const std::string_view word = words[i];
         const auto value = number(i + 1 < count ? words[i + 1] : nullptr);
@@ -123,7 +123,8 @@ void run_one(const Scenario& scenario, const SeedLimits& limits, std::uint64_t s
 
 void run_seeds(const Scenario& scenario, const SeedLimits& limits) {
     const std::uint64_t first = choice().only.value_or(1);
-    const std::uint64_t last = choice().only.value_or(choice().count);
+    const std::uint64_t last =
+        choice().only.value_or(choice().count.value_or(seeds_by_default / limits.one_in));
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         note_replay(seed);
         run_one(scenario, limits, seed);

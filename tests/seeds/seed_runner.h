@@ -9,6 +9,7 @@
 // A new scenario is a file here with TEST(NetSeeds, Echo) { run_seeds(echo); }.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "tiderace/base/random.h"
@@ -22,6 +23,9 @@ using Scenario = std::function<void(FakeWorld& world, Random& random)>;
 
 struct SeedLimits {
     Duration virtual_time_max = 2h;
+    // For a scenario that costs more than others: one in so many of the seeds, unless a number of
+    // them is asked for.
+    std::uint64_t one_in = 1;
 };
 
 // Stops at the first seed that fails, and says how to replay it.
