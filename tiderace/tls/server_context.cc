@@ -171,6 +171,9 @@ struct ServerCallbacks {
         SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket);
         SSL_CTX_set_keylog_callback(context, &SslRecords::on_key_log);
         SSL_CTX_set_timeout(context, session_seconds);
+        // One ticket a handshake, a resumed one too: what speaks HTTP/2 makes one connection at a
+        // time, and a ticket costs 4 % of a full handshake.
+        SSL_CTX_set_num_tickets(context, 1);
         if (auto done = trust_clients(context, self.options_); !done) return done;
         name_sessions(context, self.options_);
         return {};
