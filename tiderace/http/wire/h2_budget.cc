@@ -31,8 +31,9 @@ constexpr auto prices = std::to_array<std::uint32_t>({
 });
 static_assert(prices.size() == h2_acts);
 
-// A frame of DATA that is at least this long pays for itself, and a WINDOW_UPDATE for one.
-constexpr std::uint32_t bytes_per_unit = 512;
+// A frame of DATA that is at least this long pays for itself: a small WebSocket message does, a
+// flood of single bytes does not.
+constexpr std::uint32_t bytes_per_unit = 64;
 
 }  // namespace
 

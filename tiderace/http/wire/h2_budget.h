@@ -22,7 +22,7 @@ namespace tiderace::http::wire {
 // One unit is about what a frame costs that needs no answer and no look-up.
 struct H2BudgetLimits {
     std::uint32_t units_max = 10'000;
-    std::uint32_t units_per_second = 500;
+    std::uint32_t units_per_second = 2'000;
 };
 
 enum class H2Act : std::uint8_t {
