@@ -99,7 +99,7 @@ def h2(workload, server, share, core):
     """`share` of the workload's requests."""
     requests = max(int(workload.requests * share), 1000)
     words = ["h2load", "-t1", f"-c{workload.connections}", f"-m{workload.streams}", f"-n{requests}"]
-    words += ["--tls13-ciphers=TLS_AES_256_GCM_SHA384"]
+    words += ["--tls13-ciphers=TLS_AES_128_GCM_SHA256"]
     words += [f"https://127.0.0.1:{server.port}{workload.path}"]
     before = procfs.cpu_microseconds(server.pid)
     count = h2load_counts(run(words, core, 300))

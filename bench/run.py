@@ -104,27 +104,26 @@ class Bench:
         return self.options.seconds or workload.seconds
 
     def load(self, workload, names):
-        def measure(server, seconds):
-            size = load.check(workload, server, FILES.get(workload.path[1:])).bytes
-            return load.measure(workload, server, size, seconds, self.client_core)
+        def measure(server, seconds, answer):
+            return load.measure(workload, server, answer.bytes, seconds, self.client_core)
 
         return self.in_turns(workload, names, measure)
 
     def handshakes(self, workload, names):
-        def measure(server, seconds):
+        def measure(server, seconds, _):
             return other_loads.handshakes(workload, server, seconds, self.client_core)
 
         return self.in_turns(workload, names, measure)
 
     def h2(self, workload, names):
-        def measure(server, seconds):
+        def measure(server, seconds, _):
             share = seconds / workload.seconds
             return other_loads.h2(workload, server, share, self.client_core)
 
         return self.in_turns(workload, names, measure)
 
     def echo(self, workload, names):
-        def measure(server, seconds):
+        def measure(server, seconds, _):
             return other_loads.echo(workload, server, seconds, self.client_core)
 
         return self.in_turns(workload, names, measure, look=False)
@@ -132,14 +131,16 @@ class Bench:
     def in_turns(self, workload, names, measure, look=True):
         rounds = {name: [] for name in names}
         with self.start_all(workload, names) as running:
-            size = FILES.get(workload.path[1:])
+            size, answers = FILES.get(workload.path[1:]), {}
             if look:
-                load.check_alike(workload, [load.check(workload, one, size) for one in running])
+                answers = {one.name: load.check(workload, one, size) for one in running}
+                load.check_alike(workload, answers.values())
             for server in running:
-                measure(server, 1)  # warm; not counted
+                measure(server, 1, answers.get(server.name))  # warm; not counted
             for _ in range(self.options.rounds):
                 for server in running:
-                    one = measure(server, self.seconds(workload))
+                    seconds = self.seconds(workload)
+                    one = measure(server, seconds, answers.get(server.name))
                     rounds[server.name].append(one)
                     if look:
                         load.check(workload, server, size)

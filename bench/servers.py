@@ -76,6 +76,17 @@ hosts:
         file.dir: {root}
 """
 
+# The one cipher for all of them: h2o has no word for it, so OpenSSL is told.
+OPENSSL_CONF = """
+openssl_conf = all
+[all]
+ssl_conf = ssl
+[ssl]
+system_default = one_cipher
+[one_cipher]
+Ciphersuites = TLS_AES_128_GCM_SHA256
+"""
+
 H2O_TLS = """  ssl:
     certificate-file: {certificate}
     key-file: {key}
@@ -138,10 +149,11 @@ def pinned(core, words):
     return words if core is None else ["taskset", "-c", str(core), *words]
 
 
-def spawn(words, core, log):
+def spawn(words, core, log, environment):
     with open(log, "ab") as out:
         return subprocess.Popen(
             pinned(core, [str(word) for word in words]),
+            env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -182,12 +194,17 @@ class Plan:
     def key(self):
         return self.scratch / "key.pem"
 
+    @property
+    def openssl_conf(self):
+        return self.scratch / "openssl.cnf"
+
 
 def make_certificate(scratch):
-    """A P-256 certificate for all of them, once."""
+    """A P-256 certificate for all of them, once, and what OpenSSL is told."""
     plan = Plan(scratch, scratch, 0, 0)
     if plan.certificate.exists():
         return
+    plan.openssl_conf.write_text(OPENSSL_CONF)
     words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
     words += f" -subj /CN=localhost -keyout {plan.key} -out {plan.certificate}"
     subprocess.run(words.split(), check=True, capture_output=True)
@@ -304,7 +321,9 @@ def start(name, workload, place, core, wait=True):
     plan = Plan(
         site, scratch, free_port(), room_for(workload), workload.secure, workload.wants_gzip
     )
-    server = Server(name, plan.port, spawn(KINDS[name](plan), core, log), secure=workload.secure)
+    environment = {"OPENSSL_CONF": str(plan.openssl_conf)} if workload.secure else {}
+    child = spawn(KINDS[name](plan), core, log, environment)
+    server = Server(name, plan.port, child, secure=workload.secure)
     if wait:
         wait_until_it_listens(server, log)
     return server
