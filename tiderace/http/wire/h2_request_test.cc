@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/random.h"
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/framing.h"
 
 namespace tiderace::http::wire {
 namespace {
@@ -379,6 +381,95 @@ TEST_F(H2RequestTest, CorruptionIsTheConnectionsEnd) {
     EXPECT_FALSE(parse.malformed());
     // Even when the request was refused before.
     EXPECT_EQ(read("\x00\x01X\x01y\x80"s).status, Status::compression_error);
+}
+
+// A request in its parts, some of them bad.
+struct Sample {
+    std::string method;
+    std::string target;
+    std::string host;
+    Fields fields;
+
+    std::string http1() const {
+        std::string text = method + ' ' + target + " HTTP/1.1\r\nHost: " + host + "\r\n";
+        for (const auto& [name, value] : fields) text += name + ": " + value + "\r\n";
+        return text + "\r\n";
+    }
+    std::string http2() const {
+        return block_of(
+            Fields{
+                {":method", method}, {":scheme", "http"}, {":path", target}, {":authority", host}} +
+            fields);
+    }
+};
+
+// Leaves out what the two versions write differently by design: line ends, space round values, and
+// colons in names.
+class Samples {
+  public:
+    explicit Samples(std::uint64_t seed) : random_(seed) {}
+
+    Sample next() {
+        Sample sample{pick({"GET", "POST", "OPTIONS", "x", "G T", ""}),
+                      pick({"/", "/a?b", "*", ""}),
+                      pick({"a", "a.example:80", "[::1]", "a:x", "u@a", "[::g]"}),
+                      {}};
+        if (random_.below(2) == 0) sample.target += bytes();
+        for (std::uint64_t count = random_.below(4); count > 0; --count) {
+            std::string name = pick({"accept", "x-a", "etag", "content-length", "expect"});
+            if (random_.below(8) == 0) name += bytes();
+            std::erase(name, ':');
+            for (char& c : name) c = to_lower(c);
+            sample.fields.emplace_back(name,
+                                       pick({"1", "a b", "100-continue", "", bytes().c_str()}));
+        }
+        return sample;
+    }
+
+  private:
+    std::string pick(std::initializer_list<const char*> texts) {
+        return texts.begin()[random_.below(texts.size())];
+    }
+    std::string bytes() {
+        std::string text;
+        for (std::uint64_t count = random_.below(3); count > 0; --count) {
+            const char c = static_cast<char>(1 + random_.below(255));
+            if (c != '\r' && c != '\n' && !is_ows(c)) text += c;
+        }
+        return text;
+    }
+
+    Random random_;
+};
+
+TEST_F(H2RequestTest, TakesAndRefusesWhatHttp1Does) {
+    Samples samples(5);
+    int taken = 0;
+    for (int round = 0; round < 10'000; ++round) {
+        const Sample sample = samples.next();
+        RequestHead http1;
+        const std::string bytes = sample.http1();
+        const HeadParse parsed = parse_request_head(bytes, {}, http1);
+        RequestFraming framing;
+        if (parsed.status == ParseStatus::complete) framing = frame_request(http1);
+        const bool good =
+            parsed.status == ParseStatus::complete && framing.refusal == Refusal::none;
+        read(sample.http2());
+        ASSERT_EQ(parse.status == Status::complete, good)
+            << testing::PrintToString(bytes) << to_string(parse.refusal)
+            << to_string(parsed.refusal) << to_string(framing.refusal);
+        if (!good) continue;
+        ++taken;
+        EXPECT_EQ(head.method(), http1.method());
+        EXPECT_EQ(head.target(), http1.target());
+        EXPECT_EQ(head.target_form(), http1.target_form());
+        EXPECT_EQ(parse.content_length.value_or(0), framing.length);
+        ASSERT_EQ(head.fields().size(), http1.fields().size());
+        for (const Field& field : http1.fields()) {
+            EXPECT_EQ(head.find(field.name)->value, http1.find(field.name)->value);
+        }
+    }
+    EXPECT_GT(taken, 500);
 }
 
 TEST(H2BodyLength, HoldsDataAgainstTheAnnouncement) {
