@@ -50,8 +50,8 @@ class HpackEncoder {
 
     explicit HpackEncoder(std::uint32_t table_bytes_max = default_table_bytes);
 
-    // The peer's SETTINGS_HEADER_TABLE_SIZE; 4096 until it says so. The
-    // next block tells of the change.
+    // The peer's SETTINGS_HEADER_TABLE_SIZE; 4096 until it says otherwise. The next block tells the
+    // peer of the change.
     void set_peer_table_bytes_max(std::uint32_t bytes);
 
     const HpackTable& table() const { return table_; }
