@@ -537,51 +537,6 @@ TEST_P(EveryConnection, WhatIsUnreadIsDroppedWithAnEnd) {
     EXPECT_EQ(sessions_.deliveries.size(), 1U);
 }
 
-// ---- deadlines ---------------------------------------------------------------------------------
-
-TEST_P(EveryConnection, ARefreshedDeadlineFiresOnceAtItsLatestTime) {
-    sessions_.on_deadline = [](Connection&) {};
-    start();
-    const Instant began = world_->loop().now();
-    sessions_.connection->set_deadline(began + 1s);
-    sessions_.connection->set_deadline(began + 10s);
-    world_->advance(9s);
-    EXPECT_EQ(sessions_.deadlines, 0);
-    world_->advance(2s);
-    EXPECT_EQ(sessions_.deadlines, 1);
-    world_->advance(60s);
-    EXPECT_EQ(sessions_.deadlines, 1);
-}
-
-TEST_P(EveryConnection, ADeadlineThatComesNearerFiresEarlier) {
-    sessions_.on_deadline = [](Connection&) {};
-    start();
-    const Instant began = world_->loop().now();
-    sessions_.connection->set_deadline(began + 60s);
-    sessions_.connection->set_deadline(began + 1s);
-    world_->advance(2s);
-    EXPECT_EQ(sessions_.deadlines, 1);
-}
-
-TEST_P(EveryConnection, ADeadlineThatIsTakenBackNeverFires) {
-    start();
-    sessions_.connection->set_deadline(world_->loop().now() + 1s);
-    sessions_.connection->set_deadline(Instant::max());
-    world_->advance(60s);
-    EXPECT_EQ(sessions_.deadlines, 0);
-    EXPECT_TRUE(sessions_.closed.empty());
-}
-
-TEST_P(EveryConnection, ADeadlineRefreshedInItsOwnCallbackComesAgain) {
-    sessions_.on_deadline = [](Connection& connection) {
-        connection.set_deadline(connection.loop().now() + 1s);
-    };
-    start();
-    sessions_.connection->set_deadline(world_->loop().now() + 1s);
-    world_->advance(3500ms);
-    EXPECT_EQ(sessions_.deadlines, 3);
-}
-
 // ---- another protocol --------------------------------------------------------------------------
 
 struct Upgraded final : Session {

@@ -74,7 +74,7 @@ bool FileCache::descriptors_unchanged(const ResolvedPath& path) const {
 
 core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous, Instant now,
                                            UnixSeconds unix_now) {
-    const core::Ref<ResolvedPath> held(previous);
+    core::Ref<ResolvedPath> held(previous);
     core::Ref<ResolvedPath> fresh = resolver_.resolve(path, previous, unix_now);
     fresh->checked = now;
     fresh->hits_since = now;
