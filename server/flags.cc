@@ -11,6 +11,7 @@ namespace tiderace::server {
 namespace {
 
 constexpr std::array<std::string_view, 3> accept_names{"reuseport", "queue", "shared"};
+constexpr std::array<std::string_view, 3> http2_names{"off", "on", "only"};
 constexpr std::array<std::string_view, 3> symlink_names{"inside", "anywhere", "never"};
 constexpr std::array<std::string_view, 3> client_auth_names{"off", "optional", "required"};
 constexpr std::array<std::string_view, 3> log_format_names{"common", "combined", "json"};
@@ -41,6 +42,13 @@ constexpr std::array serve_flags{
          .group = Group::listening,
          .about = "open a browser on the page",
          .field = SwitchField{[](ServeOptions& o) -> bool& { return o.open_browser; }}},
+    Flag{.name = "http2",
+         .value = "MODE",
+         .group = Group::listening,
+         .about = "HTTP/2, beside HTTP/1.1 or instead of it",
+         .field = ChoiceField{
+             http2_names, [](ServeOptions& o, std::size_t i) { o.http2 = static_cast<Http2>(i); },
+             [](const ServeOptions& o) { return static_cast<std::size_t>(o.http2); }}},
     Flag{.name = "max-connections",
          .value = "N",
          .group = Group::listening,

@@ -38,6 +38,8 @@ Where it listens
   -l, --listen ADDR          HOST:PORT, :PORT for all addresses, or unix:PATH;
                              repeatable (default 127.0.0.1:8080)
   -o, --open                 open a browser on the page
+      --http2 MODE           HTTP/2, beside HTTP/1.1 or instead of it: off, on
+                             or only (default on)
       --max-connections N    connections open at once; more get a 503 (default
                              as descriptors allow)
       --backlog N            how many may wait to be accepted (default 4096

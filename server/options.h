@@ -32,6 +32,12 @@ enum class SymlinkPolicy : std::uint8_t {
     never,     // not found
 };
 
+enum class Http2 : std::uint8_t {
+    off,
+    on,    // beside HTTP/1.1: by ALPN, or by its preface in clear text
+    only,  // no HTTP/1.1 at all: for clients with prior knowledge
+};
+
 enum class LogFormat : std::uint8_t { common, combined, json };
 
 using ClientAuth = tls::ClientCertificates;
@@ -109,6 +115,7 @@ struct ServeOptions {
     std::uint64_t connections_max = 0;  // 0: what the descriptor limit allows
     bool open_browser = false;
     bool quiet = false;  // no banner
+    Http2 http2 = Http2::on;
 
     // How it is encrypted.
     TlsOptions tls;

@@ -66,7 +66,9 @@ http::H1Options http1_options(const ServeOptions& options) {
 tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
     tls::ServerOptions tls;
     tls.certificates = options.tls.certificates;
-    tls.protocols = {"http/1.1"};
+    tls.protocols.clear();
+    if (options.http2 != Http2::off) tls.protocols.push_back("h2");
+    if (options.http2 != Http2::only) tls.protocols.push_back("http/1.1");
     tls.client_certificates = options.tls.client_auth;
     tls.client_ca = options.tls.client_ca;
     tls.handshake_timeout = or_never(options.timeouts.header);
@@ -77,6 +79,23 @@ tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
 net::ConnectionLimits connection_limits(const ServeOptions& options) {
     return {.write = or_never(options.timeouts.write),
             .write_bytes_per_second_min = options.minimum_rates.send_bytes_per_second};
+}
+
+http::H2Options http2_options(const ServeOptions& options) {
+    http::H2Options http2;
+    http2.head = {.list_bytes_max = options.limits.head_bytes_max,
+                  .target_bytes_max = options.limits.line_bytes_max,
+                  .fields_max = options.limits.field_count_max,
+                  .extended_connect = true};
+    http2.header_timeout = or_never(options.timeouts.header);
+    http2.body_timeout = or_never(options.timeouts.body);
+    http2.body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second;
+    http2.write_timeout = or_never(options.timeouts.write);
+    http2.write_bytes_per_second_min = options.minimum_rates.send_bytes_per_second;
+    http2.idle_timeout = or_never(options.timeouts.idle);
+    http2.discard_bytes_max = options.limits.body_bytes_max;
+    http2.server_name = options.server_header ? "tiderace/" + std::string(version()) : "";
+    return http2;
 }
 
 http::AccessLogFormat log_format(LogFormat format) {
@@ -128,8 +147,15 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     worker->add_access_log(parts);
     worker->http1_ =
         std::make_unique<http::H1Service>(loop, *worker->site_, http1_options(options));
+    if (options.http2 != Http2::off) {
+        worker->http2_ =
+            std::make_unique<http::H2Service>(loop, *worker->site_, http2_options(options));
+        worker->http1_->set_http2(*worker->http2_);
+    }
+    net::SessionFactory* first = worker->http1_.get();
+    if (options.http2 == Http2::only) first = worker->http2_.get();
     worker->connections_ =
-        std::make_unique<net::TcpServer>(loop, *worker->http1_,
+        std::make_unique<net::TcpServer>(loop, *first,
                                          net::TcpServerOptions{
                                              .connection = connection_limits(options),
                                              .connections_max = parts.connections_max,

@@ -1,8 +1,8 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> H1Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages, added
-//   fields] -> log
+//   TcpServer -> H1Service, H2Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages,
+//   added fields] -> log
 //   TcpServer -> H1Service -> Site: HttpsRedirect -> log           where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
@@ -21,6 +21,7 @@
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1_service.h"
+#include "tiderace/http/h2_service.h"
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
@@ -79,6 +80,7 @@ class Worker {
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
     std::unique_ptr<http::RingAccessLog> access_log_;
     std::unique_ptr<http::H1Service> http1_;
+    std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off
     std::unique_ptr<tls::ServerContext> tls_;  // outlives the connections
     std::unique_ptr<net::TcpServer> connections_;
     std::unique_ptr<http::handler::HttpsRedirect> redirect_;

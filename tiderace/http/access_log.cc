@@ -17,10 +17,6 @@ ByteView or_dash(ByteView text) {
     return text.empty() ? ByteView("-") : text;
 }
 
-ByteView version_text(const Request& request) {
-    return request.head->version_minor() == 0 ? "HTTP/1.0" : "HTTP/1.1";
-}
-
 }  // namespace
 
 // A line whose texts are cut where they are too long, escapes counted: the line itself stays whole.
@@ -88,7 +84,7 @@ void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) c
         .raw(time_text_)
         .raw("] \"");
     line.text(request.head->method_text()).raw(' ').text(request.head->target());
-    line.raw(' ').raw(version_text(request)).raw("\" ").number(record.status).raw(' ');
+    line.raw(' ').raw(to_string(request.version)).raw("\" ").number(record.status).raw(' ');
     line.number(record.body_bytes);
     if (format_ == AccessLogFormat::combined) {
         line.raw(" \"").text(or_dash(request.field(wire::FieldName::referer))).raw("\" \"");
@@ -102,7 +98,7 @@ void RingAccessLog::render_json(BoundedLine& line, const AccessRecord& record) c
     line.raw("{\"time\":\"").raw(time_text_).raw("\",\"peer\":\"");
     line.raw(ByteView(peer, request.peer->format_ip(peer))).raw("\",\"method\":\"");
     line.json(request.head->method_text()).raw("\",\"target\":\"");
-    line.json(request.head->target()).raw("\",\"version\":\"").raw(version_text(request));
+    line.json(request.head->target()).raw("\",\"version\":\"").raw(to_string(request.version));
     line.raw("\",\"host\":\"").json(request.authority).raw("\",\"status\":");
     line.number(record.status)
         .raw(",\"bytes\":")

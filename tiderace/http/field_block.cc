@@ -1,6 +1,7 @@
 #include "tiderace/http/field_block.h"
 
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/hpack_encoder.h"
 
 namespace tiderace::http {
 
@@ -11,7 +12,17 @@ bool FieldBlock::add(wire::FieldName name, ByteView value) {
     }
     entries_.push_back({name, std::string(value)});
     lines_.append(wire::to_line_start(name)).append(value).append("\r\n");
+    hpack_.clear();
     return true;
+}
+
+ByteView FieldBlock::hpack() const {
+    if (hpack_.empty()) {
+        for (const Entry& entry : entries_) {
+            wire::append_hpack_field(hpack_, entry.id, entry.value);
+        }
+    }
+    return hpack_;
 }
 
 const FieldBlock::Entry* FieldBlock::find(wire::FieldName name) const {
@@ -24,6 +35,7 @@ const FieldBlock::Entry* FieldBlock::find(wire::FieldName name) const {
 void FieldBlock::clear() {
     entries_.clear();
     lines_.clear();
+    hpack_.clear();
 }
 
 }  // namespace tiderace::http

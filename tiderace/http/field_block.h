@@ -1,6 +1,6 @@
 // FieldBlock: response fields that many answers have in common, checked and rendered once.
 //
-// What HTTP/1 sends of it is one copy; other versions of HTTP walk its fields.
+// What is sent of it is one copy, in HTTP/1 and in HTTP/2.
 //
 // Owner    Whoever renders it (a cached file); outlives the respond() of each answer that has it.
 // Thread   The loop's.
@@ -28,6 +28,8 @@ class FieldBlock {
     bool empty() const { return entries_.empty(); }
     // "ETag: …\r\nVary: …\r\n"
     ByteView lines() const { return lines_; }
+    // The same as a piece of a field block of HTTP/2, without tables; made when first asked for.
+    ByteView hpack() const;
     const std::vector<Entry>& entries() const { return entries_; }
     const Entry* find(wire::FieldName name) const;
     void clear();
@@ -35,6 +37,7 @@ class FieldBlock {
   private:
     std::vector<Entry> entries_;
     std::string lines_;
+    mutable std::string hpack_;
 };
 
 }  // namespace tiderace::http

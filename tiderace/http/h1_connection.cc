@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/h2_service.h"
+#include "tiderace/http/wire/h2_frame.h"
 
 namespace tiderace::http {
 
@@ -72,7 +74,27 @@ std::size_t H1Connection::consume(ByteView data) {
     return used;
 }
 
+// HTTP/2's preface is no request of HTTP/1, so from its first five bytes on there is no doubt.
+bool H1Connection::begins_http2(ByteView data) const {
+    constexpr std::size_t enough = ByteView("PRI *").size();
+    if (requests_ > 0 || service_->http2() == nullptr) return false;
+    const net::TransportSecurity* security = connection_->security();
+    if (security != nullptr && security->protocol == "h2") return true;
+    return data.starts_with(wire::h2_preface.substr(0, enough));
+}
+
+// The bytes stay unread: they come to the other Session in this turn.
+void H1Connection::become_http2() {
+    connection_->set_deadline(Instant::max());
+    connection_->replace_session(service_->http2()->make_session(*connection_));
+    handed_over_ = true;
+}
+
 std::size_t H1Connection::start_request(ByteView data) {
+    if (begins_http2(data)) {
+        become_http2();
+        return 0;
+    }
     if (head_bytes_seen_ > 0 && data.size() > head_bytes_seen_ &&
         data.size() <= service_->options().head.request_line_bytes_max &&
         data.find('\n', head_bytes_seen_) == ByteView::npos) {

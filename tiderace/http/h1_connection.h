@@ -56,6 +56,8 @@ class H1Connection final : public net::Session {
 
     std::size_t consume(ByteView data);
     std::size_t start_request(ByteView data);
+    bool begins_http2(ByteView data) const;
+    void become_http2();
     std::size_t wait_for_head(ByteView data);
     void run(H1Exchange& exchange);
     void refuse(wire::Refusal refusal);

@@ -17,6 +17,8 @@
 
 namespace tiderace::http {
 
+class H2Service;
+
 struct H1Options {
     wire::HeadLimits head;
     Duration header_timeout =
@@ -42,6 +44,10 @@ class H1Service final : public net::SessionFactory {
 
     net::Session& make_session(net::Connection& connection) override;
 
+    // Connections that begin with the preface of HTTP/2, or agreed on it by ALPN, become its.
+    void set_http2(H2Service& service) { http2_ = &service; }
+    H2Service* http2() const { return http2_; }
+
     core::EventLoop& loop() { return *loop_; }
     Site& site() { return *site_; }
     const H1Options& options() const { return options_; }
@@ -59,6 +65,7 @@ class H1Service final : public net::SessionFactory {
     Site* site_;
     H1Options options_;
     H1Counters counters_;
+    H2Service* http2_ = nullptr;
     core::Ref<H1Exchange> spare_;
     std::string standing_fields_;
     UnixSeconds standing_second_ = -1;

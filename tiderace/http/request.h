@@ -6,7 +6,9 @@
 // Thread   The loop's.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/address.h"
@@ -16,6 +18,21 @@
 #include "tiderace/net/transport.h"
 
 namespace tiderace::http {
+
+enum class HttpVersion : std::uint8_t { http_1_0, http_1_1, http_2 };
+
+// "HTTP/1.1", "HTTP/2.0": for logs.
+constexpr std::string_view to_string(HttpVersion version) {
+    switch (version) {
+        case HttpVersion::http_1_0:
+            return "HTTP/1.0";
+        case HttpVersion::http_1_1:
+            return "HTTP/1.1";
+        case HttpVersion::http_2:
+            return "HTTP/2.0";
+    }
+    return "";
+}
 
 struct Request {
     const wire::RequestHead* head = nullptr;
@@ -27,6 +44,10 @@ struct Request {
     ByteView raw_path;  // as it came, for redirects and logs
     ByteView query;     // without the "?"
     bool has_query = false;
+    // Of an extended CONNECT (RFC 8441): "websocket". Then the method is CONNECT and the rest is as
+    // with GET.
+    ByteView protocol;
+    HttpVersion version = HttpVersion::http_1_1;
     bool secure = false;  // over TLS
     const net::TransportSecurity* security = nullptr;  // of the connection, where it is secure
 

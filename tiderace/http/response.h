@@ -80,6 +80,11 @@ class Response {
 
     // The body, one of these; the last one counts. HEAD, 204 and 304 send none, whatever is set.
     void set_body(ByteView copied) { body_ = copied; }
+    // Bytes that `owner` keeps: copied where that is cheaper, or where nobody waits for the peer.
+    void set_body(ByteView bytes, core::Ref<core::Shared> owner) {
+        body_ = bytes;
+        owner_ = std::move(owner);
+    }
     void set_body(std::string text) { body_ = keep_string(std::move(text)); }
     void set_body(const char* text) { body_ = ByteView(text); }
     // Ready pieces: shared bytes, file ranges.
@@ -95,6 +100,8 @@ class Response {
     std::optional<std::uint64_t> length_hint() const { return length_hint_; }
 
     ByteView copied_body() const;  // "" unless it is one
+    const core::Ref<core::Shared>& body_owner() const { return owner_; }
+    bool has_source() const { return std::holds_alternative<Source>(body_); }
     core::SendQueue* queued_body() { return std::get_if<core::SendQueue>(&body_); }
     std::unique_ptr<BodySource> take_source();
     void drop_body() { body_ = std::monostate{}; }
@@ -117,6 +124,7 @@ class Response {
     std::size_t text_bytes_ = 0;
     std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;
     std::optional<std::uint64_t> length_hint_;
+    core::Ref<core::Shared> owner_;  // of the copied body; nobody, where it lives on the stack
     std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
     std::vector<std::unique_ptr<std::string>> more_text_;
     ResponseField

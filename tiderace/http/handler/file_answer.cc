@@ -108,7 +108,7 @@ void answer_unsatisfiable(Exchange& exchange, const ResolvedPath& path, const Ca
 void set_whole_body(Exchange& exchange, Response& response, CachedFile& file,
                     std::size_t small_copy_bytes_max, DiskReads& disk) {
     if (file.in_memory() && file.size() <= small_copy_bytes_max) {
-        response.set_body(file.bytes());
+        response.set_body(file.bytes(), core::Ref<core::Shared>(&file));
         return;
     }
     core::SendQueue queue;

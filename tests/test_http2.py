@@ -1,0 +1,221 @@
+"""HTTP/2 on the real program: what clients see, and that it says what HTTP/1.1 says."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from h2_client import Client, NO_ERROR, PROTOCOL_ERROR
+from raw_client import request
+from server import wait_until
+from site_folder import BIG, MIDDLE, pattern
+
+CONNECTION_FIELDS = {"connection", "keep-alive", "transfer-encoding", "date"}
+
+
+@pytest.mark.quick
+def test_files_of_every_size_come_whole(server):
+    with Client(server.address, {4: (1 << 31) - 1}) as client:
+        wanted = {"/a.txt": b"hello\n", "/empty.txt": b"", "/k.bin": pattern(1024, 2),
+                  "/middle.bin": pattern(MIDDLE, 3), "/big.bin": pattern(BIG, 4)}
+        streams = {path: client.get(path) for path in wanted}
+        for path, body in wanted.items():
+            answer = client.answer(streams[path])
+            assert answer.status == 200, path
+            assert bytes(answer.body) == body, path
+            assert answer.get("content-length") == str(len(body)), path
+
+
+def test_a_small_window_is_waited_for(server):
+    with Client(server.address, {4: 1000}, window=None) as client:
+        stream = client.get("/middle.bin")
+        body = client.streams[stream].body
+        while not client.streams[stream].ended:
+            have = len(body)
+            client.wait(lambda: len(body) > have or client.streams[stream].ended)
+            client.send(client.window_update_bytes(stream, 1000) +
+                        client.window_update_bytes(0, 1000))
+        assert bytes(body) == pattern(MIDDLE, 3)
+
+
+def test_a_thousand_requests_on_one_connection(server):
+    with Client(server.address) as client:
+        for _ in range(20):
+            streams = []
+            data = b""
+            for _ in range(50):
+                stream, more = client.request_bytes("/a.txt")
+                streams.append(stream)
+                data += more
+            client.send(data)
+            for stream in streams:
+                assert bytes(client.answer(stream).body) == b"hello\n"
+
+
+# HTTP/1.1 and HTTP/2 answer alike.
+
+TARGETS = ["/", "/a.txt", "/empty.txt", "/k.bin", "/middle.bin", "/dir", "/dir/", "/bare/",
+           "/absent", "/app.js", "/only.css", "/data.json", "/noextension", "/with%20space.txt",
+           "/a%2ftxt", "/%00", "/a//b", "/../a.txt", "/.hidden", "/a.txt?q=1", "/dir?x", "/%zz",
+           "/" + "a" * 5000, "/" + "a" * 9000]
+VARIANTS = [("GET", []), ("HEAD", []), ("OPTIONS", []), ("POST", []), ("DELETE", []), ("BREW", []),
+            ("GET", [("range", "bytes=0-3")]), ("GET", [("range", "bytes=2-3,5-5")]),
+            ("GET", [("range", "bytes=99999999-")]), ("GET", [("accept-encoding", "gzip, br")]),
+            ("GET", [("accept-encoding", "zstd;q=0.5, gzip")]),
+            ("GET", [("if-modified-since", "Fri, 01 Jan 2100 00:00:00 GMT")]),
+            ("GET", [("if-none-match", "*")]), ("GET", [("if-match", '"none"')]),
+            ("HEAD", [("range", "bytes=0-3")]), ("GET", [("accept", "text/html")])]
+
+
+def http1(server, target, method, fields):
+    with server.connect() as connection:
+        connection.send(request(target, *[f"{n}: {v}" for n, v in fields], method=method))
+        answer = connection.read_answer(method)
+    return (answer.status,
+            sorted((n.lower(), v) for n, v in answer.fields
+                   if n.lower() not in CONNECTION_FIELDS),
+            bytes(answer.body))
+
+
+def http2(client, target, method, fields):
+    stream, data = client.request_bytes(target, method, fields)
+    client.send(data)
+    answer = client.answer(stream)
+    return (answer.status, sorted((n, v) for n, v in answer.fields if n not in CONNECTION_FIELDS),
+            bytes(answer.body))
+
+
+def masked(result):
+    """A multipart boundary is made anew for each answer."""
+    status, fields, body = result
+    boundary = next((re.search(r"boundary=(\S+)", v)[1] for n, v in fields
+                     if n == "content-type" and "boundary=" in v), None)
+    if boundary is None:
+        return result
+    return (status, [(n, v.replace(boundary, "B")) for n, v in fields],
+            body.replace(boundary.encode(), b"B"))
+
+
+def test_http1_and_http2_answers_agree(head_server):
+    different = []
+    with Client(head_server.address, {4: 1 << 24}) as client:
+        for target in TARGETS:
+            for method, fields in VARIANTS:
+                one = masked(http1(head_server, target, method, fields))
+                two = masked(http2(client, target, method, fields))
+                if one != two:
+                    different.append((method, target[:40], fields, one[:2], two[:2]))
+    assert not different, different[:5]
+    assert len(TARGETS) * len(VARIANTS) == 384
+
+
+# The same files for every client.
+
+FILES = 1000
+
+
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory):
+    root = tmp_path_factory.mktemp("thousand")
+    digests = {}
+    for number in range(FILES):
+        body = pattern(number * 37 % 50_000 + number % 7, number + 1)
+        (root / f"{number}.bin").write_bytes(body)
+        digests[f"{number}.bin"] = hashlib.sha256(body).hexdigest()
+    return root, digests
+
+
+def compare(folder, digests):
+    got = {}
+    for name in digests:
+        path = folder / name
+        got[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "absent"
+    wrong = [name for name in digests if got[name] != digests[name]]
+    assert not wrong, wrong[:10]
+
+
+def curl(tmp_path, url, names, *more):
+    config = tmp_path / "config"
+    config.write_text("".join(f'url = "{url}/{n}"\noutput = "{tmp_path}/{n}"\n' for n in names))
+    subprocess.run(["curl", "--no-progress-meter", "--fail", "--noproxy", "*", *more,
+                    "--config", config],
+                   check=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def test_curl_fetches_a_thousand_files(serve, thousand, tmp_path):
+    root, digests = thousand
+    server = serve(root, "--tls-self-signed", cwd=tmp_path, env={"HOME": str(tmp_path)})
+    host, port = server.address
+    curl(tmp_path, f"https://{host}:{port}", digests, "--insecure", "--http2", "--parallel",
+         "--parallel-max", "40")
+    compare(tmp_path, digests)
+
+
+def test_curl_with_prior_knowledge(serve, thousand, tmp_path):
+    root, digests = thousand
+    host, port = serve(root).address
+    # A connection for each: with prior knowledge curl 7.88 cannot use one twice, with any server.
+    some = {name: digests[name] for name in list(digests)[::50]}
+    for name in some:
+        curl(tmp_path, f"http://{host}:{port}", [name], "--http2-prior-knowledge")
+    compare(tmp_path, some)
+
+
+def test_nghttp_fetches_a_thousand_files(serve, thousand):
+    root, digests = thousand
+    server = serve(root)
+    host, port = server.address
+    for first in range(0, FILES, 250):
+        names = [f"{n}.bin" for n in range(first, first + 250)]
+        done = subprocess.run(["nghttp", "--no-dep", *[f"http://{host}:{port}/{n}" for n in names]],
+                              check=True, timeout=60, capture_output=True,
+                              stdin=subprocess.DEVNULL)
+        # They come in the order in which they ended; all bytes together are the same.
+        assert len(done.stdout) == sum((root / n).stat().st_size for n in names)
+        for name in names[:50]:
+            assert (root / name).read_bytes() in done.stdout, name
+    assert digests
+
+
+# Its end.
+
+
+def test_sigterm_finishes_what_runs(serve, site):
+    server = serve(site)
+    with Client(server.address, {4: 1000}) as client:
+        stream = client.get("/big.bin")
+        client.wait(lambda: client.streams[stream].status == 200)
+        server.signal(signal.SIGTERM)
+        assert client.wait_goaway() == NO_ERROR
+        client.send(client.window_update_bytes(stream, 1 << 30))
+        answer = client.answer(stream)
+        assert bytes(answer.body) == pattern(BIG, 4)
+    assert server.wait_exit() == 0
+
+
+def test_http2_can_be_off(serve, site):
+    server = serve(site, "--http2", "off")
+    with server.connect() as connection:
+        connection.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert connection.read_answer().status in (400, 505)
+
+
+def test_the_access_log_names_the_version(serve, site, tmp_path):
+    log = tmp_path / "access.log"
+    server = serve(site, "--access-log", log, "--log-flush", "1ms")
+    with Client(server.address) as client:
+        client.answer(client.get("/a.txt"))
+    wait_until(lambda: log.exists() and b'"GET /a.txt HTTP/2.0" 200 6' in log.read_bytes(),
+               what="a line in the log")
+
+
+def test_a_fault_names_its_reason(server):
+    with Client(server.address) as client:
+        client.send(client.header_bytes(2, client.request_fields()))
+        assert client.wait_goaway() == PROTOCOL_ERROR

@@ -1,0 +1,412 @@
+#include "tiderace/http/h2_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/wire/h2_frame_writer.h"
+#include "tiderace/http/wire/h2_priority.h"
+
+namespace tiderace::http {
+
+// The life of a stream:
+//
+//   open_stream -> serve (the site)  …DATA: deliver…  -> settle
+//     answered and request complete:  close_stream
+//     answered first:                 the rest of the body is dropped, or the stream reset
+//     answered later:                 schedule -> fill -> answer_ended -> settle
+//
+// settle() looks at what is done and goes on from there: at the end of each step of a stream, and
+// right away for what happens outside of on_data.
+
+using wire::H2Act;
+using wire::H2Error;
+using wire::H2StreamEvent;
+using wire::H2StreamState;
+
+namespace {
+
+constexpr Duration drain_round = 1s;  // for a peer that does not answer that PING
+
+}  // namespace
+
+H2Connection::H2Connection(H2Service& service, net::Connection& connection)
+    : service_(&service),
+      connection_(&connection),
+      encoder_(0),
+      receive_window_(65'535),
+      budget_(service.loop().now(), service.options().budget),
+      frame_due_(service.loop().now() + service.options().header_timeout) {
+    begin_settings();
+    arm();
+}
+
+void H2Connection::begin_settings() {
+    const H2Options& options = service_->options();
+    std::array<wire::H2Setting, 5> settings{
+        {{wire::H2SettingId::max_concurrent_streams, options.streams_max},
+         {wire::H2SettingId::initial_window_size, options.stream_window_bytes},
+         {wire::H2SettingId::max_header_list_size,
+          static_cast<std::uint32_t>(options.head.list_bytes_max)},
+         {wire::H2SettingId::enable_connect_protocol, options.head.extended_connect ? 1U : 0U},
+         {wire::H2SettingId::no_rfc7540_priorities, 1}}};
+    std::array<char, wire::h2_frame_header_bytes + settings.size() * wire::h2_setting_bytes> frame;
+    write({frame.data(), wire::write_h2_settings(frame, settings)});
+    receive_window_.enlarge(options.window_bytes);
+    if (const std::uint32_t more = receive_window_.announce(); more > 0) window_update(0, more);
+}
+
+std::uint32_t H2Connection::frame_bytes_max() const {
+    return std::min<std::uint32_t>(peer_.max_frame_size, 16_KiB);
+}
+
+// --- bytes and frames ------------------------------------------------------------------------
+
+std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
+    consuming_ = true;
+    const std::size_t used = consume(data);
+    consuming_ = false;
+    if (phase_ == Phase::closing) return data.size();
+    fill();
+    const bool in_frame = used < data.size() || reader_.in_field_block() || !reader_.settled();
+    if (!in_frame) {
+        frame_due_ = Instant::max();
+    } else if (frame_due_ == Instant::max()) {
+        frame_due_ = service_->loop().now() + service_->options().header_timeout;
+    }
+    if (streams_.empty()) {
+        idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+        end_if_done();
+    }
+    if (phase_ != Phase::closing) arm();
+    return used;
+}
+
+std::size_t H2Connection::consume(ByteView data) {
+    std::size_t used = 0;
+    while (used < data.size() && phase_ != Phase::closing && !connection_->closing()) {
+        // A peer that does not read gets no more work done: what it sent waits with it.
+        if (connection_->queue_bytes() > connection_->limits().queue_bytes_high) break;
+        const wire::H2FrameReader::Step step = reader_.next(data.substr(used));
+        used += step.used;
+        if (step.status == wire::H2FrameReader::Status::need_more) break;
+        if (step.status == wire::H2FrameReader::Status::fault) {
+            on_fault(step.fault);
+        } else {
+            std::visit([this](const auto& frame) { on_frame(frame); }, step.frame);
+        }
+    }
+    return used;
+}
+
+// --- the ends of streams ---------------------------------------------------------------------
+
+H2Connection::Step::Step(H2Connection& connection, H2Exchange& exchange)
+    : connection_(&connection), exchange_(&exchange), outermost_(!exchange.stepping) {
+    exchange.stepping = true;
+}
+
+H2Connection::Step::~Step() {
+    if (!outermost_) return;
+    exchange_->stepping = false;
+    connection_->step_done(std::move(exchange_));
+}
+
+void H2Connection::reset(H2Exchange& exchange, H2Error error) {
+    if (!exchange.attached() || phase_ == Phase::closing) return;
+    exchange.state = H2StreamState::reset_by_us;
+    write_reset(exchange.stream(), error);
+    close_stream(exchange);
+}
+
+void H2Connection::write_reset(std::uint32_t stream, H2Error error) {
+    ++service_->counters().resets_sent;
+    std::array<char, wire::h2_rst_stream_bytes> frame;
+    write({frame.data(), wire::write_h2_rst_stream(frame, stream, error)});
+}
+
+// Of a stream without an exchange.
+void H2Connection::refuse_stream(std::uint32_t stream, H2Error error) {
+    closed_.remember(stream, H2StreamState::reset_by_us);
+    write_reset(stream, error);
+}
+
+void H2Connection::step_done(core::Ref<H2Exchange> held) {
+    H2Exchange& exchange = *held;
+    if (!exchange.attached()) return service_->give_back(std::move(held));
+    held = {};  // the table has it, and the last one to hold it may give it back
+    settle(exchange);
+}
+
+void H2Connection::settle(H2Exchange& exchange) {
+    if (exchange.stepping || !exchange.attached()) return;
+    if (exchange.state == H2StreamState::ended) {
+        close_stream(exchange);
+    } else if (exchange.state == H2StreamState::half_closed_local) {
+        // RFC 9113, 8.1: a complete answer may tell the peer to keep the rest of its request.
+        if (!exchange.may_drop_rest()) return reset(exchange, H2Error::no_error);
+        watch_body(exchange);
+    } else {
+        return;
+    }
+    if (!consuming_) end_if_done();
+}
+
+void H2Connection::close_stream(H2Exchange& exchange) {
+    log_answer(exchange);
+    scheduler_.remove(exchange);
+    core::Ref<H2Exchange> held = streams_.take(exchange.stream());
+    const bool ended = held->state == H2StreamState::ended;
+    const bool by_peer = held->state == H2StreamState::reset_by_peer;
+    closed_.remember(held->stream(), ended || by_peer ? held->state : H2StreamState::reset_by_us);
+    give_back_window(held->held_bytes());
+    ended ? held->let_go() : held->detach();
+    service_->give_back(std::move(held));
+    if (streams_.empty()) {
+        idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+        if (!consuming_) arm();
+    }
+}
+
+void H2Connection::log_answer(const H2Exchange& exchange) {
+    AccessLog* log = service_->site().log();
+    if (log != nullptr && exchange.responded()) log->write(exchange.record());
+}
+
+// --- sending ---------------------------------------------------------------------------------
+
+void H2Connection::write(ByteView frame) {
+    if (phase_ == Phase::closing) return;
+    connection_->write(frame);
+}
+
+void H2Connection::wrote() {
+    if (!consuming_ && phase_ != Phase::closing) connection_->written();
+}
+
+void H2Connection::window_update(std::uint32_t stream, std::uint32_t increment) {
+    std::array<char, wire::h2_window_update_bytes> frame;
+    write({frame.data(), wire::write_h2_window_update(frame, stream, increment)});
+}
+
+bool H2Connection::may_send_at_once(const H2Exchange& exchange, std::size_t bytes) {
+    return bytes <= data_bytes_max && bytes <= exchange.send_window.available() &&
+           bytes <= send_window_.available() && scheduler_.empty() &&
+           connection_->queue_bytes() <= connection_->limits().queue_bytes_high;
+}
+
+void H2Connection::schedule(H2Exchange& exchange) {
+    if (exchange.write_due == Instant::max()) {
+        exchange.write_due = service_->loop().now() + service_->options().write_timeout;
+        exchange.write_mark = exchange.answer_bytes();
+        streams_due_ = std::min(streams_due_, exchange.write_due);
+        if (!consuming_) arm();
+    }
+    scheduler_.add(exchange);
+    if (consuming_ || fill_asked_) return;
+    fill_asked_ = true;
+    service_->loop().at_turn_end(*this);
+}
+
+void H2Connection::answer_ended(H2Exchange& exchange) {
+    exchange.write_due = Instant::max();
+    budget_.answered();
+    advance(exchange, H2StreamEvent::sent_end);
+    wrote();
+    settle(exchange);
+}
+
+void H2Connection::on_turn_end() {
+    fill_asked_ = false;
+    if (closed_now_) {
+        delete this;
+    } else {
+        fill();
+    }
+}
+
+void H2Connection::on_drained(net::Connection&) {
+    fill();
+}
+
+// Takes frames from the streams, in their order, while the queue has room.
+void H2Connection::fill() {
+    if (phase_ == Phase::closing || connection_->closing()) return;
+    while (H2Exchange* next = scheduler_.next()) {
+        if (connection_->queue_bytes() >= queue_bytes_wanted) {
+            connection_->want_drained();
+            break;
+        }
+        if (fill_from(*next) == FillStep::stop) break;
+    }
+    if (phase_ != Phase::closing) connection_->written();
+}
+
+H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
+    const Step step(*this, exchange);
+    switch (exchange.send_piece(connection_->queue(), send_window_)) {
+        case H2Exchange::Piece::sent:
+            scheduler_.sent_piece(exchange);
+            break;
+        case H2Exchange::Piece::blocked:
+            scheduler_.remove(exchange);
+            break;
+        case H2Exchange::Piece::no_window:
+            return FillStep::stop;
+        case H2Exchange::Piece::ended:
+            scheduler_.remove(exchange);
+            break;
+        case H2Exchange::Piece::failed:
+            reset(exchange, H2Error::internal_error);
+            break;
+    }
+    return FillStep::go_on;
+}
+
+// --- deadlines -------------------------------------------------------------------------------
+
+void H2Connection::arm() {
+    const Instant due =
+        std::min({frame_due_, streams_due_, streams_.empty() ? idle_due_ : Instant::max()});
+    connection_->set_deadline(due);
+}
+
+void H2Connection::watch_body(H2Exchange& exchange) {
+    if (exchange.body_arrived() || phase_ == Phase::closing) return;
+    exchange.body_due = service_->loop().now() + service_->options().body_timeout;
+    exchange.body_mark = exchange.body_bytes();
+    streams_due_ = std::min(streams_due_, exchange.body_due);
+    if (!consuming_) arm();
+}
+
+void H2Connection::on_deadline(net::Connection& connection) {
+    const Instant now = service_->loop().now();
+    if (phase_ == Phase::going_away && frame_due_ <= now) {
+        frame_due_ = Instant::max();
+        say_last_stream();
+    }
+    if (frame_due_ <= now) {
+        ++service_->counters().timed_out;
+        return fail(H2Error::no_error);
+    }
+    if (streams_.empty() && idle_due_ <= now) {
+        if (connection.queue_bytes() == 0) {
+            go_away(highest_, H2Error::no_error);
+            return end(true);
+        }
+        idle_due_ = now + service_->options().idle_timeout;  // its limits are the write ones
+    }
+    if (streams_due_ <= now) {
+        streams_due_ = Instant::max();
+        for (const core::Ref<H2Exchange>& exchange : streams_.all()) look_at(*exchange, now);
+    }
+    end_if_done();
+    if (phase_ != Phase::closing) arm();
+}
+
+void H2Connection::look_at(H2Exchange& exchange, Instant now) {
+    if (!exchange.attached()) return;
+    const H2Options& options = service_->options();
+    const auto wanted = [](Duration period, std::uint64_t rate) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period).count();
+        return std::max<std::uint64_t>(1, rate * static_cast<std::uint64_t>(seconds));
+    };
+    if (exchange.body_due <= now) {
+        const std::uint64_t came = exchange.body_bytes() - exchange.body_mark;
+        exchange.body_due = Instant::max();
+        const bool late = exchange.body_flows() &&
+                          came < wanted(options.body_timeout, options.body_bytes_per_second_min);
+        if (late) {
+            ++service_->counters().timed_out;
+            const core::Ref<H2Exchange> held(&exchange);
+            const Step step(*this, exchange);
+            exchange.fail_body();
+            exchange.refuse(408, "The request did not arrive in time.");
+            if (!exchange.answer_complete()) reset(exchange, H2Error::cancel);
+            return;
+        }
+        if (exchange.body_flows()) watch_body(exchange);
+    }
+    if (exchange.write_due <= now) {
+        const std::uint64_t went = exchange.answer_bytes() - exchange.write_mark;
+        exchange.write_due = Instant::max();
+        // Only the peer's windows count here: for its socket the connection has limits of its own.
+        const bool held_back = exchange.has_output() && connection_->queue_bytes() == 0;
+        if (held_back && !exchange.source_waits() &&
+            went < wanted(options.write_timeout, options.write_bytes_per_second_min)) {
+            ++service_->counters().timed_out;
+            return reset(exchange, H2Error::cancel);
+        }
+        if (exchange.has_output()) {
+            exchange.write_due = now + options.write_timeout;
+            exchange.write_mark = exchange.answer_bytes();
+        }
+    }
+    streams_due_ = std::min({streams_due_, exchange.body_due, exchange.write_due});
+}
+
+// --- the end of the connection ---------------------------------------------------------------
+
+void H2Connection::go_away(std::uint32_t last_stream, H2Error error) {
+    std::array<char, wire::h2_goaway_bytes> frame;
+    write({frame.data(), wire::write_h2_goaway(frame, last_stream, error)});
+}
+
+void H2Connection::fail(H2Error error) {
+    if (phase_ == Phase::closing) return;
+    if (error != H2Error::no_error) ++service_->counters().faults;
+    go_away(highest_, error);
+    end(false);
+}
+
+// In order: there is nothing that the peer could still send us.
+void H2Connection::end(bool in_order) {
+    phase_ = Phase::closing;
+    connection_->set_deadline(Instant::max());
+    in_order && !connection_->has_unread() ? connection_->close_when_sent() : connection_->finish();
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) close_stream(*exchange);
+}
+
+void H2Connection::end_if_done() {
+    if (phase_ == Phase::closing || !streams_.empty()) return;
+    if (phase_ == Phase::last_round || peer_finished_) end(peer_finished_);
+}
+
+void H2Connection::on_peer_finished(net::Connection&) {
+    peer_finished_ = true;
+    // Bodies that did not come whole never will.
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+        if (!exchange->body_arrived() && exchange->attached()) reset(*exchange, H2Error::cancel);
+    }
+    end_if_done();
+}
+
+// Two steps (RFC 9113, 6.8): what the peer sent before it heard the first is served still.
+void H2Connection::on_drain(net::Connection&) {
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+        if (net::Connection* tunnel = exchange->tunnel_connection()) tunnel->drain();
+    }
+    if (phase_ != Phase::open) return;
+    phase_ = Phase::going_away;
+    go_away(wire::h2_stream_max, H2Error::no_error);
+    std::array<char, wire::h2_ping_bytes> ping;
+    write({ping.data(), wire::write_h2_ping(ping, drain_ping, false)});
+    frame_due_ = std::min(frame_due_, service_->loop().now() + drain_round);
+    arm();
+}
+
+void H2Connection::say_last_stream() {
+    phase_ = Phase::last_round;
+    frame_due_ = Instant::max();
+    go_away(highest_, H2Error::no_error);
+    if (!consuming_) end_if_done();
+}
+
+void H2Connection::on_close(net::Connection&, net::CloseReason) {
+    phase_ = Phase::closing;
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) close_stream(*exchange);
+    closed_now_ = true;
+    if (!fill_asked_) delete this;
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,163 @@
+// H2Connection: HTTP/2 on one connection (RFC 9113, RFC 9218, RFC 8441).
+//
+//   bytes -> wire::H2FrameReader -> streams -> Site -> Response -> HEADERS, and DATA in the order
+//   of wire::H2Scheduler -> the connection's queue, one write for all that one receive brought
+//
+// The queue is filled only to queue_bytes_wanted: streams keep their bodies, so that an urgent
+// answer does not wait behind what was made before it.
+//
+// Owner    Itself, from its making until on_close.
+// Thread   The loop's.
+// Errors   RFC 9113's: RST_STREAM for a stream's fault, GOAWAY and the end for the connection's.
+// Limits   H2Options; and wire::H2Budget for all that a peer can ask for without a use.
+// Memory   Idle: this object, under 1 KiB, and HPACK's table with what the peer put there (4 KiB at
+//          most).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tiderace/http/h2_exchange.h"
+#include "tiderace/http/h2_service.h"
+#include "tiderace/http/h2_stream_table.h"
+#include "tiderace/http/wire/h2_budget.h"
+#include "tiderace/http/wire/h2_closed_streams.h"
+#include "tiderace/http/wire/h2_frame_reader.h"
+#include "tiderace/http/wire/h2_settings.h"
+#include "tiderace/http/wire/hpack_encoder.h"
+#include "tiderace/net/connection.h"
+
+namespace tiderace::http {
+
+class H2Connection final : public net::Session, private core::TurnEnd {
+  public:
+    // Beyond this, a scheduled stream waits for the queue to fall again.
+    static constexpr std::uint64_t queue_bytes_wanted = 128_KiB;
+    // A DATA frame with its header fills a TLS record.
+    static constexpr std::uint32_t data_bytes_max = 16_KiB - wire::h2_frame_header_bytes;
+
+    H2Connection(H2Service& service, net::Connection& connection);
+
+    net::Connection& connection() { return *connection_; }
+
+    // Told by its exchanges. ------------------------------------------------------------------
+
+    wire::HpackEncoder& encoder() { return encoder_; }
+    std::uint32_t frame_bytes_max() const;
+    // Nobody waits, and the windows and the queue take `bytes` now.
+    bool may_send_at_once(const H2Exchange& exchange, std::size_t bytes);
+    wire::H2SendWindow& send_window() { return send_window_; }
+    void sent_data(std::size_t bytes) { budget_.transferred(bytes); }
+    // It has something to send.
+    void schedule(H2Exchange& exchange);
+    // Its answer's END_STREAM is in the queue.
+    void answer_ended(H2Exchange& exchange);
+    void write(ByteView frame);
+    // Something was put into the queue itself.
+    void wrote();
+    // `bytes` of its body were used or dropped: the peer may send as many more.
+    void give_back(H2Exchange& exchange, std::size_t bytes, bool to_stream = true);
+    void reset(H2Exchange& exchange, wire::H2Error error);
+    // Something happened outside of on_data: ends the stream if it is done.
+    void settle(H2Exchange& exchange);
+    void step_done(core::Ref<H2Exchange> held);
+    void watch_body(H2Exchange& exchange);
+
+  private:
+    enum class Phase : std::uint8_t {
+        open,
+        going_away,  // GOAWAY was sent, the peer may not have it yet: new streams are served
+        last_round,  // what is open is finished, new streams are passed over
+        closing,
+    };
+    enum class FillStep : std::uint8_t { go_on, stop };
+    // While it lives, the stream's end waits: a callback of it is on the stack.
+    class Step {
+      public:
+        Step(H2Connection& connection, H2Exchange& exchange);
+        ~Step();
+        Step(const Step&) = delete;
+        Step& operator=(const Step&) = delete;
+
+      private:
+        H2Connection* connection_;
+        core::Ref<H2Exchange> exchange_;
+        bool outermost_;
+    };
+    using Transition = wire::H2Transition;
+    static constexpr wire::H2PingData drain_ping{'d', 'r', 'a', 'i', 'n', 'i', 'n', 'g'};
+
+    std::size_t on_data(net::Connection& connection, ByteView data) override;
+    void on_drained(net::Connection& connection) override;
+    void on_peer_finished(net::Connection& connection) override;
+    void on_deadline(net::Connection& connection) override;
+    void on_drain(net::Connection& connection) override;
+    void on_close(net::Connection& connection, net::CloseReason reason) override;
+    void on_turn_end() override;
+
+    std::size_t consume(ByteView data);
+    void on_fault(const wire::H2Fault& fault);
+    void on_frame(const wire::H2Data& frame);
+    void on_frame(const wire::H2Headers& frame);
+    void on_frame(const wire::H2PriorityFrame& frame);
+    void on_frame(const wire::H2RstStream& frame);
+    void on_frame(const wire::H2SettingsFrame& frame);
+    void on_frame(const wire::H2Ping& frame);
+    void on_frame(const wire::H2Goaway& frame);
+    void on_frame(const wire::H2WindowUpdate& frame);
+    void on_frame(const wire::H2PriorityUpdate& frame);
+    void on_frame(const wire::H2UnknownFrame& frame);
+
+    void open_stream(const wire::H2Headers& frame);
+    void serve(H2Exchange& exchange, const wire::H2Headers& frame,
+               const wire::H2RequestParse& parsed);
+    void take_trailers(H2Exchange& exchange, const wire::H2Headers& frame);
+    void pass_over(const wire::H2Headers& frame);
+    bool charge_insertions(std::uint64_t before);
+    void deliver(H2Exchange& exchange, const wire::H2Data& frame);
+    void late_frame(std::uint32_t stream, wire::H2StreamEvent event);
+    // False: it was not allowed, and was dealt with.
+    bool advance(H2Exchange& exchange, wire::H2StreamEvent event);
+
+    bool charge(wire::H2Act act, std::uint32_t times = 1);
+    void give_back_window(std::size_t bytes);
+    void window_update(std::uint32_t stream, std::uint32_t increment);
+    void refuse_stream(std::uint32_t stream, wire::H2Error error);
+    void write_reset(std::uint32_t stream, wire::H2Error error);
+    void close_stream(H2Exchange& exchange);
+    void fail(wire::H2Error error);
+    void go_away(std::uint32_t last_stream, wire::H2Error error);
+    void say_last_stream();
+    void end_if_done();
+    void end(bool in_order);
+    void fill();
+    FillStep fill_from(H2Exchange& exchange);
+    void begin_settings();
+    void arm();
+    void look_at(H2Exchange& exchange, Instant now);
+    void log_answer(const H2Exchange& exchange);
+
+    H2Service* service_;
+    net::Connection* connection_;
+    wire::H2FrameReader reader_;
+    wire::HpackDecoder decoder_;
+    wire::HpackEncoder encoder_;
+    wire::H2Settings peer_;
+    wire::H2SendWindow send_window_;
+    wire::H2ReceiveWindow receive_window_;
+    wire::H2Budget budget_;
+    H2StreamTable streams_;
+    wire::H2Scheduler<H2Exchange> scheduler_;
+    wire::H2ClosedStreams closed_;
+    Instant frame_due_;                     // a frame that began, or the first SETTINGS
+    Instant idle_due_ = Instant::max();     // without streams
+    Instant streams_due_ = Instant::max();  // not later than the first of the streams' own
+    std::uint32_t highest_ = 0;             // stream that the peer opened
+    Phase phase_ = Phase::open;
+    bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
+    bool fill_asked_ : 1 = false;
+    bool closed_now_ : 1 = false;  // on_close came while the end of the turn was asked for
+    bool peer_finished_ : 1 = false;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,499 @@
+#include "tiderace/http/h2_exchange.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/h2_answer_head.h"
+#include "tiderace/http/h2_connection.h"
+#include "tiderace/http/h2_service.h"
+#include "tiderace/http/h2_stream_transport.h"
+#include "tiderace/http/wire/canonical_path.h"
+#include "tiderace/http/wire/h2_frame_writer.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr std::size_t pull_bytes = 31_KiB;  // fits in one block
+
+bool has_no_body(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
+
+wire::Refusal refusal_of(wire::PathFault fault) {
+    if (fault == wire::PathFault::none) return wire::Refusal::none;
+    return fault == wire::PathFault::too_long ? wire::Refusal::target_too_long
+                                              : wire::Refusal::bad_target;
+}
+
+// Bytes of an answer that wait for the peer's window: exactly as many as there are.
+struct OwnedBytes final : core::Shared {
+    explicit OwnedBytes(ByteView bytes) : text(bytes) {}
+    std::string text;
+};
+
+}  // namespace
+
+core::EventLoop& H2Exchange::loop() {
+    return service_->loop();
+}
+
+// --- the request's head ----------------------------------------------------------------------
+
+wire::H2RequestParse H2Exchange::parse(wire::HpackDecoder& decoder, ByteView block,
+                                       std::span<char> arena) {
+    return wire::parse_h2_request(decoder, block, arena, service_->options().head, head_);
+}
+
+void H2Exchange::open(H2Connection& connection, std::uint32_t stream, std::uint32_t window_bytes) {
+    connection_ = &connection;
+    stream_ = stream;
+    send_window = wire::H2SendWindow(window_bytes);
+    receive_window = wire::H2ReceiveWindow(service_->options().stream_window_bytes);
+}
+
+wire::Refusal H2Exchange::begin(const wire::H2Headers& headers,
+                                const wire::H2RequestParse& parsed) {
+    set_site(service_->site());
+    started_ = loop().now();
+    request_.head = &head_;
+    request_.peer = &connection_->connection().peer();
+    request_.security = connection_->connection().security();
+    request_.secure = request_.security != nullptr;
+    request_.version = HttpVersion::http_2;
+    request_.protocol = parsed.protocol;
+    length_ = wire::H2BodyLength(parsed.content_length);
+    content_length_ = parsed.content_length;
+    body_arrived_ = headers.end_stream;
+    continue_wanted_ = parsed.expect_continue && !headers.end_stream;
+    if (parsed.status == wire::H2RequestParse::Status::refused) {
+        head_.clear();
+        if (head_.method() != wire::Method::head) head_.set_method("-");
+        head_.set_target("-", wire::TargetForm::origin, {});
+        request_.path = request_.raw_path = "-";
+        return parsed.refusal;
+    }
+    return take_target();
+}
+
+wire::Refusal H2Exchange::take_target() {
+    const ByteView target = head_.target();
+    request_.authority = head_.target_authority();
+    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+    if (head_.target_form() != wire::TargetForm::origin) {
+        request_.raw_path = request_.path = target;
+        return wire::Refusal::none;
+    }
+    const std::size_t mark = target.find('?');
+    request_.has_query = mark != ByteView::npos;
+    request_.raw_path = target.substr(0, mark);
+    request_.query = request_.has_query ? target.substr(mark + 1) : ByteView{};
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
+    request_.path = path.path;
+    return refusal_of(path.fault);
+}
+
+void H2Exchange::refuse(wire::Refusal refusal) {
+    refuse(wire::status_of(refusal), wire::explain(refusal));
+}
+
+void H2Exchange::refuse(int status, std::string_view sentence) {
+    body_refused_ = true;
+    if (responded_) return;
+    Response response(status);
+    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    response.set_body(std::string(sentence) + "\n");
+    respond(response);
+}
+
+void H2Exchange::pin() {
+    if (!pinned_.empty()) return;
+    const std::span<const wire::Field> fields = head_.fields();
+    std::size_t bytes = head_.method_text().size() + head_.target().size() +
+                        head_.target_authority().size() + request_.protocol.size();
+    for (const wire::Field& field : fields) bytes += field.name.size() + field.value.size();
+    pinned_.reserve(bytes);  // so that it does not move while views are made
+    const auto keep = [this](ByteView text) {
+        const std::size_t at = pinned_.size();
+        pinned_.append(text);
+        return ByteView(pinned_).substr(at);
+    };
+    const ByteView old_target = head_.target();
+    const ByteView target = keep(old_target);
+    const auto rebase = [&](ByteView view) {
+        const bool inside = !view.empty() && view.data() >= old_target.data() &&
+                            view.data() + view.size() <= old_target.data() + old_target.size();
+        if (!inside) return view;
+        return target.substr(static_cast<std::size_t>(view.data() - old_target.data()),
+                             view.size());
+    };
+    request_.path = rebase(request_.path);
+    request_.raw_path = rebase(request_.raw_path);
+    request_.query = rebase(request_.query);
+    request_.protocol = keep(request_.protocol);
+    head_.set_method(keep(head_.method_text()));
+    head_.set_target(target, head_.target_form(), keep(head_.target_authority()));
+    head_.clear();  // what `fields` shows stays until it is overwritten, each with its own copy
+    for (const wire::Field& field : fields) {
+        const ByteView name = keep(field.name);
+        head_.add_field(name, keep(field.value));
+    }
+    request_.authority = head_.target_authority();
+    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+}
+
+// --- the end of it all -----------------------------------------------------------------------
+
+void H2Exchange::detach() {
+    connection_ = nullptr;
+    source_.reset();
+    out_.clear();
+    std::string().swap(held_);
+    ask_tunnel_step();
+    fail_body();
+    abandon();
+}
+
+void H2Exchange::let_go() {
+    connection_ = nullptr;
+    when_abandoned_ = {};
+    ask_tunnel_step();
+}
+
+void H2Exchange::recycle() {
+    reset_answer();
+    connection_ = nullptr;
+    request_ = {};
+    stream_ = 0;
+    status_ = 0;
+    if (!pinned_.empty()) std::string().swap(pinned_);
+    receiver_ = nullptr;
+    if (!held_.empty()) std::string().swap(held_);
+    trailers_.reset();
+    out_.clear();
+    source_.reset();
+    source_left_.reset();
+    answer_bytes_ = body_mark = write_mark = 0;
+    tunnel_ = nullptr;
+    tunnel_connection_ = nullptr;
+    state = wire::H2StreamState::idle;
+    body_due = write_due = Instant::max();
+    body_arrived_ = true;
+    body_paused_ = body_refused_ = giving_on_ = continue_wanted_ = upgrading_ = false;
+    source_waits_ = out_ended_ = answer_complete_ = stepping = false;
+}
+
+AccessRecord H2Exchange::record() const {
+    return {.request = &request_,
+            .status = status_,
+            .body_bytes = answer_bytes_,
+            .duration = service_->loop().now() - started_,
+            .when = service_->loop().unix_now()};
+}
+
+// --- the answer ------------------------------------------------------------------------------
+
+void H2Exchange::send(Response& response) {
+    if (connection_ == nullptr) return;
+    status_ = response.status();
+    const bool bodiless = head_.method() == wire::Method::head || has_no_body(status_);
+    const bool no_body = !upgrading_ && (bodiless || response.body_bytes() == 0U);
+    if (receiver_ == nullptr && !upgrading_) drop_held();
+    if (!write_head(response, no_body)) {
+        // A field that cannot be written is a fault of the handler; sending half of it would be
+        // worse than saying so.
+        const Response fault(500);
+        status_ = 500;
+        write_head(fault, true);
+        response.drop_body();
+        return answer_ended();
+    }
+    if (no_body) return answer_ended();
+    if (!upgrading_) queue_body(response);
+}
+
+bool H2Exchange::write_head(const Response& response, bool end_stream) {
+    H2AnswerHead head{.stream = stream_,
+                      .end_stream = end_stream,
+                      .standing_fields = service_->standing_fields(),
+                      .frame_bytes_max = connection_->frame_bytes_max()};
+    if (!has_no_body(response.status()) && !upgrading_) {
+        const bool is_head = head_.method() == wire::Method::head;
+        head.content_length =
+            is_head && response.length_hint() ? response.length_hint() : response.body_bytes();
+    }
+    net::Connection& connection = connection_->connection();
+    return write_h2_answer_head(connection.blocks(), connection.queue(), connection_->encoder(),
+                                response, head);
+}
+
+void H2Exchange::queue_body(Response& response) {
+    if (core::SendQueue* queued = response.queued_body()) {
+        out_ = std::move(*queued);
+        out_ended_ = true;
+    } else if (response.has_source()) {
+        source_left_ = response.body_bytes();
+        source_ = response.take_source();
+    } else {
+        const ByteView body = response.copied_body();
+        if (send_at_once(body)) return;
+        if (response.body_owner()) {
+            out_.append_shared(body, response.body_owner());
+        } else {
+            auto owned = core::make_ref<OwnedBytes>(body);
+            out_.append_shared(owned->text, owned);
+        }
+        out_ended_ = true;
+    }
+    connection_->schedule(*this);
+}
+
+// A small answer that need not wait goes out behind its head, in one frame.
+bool H2Exchange::send_at_once(ByteView body) {
+    if (!connection_->may_send_at_once(*this, body.size())) return false;
+    const auto bytes = static_cast<std::uint32_t>(body.size());
+    std::array<char, wire::h2_frame_header_bytes> header;
+    wire::write_h2_frame_header(
+        header, {bytes, wire::H2FrameType::data, wire::h2_flag::end_stream, stream_});
+    net::Connection& connection = connection_->connection();
+    connection.queue().append(connection.blocks(), {header.data(), header.size()});
+    connection.queue().append(connection.blocks(), body);
+    send_window.spend(bytes);
+    connection_->send_window().spend(bytes);
+    connection_->sent_data(bytes);
+    answer_bytes_ += bytes;
+    answer_ended();
+    return true;
+}
+
+void H2Exchange::answer_ended() {
+    answer_complete_ = true;
+    connection_->answer_ended(*this);
+}
+
+// Takes from the source when nothing of it is left. False: it failed, or broke its promise.
+bool H2Exchange::pull() {
+    core::SendQueue pulled;
+    const BodySource::State step =
+        source_->pull(connection_->connection().blocks(), pulled, pull_bytes);
+    if (source_left_) {
+        if (pulled.bytes() > *source_left_) return false;
+        *source_left_ -= pulled.bytes();
+    }
+    out_.append_queue(std::move(pulled));
+    switch (step) {
+        case BodySource::State::more:
+            return true;
+        case BodySource::State::wait:
+            source_waits_ = true;
+            return true;
+        case BodySource::State::end:
+            source_.reset();
+            out_ended_ = true;
+            return source_left_.value_or(0) == 0;
+        case BodySource::State::failed:
+            break;
+    }
+    return false;
+}
+
+H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWindow& window) {
+    const std::uint32_t room = std::min(send_window.available(), window.available());
+    if (out_.bytes() == 0 && source_ != nullptr && !source_waits_ && room > 0 && !pull()) {
+        return Piece::failed;
+    }
+    const std::uint64_t ready = out_.bytes();
+    if (ready == 0 && !out_ended_) {
+        if (source_ == nullptr || source_waits_ || send_window.available() == 0) {
+            return Piece::blocked;
+        }
+        return room > 0 ? Piece::sent : Piece::no_window;
+    }
+    if (ready > 0 && room == 0) {
+        return send_window.available() == 0 ? Piece::blocked : Piece::no_window;
+    }
+    const auto bytes = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({ready, room, H2Connection::data_bytes_max}));
+    const bool end = out_ended_ && bytes == ready;
+    std::array<char, wire::h2_frame_header_bytes> header;
+    wire::write_h2_frame_header(
+        header, {bytes, wire::H2FrameType::data, end ? wire::h2_flag::end_stream : std::uint8_t{0},
+                 stream_});
+    core::BlockPool& blocks = connection_->connection().blocks();
+    queue.append(blocks, {header.data(), header.size()});
+    queue.append_front(blocks, out_, bytes);
+    send_window.spend(bytes);
+    window.spend(bytes);
+    answer_bytes_ += bytes;
+    connection_->sent_data(bytes);
+    if (tunnel_ != nullptr) ask_tunnel_step();
+    if (!end) return out_.bytes() > 0 || source_ != nullptr ? Piece::sent : Piece::blocked;
+    out_ended_ = false;
+    answer_ended();
+    return Piece::ended;
+}
+
+void H2Exchange::body_ready() {
+    source_waits_ = false;
+    if (connection_ != nullptr && source_ != nullptr) connection_->schedule(*this);
+}
+
+// --- the request's body ----------------------------------------------------------------------
+
+void H2Exchange::receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) {
+    loop().assert_on_loop();
+    if (connection_ == nullptr) return;
+    TR_CHECK(receiver_ == nullptr && !responded_, "the body was asked for, or is too late");
+    receiver_ = &receiver;
+    body_bytes_max_ = bytes_max;
+    if (content_length_.value_or(length_.received()) > bytes_max) {
+        refuse_body(wire::Refusal::body_too_large);
+        return;
+    }
+    send_continue();
+    connection_->watch_body(*this);
+    give_on_held();
+}
+
+void H2Exchange::send_continue() {
+    if (!std::exchange(continue_wanted_, false) || body_arrived_ || length_.received() > 0) return;
+    net::Connection& connection = connection_->connection();
+    write_h2_status(connection.blocks(), connection.queue(), connection_->encoder(), stream_, 100);
+    connection_->wrote();
+}
+
+void H2Exchange::set_body_reading(bool on) {
+    body_paused_ = !on;
+    if (connection_ == nullptr || !on) return;
+    connection_->watch_body(*this);
+    give_on_held();
+}
+
+bool H2Exchange::take_body(ByteView bytes, bool end) {
+    core::Ref<H2Exchange> self(this);
+    if (!length_.add(bytes.size()) || (end && !length_.complete())) return false;
+    if (end) body_arrived_ = true;
+    if (receiver_ != nullptr && length_.received() > body_bytes_max_) {
+        connection_->give_back(*this, bytes.size(), false);
+        refuse_body(wire::Refusal::body_too_large);
+        return true;
+    }
+    if (is_taken() && held_.empty()) {
+        if (!bytes.empty()) give_on(bytes);
+    } else if (receiver_ != nullptr || tunnel_ != nullptr || (!responded_ && !body_refused_)) {
+        held_.append(bytes);
+        ask_tunnel_step();
+    } else {
+        connection_->give_back(*this, bytes.size(), may_drop_rest());
+    }
+    end_body_if_whole();
+    return true;
+}
+
+void H2Exchange::take_trailers(std::span<const wire::Field> trailers) {
+    if (receiver_ == nullptr && responded_) return;
+    trailers_ = std::make_unique<Trailers>();
+    for (const wire::Field& field : trailers) trailers_->emplace_back(field.name, field.value);
+}
+
+void H2Exchange::give_on(ByteView bytes) {
+    giving_on_ = true;
+    receiver_->on_body(*this, bytes);
+    giving_on_ = false;
+    if (connection_ != nullptr) connection_->give_back(*this, bytes.size());
+}
+
+void H2Exchange::give_on_held() {
+    core::Ref<H2Exchange> self(this);
+    if (is_taken() && !held_.empty()) give_on(take_held());
+    end_body_if_whole();
+}
+
+void H2Exchange::end_body_if_whole() {
+    if (!is_taken() || !body_arrived_ || !held_.empty()) return;
+    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
+    deferred_ = true;  // from here on the receiver answers
+    if (const auto trailers = std::exchange(trailers_, nullptr)) {
+        for (const auto& [name, value] : *trailers) receiver->on_trailer(*this, name, value);
+    }
+    receiver->on_body_end(*this);
+}
+
+void H2Exchange::drop_held() {
+    if (held_.empty()) return;
+    connection_->give_back(*this, take_held().size());
+}
+
+void H2Exchange::fail_body() {
+    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
+        deferred_ = true;
+        abandoned_ = true;  // the receiver cannot answer any more
+        receiver->on_body_failed(*this);
+    }
+}
+
+void H2Exchange::refuse_body(wire::Refusal refusal) {
+    core::Ref<H2Exchange> self(this);
+    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
+    refuse(refusal);
+    if (connection_ != nullptr) drop_held();
+    abandoned_ = deferred_ = true;
+    receiver->on_body_failed(*this);
+    abandon();
+    if (connection_ != nullptr) connection_->settle(*this);
+}
+
+bool H2Exchange::may_drop_rest() const {
+    if (body_refused_ || continue_wanted_ || !request_.protocol.empty()) return false;
+    const std::uint64_t expected = content_length_.value_or(0);
+    const std::uint64_t rest = expected > length_.received() ? expected - length_.received() : 0;
+    const std::uint64_t most = service_->options().discard_bytes_max;
+    return rest <= most && length_.received() <= std::max(expected, most);
+}
+
+// --- a stream that becomes a connection --------------------------------------------------------
+
+bool H2Exchange::upgrade(Response& response,
+                         unique_function<net::Session&(net::Connection&)> make) {
+    if (connection_ == nullptr || responded_ || receiver_ != nullptr || request_.protocol.empty()) {
+        return false;
+    }
+    response.set_status(200);
+    response.drop_body();
+    core::Ref<H2Exchange> self(this);
+    upgrading_ = true;
+    respond(response);
+    upgrading_ = false;
+    if (status_ == 200 && !answer_complete_ && connection_ != nullptr) {
+        connection_->wrote();
+        open_tunnel(std::move(make));
+    }
+    return true;
+}
+
+void H2Exchange::open_tunnel(unique_function<net::Session&(net::Connection&)> make) {
+    auto transport = std::make_unique<H2StreamTransport>(core::Ref<H2Exchange>(this));
+    tunnel_ = transport.get();
+    net::Connection& connection = service_->make_tunnel(std::move(transport), *request_.peer);
+    tunnel_connection_ = &connection;
+    connection.start(make(connection));
+}
+
+void H2Exchange::end_output() {
+    if (answer_complete_ || out_ended_) return;
+    out_ended_ = true;
+    if (connection_ != nullptr) connection_->schedule(*this);
+}
+
+void H2Exchange::ask_tunnel_step() {
+    if (tunnel_ == nullptr || awaits_turn_end_) return;
+    awaits_turn_end_ = core::Ref<H2Exchange>(this);
+    loop().at_turn_end(*this);
+}
+
+void H2Exchange::on_turn_end() {
+    const core::Ref<H2Exchange> self = std::move(awaits_turn_end_);
+    if (tunnel_ != nullptr) tunnel_->step();
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,174 @@
+// H2Exchange: one HTTP/2 stream: a request and its answer.
+//
+//   field block -> RequestHead -> Site -> Response -> HEADERS at once, and
+//   body -> out -> DATA, a frame at a time, whenever the connection's scheduler says so
+//
+// Owner    Its H2Connection while the stream is open, and whoever deferred it. Reused for another
+//          request when nobody else holds it.
+// Thread   The loop's.
+// Limits   Of a request's body, what nobody has taken yet is at most its receive window.
+// Memory   About 10 KiB, and for a request that is not answered at once a copy of its head.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/site.h"
+#include "tiderace/http/wire/h2_frame.h"
+#include "tiderace/http/wire/h2_request.h"
+#include "tiderace/http/wire/h2_scheduler.h"
+#include "tiderace/http/wire/h2_stream.h"
+#include "tiderace/http/wire/h2_window.h"
+#include "tiderace/http/wire/request_head.h"
+
+namespace tiderace::http {
+
+class H2Connection;
+class H2Service;
+class H2StreamTransport;
+
+class H2Exchange final : public Exchange, public wire::H2Scheduled, private core::TurnEnd {
+  public:
+    static constexpr std::size_t path_bytes_max = 4096;
+
+    explicit H2Exchange(H2Service& service) : service_(&service) {}
+
+    core::EventLoop& loop() override;
+    void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
+    void set_body_reading(bool on) override;
+    void body_ready() override;
+    bool upgrade(Response& response,
+                 unique_function<net::Session&(net::Connection&)> make) override;
+
+    // For H2Connection. -----------------------------------------------------------------------
+
+    wire::H2RequestParse parse(wire::HpackDecoder& decoder, ByteView block, std::span<char> arena);
+    // It is a stream of `connection` now, with so large a window for its answer.
+    void open(H2Connection& connection, std::uint32_t stream, std::uint32_t window_bytes);
+    // The head is there: takes target, path and body length from it.
+    wire::Refusal begin(const wire::H2Headers& headers, const wire::H2RequestParse& parsed);
+    // Answers a request that was not taken, if it was not answered before.
+    void refuse(int status, std::string_view sentence);
+    void refuse(wire::Refusal refusal);
+    // Copies the head, so that the request outlives the receive buffer and the decoding room.
+    void pin();
+
+    // Bytes of the body, in order. False: more, or less at the end, than content-length said.
+    [[nodiscard]] bool take_body(ByteView bytes, bool end);
+    void take_trailers(std::span<const wire::Field> trailers);
+    // The body will not be completed.
+    void fail_body();
+
+    // The next DATA frame, onto the connection's queue. `window` is the connection's.
+    enum class Piece : std::uint8_t { sent, ended, blocked, no_window, failed };
+    Piece send_piece(core::SendQueue& queue, wire::H2SendWindow& window);
+    bool has_output() const { return out_.bytes() > 0 || source_ != nullptr || out_ended_; }
+
+    // The stream is gone, with its answer or its body incomplete.
+    void detach();
+    // All is done: whoever still holds it reaches nothing of the connection through it.
+    void let_go();
+    void recycle();
+
+    std::uint32_t stream() const { return stream_; }
+    void set_stream(std::uint32_t stream) { stream_ = stream; }
+    bool attached() const { return connection_ != nullptr; }
+    bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
+    bool answer_complete() const { return answer_complete_; }
+    // Whether the rest of a body that came after the answer's end is worth waiting for.
+    bool may_drop_rest() const;
+    // The body's bytes that are here and not given on: they take room in the windows.
+    std::size_t held_bytes() const { return held_.size(); }
+    AccessRecord record() const;
+
+    // For H2StreamTransport. ------------------------------------------------------------------
+
+    H2Connection* connection() const { return connection_; }
+    core::SendQueue& out() { return out_; }
+    void end_output();
+    std::string take_held() { return std::exchange(held_, {}); }
+    bool body_arrived() const { return body_arrived_; }
+    void leave_tunnel() { tunnel_ = nullptr, tunnel_connection_ = nullptr; }
+    // Its step() comes at the end of the turn.
+    void ask_tunnel_step();
+    net::Connection* tunnel_connection() const { return tunnel_connection_; }
+
+    // The connection's own notes about the stream.
+    wire::H2StreamState state = wire::H2StreamState::idle;
+    wire::H2SendWindow send_window;
+    wire::H2ReceiveWindow receive_window;
+    Instant body_due = Instant::max();   // a look at the body's progress
+    Instant write_due = Instant::max();  // a look at the answer's
+    std::uint64_t body_mark = 0;         // bytes at the last look
+    std::uint64_t write_mark = 0;
+    bool stepping = false;  // a callback of it is on the stack: what follows waits for its end
+    std::uint64_t body_bytes() const { return length_.received(); }
+    std::uint64_t answer_bytes() const { return answer_bytes_; }
+    // More of the body is to come, and would be taken or dropped.
+    bool body_flows() const {
+        return !body_arrived_ && !body_paused_ && (responded_ || receiver_ != nullptr);
+    }
+    bool body_paused() const { return body_paused_; }
+    bool source_waits() const { return source_waits_; }
+
+  private:
+    using Trailers = std::vector<std::pair<std::string, std::string>>;
+
+    void on_turn_end() override;
+    void send(Response& response) override;
+    wire::Refusal take_target();
+    bool write_head(const Response& response, bool end_stream);
+    void queue_body(Response& response);
+    bool send_at_once(ByteView body);
+    bool pull();
+    void answer_ended();
+    void give_on_held();
+    void give_on(ByteView bytes);
+    bool is_taken() const { return receiver_ != nullptr && !body_paused_ && !giving_on_; }
+    void end_body_if_whole();
+    void drop_held();
+    void send_continue();
+    void refuse_body(wire::Refusal refusal);
+    void open_tunnel(unique_function<net::Session&(net::Connection&)> make);
+
+    H2Service* service_;
+    H2Connection* connection_ = nullptr;
+    std::uint32_t stream_ = 0;
+    int status_ = 0;
+    wire::RequestHead head_;
+    std::string pinned_;
+
+    wire::H2BodyLength length_;
+    std::optional<std::uint64_t> content_length_;
+    BodyReceiver* receiver_ = nullptr;
+    std::uint64_t body_bytes_max_ = 0;
+    std::string held_;  // came, and nobody took it yet
+    std::unique_ptr<Trailers> trailers_;
+
+    core::SendQueue out_;  // of the answer's body, what is ready and not in a frame yet
+    std::unique_ptr<BodySource> source_;
+    std::optional<std::uint64_t> source_left_;
+    std::uint64_t answer_bytes_ = 0;  // of the answer's body, in frames
+    H2StreamTransport* tunnel_ = nullptr;
+    net::Connection* tunnel_connection_ = nullptr;  // above tunnel_, while that is there
+    core::Ref<H2Exchange> awaits_turn_end_;         // this one
+    Instant started_{};
+
+    bool body_arrived_ = true;  // all of it is here
+    bool body_paused_ = false;
+    bool body_refused_ = false;
+    bool giving_on_ = false;
+    bool continue_wanted_ = false;
+    bool upgrading_ = false;
+    bool source_waits_ = false;
+    bool out_ended_ = false;        // nothing comes behind out_, and END_STREAM was not sent
+    bool answer_complete_ = false;  // END_STREAM was sent
+    char path_[path_bytes_max];
+};
+
+}  // namespace tiderace::http

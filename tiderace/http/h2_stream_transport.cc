@@ -1,0 +1,76 @@
+#include "tiderace/http/h2_stream_transport.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/http/h2_connection.h"
+
+namespace tiderace::http {
+
+void H2StreamTransport::set_receiving(bool on) {
+    receiving_ = on;
+    if (on) exchange_->ask_tunnel_step();
+}
+
+core::Sent H2StreamTransport::send(core::SendQueue& queue) {
+    if (exchange_->connection() == nullptr) return {.error = -ECONNRESET};
+    core::SendQueue& out = exchange_->out();
+    const std::uint64_t room = out_bytes_max - std::min<std::uint64_t>(out_bytes_max, out.bytes());
+    const std::uint64_t bytes = std::min(room, queue.bytes());
+    out.append_front(exchange_->connection()->connection().blocks(), queue, bytes);
+    exchange_->connection()->schedule(*exchange_);
+    send_pending_ = !queue.empty();
+    return {.bytes = bytes, .pending = send_pending_};
+}
+
+// What was taken from the Connection's queue goes its way still, as from a socket's buffer.
+void H2StreamTransport::close(core::SendQueue&& unsent) {
+    const core::SendQueue dropped(std::move(unsent));
+    exchange_->leave_tunnel();
+    H2Connection* connection = exchange_->connection();
+    if (connection == nullptr) return;
+    if (reset_on_close_ || !dropped.empty()) {
+        connection->reset(*exchange_, wire::H2Error::cancel);
+    } else {
+        exchange_->end_output();
+        connection->settle(*exchange_);
+    }
+}
+
+// One outcome for each step: a callback may end the transport.
+void H2StreamTransport::step() {
+    if (failure_told_) return;
+    if (exchange_->connection() == nullptr) {
+        failure_told_ = true;
+        if (!(end_told_ && exchange_->answer_complete())) observer_->on_receive_failed(-ECONNRESET);
+        return;
+    }
+    const core::Ref<H2Exchange> exchange = exchange_;
+    if (receive_step()) {
+        exchange->ask_tunnel_step();
+    } else if (send_pending_ && exchange_->out().bytes() < out_bytes_max / 2) {
+        send_pending_ = false;
+        observer_->on_sent(0);
+    }
+}
+
+bool H2StreamTransport::receive_step() {
+    if (!receiving_) return false;
+    const core::Ref<H2Exchange> exchange = exchange_;
+    if (exchange->held_bytes() > 0) {
+        const std::string bytes = exchange->take_held();
+        observer_->on_received(bytes);
+        if (H2Connection* connection = exchange->connection()) {
+            connection->give_back(*exchange, bytes.size());
+        }
+        return true;
+    }
+    if (!exchange->body_arrived() || end_told_) return false;
+    end_told_ = true;
+    receiving_ = false;
+    observer_->on_received({});
+    return true;
+}
+
+}  // namespace tiderace::http
