@@ -113,7 +113,7 @@ void Connection::send_now() {
     if (!sent.pending) {
         write_deadline_ = Instant::max();
     } else if (write_deadline_ == Instant::max()) {
-        write_mark_ = static_cast<std::uint32_t>(bytes_sent_);
+        write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
         write_deadline_ = loop().now() + owner_->limits().write;
         arm_for(write_deadline_);
     }
@@ -314,11 +314,12 @@ void Connection::check_write_progress() {
     const auto period_ms = static_cast<std::uint64_t>(limits.write / 1ms);
     const std::uint64_t wanted =
         std::max<std::uint64_t>(1, limits.write_bytes_per_second_min * period_ms / 1'000);
-    if (static_cast<std::uint32_t>(bytes_sent_) - write_mark_ < wanted) {
+    const auto reached = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
+    if (reached - write_mark_ < wanted) {
         abort(CloseReason::write_stalled);
         return;
     }
-    write_mark_ = static_cast<std::uint32_t>(bytes_sent_);
+    write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
     write_deadline_ = loop().now() + limits.write;
 }
 

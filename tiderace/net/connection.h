@@ -179,7 +179,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     std::uint64_t bytes_sent_ = 0;
     ConnectionId id_;
     core::Address peer_;
-    std::uint32_t write_mark_ = 0;  // bytes_sent_, its low half, at the start of the write period
+    std::uint32_t write_mark_ = 0;  // progress, its low half, at the start of the write period
     CloseReason reason_ = CloseReason::aborted;
     Finish finish_ = Finish::no;
     bool reading_ : 1 = true;      // what the Session wants

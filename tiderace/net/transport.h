@@ -59,6 +59,9 @@ class Transport {
     virtual void close(core::SendQueue&& unsent) = 0;
     // The next close() resets the connection instead of ending it in order.
     virtual void set_reset_on_close() = 0;
+    // Of `sent` bytes that send() has taken, how far the peer's side got: a number that grows when
+    // it takes something. For a layer that takes more than it can pass on.
+    virtual std::uint64_t progress(std::uint64_t sent) const { return sent; }
     // nullptr: in clear text. Fixed once the first byte was received; before, it may be nullptr.
     virtual const TransportSecurity* security() const { return nullptr; }
 };

@@ -13,14 +13,31 @@ void LoopParts::step_later(Step& step) {
     loop_->at_turn_end(*this);
 }
 
+void LoopParts::send_later(Step& step) {
+    if (step.linked()) return;
+    if (sending_.empty()) sent_in_ = loop_->turns();
+    sending_.push_back(step);
+    loop_->at_turn_end(*this);
+}
+
+// Each once, in a later turn than it asked: the kernel's events come between.
+void LoopParts::go_on_sending() {
+    if (sending_.empty() || sent_in_ == loop_->turns()) return;
+    sent_in_ = loop_->turns();
+    IntrusiveList<Step> now;
+    now.splice_back(sending_);
+    while (!now.empty()) now.pop_front().take_step();
+}
+
 void LoopParts::on_turn_end() {
+    go_on_sending();
     if (turn_ != loop_->turns()) {
         turn_ = loop_->turns();
         steps_left_ = steps_per_turn_max_;
     }
     for (; steps_left_ > 0 && !waiting_.empty(); --steps_left_) waiting_.pop_front().take_step();
     // Nothing left to spend: the loop comes round again, in its next turn at the latest.
-    if (!waiting_.empty()) loop_->at_turn_end(*this);
+    if (!waiting_.empty() || !sending_.empty()) loop_->at_turn_end(*this);
 }
 
 void LoopParts::count_done(bool resumed) {

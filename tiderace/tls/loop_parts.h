@@ -22,7 +22,7 @@
 
 namespace tiderace::tls {
 
-// Something that takes one step of a handshake when it is its turn.
+// Something that goes on when it is its turn: a handshake, or who had much to send.
 class Step : public ListHook {
   public:
     virtual void take_step() = 0;
@@ -48,6 +48,8 @@ class LoopParts final : private core::TurnEnd {
     std::span<char> plain();
 
     void step_later(Step& step);
+    // One step in the next turn, outside the handshakes' budget.
+    void send_later(Step& step);
 
     void count_done(bool resumed);
     void count_failure(HandshakeFailure why, std::string_view words);
@@ -55,14 +57,17 @@ class LoopParts final : private core::TurnEnd {
 
   private:
     void on_turn_end() override;
+    void go_on_sending();
 
     core::EventLoop* loop_;
     std::size_t steps_per_turn_max_;
     Duration handshake_timeout_;
     HandshakeCounters counters_;
     std::unique_ptr<char[]> plain_;
-    IntrusiveList<Step> waiting_;
-    std::uint64_t turn_ = 0;  // whose budget is being spent
+    IntrusiveList<Step> waiting_;  // handshakes
+    IntrusiveList<Step> sending_;
+    std::uint64_t turn_ = 0;     // whose budget is being spent
+    std::uint64_t sent_in_ = 0;  // the turn in which those who send were asked last
     std::size_t steps_left_ = 0;
     UnixSeconds log_second_ = 0;
     std::uint32_t log_lines_ = 0;

@@ -46,6 +46,29 @@ TEST(LoopParts, AStepThatIsGoneIsNotTaken) {
     EXPECT_EQ(stays.taken, 1);
 }
 
+TEST(LoopParts, WhoHasMuchToSendGoesOnOnceInALaterTurn) {
+    testing::FakeWorld world;
+    LoopParts parts(world.loop(), 1, 1s);
+    struct Endless final : Step {
+        explicit Endless(LoopParts& all) : parts(&all) {}
+        void take_step() override {
+            ++taken;
+            parts->send_later(*this);
+        }
+        LoopParts* parts;
+        int taken = 0;
+    };
+    Endless one(parts), two(parts);
+    world.loop().turn(Duration::zero());
+    parts.send_later(one);
+    parts.send_later(two);
+    for (int turns = 1; turns <= 3; ++turns) {
+        world.loop().turn(Duration::zero());
+        EXPECT_EQ(one.taken, turns);
+        EXPECT_EQ(two.taken, turns);
+    }
+}
+
 TEST(LoopParts, CountsByReason) {
     testing::FakeWorld world;
     LoopParts parts(world.loop(), 3, 1s);

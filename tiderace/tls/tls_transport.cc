@@ -24,7 +24,7 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     std::string waiting;  // bytes for the next step
 
   private:
-    void take_step() override { transport_->take_step(); }
+    void take_step() override { transport_->take_handshake_step(); }
     void on_expired() override {
         transport_->fail_handshake(HandshakeFailure::deadline, "", -ETIMEDOUT);
     }
@@ -253,7 +253,7 @@ void TlsTransport::end_receiving(Records::Event event) {
 
 // ---- the handshake ------------------------------------------------------------------------------
 
-void TlsTransport::take_step() {
+void TlsTransport::take_handshake_step() {
     if (handshake_->ssl == nullptr) {
         SslPtr ssl = endpoint_->make_ssl();
         if (ssl == nullptr) {
@@ -285,7 +285,8 @@ void TlsTransport::take_step() {
 void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     security_ = security_of(made->ssl(), *endpoint_);
     endpoint_->parts().count_done(security_.resumed);
-    const Suite13* suite = SSL_is_server(made->ssl()) == 1 && made->secrets().complete()
+    const Suite13* suite = SSL_is_server(made->ssl()) == 1 && made->secrets().complete() &&
+                                   SSL_has_pending(made->ssl()) == 0
                                ? Suite13::find(SSL_get_current_cipher(made->ssl()))
                                : nullptr;
     if (suite != nullptr) {
@@ -330,6 +331,7 @@ void TlsTransport::refuse_clear_text() {
 int TlsTransport::send_below() {
     const core::Sent sent = below_->send(out_);
     below_pending_ = sent.pending;
+    bytes_below_ += sent.bytes;
     if (sent.error != 0) {
         broken_ = sent.error;
         out_.clear();
@@ -341,7 +343,8 @@ core::Sent TlsTransport::send(core::SendQueue& queue) {
     if (broken_ != 0) return {.error = broken_};
     core::Sent sent;
     const std::uint64_t before = queue.bytes();
-    while (records_ != nullptr && !below_pending_ && !queue.empty()) {
+    while (records_ != nullptr && !below_pending_ && !queue.empty() &&
+           before - queue.bytes() < sealed_bytes_per_turn_max) {
         sent.error =
             records_->seal(queue, out(), out_bytes_max, endpoint_->parts().loop().kernel());
         if (sent.error == 0) sent.error = send_below();
@@ -354,11 +357,19 @@ core::Sent TlsTransport::send(core::SendQueue& queue) {
     // Also when all is sealed and only the peer is slow: what is here is not sent yet.
     sent.pending = sent.error == 0 && (below_pending_ || !queue.empty());
     room_wanted_ = sent.pending;
+    if (sent.pending && records_ != nullptr && !below_pending_) {
+        endpoint_->parts().send_later(*this);
+    }
     return sent;
+}
+
+void TlsTransport::take_step() {
+    if (!below_pending_) on_sent(0);
 }
 
 void TlsTransport::on_sent(std::int64_t result) {
     below_pending_ = false;
+    if (result > 0) bytes_below_ += static_cast<std::uint64_t>(result);
     if (result < 0) {
         broken_ = static_cast<int>(result);
         out_.clear();
@@ -397,6 +408,8 @@ void TlsTransport::finish() {
 void TlsTransport::close(core::SendQueue&& unsent) {
     unsent.clear();
     ended_ = true;
+    room_wanted_ = false;
+    unlink();
     handshake_.reset();
     below_->close(std::move(out_));
 }

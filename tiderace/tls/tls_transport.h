@@ -44,10 +44,12 @@ class Endpoint {
     ~Endpoint() = default;
 };
 
-class TlsTransport final : public net::Transport, private net::Transport::Observer {
+class TlsTransport final : public net::Transport, private net::Transport::Observer, private Step {
   public:
     static constexpr std::size_t out_bytes_max = 128_KiB;
     static constexpr std::size_t waiting_bytes_max = 64_KiB;
+    // Then others have their turn: sealing costs time that the socket would not limit.
+    static constexpr std::size_t sealed_bytes_per_turn_max = 1_MiB;
 
     // A server's side; its SSL is made when the first bytes come.
     TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below);
@@ -62,6 +64,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     void say_end() override;
     void close(core::SendQueue&& unsent) override;
     void set_reset_on_close() override;
+    std::uint64_t progress(std::uint64_t) const override { return bytes_below_; }
     const net::TransportSecurity* security() const override {
         return records_ != nullptr ? &security_ : nullptr;
     }
@@ -73,7 +76,8 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     void on_receive_failed(int error) override;
     void on_sent(std::int64_t result) override;
 
-    void take_step();
+    void take_step() override;  // goes on sending, after others had their turn
+    void take_handshake_step();
     void refuse_clear_text();
     void establish(std::unique_ptr<SslRecords> made);
     void fail_handshake(HandshakeFailure why, std::string_view words, int error);
@@ -94,8 +98,9 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     std::unique_ptr<std::string> part_;  // of a record
     core::SendQueue out_;                // sealed, or the handshake's
     net::TransportSecurity security_;
-    bool* gone_ = nullptr;    // set while the observer is told; true: this is no more
-    bool receiving_ = false;  // what the observer wants
+    std::uint64_t bytes_below_ = 0;  // sealed ones that were taken
+    bool* gone_ = nullptr;           // set while the observer is told; true: this is no more
+    bool receiving_ = false;         // what the observer wants
     bool below_receiving_ = false;
     bool below_pending_ = false;
     bool room_wanted_ = false;  // the observer waits for on_sent

@@ -173,6 +173,52 @@ TEST_P(EveryKind, SendsFilesAndMemoryInOrder) {
     EXPECT_TRUE(talk(client, "x", "head" + content.substr(10, 90'000) + "tail"));
 }
 
+TEST_P(EveryKind, ASlowReaderThatTakesSomethingIsNotStalled) {
+    const std::string answer = numbers(60'000);
+    sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+        connection.write(answer);
+        connection.finish();
+        return data.size();
+    };
+    RawClient client = raw({.capacity = 300});
+    bool said = false;
+    ASSERT_TRUE(run_until([&] {
+        if (client.pump() && !std::exchange(said, true)) client.say("x");
+        return client.plain().size() > 100;
+    }));
+    // 300 bytes every 20 seconds: out of what is sealed already, for a long time.
+    for (int i = 0; i < 30; ++i) {
+        client.below().set_listening(false);
+        world_.advance(20s);
+        client.below().set_listening(true);
+        world_.loop().turn(Duration::zero());
+        world_.loop().turn(Duration::zero());
+        ASSERT_NE(sessions_.connection, nullptr) << i;
+    }
+    client.below().set_listening(false);
+    world_.advance(1min);
+    EXPECT_EQ(sessions_.connection, nullptr);
+    EXPECT_EQ(sessions_.closed.back(), net::CloseReason::write_stalled);
+}
+
+TEST_P(EveryKind, MuchToSendLeavesOthersTheirTurn) {
+    const std::string answer = numbers(6'000'000);
+    sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+        connection.write(data == "much" ? ByteView(answer).substr(0, 3'900'000) : data);
+        return data.size();
+    };
+    RawClient much = raw({.capacity = 100'000'000});
+    const auto other = connect();
+    ASSERT_TRUE(run_until([&] { return much.pump(); }));
+    much.say("much");
+    ASSERT_TRUE(run_until([&] { return much.below().heard().size() > 10'000; }));
+    EXPECT_LT(much.below().heard().size(), 2'500'000U);
+    other->say("x");
+    ASSERT_TRUE(run_until([&] { return other->heard() == "x"; }));
+    ASSERT_TRUE(run_until([&] { return much.pump() && much.plain().size() == 3'900'000; }));
+    EXPECT_TRUE(much.plain() == answer.substr(0, 3'900'000));
+}
+
 TEST_P(EveryKind, EndsInOrderBothWays) {
     RawClient client = raw();
     ASSERT_TRUE(talk(client, "hello", "hello"));
