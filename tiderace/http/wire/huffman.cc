@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/wire/big_endian.h"
 
 namespace tiderace::http::wire::huffman {
 namespace {
@@ -113,7 +114,7 @@ constexpr Window make_window() {
 
 constexpr Window window = make_window();
 
-// The bits of a code not yet used, the next one topmost; zeros after its end.
+// The bits of a code not yet used, the next one topmost; zeros after the code's end.
 class BitReader {
   public:
     explicit BitReader(ByteView code) : at_(code.data()), end_(at_ + code.size()) {}
@@ -127,7 +128,17 @@ class BitReader {
     }
     // Real bits at hand.
     unsigned count() const { return count_; }
+    // At least as many bits as the longest code has, unless the end is near.
     void refill() {
+        if (count_ >= longest) return;
+        if (end_ - at_ >= 8) {
+            // Bits of a byte that is only partly taken come again with the next word, the same.
+            held_ |= read_big_endian<8>(at_) >> count_;
+            const unsigned bytes = (63 - count_) / 8;
+            at_ += bytes;
+            count_ += 8 * bytes;
+            return;
+        }
         while (count_ <= 56 && at_ != end_) {
             held_ |= std::uint64_t{static_cast<unsigned char>(*at_++)} << (56 - count_);
             count_ += 8;
