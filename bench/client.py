@@ -1,5 +1,6 @@
 """The client that looks at answers, and the one that only holds connections open."""
 
+import contextlib
 import dataclasses
 import socket
 import ssl
@@ -102,7 +103,17 @@ def ask(port, path, fields=(), secure=False):
         peer.sendall(request_bytes(port, path, fields))
         tls = (peer.version(), peer.cipher()[0]) if secure else ()
         with peer.makefile("rb") as stream:
-            return read_answer(stream, until_close=closes, tls=tls)
+            answer = read_answer(stream, until_close=closes, tls=tls)
+        wait_for_its_end(peer)
+        return answer
+
+
+def wait_for_its_end(peer):
+    """So that the server holds no connection of ours when its descriptors are counted."""
+    with contextlib.suppress(OSError):
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(65536):
+            pass
 
 
 def ask_pipelined(port, path, depth):
