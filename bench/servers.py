@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -161,6 +162,24 @@ def spawn(words, core, log, environment):
         )
 
 
+def spawn_that_says_where(words, core):
+    return subprocess.Popen(
+        pinned(core, [str(word) for word in words]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def echo_port(name, child):
+    """Of its lines "tcp 127.0.0.1:7000" and "websocket ws://127.0.0.1:7001/" the one it is for."""
+    for line in child.stdout:
+        word, _, place = line.decode().partition(" ")
+        if word == ECHOES[name]:
+            return int(re.search(r":(\d+)/?$", place.strip())[1])
+    raise RuntimeError(f"{name} does not say where it listens")
+
+
 def wait_until_it_listens(server, log, seconds_max=10):
     until = time.monotonic() + seconds_max
     while time.monotonic() < until:
@@ -277,8 +296,9 @@ KINDS = {
     "tiderace, no deadlines": tiderace(*(word for flag in DEADLINE_FLAGS for word in (flag, "0"))),
 }
 FLOORS = {"floor, memory": ["memory"], "floor, sendfile": ["sendfile"]}
-# Programs of ours that say on their output which port they got.
-ECHOES = {"echo, raw TCP": "echo_raw", "echo, WebSocket": "echo_websocket"}
+# examples/echo listens for both, and says where: the line that begins with this word.
+ECHOES = {"echo, raw TCP": "tcp", "echo, WebSocket": "websocket"}
+ECHO = BUILD / "examples/echo/echo"
 
 
 def available(name):
@@ -286,7 +306,7 @@ def available(name):
     if name in FLOORS:
         found = (BUILD / "bench/floor_epoll").exists()
     elif name in ECHOES:
-        found = (BUILD / "bench" / ECHOES[name]).exists()
+        found = ECHO.exists()
     elif name.startswith("tiderace"):
         found = (BUILD / "tiderace").exists()
     else:
@@ -304,17 +324,12 @@ def start(name, workload, place, core, wait=True):
     """One server for the workload. place: the folder with site/ in it, for logs and configs too."""
     site, scratch = place / "site", place
     log = scratch / f"{name.replace(' ', '-').replace(',', '')}.log"
-    if name in FLOORS or name in ECHOES:
-        words = [BUILD / "bench" / ECHOES.get(name, "floor_epoll")]
-        if name in FLOORS:
-            words += [site / workload.path.lstrip("/"), *FLOORS[name]]
-            words += ["close"] if workload.closes else []
-        child = subprocess.Popen(
-            pinned(core, [*map(str, words)]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+    if name in ECHOES:
+        child = spawn_that_says_where([ECHO], core)
+        return Server(name, echo_port(name, child), child)
+    if name in FLOORS:
+        words = [BUILD / "bench/floor_epoll", site / workload.path.lstrip("/"), *FLOORS[name]]
+        child = spawn_that_says_where([*words, *(["close"] if workload.closes else [])], core)
         return Server(name, int(child.stdout.readline()), child)
     if workload.secure:
         make_certificate(scratch)

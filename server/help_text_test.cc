@@ -53,6 +53,8 @@ How it is encrypted
                              development
       --https-redirect ADDR  listen here in clear text, only to lead to https;
                              repeatable
+      --https-port PORT      where clients find https, behind a forwarded port
+                             (default as --listen says)
       --hsts[=TIME]          how long browsers come by https only (bare: a year)
                              (default not sent)
       --tls-client-auth MODE

@@ -48,6 +48,7 @@ Result<> Listening::open_all() {
 
 // That of a Unix socket is whoever stands before it: the scheme's own.
 std::uint16_t Listening::encrypted_port() const {
+    if (options_->tls.https_port != 0) return static_cast<std::uint16_t>(options_->tls.https_port);
     for (const core::Address& address : addresses_) {
         if (!address.is_unix()) return address.port();
     }

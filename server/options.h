@@ -51,6 +51,7 @@ struct TlsOptions {
     ClientAuth client_auth = ClientAuth::off;
     std::string client_ca;                    // PEM; who may sign client certificates
     std::vector<std::string> https_redirect;  // plain addresses that lead to the encrypted ones
+    std::uint64_t https_port = 0;             // where they lead; 0: the first of --listen
     Duration hsts = Duration::zero();         // Strict-Transport-Security; 0: not sent
 
     // Whether the addresses of --listen are encrypted.

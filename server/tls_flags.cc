@@ -58,6 +58,7 @@ std::expected<void, std::string> settle_tls(ServeOptions& options) {
     const TlsOptions& tls = options.tls;
     if (!tls.on()) {
         const char* alone = !tls.https_redirect.empty()          ? "--https-redirect"
+                            : tls.https_port != 0                ? "--https-port"
                             : tls.hsts > Duration::zero()        ? "--hsts"
                             : tls.client_auth != ClientAuth::off ? "--tls-client-auth"
                             : !tls.client_ca.empty()             ? "--tls-client-ca"

@@ -49,6 +49,7 @@ TEST(TlsFlags, ReachTheirFields) {
     EXPECT_EQ(options->tls.https_redirect, (std::vector<std::string>{":80", "unix:/run/plain"}));
     EXPECT_EQ(options->tls.client_auth, ClientAuth::required);
     EXPECT_EQ(options->tls.client_ca, "ca.pem");
+    EXPECT_EQ(serve({"--tls", "a", "--https-port", "443"})->tls.https_port, 443U);
     EXPECT_EQ(serve({"--tls", "a", "--hsts=1d"})->tls.hsts, 24h);
 }
 
@@ -69,6 +70,8 @@ TEST(TlsFlags, RefuseWhatMakesNoSense) {
         {{"--tls", "a", "--https-redirect", ":443", "--listen", ":443"}, "--listen encrypts"},
         {{"--https-redirect", ":80"}, "--https-redirect needs a certificate"},
         {{"--hsts"}, "--hsts needs a certificate"},
+        {{"--https-port", "443"}, "--https-port needs a certificate"},
+        {{"--tls", "a", "--https-port", "0"}, "from 1 to 65535"},
         {{"--tls-client-auth", "optional"}, "--tls-client-auth needs a certificate"},
         {{"--tls-client-ca", "f"}, "--tls-client-ca needs a certificate"},
         {{"--tls", "a", "--tls-self-signed"}, "choose one"},

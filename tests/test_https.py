@@ -522,6 +522,12 @@ def test_the_plain_port_leads_to_https(secure, connect, mode, tmp_path):
     assert not os.path.exists(plain)
 
 
+def test_a_forwarded_port_is_where_the_plain_port_leads(secure, tmp_path):
+    plain = str(tmp_path / "plain.sock")
+    secure("--https-redirect", f"unix:{plain}", "--https-port", "443")
+    assert get_once(plain, "/a", host="tide:80").get("location") == "https://tide/a"
+
+
 def test_a_redirect_is_followed_by_curl(secure, authority):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,13 +1,10 @@
 #include "tiderace/tls/development_authority.h"
 
 #include <arpa/inet.h>
-#include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
@@ -17,21 +14,13 @@
 #include <memory>
 #include <optional>
 
+#include "tiderace/tls/openssl.h"
+
 namespace tiderace::tls {
 namespace {
 
-template <auto release>
-struct Release {
-    template <typename T>
-    void operator()(T* object) const {
-        release(object);
-    }
-};
-using Bio = std::unique_ptr<BIO, Release<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Release<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Release<EVP_PKEY_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Release<X509_EXTENSION_free>>;
-using Constraints = std::unique_ptr<NAME_CONSTRAINTS, Release<NAME_CONSTRAINTS_free>>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreedBy<X509_EXTENSION_free>>;
+using ConstraintsPtr = std::unique_ptr<NAME_CONSTRAINTS, FreedBy<NAME_CONSTRAINTS_free>>;
 
 constexpr std::size_t common_name_bytes_max = 64;  // RFC 5280, ub-common-name
 constexpr std::size_t host_bytes_max = 253;
@@ -54,11 +43,7 @@ constexpr std::array private_ranges{
 };
 
 Error refused(std::string_view operation, std::string_view object) {
-    std::array<char, 256> words{};
-    const unsigned long code = ERR_get_error();
-    ERR_error_string_n(code, words.data(), words.size());
-    ERR_clear_error();
-    return Error(0, operation, object, code != 0 ? words.data() : "");
+    return Error(0, operation, object, take_openssl_error());
 }
 
 std::optional<std::vector<unsigned char>> binary(const std::string& address) {
@@ -110,35 +95,35 @@ void add_once(std::vector<T>& all, const T& one) {
     if (std::ranges::find(all, one) == all.end()) all.push_back(one);
 }
 
-Bio reader(std::string_view text) {
-    return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+BioPtr reader(std::string_view text) {
+    return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-Certificate read_certificate(std::string_view pem) {
-    const Bio bio = reader(pem);
-    Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+X509Ptr read_certificate(std::string_view pem) {
+    const BioPtr bio = reader(pem);
+    X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
     ERR_clear_error();
     return certificate;
 }
 
-Key read_key(std::string_view pem) {
-    const Bio bio = reader(pem);
+KeyPtr read_key(std::string_view pem) {
+    const BioPtr bio = reader(pem);
     // No passphrase is asked for: an encrypted key is none of ours.
     const auto no_passphrase = [](char*, int, int, void*) { return -1; };
-    Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
+    KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
     ERR_clear_error();
     return key;
 }
 
-std::string written(const Bio& bio) {
+std::string written(const BioPtr& bio) {
     char* bytes = nullptr;
     const long size = BIO_get_mem_data(bio.get(), &bytes);
     return std::string(bytes, static_cast<std::size_t>(std::max(0L, size)));
 }
 
-Result<CertificateAndKey> as_pem(const Certificate& certificate, const Key& key) {
-    const Bio first(BIO_new(BIO_s_mem()));
-    const Bio second(BIO_new(BIO_s_secmem()));
+Result<CertificateAndKey> as_pem(const X509Ptr& certificate, const KeyPtr& key) {
+    const BioPtr first(BIO_new(BIO_s_mem()));
+    const BioPtr second(BIO_new(BIO_s_secmem()));
     if (PEM_write_bio_X509(first.get(), certificate.get()) != 1 ||
         PEM_write_bio_PrivateKey(second.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
             1) {
@@ -150,7 +135,7 @@ Result<CertificateAndKey> as_pem(const Certificate& certificate, const Key& key)
 bool add_extension(X509* certificate, X509* issuer, int kind, const std::string& value) {
     X509V3_CTX context;
     X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-    const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+    const ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
     return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
@@ -158,7 +143,7 @@ bool set_serial(X509* certificate) {
     std::array<unsigned char, 16> random{};
     if (RAND_bytes(random.data(), random.size()) != 1) return false;
     random[0] = static_cast<unsigned char>((random[0] & 0x7f) | 0x40);  // positive, always 16 bytes
-    const std::unique_ptr<BIGNUM, Release<BN_free>> number(
+    const std::unique_ptr<BIGNUM, FreedBy<BN_free>> number(
         BN_bin2bn(random.data(), random.size(), nullptr));
     return number != nullptr &&
            BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
@@ -171,9 +156,9 @@ bool add_name(X509_NAME* name, const char* field, const std::string& value) {
 }
 
 // All but the extensions and the signature.
-Certificate blank(const Key& key, const std::string& common_name, UnixSeconds begins,
-                  UnixSeconds ends) {
-    Certificate certificate(X509_new());
+X509Ptr blank(const KeyPtr& key, const std::string& common_name, UnixSeconds begins,
+              UnixSeconds ends) {
+    X509Ptr certificate(X509_new());
     X509* x = certificate.get();
     const bool made = x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x) &&
                       ASN1_TIME_set(X509_getm_notBefore(x), begins) != nullptr &&
@@ -189,7 +174,7 @@ struct Addition {
     std::string value;
 };
 
-bool finish(const Certificate& certificate, X509* issuer, const Key& signer,
+bool finish(const X509Ptr& certificate, X509* issuer, const KeyPtr& signer,
             const std::vector<Addition>& additions) {
     for (const Addition& addition : additions) {
         if (!add_extension(certificate.get(), issuer, addition.kind, addition.value)) return false;
@@ -219,14 +204,14 @@ std::string subject_alternatives(const LocalNames& names) {
 }
 
 UnixSeconds unix_time(const ASN1_TIME* time) {
-    const std::unique_ptr<ASN1_TIME, Release<ASN1_TIME_free>> epoch(ASN1_TIME_set(nullptr, 0));
+    const std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>> epoch(ASN1_TIME_set(nullptr, 0));
     int days = 0;
     int seconds = 0;
     if (ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) return 0;
     return days * seconds_per_day + seconds;
 }
 
-bool is_pair_with_time_left(const Certificate& certificate, const Key& key, UnixSeconds now,
+bool is_pair_with_time_left(const X509Ptr& certificate, const KeyPtr& key, UnixSeconds now,
                             UnixSeconds spare_days) {
     return certificate != nullptr && key != nullptr &&
            X509_check_private_key(certificate.get(), key.get()) == 1 &&
@@ -237,9 +222,9 @@ bool is_pair_with_time_left(const Certificate& certificate, const Key& key, Unix
 // Whether the authority's own constraint lets it sign for all of them: asked of OpenSSL with a
 // certificate that names them.
 bool permits(X509* authority, const LocalNames& names) {
-    const Constraints constraints(static_cast<NAME_CONSTRAINTS*>(
+    const ConstraintsPtr constraints(static_cast<NAME_CONSTRAINTS*>(
         X509_get_ext_d2i(authority, NID_name_constraints, nullptr, nullptr)));
-    const Certificate probe(X509_new());
+    const X509Ptr probe(X509_new());
     if (constraints == nullptr || probe == nullptr ||
         !add_extension(probe.get(), nullptr, NID_subject_alt_name, subject_alternatives(names))) {
         return false;
@@ -281,10 +266,10 @@ Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds no
     if (names.hosts.size() > 1) name.append(" of ").append(names.hosts[1]);
     name.resize(std::min(name.size(), common_name_bytes_max));
 
-    const Key key(EVP_EC_gen("P-256"));
+    const KeyPtr key(EVP_EC_gen("P-256"));
     if (key == nullptr) return fail(refused("make", "a P-256 key"));
     // A day early: clocks of phones and virtual machines differ.
-    const Certificate certificate =
+    const X509Ptr certificate =
         blank(key, name, now - seconds_per_day, now + authority_days * seconds_per_day);
     const bool made =
         certificate != nullptr &&
@@ -301,16 +286,16 @@ Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds no
 
 Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
                                     UnixSeconds now) {
-    const Certificate issuer = read_certificate(authority.certificate);
-    const Key signer = read_key(authority.key);
+    const X509Ptr issuer = read_certificate(authority.certificate);
+    const KeyPtr signer = read_key(authority.key);
     if (issuer == nullptr || signer == nullptr) {
         return fail(Error(0, "read", "the local certificate authority", "it is not PEM"));
     }
-    const Key key(EVP_EC_gen("P-256"));
+    const KeyPtr key(EVP_EC_gen("P-256"));
     if (key == nullptr) return fail(refused("make", "a P-256 key"));
     const UnixSeconds ends = std::min(now + (leaf_days - 1) * seconds_per_day,
                                       unix_time(X509_get0_notAfter(issuer.get())));
-    const Certificate certificate = blank(key, "localhost", now - seconds_per_day, ends);
+    const X509Ptr certificate = blank(key, "localhost", now - seconds_per_day, ends);
     const bool made =
         certificate != nullptr &&
         X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1 &&
@@ -327,8 +312,8 @@ Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const Lo
 
 bool authority_serves(const CertificateAndKey& authority, const LocalNames& names,
                       UnixSeconds now) {
-    const Certificate certificate = read_certificate(authority.certificate);
-    const Key key = read_key(authority.key);
+    const X509Ptr certificate = read_certificate(authority.certificate);
+    const KeyPtr key = read_key(authority.key);
     const bool serves = is_pair_with_time_left(certificate, key, now, authority_spare_days) &&
                         permits(certificate.get(), names);
     ERR_clear_error();
@@ -337,9 +322,9 @@ bool authority_serves(const CertificateAndKey& authority, const LocalNames& name
 
 bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authority,
                  const LocalNames& names, UnixSeconds now) {
-    const Certificate certificate = read_certificate(leaf.certificate);
-    const Certificate issuer = read_certificate(authority.certificate);
-    const Key key = read_key(leaf.key);
+    const X509Ptr certificate = read_certificate(leaf.certificate);
+    const X509Ptr issuer = read_certificate(authority.certificate);
+    const KeyPtr key = read_key(leaf.key);
     const bool serves = is_pair_with_time_left(certificate, key, now, leaf_spare_days) &&
                         issuer != nullptr &&
                         X509_verify(certificate.get(), X509_get0_pubkey(issuer.get())) == 1 &&
@@ -349,7 +334,7 @@ bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authori
 }
 
 std::string fingerprint(std::string_view certificate_pem) {
-    const Certificate certificate = read_certificate(certificate_pem);
+    const X509Ptr certificate = read_certificate(certificate_pem);
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned size = 0;
     if (certificate == nullptr ||
@@ -367,7 +352,7 @@ std::string fingerprint(std::string_view certificate_pem) {
 }
 
 UnixSeconds ends_at(std::string_view certificate_pem) {
-    const Certificate certificate = read_certificate(certificate_pem);
+    const X509Ptr certificate = read_certificate(certificate_pem);
     return certificate == nullptr ? 0 : unix_time(X509_get0_notAfter(certificate.get()));
 }
 
