@@ -42,6 +42,9 @@ class WebSocketHandler {
     // peer's, wire::websocket_close::no_code where it gave none; if we broke off for a fault of the
     // peer's both are what we told it; `abnormal` where the connection just ended.
     virtual void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) = 0;
+    // A client's opening handshake failed: the only call then. `http_status` is 0 where there was
+    // no answer.
+    virtual void on_refused(int /*http_status*/, std::string_view /*why*/) {}
 };
 
 }  // namespace tiderace::http

@@ -1,0 +1,64 @@
+// Connector: connections that we open, on one loop.
+//
+//   connector.connect(address, [](Result<Connection*> made) {
+//       if (made) (*made)->start(session);
+//   });
+//
+// Owner    Whoever made it, on the loop's thread; it must outlive the loop's last turn. It owns the
+//          connections it makes.
+// Thread   Its loop's.
+// Errors   What hinders a connection is a Result that names the address; told once, in a later turn.
+// Limits   ConnectorOptions.
+// Memory   As TcpServer, and about 200 bytes for each attempt.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/slot_map.h"
+#include "tiderace/base/unique_function.h"
+#include "tiderace/net/connection.h"
+
+namespace tiderace::net {
+
+struct ConnectorOptions {
+    ConnectionLimits connection;
+    Duration timeout = 10s;                // for the peer to answer
+    std::size_t connections_max = 10'000;  // attempts among them
+};
+
+class Connector final : private Connection::Owner {
+  public:
+    // The receiver starts the connection with its Session before it returns.
+    using Done = unique_function<void(Result<Connection*>)>;
+
+    Connector(core::EventLoop& loop, ConnectorOptions options);
+    // Closes all; attempts end untold.
+    ~Connector();
+
+    // `layer` wraps the transport: TLS. It outlives the connection.
+    void connect(const core::Address& to, Done done, TransportLayer* layer = nullptr);
+    void abort_all();
+
+    Connection* find(ConnectionId id) { return connections_.find(id); }
+    std::size_t size() const { return connections_.size() + attempts_.size(); }
+
+  private:
+    class Attempt;
+
+    core::EventLoop& loop() override { return *loop_; }
+    const ConnectionLimits& limits() const override { return options_.connection; }
+    void release(Connection& connection, CloseReason) override {
+        connections_.erase(connection.id());
+    }
+    void finish(Attempt& attempt);
+
+    core::EventLoop* loop_;
+    ConnectorOptions options_;
+    SlotMap<Connection> connections_;
+    std::vector<std::unique_ptr<Attempt>> attempts_;
+};
+
+}  // namespace tiderace::net

@@ -1,0 +1,113 @@
+#include "tiderace/net/connector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "tiderace/net/tcp_server.h"
+#include "tiderace/testing/echo_session.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scripted_session.h"
+
+namespace tiderace::net {
+namespace {
+
+class EveryConnector : public ::testing::TestWithParam<std::string> {
+  protected:
+    std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Engines, EveryConnector, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return engine.param; });
+
+TEST_P(EveryConnector, MakesConnectionsThatCarryBytesBothWays) {
+    testing::EchoSessions echoes;
+    TcpServer server(world_->loop(), echoes, {});
+    server.listen(world_->listen());
+    testing::ScriptedSessions sessions;
+    Connector connector(world_->loop(), {});
+    for (int i = 0; i < 3; ++i) {
+        connector.connect(world_->listening_at(), [&](Result<Connection*> made) {
+            ASSERT_TRUE(made.has_value()) << made.error().message();
+            (*made)->start(sessions.make_session(**made));
+            (*made)->write("hello ");
+        });
+    }
+    EXPECT_EQ(sessions.opened, 0) << "told inside the call";
+    EXPECT_TRUE(world_->run_until([&] { return sessions.received.size() == 18; }));
+    EXPECT_EQ(connector.size(), 3U);
+    sessions.connection->finish();
+    EXPECT_TRUE(world_->run_until([&] { return connector.size() == 2; }));
+}
+
+TEST_P(EveryConnector, TellsWhyThereIsNone) {
+    const core::Address nobody = [&] {
+        const auto closed_again = world_->listen();
+        return world_->listening_at();
+    }();
+    Connector connector(world_->loop(), {});
+    std::string said;
+    connector.connect(nobody, [&](Result<Connection*> made) {
+        ASSERT_FALSE(made.has_value());
+        EXPECT_EQ(made.error().code(), ECONNREFUSED);
+        said = made.error().message();
+    });
+    EXPECT_TRUE(world_->run_until([&] { return !said.empty(); }));
+    EXPECT_NE(said.find("nobody listens there"), std::string::npos) << said;
+    EXPECT_EQ(connector.size(), 0U);
+}
+
+TEST_P(EveryConnector, ClosesWhatItMadeAndForgetsWhatItBegan) {
+    testing::EchoSessions echoes;
+    TcpServer server(world_->loop(), echoes, {});
+    server.listen(world_->listen());
+    testing::ScriptedSessions sessions;
+    int told = 0;
+    {
+        Connector connector(world_->loop(), {});
+        const auto start = [&](Result<Connection*> made) {
+            ++told;
+            (*made)->start(sessions.make_session(**made));
+        };
+        connector.connect(world_->listening_at(), start);
+        ASSERT_TRUE(world_->run_until([&] { return told == 1; }));
+        connector.connect(world_->listening_at(), start);
+    }
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(sessions.closed, std::vector{CloseReason::server_stopped});
+    EXPECT_TRUE(world_->run_until([&] { return server.size() == 0; }));
+}
+
+TEST(FakeConnector, HasAMaximum) {
+    testing::FakeWorld world;
+    testing::EchoSessions echoes;
+    TcpServer server(world.loop(), echoes, {});
+    server.listen(world.listen());
+    testing::ScriptedSessions sessions;
+    Connector connector(world.loop(), {.connections_max = 2});
+    std::vector<int> outcomes;
+    for (int i = 0; i < 3; ++i) {
+        connector.connect(world.listening_at(), [&](Result<Connection*> made) {
+            outcomes.push_back(made ? 0 : made.error().code());
+            if (made) (*made)->start(sessions.make_session(**made));
+        });
+    }
+    world.settle();
+    std::ranges::sort(outcomes);
+    EXPECT_EQ(outcomes, (std::vector<int>{0, 0, EUSERS}));
+}
+
+TEST(FakeConnector, SaysThatNoDescriptorIsLeft) {
+    testing::FakeWorld world;
+    world.listen();
+    world.kernel().fail(1, EMFILE, testing::Call::open_socket);
+    Connector connector(world.loop(), {});
+    int code = 0;
+    connector.connect(world.listening_at(),
+                      [&](Result<Connection*> made) { code = made.error().code(); });
+    world.settle();
+    EXPECT_EQ(code, EMFILE);
+}
+
+}  // namespace
+}  // namespace tiderace::net
