@@ -40,7 +40,8 @@ def test_the_websockets_package_agrees(echo_with, compression, windows):
 
     async def talk():
         async with websockets.connect(echo.url, compression=compression, max_size=None) as socket:
-            for message in ["", "hello", b"", os.urandom(70_000), "κόσμε" * 10_000, b"z" * 3_000_000]:
+            for message in ["", "hello", b"", os.urandom(70_000), "κόσμε" * 10_000,
+                            b"z" * 3_000_000]:
                 await socket.send(message)
                 assert await socket.recv() == message
             await socket.send(["in ", "three ", "pieces"])
@@ -49,6 +50,30 @@ def test_the_websockets_package_agrees(echo_with, compression, windows):
             await asyncio.gather(*(socket.send(f"burst {i}") for i in range(200)))
             assert [await socket.recv() for _ in range(200)] == [f"burst {i}" for i in range(200)]
         assert socket.close_code == 1000
+
+    asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("offer", ["on", "off", "windows"])
+@pytest.mark.parametrize("compression", [None, "deflate"])
+def test_our_client_talks_with_the_websockets_server(binary, offer, compression):
+    client = binary.parent / "tests" / "websocket_client" / "websocket_client"
+
+    async def serve(socket):
+        for message in ["", "hello", bytes(70_000), "κόσμε" * 10_000]:
+            await socket.send(message)
+            assert await socket.recv() == message
+        await socket.ping()
+        await socket.close(3001, "done")
+
+    async def talk():
+        async with websockets.serve(serve, "127.0.0.1", 0, compression=compression) as server:
+            port = server.sockets[0].getsockname()[1]
+            process = await asyncio.create_subprocess_exec(
+                client, f"127.0.0.1:{port}", "/", offer, stdout=subprocess.PIPE)
+            out, _ = await process.communicate()
+            assert (process.returncode, out) == (0, b"closed 3001 done\n")
 
     asyncio.run(asyncio.wait_for(talk(), 60))
 
@@ -256,7 +281,8 @@ def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, slow):
     stalled.socket.close()
 
 
-@pytest.mark.skipif(not os.environ.get("TIDERACE_FANOUT"), reason="5,000 sockets: TIDERACE_FANOUT=1")
+@pytest.mark.skipif(not os.environ.get("TIDERACE_FANOUT"),
+                    reason="5,000 sockets: TIDERACE_FANOUT=1")
 def test_five_thousand_subscribers(chat_with):
     chat = chat_with("--slow", "wait", "--events", "off")
     crowd = FanOut(chat.websocket, 5_000)

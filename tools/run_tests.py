@@ -319,7 +319,7 @@ def server_group(group, preset):
         broken = configure(preset)
         if broken:
             return failure(group, broken, "cmake failed")
-        built = build(preset, ["tiderace", "example_chat", "example_echo"])
+        built = build(preset, ["tiderace", "example_chat", "example_echo", "websocket_client"])
         if built.status != 0:
             return failure(group, built, "the server does not build")
         tally = run_pytest(
