@@ -7,7 +7,7 @@
 // Owner    Whoever made it, on the loop's thread; it must outlive the loop's last turn. It owns the
 //          connections it makes.
 // Thread   Its loop's.
-// Errors   What hinders a connection is a Result that names the address; told once, in a later turn.
+// Errors   What hinders a connection is a Result that names the address, told once in a later turn.
 // Limits   ConnectorOptions.
 // Memory   As TcpServer, and about 200 bytes for each attempt.
 #pragma once
