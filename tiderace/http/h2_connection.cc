@@ -298,13 +298,17 @@ void H2Connection::on_deadline(net::Connection& connection) {
     }
     if (streams_due_ <= now) {
         streams_due_ = Instant::max();
-        for (const core::Ref<H2Exchange>& exchange : streams_.all()) look_at(*exchange, now);
+        // Only the peer's windows count: for its socket the connection has limits of its own.
+        const bool socket_takes = connection.queue_bytes() == 0;
+        for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+            look_at(*exchange, now, socket_takes);
+        }
     }
     end_if_done();
     if (phase_ != Phase::closing) arm();
 }
 
-void H2Connection::look_at(H2Exchange& exchange, Instant now) {
+void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_takes) {
     if (!exchange.attached()) return;
     const H2Options& options = service_->options();
     const auto wanted = [](Duration period, std::uint64_t rate) {
@@ -330,9 +334,7 @@ void H2Connection::look_at(H2Exchange& exchange, Instant now) {
     if (exchange.write_due <= now) {
         const std::uint64_t went = exchange.answer_bytes() - exchange.write_mark;
         exchange.write_due = Instant::max();
-        // Only the peer's windows count here: for its socket the connection has limits of its own.
-        const bool held_back = exchange.has_output() && connection_->queue_bytes() == 0;
-        if (held_back && !exchange.source_waits() &&
+        if (socket_takes && exchange.has_output() && !exchange.source_waits() &&
             went < wanted(options.write_timeout, options.write_bytes_per_second_min)) {
             ++service_->counters().timed_out;
             return reset(exchange, H2Error::cancel);

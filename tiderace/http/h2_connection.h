@@ -134,7 +134,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     FillStep fill_from(H2Exchange& exchange);
     void begin_settings();
     void arm();
-    void look_at(H2Exchange& exchange, Instant now);
+    void look_at(H2Exchange& exchange, Instant now, bool socket_takes);
     void log_answer(const H2Exchange& exchange);
 
     H2Service* service_;

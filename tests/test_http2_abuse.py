@@ -1,0 +1,125 @@
+"""Abuse of HTTP/2 against the real program: what it costs in processor time and memory.
+
+Each attack goes on until the server has had enough, or for as many bytes as are written here. Then:
+processor time against bytes sent, memory against before, and an honest client beside it is served.
+"""
+
+import os
+
+import pytest
+
+from h2_client import ENHANCE_YOUR_CALM, Client, raw_frame
+
+ROUNDS = 400
+CPU_SECONDS_MAX = 1.5  # of an attack of megabytes; a purse is spent in milliseconds
+MEMORY_BYTES_MAX = 12 << 20
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def rapid_reset(client):
+    data = b""
+    for _ in range(50):
+        stream, request = client.request_bytes("/big.bin")
+        data += request + client.reset_bytes(stream)
+    return data
+
+
+def made_you_reset(client):
+    data = b""
+    for _ in range(50):
+        stream, request = client.request_bytes("/big.bin")
+        data += request + client.window_update_bytes(stream, 0)
+    return data
+
+
+def continuation_flood(client):
+    start = b"" if client.streams.get(-1) else raw_frame(1, 0, 1, b"")
+    client.streams[-1] = True
+    return start + raw_frame(9, 0, 1, b"") * 200
+
+
+def ping_flood(client):
+    return client.ping_bytes() * 200
+
+
+def settings_flood(_):
+    return raw_frame(4, 0, 0, b"") * 200
+
+
+def priority_flood(_):
+    return raw_frame(2, 0, 1, b"\0\0\0\0\1") * 200
+
+
+def priority_update_flood(_):
+    return raw_frame(0x10, 0, 0, b"\0\0\0\1u=1") * 200
+
+
+def empty_data_flood(client):
+    if client.next_stream == 1:
+        return client.request_bytes("/a.txt", "POST", end_stream=False)[1]
+    return raw_frame(0, 0, 1, b"") * 200
+
+
+def one_byte_windows(client):
+    if client.next_stream == 1:
+        client.send(raw_frame(4, 0, 0, b"\0\4\0\0\0\0"))
+        return client.request_bytes("/big.bin")[1]
+    return client.window_update_bytes(1, 1) * 200
+
+
+def unknown_frames(_):
+    return raw_frame(0x77, 0, 0, b"") * 200
+
+
+def table_thrash(client):
+    data = b""
+    for number in range(20):
+        fields = [(f"x-{client.next_stream}-{number}-{i}", "v") for i in range(60)]
+        data += client.request_bytes("/absent%00", more=fields)[1]
+    return data
+
+
+ATTACKS = [rapid_reset, made_you_reset, continuation_flood, ping_flood, settings_flood,
+           priority_flood, priority_update_flood, empty_data_flood, one_byte_windows,
+           unknown_frames, table_thrash]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.__name__)
+def test_is_told_to_calm_down_and_costs_little(head_server, sanitized, attack):
+    server = head_server
+    with Client(server.address) as honest:
+        honest.answer(honest.get("/a.txt"))
+        memory, ticks = server.pss_bytes(), server.cpu_ticks()
+        with Client(server.address) as client:
+            for _ in range(ROUNDS):
+                if not client.send(attack(client)) or client.goaway is not None:
+                    break
+            assert client.wait_goaway() in (ENHANCE_YOUR_CALM, 1), attack.__name__
+            assert client.goaway == ENHANCE_YOUR_CALM
+        if not sanitized:
+            seconds = (server.cpu_ticks() - ticks) / TICKS
+            assert seconds < CPU_SECONDS_MAX, (seconds, client.bytes_sent)
+            assert server.pss_bytes() - memory < MEMORY_BYTES_MAX
+        assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
+
+
+@pytest.mark.quick
+def test_windows_that_stay_shut_hold_little_memory(serve, site, sanitized):
+    server = serve(site, "--write-timeout", "1s")
+    with Client(server.address, {4: 0}) as honest:
+        honest.answer(honest.get("/empty.txt"))
+    memory = server.pss_bytes()
+    clients = [Client(server.address, {4: 0}) for _ in range(20)]
+    try:
+        for client in clients:
+            client.send(b"".join(client.request_bytes("/big.bin")[1] for _ in range(100)))
+        for client in clients:
+            client.wait(lambda c=client: all(s.status for n, s in c.streams.items() if n))
+        if not sanitized:
+            assert (server.pss_bytes() - memory) / 2000 < 32 << 10  # of each stream
+        for client in clients:
+            client.wait(lambda c=client: all(s.over for n, s in c.streams.items() if n))
+    finally:
+        for client in clients:
+            client.socket.close()
