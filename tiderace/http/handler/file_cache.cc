@@ -58,7 +58,7 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
     ++counters_.hits;
     touch(known);
     if (known.descriptors != 0) {
-        const core::Ref<ResolvedPath> held = found->second;
+        core::Ref<ResolvedPath> held = found->second;
         warm(known, now);
         return held;
     }
