@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import resource
+import signal
 import statistics
 import sys
 import tempfile
@@ -225,6 +226,8 @@ def raise_descriptor_limit(wanted=65_536):
 
 
 def main():
+    # Ended from outside, it still ends the servers it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = arguments()
     wanted = chosen(options.workload)
     raise_descriptor_limit()
