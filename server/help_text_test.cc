@@ -107,7 +107,8 @@ What it writes down
 How it runs
   -t, --threads N            event loops, a thread each (default one per CPU)
       --engine NAME          how a loop asks the kernel: auto, epoll, io_uring,
-                             poll or select (default auto)
+                             epoll-lt, epoll-et, epoll-oneshot, poll or select
+                             (default auto)
       --accept MODE          who takes new connections: reuseport, queue or
                              shared (default reuseport)
       --cache SIZE           memory for files, per loop (default 64MiB)

@@ -54,8 +54,8 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     std::unique_ptr<Worker> worker_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, WorkerTest, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, WorkerTest, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(WorkerTest, ServesItsFolder) {
     const std::string text = answer("/");

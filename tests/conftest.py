@@ -14,6 +14,8 @@ from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENGINES = ("epoll", "io_uring", "poll", "select")
+# Other ways to ask the same kernel; the behaviour suite asks for these, too.
+VARIANTS = ("epoll-lt", "epoll-et", "epoll-oneshot")
 
 
 def pytest_addoption(parser):
@@ -33,8 +35,9 @@ def find_binary(config):
 def pytest_generate_tests(metafunc):
     if "engine" in metafunc.fixturenames:
         given = metafunc.config.getoption("--engines")
-        metafunc.parametrize("engine", given.split(",") if given else ENGINES, scope="session",
-                             indirect=True)
+        every = metafunc.module.__name__.endswith("test_http1_behaviour")
+        engines = given.split(",") if given else ENGINES + VARIANTS * every
+        metafunc.parametrize("engine", engines, scope="session", indirect=True)
 
 
 def pytest_collection_modifyitems(config, items):

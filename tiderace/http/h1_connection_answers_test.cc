@@ -117,8 +117,8 @@ class H1Answers : public ::testing::TestWithParam<std::string> {
     int abandoned_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H1Answers, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Answers, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H1Answers, ASourceIsPulledOnlyWhileThereIsRoom) {
     const auto peer = stage_.connect();

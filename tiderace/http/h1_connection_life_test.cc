@@ -64,8 +64,8 @@ class H1Life : public ::testing::TestWithParam<std::string> {
     core::Ref<Exchange> kept_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H1Life, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Life, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 // --- deadlines -------------------------------------------------------------------------------
 
@@ -298,8 +298,8 @@ class H1Upgrade : public H1Life {
     Shout shout_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H1Upgrade, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Upgrade, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H1Upgrade, HandsTheConnectionOverWithWhatIsLeft) {
     stage_->on("/up", [&](Exchange& exchange) { EXPECT_TRUE(upgrade(exchange)); });

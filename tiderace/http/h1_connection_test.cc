@@ -223,8 +223,8 @@ class H1Talks : public ::testing::TestWithParam<std::string> {
     H1Stage stage_{*world_};
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H1Talks, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Talks, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H1Talks, GoAsWrittenOnEveryEngineWholeInARowAndByteByByte) {
     for (const Talk& alone : all_talks()) {

@@ -73,8 +73,8 @@ class H1Bodies : public ::testing::TestWithParam<std::string> {
     core::Ref<Exchange> kept_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H1Bodies, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+INSTANTIATE_TEST_SUITE_P(Worlds, H1Bodies, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H1Bodies, AReceiverThatPausesHoldsThePeerBack) {
     constexpr std::size_t length = 16_MiB;

@@ -31,8 +31,8 @@ class WebSocketOnEveryEngine : public ::testing::TestWithParam<std::string> {
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(Engines, WebSocketOnEveryEngine,
-                         ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& test) { return test.param; });
+                         ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& test) { return testing::label_of_world(test.param); });
 
 TEST_P(WebSocketOnEveryEngine, EchoesTextAndBinaryOfEveryLengthForm) {
     WebSocketStage stage(*world_);

@@ -50,7 +50,7 @@ class EveryAcceptor : public ::testing::TestWithParam<std::string>, public Accep
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryAcceptor, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
     connect(3);

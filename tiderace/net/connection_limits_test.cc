@@ -62,7 +62,7 @@ TEST_P(EveryRate, IsAskedOfThePeer) {
 // that must push back on the peer, too.
 class EchoToADeafPeer : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Engines, EchoToADeafPeer, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EchoToADeafPeer, StopsReadingAtTheHighMark) {
     const auto world = testing::make_world(GetParam());

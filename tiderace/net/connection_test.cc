@@ -59,7 +59,7 @@ class EveryConnection : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryConnection, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 // ---- every reason to close ---------------------------------------------------------------------
 

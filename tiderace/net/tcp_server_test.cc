@@ -40,7 +40,7 @@ class EveryServer : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryServer, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EveryServer, CountsWhatItOpenedAndWhyItClosed) {
     start();

@@ -29,7 +29,7 @@ class EveryTcpTransport : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryTcpTransport, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EveryTcpTransport, CarriesBytesBothWays) {
     server_->say("from the server");

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "tiderace/base/check.h"
@@ -54,6 +55,17 @@ std::vector<std::string> world_names() {
     std::vector<std::string> names{"fake"};
     for (std::string name; engines >> name;) names.push_back(name);
     return names;
+}
+
+std::vector<std::string> main_world_names() {
+    std::vector<std::string> names = world_names();
+    std::erase_if(names, [](const std::string& name) { return name.starts_with("epoll-"); });
+    return names;
+}
+
+std::string label_of_world(std::string name) {
+    std::ranges::replace(name, '-', '_');
+    return name;
 }
 
 std::unique_ptr<World> make_world(std::string_view name) {

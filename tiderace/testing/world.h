@@ -90,6 +90,10 @@ class World {
 
 // The engines of this build, and "fake".
 std::vector<std::string> world_names();
+// These without the variants of one: enough for what only uses a connection.
+std::vector<std::string> main_world_names();
 std::unique_ptr<World> make_world(std::string_view name);
+// As a part of a test's name, where a dash may not be.
+std::string label_of_world(std::string name);
 
 }  // namespace tiderace::testing

@@ -19,7 +19,7 @@ class EveryWorld : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, EveryWorld, ::testing::ValuesIn(world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return label_of_world(world.param); });
 
 TEST_P(EveryWorld, RunsTheEngineOfItsName) {
     EXPECT_EQ(world_->loop().backend().name(), GetParam());

@@ -14,11 +14,11 @@ bool is_no_room(std::int64_t error) {
 
 // Less than offered means the socket's buffer is full: asking again would only say so.
 DirectSend outcome(ssize_t sent, std::uint64_t offered, SendQueue& queue) {
-    if (is_no_room(sent)) return {.no_room = true};
+    if (is_no_room(sent)) return {.no_room = true, .full = true};
     if (sent < 0) return {.error = static_cast<int>(sent)};
     const auto taken = static_cast<std::uint64_t>(sent);
     queue.consume(taken);
-    return {.bytes = taken, .no_room = taken < offered};
+    return {.bytes = taken, .no_room = taken < offered, .full = taken < offered};
 }
 
 DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const iovec> pieces) {
@@ -42,7 +42,10 @@ DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes
     } while (sent == -EINTR);
     // The promised length cannot be kept any more; only a broken connection tells the peer.
     if (sent == 0) return {.error = -EBADMSG};
-    return outcome(sent, range.bytes, queue);
+    DirectSend done = outcome(sent, range.bytes, queue);
+    // Short of what was wanted, it may be the file that is short: only EAGAIN says it is the socket.
+    if (done.bytes > 0) done.full = false;
+    return done;
 }
 
 }  // namespace
@@ -56,6 +59,7 @@ DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t f
                                            : send_memory(kernel, fd, queue, {pieces, count});
         total.bytes += step.bytes;
         total.no_room = step.no_room;
+        total.full = step.full;
         total.error = step.error;
         if (step.no_room || step.error != 0) break;
     }

@@ -15,6 +15,7 @@ namespace tiderace::core {
 struct DirectSend {
     std::uint64_t bytes = 0;  // taken and consumed
     bool no_room = false;     // the rest waits until the socket is writable
+    bool full = false;        // and it is not, now
     int error = 0;            // -errno; -EBADMSG: a queued file became shorter
 };
 

@@ -1,4 +1,4 @@
-// Poller: the four functions in which epoll, poll, select and kqueue differ. Level-triggered.
+// Poller: the few functions in which epoll, poll, select and kqueue differ. Level-triggered.
 //
 // Level-triggered, because one receive per event and no call for EAGAIN is the least work per
 // request, and because a connection that is left alone for a turn is reported again: fairness for
@@ -51,6 +51,11 @@ class Poller {
     virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;
     // Must come before the descriptor is closed.
     virtual void remove(int fd) = 0;
+    // A call for `what` has just met EAGAIN. Only an edge-triggered poller wants to know.
+    virtual void exhausted(int /*fd*/, Interest /*what*/) {}
+    // What was ready may be so still, and nobody will say that it is exhausted: a foreign
+    // descriptor.
+    virtual void ask_again(int /*fd*/) {}
     // Fills `out` with what is ready, waiting up to `wait` (negative: for ever, zero: not at all).
     // Returns how many, or -errno. A wake() makes it return early, with 0 if nothing is ready.
     virtual int wait(std::span<Ready> out, Duration wait) = 0;

@@ -146,6 +146,7 @@ Sent ReadinessBackend::wait_for_room(IoHandle handle, std::uint64_t sent) {
 Sent ReadinessBackend::send(IoHandle handle, SendQueue& queue) {
     const DirectSend sent =
         send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
+    if (sent.full) poller_->exhausted(handle.fd, {.writable = true});
     if (sent.no_room) return wait_for_room(handle, sent.bytes);
     return {.bytes = sent.bytes, .error = sent.error};
 }
@@ -197,6 +198,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         case Purpose::watch:
             target->observer->on_ready(ready.readable || ready.failed,
                                        ready.writable || ready.failed);
+            if (find(ready.fd, ready.generation) != nullptr) poller_->ask_again(ready.fd);
             return;
         case Purpose::stream:
             break;
@@ -244,7 +246,10 @@ void ReadinessBackend::accept_some(const Ready& ready) {
             if (listener == nullptr || !listener->interest.readable) return;
             continue;
         }
-        if (fd == -EAGAIN || fd == -EWOULDBLOCK) return;
+        if (fd == -EAGAIN || fd == -EWOULDBLOCK) {
+            poller_->exhausted(ready.fd, {.readable = true});
+            return;
+        }
         switch (fd) {
             case -EMFILE:
             case -ENFILE:
@@ -274,7 +279,10 @@ void ReadinessBackend::receive_once(const Ready& ready) {
     do {
         got = options_.kernel->receive(ready.fd, receive_buffer_.get(), options_.receive_bytes);
     } while (got == -EINTR);
-    if (got == -EAGAIN || got == -EWOULDBLOCK) return;
+    if (got == -EAGAIN || got == -EWOULDBLOCK) {
+        poller_->exhausted(ready.fd, {.readable = true});
+        return;
+    }
     const IoHandle handle{ready.fd, ready.generation};
     Entry& stream = entry(handle);
     if (got > 0) {
