@@ -43,7 +43,7 @@ DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes
     // The promised length cannot be kept any more; only a broken connection tells the peer.
     if (sent == 0) return {.error = -EBADMSG};
     DirectSend done = outcome(sent, range.bytes, queue);
-    // Short of what was wanted, it may be the file that is short: only EAGAIN says it is the socket.
+    // The file may be what is short: only EAGAIN says that it is the socket.
     if (done.bytes > 0) done.full = false;
     return done;
 }

@@ -1,5 +1,5 @@
-// EpollPoller: Linux's epoll, level-triggered or one-shot. A descriptor is known to the kernel from its first
-// interest on.
+// EpollPoller: Linux's epoll, level-triggered or one-shot. A descriptor is known to the kernel from
+// its first interest on.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace tiderace::core {
 
 // level: what is ready is said until it is not. The default.
-// oneshot: it is said once, and then only after the descriptor was set again: a call for each event.
+// oneshot: it is said once, then only after the descriptor was set again: a call for each event.
 enum class EpollMode : std::uint8_t { level, oneshot };
 
 // nullptr where there is no epoll. `name` is a constant.

@@ -1,9 +1,9 @@
-// Epoll, edge-triggered: the kernel says once that a descriptor became ready, and nothing more until
-// it was exhausted.
+// Epoll, edge-triggered: the kernel says once that a descriptor became ready, and nothing more
+// until it was exhausted.
 //
 // What was said is remembered here until the backend has met EAGAIN, so that above this the engine
-// behaves as a level-triggered one. Interest changes cost no call; instead each exhausted descriptor
-// costs the call that finds it so.
+// behaves as a level-triggered one. Interest changes cost no call; instead each exhausted
+// descriptor costs the call that finds it so.
 //
 // Thread   The loop's, except wake().
 // Memory   24 bytes a descriptor number.
