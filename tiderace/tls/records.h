@@ -55,7 +55,7 @@ class Records {
     virtual void seal_end(Out out) = 0;
 };
 
-// Bytes of the whole records at the front of `in`. nullopt-like npos: a length no record may have.
+// Bytes of the whole records at the front of `in`. npos: a length that no record may have.
 std::size_t whole_record_bytes(ByteView in);
 // What the record at the front of `in` has in all, 0 while its header is not there.
 std::size_t first_record_bytes(ByteView in);

@@ -27,6 +27,7 @@ TEST(SslSettings, ProtocolsCarryTheirLengths) {
 
 TEST(SslSettings, TheLibraryHasAName) {
     EXPECT_TRUE(library_text().starts_with("OpenSSL ")) << library_text();
+    EXPECT_NE(library_text().find("; kTLS "), std::string::npos);
 }
 
 }  // namespace
