@@ -115,6 +115,18 @@ def test_curl_trusts_it(secure, authority, words):
     assert (done.returncode, done.stdout) == (0, b"hello\n"), done.stderr
 
 
+def test_http2_is_chosen_where_the_client_speaks_it(secure, authority):
+    server = secure("--about")
+    if b"HTTP2" not in subprocess.run(["curl", "--version"], capture_output=True).stdout:
+        pytest.skip("this curl speaks no HTTP/2")
+    words = ["--cacert", authority.file, "-w", "%{http_version}", "-o", os.devnull]
+    assert curl(server, *words).stdout == b"2"
+    assert curl(server, "--http1.1", *words).stdout == b"1.1"
+    told = curl(server, "--cacert", authority.file, target="/.well-known/tiderace.json").stdout
+    assert json.loads(told)["tls"] == "TLSv1.3"
+    assert s_client(server, "-alpn", "h2,http/1.1")[1].count("ALPN protocol: h2") == 1
+
+
 def test_curl_does_not_trust_it_without_its_authority(secure):
     assert curl(secure()).returncode == 60
 
