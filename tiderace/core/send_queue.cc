@@ -157,7 +157,7 @@ void SendQueue::append_front(BlockPool& pool, SendQueue& other, std::uint64_t by
     // A block is handed over whole only when it is worth the memory that it holds.
     constexpr std::uint64_t block_bytes_worth_moving = 4_KiB;
     TR_CHECK(bytes <= other.bytes_);
-    while (bytes > 0) {
+    while (bytes > 0 && other.head_ != nullptr) {
         Piece* piece = other.head_;
         const bool whole = piece->bytes <= bytes;
         const bool copied = piece->kind == PieceKind::block;
