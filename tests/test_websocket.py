@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import websockets
 
+import h2_client
 from raw_client import BadAnswer, get_once
 from server import wait_until
 from websocket_fanout import FanOut
@@ -76,6 +77,28 @@ def test_our_client_talks_with_the_websockets_server(binary, offer, compression)
             assert (process.returncode, out) == (0, b"closed 3001 done\n")
 
     asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+@pytest.mark.quick
+def test_a_stream_of_http2_is_a_websocket_too(echo):
+    """RFC 8441, by prior knowledge: three sockets on one connection."""
+    with h2_client.Client(echo.websocket) as client:
+        streams = []
+        for _ in range(3):
+            stream, asked = client.request_bytes(
+                "/", "CONNECT", [(":protocol", "websocket"), ("sec-websocket-version", "13")],
+                end_stream=False)
+            client.send(asked)
+            streams.append(stream)
+        for stream in streams:
+            client.wait(lambda s=stream: s in client.streams and client.streams[s].status == 200)
+            for piece in (frame(TEXT, f"to {stream}"), frame(CLOSE, close_payload(1000))):
+                client.send(h2_client.raw_frame(0, 0, stream, piece))
+        for stream in streams:
+            said = f"to {stream}".encode()
+            expected = (head(TEXT, len(said), masked=False) + said +
+                        head(CLOSE, 2, masked=False) + close_payload(1000))
+            client.wait(lambda s=stream, e=expected: bytes(client.streams[s].body) == e)
 
 
 # ---- a browser ----------------------------------------------------------------------------------

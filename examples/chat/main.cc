@@ -17,6 +17,7 @@
 
 #include "examples/serving.h"
 #include "tiderace/http/h1_service.h"
+#include "tiderace/http/h2_service.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/websocket_accept.h"
 #include "tiderace/http/websocket_connection.h"
@@ -123,7 +124,10 @@ class ChatLoop final : private http::Handler {
           page_(take(http::handler::StaticFiles::create(loop, {.root = options.page}))),
           site_(static_cast<http::Handler&>(*this)),
           http_(loop, site_, {}),
-          server_(loop, http_, {.connections_max = 50'000}) {}
+          http2_(loop, site_, {.head = {.extended_connect = true}}),
+          server_(loop, http_, {.connections_max = 50'000}) {
+        http_.set_http2(http2_);
+    }
 
     net::TcpServer& server() { return server_; }
 
@@ -152,6 +156,7 @@ class ChatLoop final : private http::Handler {
     std::unique_ptr<http::handler::StaticFiles> page_;
     http::Site site_;
     http::H1Service http_;
+    http::H2Service http2_;
     net::TcpServer server_;
 };
 

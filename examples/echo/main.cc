@@ -13,6 +13,7 @@
 
 #include "examples/serving.h"
 #include "tiderace/http/h1_service.h"
+#include "tiderace/http/h2_service.h"
 #include "tiderace/http/websocket_accept.h"
 #include "tiderace/http/websocket_connection.h"
 #include "tiderace/net/loop_group.h"
@@ -66,13 +67,17 @@ struct EchoLoop {
         : websocket_echo(loop, options.sockets),
           site(websocket_echo),
           http(loop, site, {}),
+          http2(loop, site, {.head = {.extended_connect = true}}),
           tcp(loop, tcp_echo, {.connections_max = 100'000}),
-          websocket(loop, http, {.connections_max = 100'000}) {}
+          websocket(loop, http, {.connections_max = 100'000}) {
+        http.set_http2(http2);
+    }
 
     TcpEcho tcp_echo;
     WebSocketEcho websocket_echo;
     http::Site site;
     http::H1Service http;
+    http::H2Service http2;
     net::TcpServer tcp;
     net::TcpServer websocket;
 };

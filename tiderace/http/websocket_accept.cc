@@ -14,9 +14,9 @@ using wire::FieldName;
 using wire::WebSocketCarrier;
 using wire::WebSocketRefusal;
 
+// Over HTTP/2 it is an extended CONNECT (RFC 8441, 5).
 WebSocketCarrier carrier_of(const Request& request) {
-    return request.method() == wire::Method::connect ? WebSocketCarrier::http2
-                                                     : WebSocketCarrier::http1;
+    return request.protocol.empty() ? WebSocketCarrier::http1 : WebSocketCarrier::http2;
 }
 
 bool lets_in(const Request& request, const WebSocketOptions& options) {
@@ -33,6 +33,9 @@ bool lets_in(const Request& request, const WebSocketOptions& options) {
 }
 
 WebSocketRefusal judge(const Request& request, const WebSocketOptions& options) {
+    if (!request.protocol.empty() && request.protocol != "websocket") {
+        return WebSocketRefusal::not_asked_for;
+    }
     const WebSocketRefusal refusal =
         wire::judge_websocket_request(*request.head, carrier_of(request));
     if (refusal != WebSocketRefusal::none) return refusal;
@@ -41,7 +44,7 @@ WebSocketRefusal judge(const Request& request, const WebSocketOptions& options) 
 
 void refuse(Exchange& exchange, WebSocketRefusal refusal) {
     Response response(wire::status_for(refusal));
-    if (response.status() == 426) {
+    if (response.status() == 426 && exchange.request().version != HttpVersion::http_2) {
         response.add(FieldName::upgrade, "websocket");
         response.add(FieldName::sec_websocket_version, "13");
     }
@@ -64,8 +67,8 @@ void agree_on_deflate(const Request& request, WebSocketService& service, WebSock
 }  // namespace
 
 bool asks_for_websocket(const Request& request) {
-    return carrier_of(request) == WebSocketCarrier::http2 ||
-           wire::names_websocket(request.field(FieldName::upgrade));
+    return request.protocol == "websocket" ||
+           (request.protocol.empty() && wire::names_websocket(request.field(FieldName::upgrade)));
 }
 
 WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,

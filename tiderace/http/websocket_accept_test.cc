@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/websocket_connection.h"
 #include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/h2_fixture.h"
 #include "tiderace/testing/recorded_exchange.h"
 #include "tiderace/testing/websocket_stage.h"
 
@@ -141,6 +143,60 @@ TEST_F(AcceptWebSocket, GivesWindowsToSoManySocketsAndNoMore) {
     world_.settle();
     auto third = stage.open(offer);
     EXPECT_EQ(stage.sockets()[1]->deflate_terms()->stands_alone(), false);
+}
+
+// --- over HTTP/2 (RFC 8441) -------------------------------------------------------------------
+
+using WebSocketOverHttp2 = testing::H2Test;
+INSTANTIATE_TEST_SUITE_P(Worlds, WebSocketOverHttp2, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& world) { return world.param; });
+
+class EchoHandler final : public WebSocketHandler {
+  public:
+    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
+        socket.send(kind, message);
+    }
+    void on_close(WebSocketConnection&, std::uint16_t code, ByteView) override { closed = code; }
+    int closed = 0;
+};
+
+TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
+    using Opcode = wire::WebSocketOpcode;
+    WebSocketService service(world_->loop(), {});
+    EchoHandler handler;
+    auto refusal = WebSocketRefusal::not_asked_for;
+    stage_->on("/ws",
+               [&](Exchange& exchange) { refusal = accept_websocket(exchange, service, handler); });
+    testing::H2Client& client = connect();
+    const auto ask = [&](std::uint32_t stream, const std::string& protocol) {
+        client.headers(stream,
+                       {{":method", "CONNECT"},
+                        {":scheme", "http"},
+                        {":path", "/ws"},
+                        {":authority", "a.example"},
+                        {":protocol", protocol},
+                        {"sec-websocket-version", "13"},
+                        {"origin", "http://a.example"},
+                        {"sec-websocket-extensions", "permessage-deflate"}},
+                       false);
+    };
+    ask(1, "websocket");
+    ASSERT_TRUE(run_until([&] { return client.answer(1).status == 200; }));
+    EXPECT_EQ(refusal, WebSocketRefusal::none);
+    EXPECT_EQ(client.answer(1).field("sec-websocket-accept"), "");
+    EXPECT_NE(client.answer(1).field("sec-websocket-extensions"), "");
+    client.data(1, testing::client_frame(Opcode::text, "Hello"), false);
+    client.data(1, testing::client_frame(Opcode::close, "\x03\xe8"), false);
+    ASSERT_TRUE(run_until([&] {
+        return testing::describe_server_frames(client.answer(1).body) == "text(Hello) close(1000)";
+    })) << testing::describe_server_frames(client.answer(1).body);
+    ASSERT_TRUE(ended(1));
+    client.data(1, "", true);
+    EXPECT_TRUE(run_until([&] { return handler.closed == 1000; }));
+    ask(3, "something-else");
+    ASSERT_TRUE(run_until([&] { return client.answer(3).status == 426; }));
+    EXPECT_EQ(client.answer(3).field("upgrade"), "");
+    stage_.reset();
 }
 
 }  // namespace
