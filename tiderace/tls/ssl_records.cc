@@ -123,6 +123,7 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             break;
         }
         ERR_clear_error();
+        const std::size_t before = stream_.in.size();
         std::size_t got = 0;
         const int done =
             SSL_read_ex(ssl_.get(), plain.data() + opened.plain, plain.size() - opened.plain, &got);
@@ -131,7 +132,10 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             continue;
         }
         const int error = SSL_get_error(ssl_.get(), done);
-        if (error == SSL_ERROR_WANT_READ && !stream_.in.empty()) continue;
+        // A record that is nothing to the observer: a ticket, say.
+        if (error == SSL_ERROR_WANT_READ && !stream_.in.empty() && stream_.in.size() < before) {
+            continue;
+        }
         if (error == SSL_ERROR_ZERO_RETURN) {
             opened.event = Event::closed;
         } else if (error != SSL_ERROR_WANT_READ) {

@@ -197,6 +197,7 @@ void TlsTransport::receive_records(ByteView bytes) {
         if (!alive) return;
     }
     if (plain > 0 && !deliver(plain)) return;
+    if (out_.bytes() > out_bytes_max + answers_bytes_max) event = Records::Event::failed;
     if (event != Records::Event::none) {
         end_receiving(event);
     } else if (!out_.empty() && !below_pending_) {
