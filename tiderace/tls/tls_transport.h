@@ -48,7 +48,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
   public:
     static constexpr std::size_t out_bytes_max = 128_KiB;
     static constexpr std::size_t waiting_bytes_max = 64_KiB;
-    // What a peer that does not read may make us answer beside what is sent (alerts), then it is cut.
+    // Of answers (alerts) that a peer asks for and does not read; then it is cut.
     static constexpr std::size_t answers_bytes_max = 64_KiB;
     // Then others have their turn: sealing costs time that the socket would not limit.
     static constexpr std::size_t sealed_bytes_per_turn_max = 1_MiB;
