@@ -1,0 +1,154 @@
+#include "tiderace/http/wire/response_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tiderace::http::wire {
+namespace {
+
+using Status = ResponseReader::Status;
+
+// What a client makes of the bytes: "200:body" for each response, "!fault" at a fault, "…" where
+// one is unfinished.
+std::string read_in_pieces(ByteView bytes, std::size_t piece, bool to_head, bool ends) {
+    ResponseReader reader;
+    reader.next(to_head);
+    std::string told;
+    std::size_t used = 0;
+    bool in_body = false;
+    for (std::size_t end = std::min(piece, bytes.size());;) {
+        const ResponseReader::Step step = reader.step(bytes.substr(used, end - used));
+        EXPECT_LE(step.used, end - used);
+        used += step.used;
+        if (step.status == Status::head) {
+            told += std::to_string(reader.start().status) + ":";
+            in_body = true;
+        } else if (step.status == Status::data) {
+            EXPECT_FALSE(step.data.empty());
+            told += step.data;
+        } else if (step.status == Status::done) {
+            told += reader.start().keep_alive ? ";" : "|";
+            in_body = false;
+            reader.next(to_head);
+        } else if (step.status == Status::refused) {
+            return told + "!" + std::string(to_string(reader.fault()));
+        } else if (end == bytes.size()) {
+            break;
+        } else {
+            end = std::min(end + piece, bytes.size());
+        }
+    }
+    if (!in_body && used == bytes.size()) return told;
+    if (ends && reader.end_of_stream()) return told + "|";
+    return told + (ends ? "!" + std::string(to_string(reader.fault())) : "…");
+}
+
+std::string read_at_every_split(const std::string& bytes, bool to_head = false, bool ends = true) {
+    const std::string whole = read_in_pieces(bytes, bytes.size(), to_head, ends);
+    for (std::size_t piece = 1; piece < bytes.size(); ++piece) {
+        EXPECT_EQ(read_in_pieces(bytes, piece, to_head, ends), whole)
+            << "pieces of " << piece << " of " << bytes;
+    }
+    return whole;
+}
+
+TEST(ResponseReader, ReadsWhatServersSend) {
+    const struct {
+        std::string bytes;
+        std::string told;
+    } cases[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "200:hello;"},
+        {"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", "200:;"},
+        {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\nx", "404:x;"},
+        {"HTTP/1.1 204 \r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+         "204:;304:;"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n1;x=y\r\nd\r\n"
+         "0\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ne",
+         "200:abcd;200:e;"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, close\r\n\r\na", "200:a|"},
+        {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", "200:a|"},
+        {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\na", "200:a;"},
+        {"HTTP/1.0 200 OK\r\n\r\nto the end", "200:to the end|"},
+        {"HTTP/1.1 200 OK\r\n\r\n", "200:|"},
+        {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
+         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+         "200:a;"},
+    };
+    for (const auto& each : cases) EXPECT_EQ(read_at_every_split(each.bytes), each.told);
+}
+
+TEST(ResponseReader, AnAnswerToHeadHasNoBody) {
+    EXPECT_EQ(read_at_every_split("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+                                  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                                  true),
+              "200:;200:;");
+}
+
+TEST(ResponseReader, RefusesWhatTwoReadersCouldTakeDifferently) {
+    const struct {
+        std::string bytes;
+        ResponseFault fault;
+    } cases[] = {
+        {"HTTP/2 200 OK\r\n\r\n", ResponseFault::not_http},
+        {"<html>", ResponseFault::not_http},
+        {"HTTP/1.1  200 OK\r\n\r\n", ResponseFault::bad_status_line},
+        {"HTTP/1.1 2000 OK\r\n\r\n", ResponseFault::bad_status_line},
+        {"HTTP/1.1 020 OK\r\n\r\n", ResponseFault::bad_status_line},
+        {"HTTP/1.1 200 OK\n\r\n", ResponseFault::bad_status_line},
+        {"HTTP/1.1 200 O\rK\r\n\r\n", ResponseFault::bad_status_line},
+        {"HTTP/1.1 200 OK\r\n folded: x\r\n\r\n", ResponseFault::bad_field},
+        {"HTTP/1.1 200 OK\r\nName : x\r\n\r\n", ResponseFault::bad_field},
+        {"HTTP/1.1 200 OK\r\nName: x\n\r\n", ResponseFault::bad_field},
+        {"HTTP/1.1 200 OK\r\nA: b\r\n\rx", ResponseFault::bad_field},
+        {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", ResponseFault::bad_length},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n", ResponseFault::bad_length},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+         ResponseFault::bad_length},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+         ResponseFault::bad_length},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", ResponseFault::bad_coding},
+        {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", ResponseFault::bad_coding},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", ResponseFault::bad_chunk},
+        {"HTTP/1.1 200 OK\r\nContent-Le", ResponseFault::cut_short},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", ResponseFault::cut_short},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na", ResponseFault::cut_short},
+    };
+    for (const auto& each : cases) {
+        const std::string told = read_at_every_split(each.bytes);
+        EXPECT_EQ(told.substr(std::min(told.find('!'), told.size())),
+                  "!" + std::string(to_string(each.fault)))
+            << each.bytes;
+    }
+}
+
+TEST(ResponseReader, BoundsTheHeadHoweverItComes) {
+    const std::string start = "HTTP/1.1 200 OK\r\nX: ";
+    const std::string end = "\r\nContent-Length: 0\r\n\r\n";
+    const std::size_t room = ResponseLimits{}.head_bytes_max - start.size() - end.size();
+    const std::string fits = start + std::string(room, 'x') + end;
+    const std::string too_long = start + std::string(room + 1, 'x') + end;
+    for (const std::size_t piece : {std::size_t{1000}, std::size_t{65'536}, too_long.size()}) {
+        EXPECT_EQ(read_in_pieces(fits, piece, false, true), "200:;");
+        EXPECT_EQ(read_in_pieces(too_long, piece, false, true), "!the head is too large");
+    }
+}
+
+TEST(ResponseReader, BoundsTheInterimAnswers) {
+    std::string bytes;
+    for (int i = 0; i < 16; ++i) bytes += "HTTP/1.1 100 C\r\n\r\n";
+    const std::string last = "HTTP/1.1 204 No\r\n\r\n";
+    EXPECT_EQ(read_at_every_split(bytes + last), "204:;");
+    EXPECT_EQ(read_at_every_split(bytes + "HTTP/1.1 100 C\r\n\r\n" + last),
+              "!too many 1xx answers");
+}
+
+TEST(ResponseReader, EveryFaultHasWords) {
+    for (int i = 1; i < static_cast<int>(ResponseFault::count_); ++i) {
+        EXPECT_FALSE(to_string(static_cast<ResponseFault>(i)).empty());
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::http::wire
