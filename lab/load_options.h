@@ -1,0 +1,57 @@
+// LoadOptions: everything `tiderace load` was told, as plain data with its defaults. The flag of
+// each field, its unit and its description stand in server/load_flags.cc.
+//
+// Thread   Plain data: written before the workers start, read-only after.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/units.h"
+
+namespace tiderace::lab {
+
+struct LoadOptions {
+    std::string url;
+
+    // How much.
+    std::uint64_t connections = 100;
+    Duration duration = Duration::zero();  // 0: 10 s, or until `requests` are answered
+    std::uint64_t requests = 0;            // 0: no bound
+    std::uint64_t rate = 0;                // requests a second, all together; 0: closed loop
+
+    // What is asked.
+    std::string method = "GET";
+    std::vector<std::string> fields;  // "Name: value"
+    bool close = false;               // a connection for each request
+    std::uint64_t pipeline = 1;       // requests under way on a connection
+
+    // What the clients are like.
+    Duration think = Duration::zero();   // after each answer
+    std::uint64_t slow_readers = 0;      // percent of the connections
+    std::uint64_t slow_rate = 16_KiB;    // bytes a second that such a one reads
+    std::uint64_t source_addresses = 0;  // in 127/8; 0: as many as the connections need
+    Duration timeout = 10s;              // for an answer, and for a connection
+    bool i_own_this_host = false;
+
+    // What is right.
+    std::uint64_t expect_status = 200;
+    std::optional<std::uint64_t> expect_length;  // none: as the first answer's
+    bool check_hash = false;
+    std::optional<std::uint32_t> expect_hash;  // CRC-32; none: as the first answer's
+
+    // How it runs, and what it tells.
+    std::uint64_t threads = 0;  // loops; 0: half of the CPUs, at least one
+    std::string engine = "auto";
+    std::uint64_t server_pid = 0;  // 0: who listens there
+    bool json = false;
+
+    Duration run_time() const {
+        if (duration > Duration::zero()) return duration;
+        return requests > 0 ? Duration::max() : Duration(10s);
+    }
+};
+
+}  // namespace tiderace::lab

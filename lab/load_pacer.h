@@ -1,0 +1,75 @@
+// Load pacer: which request may be sent when.
+//
+// Closed loop: at once, as long as there is budget. Open loop: request i is due at start + i / rate
+// whatever the server does; its latency counts from that moment, so a server that stands still
+// is charged for all who would have come meanwhile (no coordinated omission).
+//
+// Thread   One worker's. Pure: time is handed in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tiderace/base/units.h"
+
+namespace tiderace::lab {
+
+class LoadPacer {
+  public:
+    // rate: requests a second, 0: closed loop. requests_max: 0: no bound.
+    LoadPacer(double rate, std::uint64_t requests_max)
+        : rate_(rate), requests_max_(requests_max > 0 ? requests_max : UINT64_MAX) {}
+
+    void begin(Instant start) { start_ = start; }
+
+    // The moment the next request was meant for, if it may be sent now.
+    std::optional<Instant> take(Instant now) {
+        if (!returned_.empty()) {
+            const Instant intended = returned_.back();
+            returned_.pop_back();
+            return intended;
+        }
+        if (taken_ == requests_max_) return std::nullopt;
+        if (rate_ == 0) {
+            ++taken_;
+            return now;
+        }
+        const Instant due = due_at(taken_);
+        if (due > now) return std::nullopt;
+        ++taken_;
+        return due;
+    }
+    // A request that the server let go unread when it ended the connection in order: again.
+    void give_back(Instant intended) { returned_.push_back(intended); }
+
+    // Whether take() would give one.
+    bool is_due(Instant now) const {
+        if (!returned_.empty()) return true;
+        return taken_ < requests_max_ && (rate_ == 0 || due_at(taken_) <= now);
+    }
+    bool exhausted() const { return returned_.empty() && taken_ == requests_max_; }
+    bool open_loop() const { return rate_ > 0; }
+    // In an open loop: how many were due by `now` and not taken.
+    std::uint64_t overdue(Instant now) const {
+        if (rate_ == 0 || now < start_) return 0;
+        const double seconds = std::chrono::duration<double>(now - start_).count();
+        const auto due = static_cast<std::uint64_t>(seconds * rate_);
+        const std::uint64_t bounded = due < requests_max_ ? due : requests_max_;
+        return (bounded > taken_ ? bounded - taken_ : 0) + returned_.size();
+    }
+
+  private:
+    Instant due_at(std::uint64_t index) const {
+        return start_ +
+               Duration(static_cast<std::int64_t>(static_cast<double>(index) * 1e9 / rate_));
+    }
+
+    double rate_;
+    std::uint64_t requests_max_;
+    std::uint64_t taken_ = 0;
+    Instant start_{};
+    std::vector<Instant> returned_;
+};
+
+}  // namespace tiderace::lab

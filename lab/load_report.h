@@ -1,0 +1,40 @@
+// Load report: what came of a run, for a person (a table) and for a program (JSON).
+//
+// Thread   Any: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/load_options.h"
+#include "lab/load_tally.h"
+#include "lab/server_watch.h"
+
+namespace tiderace::lab {
+
+struct LoadReport {
+    LoadOptions options;
+    LoadTally tally;
+    std::string engine;
+    std::size_t threads = 1;
+    std::size_t source_addresses = 0;  // 0: the kernel's choice
+    Duration elapsed = Duration::zero();
+    Duration own_cpu = Duration::zero();
+    double busiest_loop = 0;          // its CPU time by the time elapsed, 0..1
+    bool interrupted = false;         // by Ctrl-C
+    std::optional<ServerUse> server;  // its use during the run; memory: the most seen
+    std::vector<std::string> notes;   // what was found before the run
+};
+
+// Above this a loop had hardly any time left, and it is the load that was measured.
+inline constexpr double busy_share = 0.9;
+
+// Everything was answered, and rightly.
+bool all_right(const LoadReport& report);
+// What a reader of the figures must know: a sentence each.
+std::vector<std::string> warnings(const LoadReport& report);
+std::string load_table(const LoadReport& report);
+std::string load_json(const LoadReport& report);
+
+}  // namespace tiderace::lab

@@ -1,0 +1,164 @@
+#include "lab/load_worker.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+namespace tiderace::lab {
+namespace {
+
+constexpr Duration look_interval = 100ms;
+
+Duration thread_cpu() {
+#if defined(RUSAGE_THREAD)
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    const auto of = [](const timeval& t) {
+        return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
+    };
+    return of(used.ru_utime) + of(used.ru_stime);
+#else
+    return Duration::zero();
+#endif
+}
+
+}  // namespace
+
+LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop)
+    : plan_(&plan), share_(share), loop_(std::move(loop)), pacer_(share.rate, share.requests) {
+    tally_.connections = share.connections;
+    for (std::uint64_t i = 0; i < share.connections; ++i) {
+        connections_.push_back(std::make_unique<LoadConnection>(*this, share.first_connection + i));
+    }
+}
+
+LoadWorker::~LoadWorker() = default;
+
+void LoadWorker::run() {
+    const Duration cpu_before = thread_cpu();
+    loop_->turn(Duration::zero());  // so that the loop knows the time
+    const Instant start = read_clock();
+    const Duration run_time = plan_->options.run_time();
+    end_ = run_time == Duration::max() ? Instant::max() : start + run_time;
+    pacer_.begin(start);
+    if (pacer_.open_loop())
+        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
+                                             share_.rate);
+    for (auto& connection : connections_) to_open_.push_back(connection.get());
+    open_more();
+    loop_->arm(*this, start + std::min(look_interval, run_time));
+    while (!ending_) {
+        loop_->turn(Duration(-1));
+        publish();
+        if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
+    }
+    elapsed_ = std::min(read_clock(), end_) - start;
+    tally_.never_sent = pacer_.overdue(std::min(now_, end_));
+    shut_down();
+    cpu_ = thread_cpu() - cpu_before;
+    publish();
+    shown_.done.store(true, std::memory_order_release);
+}
+
+void LoadWorker::shut_down() {
+    ticks_.reset();
+    loop_->cancel(*this);
+    for (auto& connection : connections_) connection->end();
+    do {
+        loop_->turn(Duration::zero());
+    } while (open_ > 0);
+    for (auto& connection : connections_) {
+        const std::uint64_t answers = connection->answers();
+        tally_.starved += answers == 0;
+        tally_.per_connection_min = std::min(tally_.per_connection_min, answers);
+        tally_.per_connection_max = std::max(tally_.per_connection_max, answers);
+    }
+}
+
+void LoadWorker::publish() {
+    shown_.answers.store(tally_.answers, std::memory_order_relaxed);
+    shown_.received_bytes.store(tally_.received_bytes, std::memory_order_relaxed);
+    shown_.opened.store(tally_.opened, std::memory_order_relaxed);
+    shown_.open.store(open_, std::memory_order_relaxed);
+}
+
+LoadWorker::Progress LoadWorker::progress() const {
+    const bool done = shown_.done.load(std::memory_order_acquire);
+    return {.answers = shown_.answers.load(std::memory_order_relaxed),
+            .errors = shown_.errors.load(std::memory_order_relaxed),
+            .received_bytes = shown_.received_bytes.load(std::memory_order_relaxed),
+            .opened = shown_.opened.load(std::memory_order_relaxed),
+            .connect_errors = shown_.connect_errors.load(std::memory_order_relaxed),
+            .open = shown_.open.load(std::memory_order_relaxed),
+            .done = done};
+}
+
+void LoadWorker::on_expired() {
+    const Instant now = read_clock();
+    shown_.errors.store(tally_.errors_total(), std::memory_order_relaxed);
+    shown_.connect_errors.store(tally_.connect_errors_total(), std::memory_order_relaxed);
+    if (now >= end_ || stop_.load(std::memory_order_relaxed)) {
+        ending_ = true;
+        return;
+    }
+    for (auto& connection : connections_) connection->check_timeout(now);
+    loop_->arm(*this, std::min(now + look_interval, end_));
+}
+
+void LoadWorker::open_more() {
+    while (opening_ < opening_max && !to_open_.empty()) {
+        LoadConnection* next = to_open_.front();
+        to_open_.pop_front();
+        ++opening_;
+        next->start();
+    }
+}
+
+void LoadWorker::wants_to_open(LoadConnection& connection) {
+    // Nothing left to ask: no connection is opened to ask nothing.
+    if (ending_ || (pacer_.exhausted() && under_way_ == 0)) return;
+    to_open_.push_back(&connection);
+    open_more();
+}
+
+void LoadWorker::connect_done(LoadConnection&) {
+    --opening_;
+    open_more();
+}
+
+void LoadWorker::count_open(int change) {
+    open_ += change;
+    tally_.open_max = std::max(tally_.open_max, static_cast<std::uint64_t>(open_));
+}
+
+void LoadWorker::has_room(LoadConnection& connection) {
+    if (!connection.has_room()) return;
+    if (!pacer_.open_loop()) {
+        if (now_ < loop_->now()) now_ = loop_->now();
+        connection.send(SIZE_MAX);
+        return;
+    }
+    if (!connection.is_idle_listed) {
+        connection.is_idle_listed = true;
+        idle_.push_back(&connection);
+    }
+    on_tick();
+}
+
+// One request for each in turn, so that all connections carry the load.
+void LoadWorker::on_tick() {
+    read_clock();
+    while (!idle_.empty() && pacer_.is_due(now_)) {
+        LoadConnection& next = *idle_.front();
+        idle_.pop_front();
+        next.is_idle_listed = false;
+        if (!next.has_room()) continue;
+        next.send(1);
+        if (next.has_room()) {
+            next.is_idle_listed = true;
+            idle_.push_back(&next);
+        }
+    }
+}
+
+}  // namespace tiderace::lab

@@ -1,0 +1,122 @@
+// LoadWorker: the clients of one loop, and what came of them.
+//
+// Owner    load(); the plan outlives it.
+// Thread   run() on a thread of its own. Others call stop() and progress().
+// Limits   opening_max connections are being opened at once, so that the server's queue of those
+//          who wait to be accepted is not what is measured.
+// Memory   LoadConnection for each connection, and the tally.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/load_connection.h"
+#include "lab/load_options.h"
+#include "lab/load_pacer.h"
+#include "lab/load_tally.h"
+#include "lab/load_target.h"
+#include "lab/pace_ticks.h"
+
+namespace tiderace::lab {
+
+// What all workers share: written before they start.
+struct LoadPlan {
+    LoadOptions options;
+    LoadTarget target;
+    std::string batch;  // the request, `pipeline` times
+    std::size_t request_bytes = 0;
+    bool is_head = false;
+    std::vector<core::Address> sources;  // empty: the kernel's choice
+    net::ConnectionLimits limits;
+};
+
+class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
+  public:
+    struct Share {
+        std::uint64_t first_connection = 0;
+        std::uint64_t connections = 0;
+        std::uint64_t requests = 0;  // 0: no bound
+        double rate = 0;
+    };
+    // For others to look at while it runs.
+    struct Progress {
+        std::uint64_t answers = 0;
+        std::uint64_t errors = 0;
+        std::uint64_t received_bytes = 0;
+        std::uint64_t opened = 0;
+        std::uint64_t connect_errors = 0;
+        std::int64_t open = 0;
+        bool done = false;
+    };
+    static constexpr std::size_t opening_max = 128;
+
+    LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop);
+    ~LoadWorker();
+
+    // Until the time is over, the requests are answered, or stop().
+    void run();
+    // Any thread.
+    void stop() { stop_.store(true, std::memory_order_relaxed); }
+    Progress progress() const;
+
+    // After run().
+    const LoadTally& tally() const { return tally_; }
+    Duration cpu() const { return cpu_; }
+    Duration elapsed() const { return elapsed_; }
+
+    // For its connections.
+    const LoadPlan& plan() const { return *plan_; }
+    core::EventLoop& loop() { return *loop_; }
+    LoadTally& tally() { return tally_; }
+    LoadPacer& pacer() { return pacer_; }
+    Instant now() const { return now_; }  // as read_clock() said last
+    Instant read_clock() { return now_ = loop_->clock().now(); }
+    // It may send: now, or when something is due.
+    void has_room(LoadConnection& connection);
+    void wants_to_open(LoadConnection& connection);
+    void connect_done(LoadConnection& connection);
+    void count_open(int change);
+    void count_under_way(std::int64_t change) { under_way_ += change; }
+
+  private:
+    void on_expired() override;  // a look at the time, and at who takes too long
+    void on_tick() override;
+    void open_more();
+    void publish();
+    void shut_down();
+
+    const LoadPlan* plan_;
+    Share share_;
+    std::unique_ptr<core::EventLoop> loop_;
+    LoadPacer pacer_;
+    LoadTally tally_;
+    std::vector<std::unique_ptr<LoadConnection>> connections_;
+    std::deque<LoadConnection*> idle_;     // open loop: those with room, longest first
+    std::deque<LoadConnection*> to_open_;  // behind opening_max
+    std::unique_ptr<PaceTicks> ticks_;
+    Instant now_{};
+    Instant end_{};
+    std::int64_t open_ = 0;
+    std::int64_t under_way_ = 0;
+    std::size_t opening_ = 0;
+    Duration cpu_{};
+    Duration elapsed_{};
+    bool ending_ = false;
+    std::atomic<bool> stop_ = false;
+
+    struct Shown {
+        std::atomic<std::uint64_t> answers = 0;
+        std::atomic<std::uint64_t> errors = 0;
+        std::atomic<std::uint64_t> received_bytes = 0;
+        std::atomic<std::uint64_t> opened = 0;
+        std::atomic<std::uint64_t> connect_errors = 0;
+        std::atomic<std::int64_t> open = 0;
+        std::atomic<bool> done = false;
+    };
+    Shown shown_;
+};
+
+}  // namespace tiderace::lab

@@ -1,0 +1,121 @@
+#include "lab/server_watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace tiderace::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The IPv4 address as /proc/net/tcp writes it ("0100007F"), "" for another family.
+std::string hex_ip4(const core::Address& address) {
+    sockaddr_storage storage;
+    address.to_sockaddr(storage);
+    if (storage.ss_family != AF_INET) return {};
+    std::array<char, core::Address::ip_text_bytes_max> text;
+    const std::string dotted(text.data(), address.format_ip(text.data()));
+    std::array<unsigned, 4> parts{};
+    std::sscanf(dotted.c_str(), "%u.%u.%u.%u", &parts[0], &parts[1], &parts[2], &parts[3]);
+    std::array<char, 9> hex;
+    std::snprintf(hex.data(), hex.size(), "%02X%02X%02X%02X", parts[3] & 255, parts[2] & 255,
+                  parts[1] & 255, parts[0] & 255);
+    return hex.data();
+}
+
+void collect_inodes(const std::string& path, const core::Address& address,
+                    std::set<std::string>& inodes) {
+    const std::string ip4 = hex_ip4(address);
+    std::array<char, 5> port;
+    std::snprintf(port.data(), port.size(), "%04X", unsigned{address.port()});
+    std::ifstream file(path);
+    std::string line;
+    while (std::getline(file, line)) {
+        std::istringstream words(line);
+        std::string slot, local, peer, state, queues, timer, retransmits, user, timeout, inode;
+        words >> slot >> local >> peer >> state >> queues >> timer >> retransmits >> user >>
+            timeout >> inode;
+        const std::size_t colon = local.find(':');
+        if (state != "0A" || colon == std::string::npos || local.substr(colon + 1) != port.data()) {
+            continue;
+        }
+        const std::string at = local.substr(0, colon);
+        const bool any = at.find_first_not_of('0') == std::string::npos;
+        // An IPv6 address is not compared: one port is one server on the machines this is for.
+        if (any || at == ip4 || (ip4.empty() && at.size() == 32)) inodes.insert(inode);
+    }
+}
+
+bool holds_one_of(const fs::path& process, const std::set<std::string>& inodes) {
+    std::error_code failure;
+    for (fs::directory_iterator fds(process / "fd", failure), end; !failure && fds != end;
+         fds.increment(failure)) {
+        std::error_code unreadable;
+        const std::string link = fs::read_symlink(fds->path(), unreadable).string();
+        if (unreadable || !link.starts_with("socket:[") || !link.ends_with(']')) continue;
+        if (inodes.contains(link.substr(8, link.size() - 9))) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<int> find_listeners(const core::Address& address, const std::string& proc) {
+    std::vector<int> pids;
+    if (address.is_unix()) return pids;
+    std::set<std::string> inodes;
+    collect_inodes(proc + "/net/tcp", address, inodes);
+    collect_inodes(proc + "/net/tcp6", address, inodes);
+    if (inodes.empty()) return pids;
+    std::error_code failure;
+    for (fs::directory_iterator all(proc, failure), end; !failure && all != end;
+         all.increment(failure)) {
+        const std::string name = all->path().filename();
+        int pid = 0;
+        const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (read.ec != std::errc{} || read.ptr != name.data() + name.size()) continue;
+        if (holds_one_of(all->path(), inodes)) pids.push_back(pid);
+    }
+    std::ranges::sort(pids);
+    return pids;
+}
+
+ServerUse read_use(std::span<const int> pids, const std::string& proc) {
+    ServerUse use;
+    const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    for (const int pid : pids) {
+        const std::string folder = proc + "/" + std::to_string(pid);
+        std::ifstream file(folder + "/stat");
+        std::string text;
+        std::getline(file, text);
+        // The name, in brackets, may hold anything: the fields count from its end.
+        const std::size_t name_end = text.rfind(')');
+        if (name_end == std::string::npos) continue;
+        std::istringstream fields(text.substr(name_end + 1));
+        std::string state, passed_over;
+        fields >> state;
+        if (state == "Z" || state == "X") continue;  // dead, and not yet fetched by its parent
+        for (int i = 0; i < 10; ++i) fields >> passed_over;
+        std::uint64_t user = 0, system = 0;
+        if (!(fields >> user >> system)) continue;
+        std::ifstream memory(folder + "/statm");
+        std::uint64_t size = 0, resident = 0;
+        memory >> size >> resident;
+        ++use.processes;
+        use.cpu += Duration(1s) * static_cast<std::int64_t>(user + system) /
+                   static_cast<std::int64_t>(ticks_per_second);
+        use.memory_bytes += resident * page_bytes;
+    }
+    return use;
+}
+
+}  // namespace tiderace::lab

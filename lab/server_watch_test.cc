@@ -1,0 +1,84 @@
+#include "lab/server_watch.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace tiderace::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A /proc of our own: process 7 listens on 127.0.0.1:8080, process 8 on all addresses, port 81.
+class ServerWatch : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "proc-XXXXXX";
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        proc_ = name;
+        const std::string head = "  sl  local_address rem_address   st\n";
+        write("net/tcp", head +
+                             "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 "
+                             "00000000     0        0 1001 1 0\n"
+                             "   1: 0100007F:1F90 0100007F:9999 01 00000000:00000000 00:00000000 "
+                             "00000000     0        0 1002 1 0\n");
+        write("net/tcp6", head +
+                              "   0: 00000000000000000000000000000000:0051 "
+                              "00000000000000000000000000000000:0000 0A 00000000:00000000 "
+                              "00:00000000 00000000     0        0 1003 1 0\n");
+        add_process("7", "1001", "100 50", "500");
+        add_process("8", "1003", "1 2", "300");
+        add_process("9", "1002", "0 0", "1");
+        fs::create_directories(proc_ / "self");
+    }
+    void TearDown() override { fs::remove_all(proc_); }
+
+    void write(const std::string& name, const std::string& text) {
+        fs::create_directories((proc_ / name).parent_path());
+        std::ofstream(proc_ / name) << text;
+    }
+    void add_process(const std::string& pid, const std::string& inode, const std::string& times,
+                     const std::string& pages) {
+        write(pid + "/stat", pid + " (a) b) S 1 1 1 0 -1 4194560 1 0 0 0 " + times + " 0 0 20 0");
+        write(pid + "/statm", "1000 " + pages + " 1 1 0 1 0");
+        fs::create_directories(proc_ / pid / "fd");
+        fs::create_symlink("socket:[" + inode + "]", proc_ / pid / "fd" / "5");
+    }
+    std::vector<int> listeners(const char* address) {
+        return find_listeners(*core::Address::parse(address), proc_);
+    }
+
+    fs::path proc_;
+};
+
+TEST_F(ServerWatch, FindsWhoListens) {
+    EXPECT_EQ(listeners("127.0.0.1:8080"), std::vector<int>{7});
+    EXPECT_EQ(listeners("127.0.0.2:8080"), std::vector<int>{});
+    EXPECT_EQ(listeners("127.0.0.1:81"), std::vector<int>{8});
+    EXPECT_EQ(listeners("[::1]:81"), std::vector<int>{8});
+    EXPECT_EQ(listeners("127.0.0.1:82"), std::vector<int>{});
+}
+
+TEST_F(ServerWatch, AddsUpWhatTheyUse) {
+    const std::array pids{7, 8, 4'000};
+    const ServerUse use = read_use(pids, proc_);
+    EXPECT_EQ(use.processes, 2U);
+    EXPECT_EQ(use.cpu, Duration(1s) * 153 / ::sysconf(_SC_CLK_TCK));
+    EXPECT_EQ(use.memory_bytes, 800U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+TEST_F(ServerWatch, TheDeadUseNothing) {
+    write("7/stat", "7 (a) Z 1 1 1 0 -1 4194560 1 0 0 0 100 50 0 0 20 0");
+    EXPECT_EQ(read_use(std::array{7}, proc_).processes, 0U);
+}
+
+TEST_F(ServerWatch, NothingToReadIsNothingFound) {
+    EXPECT_TRUE(find_listeners(core::Address::loopback(80), proc_ / "gone").empty());
+    EXPECT_EQ(read_use(std::array{7}, proc_ / "gone").processes, 0U);
+}
+
+}  // namespace
+}  // namespace tiderace::lab
