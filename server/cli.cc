@@ -51,16 +51,32 @@ std::string flag_without_command(std::string_view word) {
            "; the first word is a command, as in tiderace serve";
 }
 
-Parsed parse_serve(const CommandWords& words) {
-    ServeOptions options;
+// The sentence that says which flag does not take its value.
+std::expected<void, std::string> apply_flags(const CommandWords& words, OptionsOf options) {
     for (const GivenFlag& given : words.flags) {
         const auto applied = apply_flag(*given.flag, given.value, options);
         if (applied) continue;
         std::string sentence = "--" + std::string(given.flag->name);
         // A password does not belong on the screen or in a log.
         if (given.flag->group != Group::access) sentence.append(" ").append(given.value);
-        return refuse(sentence + ": " + applied.error());
+        return std::unexpected(sentence + ": " + applied.error());
     }
+    return {};
+}
+
+Parsed parse_load(const CommandWords& words) {
+    lab::LoadOptions options;
+    if (auto applied = apply_flags(words, options); !applied) return refuse(applied.error());
+    if (words.operands.empty()) {
+        return refuse("load expects a URL, as in tiderace load http://127.0.0.1:8080/");
+    }
+    options.url = words.operands[0];
+    return Command(std::move(options));
+}
+
+Parsed parse_serve(const CommandWords& words) {
+    ServeOptions options;
+    if (auto applied = apply_flags(words, options); !applied) return refuse(applied.error());
     if (words.operands.size() > 1) {
         return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +
                       words.operands[1]);
@@ -107,6 +123,7 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
                       words->operands[allowed]);
     }
     if (command.name == "serve") return parse_serve(*words);
+    if (command.name == "load") return parse_load(*words);
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});

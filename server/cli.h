@@ -11,6 +11,7 @@
 #include <string_view>
 #include <variant>
 
+#include "lab/load_options.h"
 #include "server/options.h"
 
 namespace tiderace::server {
@@ -23,7 +24,7 @@ struct Printout {
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
-using Command = std::variant<ServeOptions, Printout, ShowTrust>;
+using Command = std::variant<ServeOptions, Printout, ShowTrust, lab::LoadOptions>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

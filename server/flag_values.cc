@@ -16,7 +16,7 @@ bool is_digits(std::string_view text) {
 
 struct Apply {
     std::string_view value;
-    ServeOptions& options;
+    OptionsOf options;
 
     Applied operator()(const NoField&) const { return {}; }
 
@@ -76,7 +76,7 @@ struct Apply {
 
 struct DefaultText {
     const Flag& flag;
-    ServeOptions& defaults;
+    OptionsOf defaults;
 
     std::string number(std::string text, bool is_zero) const {
         if (is_zero && !flag.zero_means.empty()) return std::string(flag.zero_means);
@@ -107,13 +107,14 @@ struct DefaultText {
 }  // namespace
 
 std::expected<void, std::string> apply_flag(const Flag& flag, std::string_view value,
-                                            ServeOptions& options) {
+                                            OptionsOf options) {
     return std::visit(Apply{value, options}, flag.field);
 }
 
 std::string default_text(const Flag& flag) {
-    ServeOptions defaults;
-    return std::visit(DefaultText{flag, defaults}, flag.field);
+    ServeOptions serve;
+    lab::LoadOptions load;
+    return std::visit(DefaultText{flag, OptionsOf(serve, load)}, flag.field);
 }
 
 std::span<const std::string_view> flag_choices(const Flag& flag) {

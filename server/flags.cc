@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/flag_texts.h"
+#include "server/load_flags.h"
 #include "server/tls_flags.h"
 #include "server/version.h"
 
@@ -18,8 +19,8 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 6> command_names{"serve", "trust", "version",
-                                                        "help",  "man",   "completions"};
+constexpr std::array<std::string_view, 7> command_names{"serve", "load", "trust",      "version",
+                                                        "help",  "man",  "completions"};
 
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_choices, options.engine);
@@ -371,27 +372,39 @@ constexpr std::array version_flags{
 
 constexpr std::array only_help{help_flag};
 
-constexpr std::array all_commands{
-    CommandSpec{
-        "serve", "[DIR]", "serve a folder; the current one when none is named", serve_flags, {}},
-    CommandSpec{"trust", "", "how to make this machine trust --tls-self-signed", only_help, {}},
-    CommandSpec{"version", "", "the version; with -v also how it was built", version_flags, {}},
-    CommandSpec{"help", "[COMMAND]", "this page, or the flags of a command", only_help,
-                command_names},
-    CommandSpec{"man", "", "the manual page: tiderace man | man -l -", only_help, {}},
-    CommandSpec{"completions", "SHELL", "completions for bash, zsh or fish", only_help,
-                shell_names},
-};
+// Not constexpr: the flags of load are a table of another file.
+const std::array<CommandSpec, 7>& all_commands() {
+    static const std::array<CommandSpec, 7> all{
+        CommandSpec{"serve",
+                    "[DIR]",
+                    "serve a folder; the current one when none is named",
+                    serve_flags,
+                    {}},
+        CommandSpec{"load",
+                    "URL",
+                    "load a server of yours, and tell how it bears it",
+                    load_flags(),
+                    {}},
+        CommandSpec{"trust", "", "how to make this machine trust --tls-self-signed", only_help, {}},
+        CommandSpec{"version", "", "the version; with -v also how it was built", version_flags, {}},
+        CommandSpec{"help", "[COMMAND]", "this page, or the flags of a command", only_help,
+                    command_names},
+        CommandSpec{"man", "", "the manual page: tiderace man | man -l -", only_help, {}},
+        CommandSpec{"completions", "SHELL", "completions for bash, zsh or fish", only_help,
+                    shell_names},
+    };
+    return all;
+}
 
 }  // namespace
 
 std::span<const CommandSpec> commands() {
-    return all_commands;
+    return all_commands();
 }
 
 const CommandSpec* find_command(std::string_view name) {
-    const auto found = std::ranges::find(all_commands, name, &CommandSpec::name);
-    return found == all_commands.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(all_commands(), name, &CommandSpec::name);
+    return found == all_commands().end() ? nullptr : &*found;
 }
 
 std::string_view group_title(Group group) {
@@ -412,6 +425,14 @@ std::string_view group_title(Group group) {
             return "How it runs";
         case Group::limits:
             return "What it puts up with";
+        case Group::amount:
+            return "How much";
+        case Group::request:
+            return "What is asked";
+        case Group::clients:
+            return "What the clients are like";
+        case Group::expected:
+            return "What is right";
         case Group::other:
             return "Other";
     }

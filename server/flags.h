@@ -1,6 +1,6 @@
 // The commands and flags of the program, once, as data. The command line, the help, the man page
 // and the shell completions are all rendered from these tables; defaults are read from
-// ServeOptions.
+// ServeOptions and lab::LoadOptions.
 //
 // Thread   Constants; any.
 // Errors   A value that a flag does not take is a sentence for the person who typed it.
@@ -11,40 +11,93 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
+#include "lab/load_options.h"
 #include "server/options.h"
+#include "tiderace/base/check.h"
 
 namespace tiderace::server {
+
+// The options of the command that the words are for.
+class OptionsOf {
+  public:
+    OptionsOf(ServeOptions& serve) : serve_(&serve) {}
+    OptionsOf(lab::LoadOptions& load) : load_(&load) {}
+    OptionsOf(ServeOptions& serve, lab::LoadOptions& load) : serve_(&serve), load_(&load) {}
+
+    ServeOptions* serve() const { return serve_; }
+    lab::LoadOptions* load() const { return load_; }
+
+  private:
+    ServeOptions* serve_ = nullptr;
+    lab::LoadOptions* load_ = nullptr;
+};
+
+// A function over the options of one command: a flag's place in them. Converts from a lambda or a
+// function that takes ServeOptions& or lab::LoadOptions&, const or not.
+template <typename R, typename... Args>
+class OptionsCall {
+  public:
+    using OnServe = R (*)(ServeOptions&, Args...);
+    using OnConstServe = R (*)(const ServeOptions&, Args...);
+    using OnLoad = R (*)(lab::LoadOptions&, Args...);
+
+    template <typename F>
+        requires std::is_convertible_v<F, OnServe>
+    constexpr OptionsCall(F f) : serve_(f) {}
+    template <typename F>
+        requires std::is_convertible_v<F, OnConstServe>
+    constexpr OptionsCall(F f) : const_serve_(f) {}
+    template <typename F>
+        requires std::is_convertible_v<F, OnLoad>
+    constexpr OptionsCall(F f) : load_(f) {}
+
+    R operator()(OptionsOf options, Args... args) const {
+        if (load_ != nullptr) {
+            TR_CHECK(options.load() != nullptr, "a flag of another command");
+            return load_(*options.load(), args...);
+        }
+        TR_CHECK(options.serve() != nullptr, "a flag of another command");
+        return serve_ != nullptr ? serve_(*options.serve(), args...)
+                                 : const_serve_(*options.serve(), args...);
+    }
+
+  private:
+    OnServe serve_ = nullptr;
+    OnConstServe const_serve_ = nullptr;
+    OnLoad load_ = nullptr;
+};
 
 // What a flag writes to. `of` names the field of the options; each kind has its own value syntax.
 struct NoField {};  // the command line itself acts on it: --help
 struct SwitchField {
-    bool& (*of)(ServeOptions&);
+    OptionsCall<bool&> of;
     bool sets = true;  // what giving the flag means
 };
 struct DurationField {
-    Duration& (*of)(ServeOptions&);
+    OptionsCall<Duration&> of;
 };
 struct BytesField {
-    std::uint64_t& (*of)(ServeOptions&);
+    OptionsCall<std::uint64_t&> of;
     std::uint64_t smallest = 0;
     std::uint64_t largest = UINT64_MAX;
 };
 struct CountField {
-    std::uint64_t& (*of)(ServeOptions&);
+    OptionsCall<std::uint64_t&> of;
     std::uint64_t smallest;
     std::uint64_t largest;
 };
 struct ChoiceField {
     std::span<const std::string_view> names;
-    void (*set)(ServeOptions&, std::size_t index);
-    std::size_t (*get)(const ServeOptions&);
+    OptionsCall<void, std::size_t> set;
+    OptionsCall<std::size_t> get;
 };
 // Anything else. `set` says what it expects when the value is not of that form.
 struct TextField {
-    std::expected<void, std::string> (*set)(ServeOptions&, std::string_view value);
-    std::string (*get)(const ServeOptions&);  // the default's text; "" when there is none
+    OptionsCall<std::expected<void, std::string>, std::string_view> set;
+    OptionsCall<std::string> get;  // the default's text; "" when there is none
 };
 using Field = std::variant<NoField, SwitchField, DurationField, BytesField, CountField, ChoiceField,
                            TextField>;
@@ -58,6 +111,10 @@ enum class Group : std::uint8_t {
     logging,
     engine,
     limits,
+    amount,
+    request,
+    clients,
+    expected,
     other
 };
 
@@ -97,7 +154,7 @@ std::string_view group_title(Group group);
 
 // Writes the value into the options, or says what the flag expects (without naming the flag).
 std::expected<void, std::string> apply_flag(const Flag& flag, std::string_view value,
-                                            ServeOptions& options);
+                                            OptionsOf options);
 // The default as a person would type it, with its unit; "" when there is nothing to say.
 std::string default_text(const Flag& flag);
 // The words that the flag takes, where they are a closed list.

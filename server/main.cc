@@ -1,4 +1,4 @@
-// The program: reads the command line, then prints or serves.
+// The program: reads the command line, then prints, serves or loads.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include <malloc.h>
 #endif
 
+#include "lab/load.h"
 #include "server/assemble.h"
 #include "server/cli.h"
 #include "server/trust.h"
@@ -59,6 +60,9 @@ int main(int argc, char** argv) {
         return print(printout->text);
     }
     if (std::holds_alternative<tiderace::server::ShowTrust>(*command)) return show_trust();
+    if (const auto* load = std::get_if<tiderace::lab::LoadOptions>(&*command)) {
+        return tiderace::lab::load(*load);
+    }
     return_free_memory();
     return tiderace::server::serve(std::get<tiderace::server::ServeOptions>(*command));
 }

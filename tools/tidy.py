@@ -46,7 +46,7 @@ ARROWS = {
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler", "tls"},
-    "server": EVERYTHING,
+    "server": EVERYTHING | {"lab"},
     "lab": EVERYTHING | {"core/backend"},
     "examples": EVERYTHING,
     "bench": EVERYTHING | {"testing", "core/backend", "server", "lab"},

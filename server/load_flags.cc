@@ -1,0 +1,219 @@
+#include "server/load_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "server/version.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::server {
+namespace {
+
+using lab::LoadOptions;
+using Applied = std::expected<void, std::string>;
+
+constexpr std::array<std::string_view, 2> method_names{"GET", "HEAD"};
+
+std::string no_default(LoadOptions&) {
+    return {};
+}
+
+Applied add_field(LoadOptions& options, std::string_view value) {
+    const std::size_t colon = value.find(':');
+    const std::string_view name = value.substr(0, std::min(colon, value.size()));
+    if (colon == value.npos || !http::wire::is_token(name) ||
+        !http::wire::is_field_value(value.substr(colon + 1))) {
+        return std::unexpected("expects NAME:VALUE, for example Accept-Encoding:gzip");
+    }
+    for (const std::string_view ours :
+         {"host", "connection", "content-length", "transfer-encoding"}) {
+        if (http::wire::equals_ignoring_case(name, ours)) {
+            return std::unexpected("this field is decided by the other flags");
+        }
+    }
+    const std::string_view text = http::wire::trim_ows(value.substr(colon + 1));
+    options.fields.push_back(std::string(name) + ": " + std::string(text));
+    return {};
+}
+
+Applied set_length(LoadOptions& options, std::string_view value) {
+    std::uint64_t length = 0;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), length);
+    if (failure != std::errc{} || end != value.data() + value.size()) {
+        return std::unexpected("expects a number of bytes");
+    }
+    options.expect_length = length;
+    return {};
+}
+
+Applied set_hash(LoadOptions& options, std::string_view value) {
+    options.check_hash = true;
+    if (value == "first") return {};
+    std::uint32_t hash = 0;
+    const auto [end, failure] =
+        std::from_chars(value.data(), value.data() + value.size(), hash, 16);
+    if (value.size() != 8 || failure != std::errc{} || end != value.data() + value.size()) {
+        return std::unexpected("expects a CRC-32 of eight hexadecimal digits, or first");
+    }
+    options.expect_hash = hash;
+    return {};
+}
+
+std::size_t method_index(LoadOptions& options) {
+    return options.method == method_names[1] ? 1 : 0;
+}
+
+std::size_t engine_index(LoadOptions& options) {
+    const auto found = std::ranges::find(engine_choices, options.engine);
+    return static_cast<std::size_t>(found - engine_choices.begin());
+}
+
+// In the order of the help page.
+constexpr std::array flags{
+    Flag{.name = "connections",
+         .letter = 'c',
+         .value = "N",
+         .group = Group::amount,
+         .about = "connections open at once",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.connections; }, 1,
+                             10'000'000}},
+    Flag{.name = "duration",
+         .letter = 'd',
+         .value = "TIME",
+         .group = Group::amount,
+         .about = "how long",
+         .zero_means = "10s, or until --requests are answered",
+         .field = DurationField{[](LoadOptions& o) -> Duration& { return o.duration; }}},
+    Flag{.name = "requests",
+         .letter = 'n',
+         .value = "N",
+         .group = Group::amount,
+         .about = "how many requests in all",
+         .zero_means = "as many as there is time for",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.requests; }, 0,
+                             1'000'000'000'000}},
+    Flag{.name = "rate",
+         .letter = 'r',
+         .value = "N",
+         .group = Group::amount,
+         .about = "open loop: requests a second, whatever the answers take",
+         .zero_means = "closed loop: each answer brings the next request",
+         .field =
+             CountField{[](LoadOptions& o) -> std::uint64_t& { return o.rate; }, 0, 100'000'000}},
+
+    Flag{.name = "method",
+         .value = "NAME",
+         .group = Group::request,
+         .about = "the method",
+         .field = ChoiceField{method_names,
+                              [](LoadOptions& o, std::size_t i) { o.method = method_names[i]; },
+                              method_index}},
+    Flag{.name = "header",
+         .letter = 'H',
+         .value = "NAME:VALUE",
+         .group = Group::request,
+         .about = "a field for every request",
+         .repeatable = true,
+         .field = TextField{add_field, no_default}},
+    Flag{.name = "close",
+         .group = Group::request,
+         .about = "a connection for each request",
+         .field = SwitchField{[](LoadOptions& o) -> bool& { return o.close; }}},
+    Flag{
+        .name = "pipeline",
+        .letter = 'p',
+        .value = "N",
+        .group = Group::request,
+        .about = "requests under way on each connection",
+        .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.pipeline; }, 1, 1'000}},
+
+    Flag{.name = "think",
+         .value = "TIME",
+         .group = Group::clients,
+         .about = "pause after each answer",
+         .zero_means = "none",
+         .field = DurationField{[](LoadOptions& o) -> Duration& { return o.think; }}},
+    Flag{.name = "slow-readers",
+         .value = "PERCENT",
+         .group = Group::clients,
+         .about = "of the connections read slowly; their latency is told apart",
+         .field =
+             CountField{[](LoadOptions& o) -> std::uint64_t& { return o.slow_readers; }, 0, 100}},
+    Flag{.name = "slow-rate",
+         .value = "SIZE",
+         .group = Group::clients,
+         .about = "what such a one reads in a second",
+         .field =
+             BytesField{[](LoadOptions& o) -> std::uint64_t& { return o.slow_rate; }, 1, 1_GiB}},
+    Flag{.name = "source-addresses",
+         .value = "N",
+         .group = Group::clients,
+         .about = "addresses in 127/8 to come from",
+         .zero_means = "as the ports need",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.source_addresses; }, 0,
+                             65'536}},
+    Flag{.name = "timeout",
+         .value = "TIME",
+         .group = Group::clients,
+         .about = "longest wait for a connection, and without a byte of an answer",
+         .field = DurationField{[](LoadOptions& o) -> Duration& { return o.timeout; }}},
+    Flag{.name = "i-own-this-host",
+         .group = Group::clients,
+         .about = "load another machine than this one: it is yours",
+         .field = SwitchField{[](LoadOptions& o) -> bool& { return o.i_own_this_host; }}},
+
+    Flag{.name = "expect-status",
+         .value = "CODE",
+         .group = Group::expected,
+         .about = "the status of a right answer",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.expect_status; }, 200,
+                             999}},
+    Flag{.name = "expect-length",
+         .value = "BYTES",
+         .group = Group::expected,
+         .about = "the length of its body (otherwise the first answer's)",
+         .field = TextField{set_length, no_default}},
+    Flag{.name = "check-hash",
+         .value = "CRC32",
+         .group = Group::expected,
+         .about = "compare the bodies, too (bare: with the first one)",
+         .value_if_bare = "first",
+         .field = TextField{set_hash, no_default}},
+
+    Flag{.name = "threads",
+         .letter = 't',
+         .value = "N",
+         .group = Group::engine,
+         .about = "loops of the load, a thread each",
+         .zero_means = "half of the CPUs",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.threads; }, 0, 1024}},
+    Flag{.name = "engine",
+         .value = "NAME",
+         .group = Group::engine,
+         .about = "how a loop asks the kernel",
+         .field = ChoiceField{engine_choices,
+                              [](LoadOptions& o, std::size_t i) { o.engine = engine_choices[i]; },
+                              engine_index}},
+    Flag{.name = "server-pid",
+         .value = "PID",
+         .group = Group::engine,
+         .about = "the process whose CPU and memory are told",
+         .zero_means = "who listens there",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.server_pid; }, 0,
+                             1'000'000'000}},
+    Flag{.name = "json",
+         .group = Group::engine,
+         .about = "the report as JSON, one line",
+         .field = SwitchField{[](LoadOptions& o) -> bool& { return o.json; }}},
+
+    Flag{.name = "help", .letter = 'h', .about = "this page"},
+};
+
+}  // namespace
+
+std::span<const Flag> load_flags() {
+    return flags;
+}
+
+}  // namespace tiderace::server
