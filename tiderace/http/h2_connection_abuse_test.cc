@@ -44,7 +44,7 @@ class H2Abuse : public testing::H2Test {
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Abuse, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H2Abuse, RapidReset) {  // CVE-2023-44487
     std::vector<core::Ref<Exchange>> kept;

@@ -26,7 +26,7 @@ class H2Frames : public testing::H2Test {
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Frames, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 // Where a frame goes: an idle stream, the connection, the open one, the one that is over.
 enum class To { connection, idle, waiting, over };

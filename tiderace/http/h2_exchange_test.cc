@@ -13,7 +13,7 @@ using wire::H2SettingId;
 class H2Requests : public testing::H2Test {};
 
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Requests, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 // --- requests and answers --------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ class H2Tunnel : public testing::H2Test {
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Tunnel, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 TEST_P(H2Tunnel, CarriesBytesBothWays) {
     H2Client& client = connect();

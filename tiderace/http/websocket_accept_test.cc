@@ -149,7 +149,7 @@ TEST_F(AcceptWebSocket, GivesWindowsToSoManySocketsAndNoMore) {
 
 using WebSocketOverHttp2 = testing::H2Test;
 INSTANTIATE_TEST_SUITE_P(Worlds, WebSocketOverHttp2, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return world.param; });
+                         [](const auto& world) { return testing::label_of_world(world.param); });
 
 class EchoHandler final : public WebSocketHandler {
   public:

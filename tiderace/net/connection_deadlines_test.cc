@@ -26,7 +26,7 @@ class EveryDeadline : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, EveryDeadline, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EveryDeadline, ARefreshedDeadlineFiresOnceAtItsLatestTime) {
     sessions_.on_deadline = [](Connection&) {};

@@ -18,7 +18,7 @@ class EveryConnector : public ::testing::TestWithParam<std::string> {
     std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EveryConnector, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
 
 TEST_P(EveryConnector, MakesConnectionsThatCarryBytesBothWays) {
     testing::EchoSessions echoes;
