@@ -1,6 +1,6 @@
 // Every known abuse of HTTP/2 by name: it ends with ENHANCE_YOUR_CALM, after a bounded number of
 // handlers run, with bounded memory, and with less said than was heard. Time stands still, so the
-// budget is what a peer can spend at once. On every engine.
+// budget is what a peer can spend at once.
 #include "tiderace/testing/h2_fixture.h"
 
 namespace tiderace::http {
@@ -43,8 +43,9 @@ class H2Abuse : public testing::H2Test {
     std::size_t blocks_most_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Worlds, H2Abuse, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return testing::label_of_world(world.param); });
+// Thousands of frames each: on the fake network and on one engine.
+INSTANTIATE_TEST_SUITE_P(Worlds, H2Abuse, ::testing::Values("fake", "epoll"),
+                         [](const auto& world) { return world.param; });
 
 TEST_P(H2Abuse, RapidReset) {  // CVE-2023-44487
     std::vector<core::Ref<Exchange>> kept;
@@ -77,7 +78,9 @@ TEST_P(H2Abuse, MadeYouReset) {  // CVE-2025-8671: the server is made to send RS
     });
     H2Client& client = connect();
     flood(client, 1'000, [&] {
-        for (int i = 0; i < 10; ++i) client.window_update(client.get("/work"), 0);
+        for (int i = 0; i < 10; ++i) {
+            client.frame(H2FrameType::window_update, 0, client.get("/work"), std::string(4, '\0'));
+        }
         for (int i = 0; i < 10; ++i) client.window_update(client.get("/work"), 0x7fff'ffff);
         for (int i = 0; i < 10; ++i) client.data(client.get("/work"), "behind the end", false);
     });
