@@ -50,7 +50,8 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     if (options.tls.on() && options.cache.file_bytes_max == usual.file_bytes_max &&
         options.cache.sendfile_bytes_min == usual.sendfile_bytes_min) {
         // Sendfile cannot encrypt: a file of 57 KB from memory costs 0.8 of reading it each time.
-        files.cache.memory_file_bytes_max = files.cache.eager_bytes_max = 128_KiB;
+        files.cache.eager_bytes_max = 128_KiB;
+        files.cache.memory_file_bytes_max = 4_MiB;  // where it is asked for again and again
     }
     return files;
 }
