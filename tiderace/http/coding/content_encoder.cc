@@ -1,5 +1,6 @@
 #include "tiderace/http/coding/content_encoder.h"
 
+#include <charconv>
 #include <string>
 
 #include "tiderace/http/coding/encoders.h"
@@ -15,6 +16,17 @@ constexpr ByteView levels = " levels 1";
 std::string recipe(ByteView library, ByteView version) {
     if (version.empty()) return {};
     return std::string(library).append(" ").append(version).append(levels);
+}
+
+// "gzip-3fa1b20c"; FNV-1a, 32 bits: it only has to differ.
+std::string tag_suffix(ContentCoding coding) {
+    std::uint32_t digest = 2'166'136'261;
+    for (const char c : recipe_of(coding)) {
+        digest = (digest ^ static_cast<unsigned char>(c)) * 16'777'619;
+    }
+    char digits[8];
+    const auto end = std::to_chars(digits, digits + sizeof digits, digest, 16).ptr;
+    return std::string(wire::coding_name(coding)).append("-").append(digits, end);
 }
 
 }  // namespace
@@ -43,6 +55,23 @@ ByteView recipe_of(ContentCoding coding) {
     static const std::string gzip = recipe("zlib", zlib_release());
     static const std::string zstd = recipe("zstd", zstd_release());
     static const std::string br = recipe("brotli", brotli_release());
+    switch (coding) {
+        case ContentCoding::gzip:
+            return gzip;
+        case ContentCoding::zstd:
+            return zstd;
+        case ContentCoding::br:
+            return br;
+        case ContentCoding::identity:
+            break;
+    }
+    return {};
+}
+
+ByteView tag_suffix_of(ContentCoding coding) {
+    static const std::string gzip = tag_suffix(ContentCoding::gzip);
+    static const std::string zstd = tag_suffix(ContentCoding::zstd);
+    static const std::string br = tag_suffix(ContentCoding::br);
     switch (coding) {
         case ContentCoding::gzip:
             return gzip;

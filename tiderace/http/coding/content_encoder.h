@@ -66,4 +66,7 @@ std::unique_ptr<ContentEncoder> make_encoder(wire::ContentCoding coding, Purpose
 // file. "" for what is not built in.
 ByteView recipe_of(wire::ContentCoding coding);
 
+// The coding's name and a digest of its recipe, "gzip-3fa1b20c": what sets an entity tag apart.
+ByteView tag_suffix_of(wire::ContentCoding coding);
+
 }  // namespace tiderace::http::coding

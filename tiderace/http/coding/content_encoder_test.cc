@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tiderace/base/random.h"
+#include "tiderace/http/wire/entity_tag.h"
 #include "tiderace/testing/content_decoder.h"
 
 namespace tiderace::http::coding {
@@ -157,6 +158,8 @@ TEST(RecipeOf, NamesTheLibraryAndItsVersion) {
     if (!built_in_codings().gzip) GTEST_SKIP() << "gzip is not built in";
     EXPECT_TRUE(recipe_of(ContentCoding::gzip).starts_with("zlib 1."));
     EXPECT_EQ(recipe_of(ContentCoding::identity), "");
+    EXPECT_TRUE(tag_suffix_of(ContentCoding::gzip).starts_with("gzip-"));
+    EXPECT_LE(tag_suffix_of(ContentCoding::zstd).size(), wire::tag_suffix_bytes_max);
 }
 
 }  // namespace

@@ -68,4 +68,10 @@ EntityTagText format_entity_tag(std::int64_t modified_nanoseconds, std::uint64_t
     return text;
 }
 
+EntityTagText append_to_tag(ByteView tag, ByteView suffix) {
+    EntityTagText text;
+    text.add(tag.substr(0, tag.size() - 1)).add("-").add(suffix).add("\"");
+    return text;
+}
+
 }  // namespace tiderace::http::wire

@@ -33,10 +33,15 @@ bool same_tag(const EntityTag& a, const EntityTag& b, TagCompare compare);
 // something to be matched.
 bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, TagCompare compare);
 
-using EntityTagText = FixedText<52>;  // two quotes, two dashes, three numbers of 16 digits
+using EntityTagText = FixedText<72>;  // quotes, dashes, three numbers of 16 digits, a suffix
+inline constexpr std::size_t tag_suffix_bytes_max = 20;
 
 // A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"".
 EntityTagText format_entity_tag(std::int64_t modified_nanoseconds, std::uint64_t size,
                                 std::uint64_t inode);
+
+// The same with `suffix` inside its quotes, for the same content in another coding:
+// "\"18a3f0c2b5e91d00-400-2f1-gzip\"". `tag` is one that format_entity_tag made.
+EntityTagText append_to_tag(ByteView tag, ByteView suffix);
 
 }  // namespace tiderace::http::wire

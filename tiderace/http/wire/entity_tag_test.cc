@@ -124,5 +124,15 @@ TEST(EntityTag, DiffersWhenAnyFactDiffers) {
     EXPECT_EQ(tags.size(), 8u);
 }
 
+TEST(EntityTagText, ASuffixStandsInsideTheQuotes) {
+    const auto tag = format_entity_tag(1, 2, 3);
+    const auto longer = append_to_tag(tag.view(), "gzip");
+    EXPECT_EQ(longer.view(), "\"1-2-3-gzip\"");
+    const auto longest = format_entity_tag(-1, UINT64_MAX, UINT64_MAX);
+    const std::string suffix(tag_suffix_bytes_max, 'x');
+    const auto most = append_to_tag(longest.view(), suffix);
+    EXPECT_TRUE(most.view().ends_with("x\""));
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire

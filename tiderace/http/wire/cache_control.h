@@ -1,0 +1,14 @@
+// Cache-Control (RFC 9111 section 5.2), as far as a server has to understand what it sends itself.
+//
+// Thread   Any; no state.
+// Memory   None.
+#pragma once
+
+#include "tiderace/base/bytes.h"
+
+namespace tiderace::http::wire {
+
+// no-transform: nobody may put the content into another coding.
+bool forbids_transform(ByteView cache_control);
+
+}  // namespace tiderace::http::wire
