@@ -92,11 +92,16 @@ class Response {
     // Of unknown length (chunked), or of exactly `length` bytes.
     void set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length = {});
 
+    // The handler has chosen the bytes, by Accept-Encoding among others: no filter changes them.
+    void set_as_is() { as_is_ = true; }
+    bool as_is() const { return as_is_; }
+
     bool has_body() const;
     // nullopt: unknown until it ends.
     std::optional<std::uint64_t> body_bytes() const;
     // A Content-Length for an answer without its body (HEAD, 304) where the body was not even made.
     void set_length_hint(std::uint64_t bytes) { length_hint_ = bytes; }
+    void drop_length_hint() { length_hint_.reset(); }
     std::optional<std::uint64_t> length_hint() const { return length_hint_; }
 
     ByteView copied_body() const;  // "" unless it is one
@@ -119,6 +124,7 @@ class Response {
     void take_block_apart();
 
     int status_;
+    bool as_is_ = false;
     const FieldBlock* block_ = nullptr;
     std::size_t field_count_ = 0;
     std::size_t text_bytes_ = 0;

@@ -1,0 +1,178 @@
+#include "tiderace/http/filter/compress.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tiderace/http/filter/compressed_body.h"
+#include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/cache_control.h"
+#include "tiderace/http/wire/entity_tag.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/mime.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+using wire::ContentCoding;
+using wire::FieldName;
+
+constexpr std::array<ByteView, 4> digests = {"Content-Digest", "Repr-Digest", "Digest",
+                                             "Content-MD5"};
+
+bool is_event_stream(ByteView content_type) {
+    const ByteView essence = wire::trim_ows(content_type.substr(0, content_type.find(';')));
+    return wire::equals_ignoring_case(essence, "text/event-stream");
+}
+
+// Calls `each` with every value of that name, in the block and beside it, until it says true.
+bool any_value(const Response& response, FieldName name, auto&& each) {
+    if (response.block() != nullptr) {
+        for (const FieldBlock::Entry& entry : response.block()->entries()) {
+            if (entry.id == name && each(ByteView(entry.value))) return true;
+        }
+    }
+    for (const ResponseField& field : response.fields()) {
+        if (field.id == name && each(field.value)) return true;
+    }
+    return false;
+}
+
+bool has_digest(const Response& response) {
+    for (const ResponseField& field : response.fields()) {
+        if (field.id != FieldName::other) continue;
+        for (const ByteView name : digests) {
+            if (wire::equals_ignoring_case(field.name, name)) return true;
+        }
+    }
+    return false;
+}
+
+void add_vary(Response& response) {
+    const bool is_said = any_value(response, FieldName::vary, [](ByteView value) {
+        for (wire::ListReader list(value); list.next();) {
+            if (list.element() == "*" ||
+                wire::equals_ignoring_case(list.element(), "Accept-Encoding")) {
+                return true;
+            }
+        }
+        return false;
+    });
+    if (!is_said) response.add(FieldName::vary, "Accept-Encoding");
+}
+
+// The same content, other bytes.
+void weaken_tag(Response& response) {
+    const auto field = response.find(FieldName::etag);
+    if (!field || field->value.starts_with("W/")) return;
+    const ByteView weak = response.keep("W/" + std::string(field->value));
+    response.set(FieldName::etag, weak);
+}
+
+// A handler that found the weak tag of what we once compressed names its own, strong one. The client
+// has nothing of that name.
+void name_what_the_client_has(const Request& request, Response& response) {
+    const auto field = response.find(FieldName::etag);
+    if (!field || field->value.starts_with("W/")) return;
+    const auto tag = wire::parse_entity_tag(field->value);
+    const ByteView tags = request.field(FieldName::if_none_match);
+    if (!tag || tags.empty() || tags == "*") return;
+    const bool has_strong = wire::tag_list_matches(tags, tag, wire::TagCompare::strong);
+    const bool has_weak = wire::tag_list_matches(tags, tag, wire::TagCompare::weak);
+    if (has_weak && !has_strong) weaken_tag(response);
+}
+
+std::string accept_encoding_of(const Request& request) {
+    std::string all;
+    for (const wire::Field* field = request.head->find(FieldName::accept_encoding);
+         field != nullptr; field = request.head->next(*field)) {
+        if (!all.empty()) all += ", ";
+        all += field->value;
+    }
+    return all;
+}
+
+// Stands for a body of a length that nobody knows, where none is sent.
+class UnsentBody final : public BodySource {
+    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::failed; }
+};
+
+}  // namespace
+
+void Compress::filter(Exchange& exchange, Response& response) {
+    if (response.as_is()) return;
+    if (response.status() == 304) return name_what_the_client_has(exchange.request(), response);
+    if (!may_compress(response)) return;
+    add_vary(response);
+    const std::string accept = accept_encoding_of(exchange.request());
+    const ContentCoding coding = wire::choose_coding(accept, options_.codings).coding;
+    if (coding == ContentCoding::identity || !compress(exchange, response, coding)) return;
+    response.add(FieldName::content_encoding, wire::coding_name(coding));
+    response.drop_length_hint();
+    response.remove(FieldName::accept_ranges);
+    weaken_tag(response);
+}
+
+bool Compress::may_compress(Response& response) const {
+    const int status = response.status();
+    if (status < 200 || status > 299 || status == 204 || status == 205 || status == 206) {
+        return false;
+    }
+    if (response.find(FieldName::content_encoding) || response.find(FieldName::content_range)) {
+        return false;
+    }
+    const auto type = response.find(FieldName::content_type);
+    if (!type || !(wire::compressible(type->value) || is_event_stream(type->value))) return false;
+    const auto bytes = response.has_body() ? response.body_bytes() : response.length_hint();
+    // Neither a body nor a length: there is nothing to tell by.
+    if (!response.has_body() && !bytes) return false;
+    if (bytes && *bytes < options_.bytes_min) return false;
+    return !has_digest(response) && !any_value(response, FieldName::cache_control, [](ByteView v) {
+        return wire::forbids_transform(v);
+    });
+}
+
+// False: it goes out plain.
+bool Compress::compress(Exchange& exchange, Response& response, ContentCoding coding) {
+    const auto bytes = response.body_bytes();
+    const bool is_head = exchange.request().method() == wire::Method::head;
+    core::SendQueue* queued = response.queued_body();
+    const bool is_copied = !response.copied_body().empty();
+    if (is_copied && *bytes <= options_.at_once_bytes_max) {
+        return compress_at_once(exchange, response, coding);
+    }
+    if (is_head) {  // the same fields as GET would have, but for the length
+        response.set_body(std::make_unique<UnsentBody>());
+        return true;
+    }
+    const ByteView type = response.find(FieldName::content_type)->value;
+    const auto purpose = is_event_stream(type) ? coding::Purpose::events : coding::Purpose::answer;
+    auto encoder = shelf_->borrow(coding, purpose, bytes);
+    if (!encoder) return false;
+    core::SendQueue pieces;
+    if (is_copied) {
+        pieces.append(exchange.loop().blocks(), response.copied_body());
+    } else if (queued != nullptr) {
+        pieces = std::move(*queued);
+    }
+    response.set_body(std::make_unique<CompressedBody>(exchange, std::move(encoder),
+                                                       std::move(pieces), response.take_source()));
+    return true;
+}
+
+bool Compress::compress_at_once(Exchange& exchange, Response& response, ContentCoding coding) {
+    const ByteView body = response.copied_body();
+    auto encoder = shelf_->borrow(coding, coding::Purpose::answer, body.size());
+    if (!encoder) return false;
+    core::BlockPool& blocks = exchange.loop().blocks();
+    core::SendQueue pieces;
+    pieces.append(blocks, body);
+    core::SendQueue out;
+    CompressedBody compressed(exchange, std::move(encoder), std::move(pieces), nullptr);
+    if (!compressed.pull_all(blocks, out) || out.bytes() >= body.size()) return false;
+    response.set_body(std::move(out));
+    return true;
+}
+
+}  // namespace tiderace::http::filter
