@@ -48,6 +48,17 @@ CachedFile::CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> byt
     : CachedFile(identity) {
     TR_CHECK(bytes != nullptr);
     bytes_ = std::move(bytes);
+    data_ = bytes_.get();
+}
+
+CachedFile::CachedFile(const CachedFile& source, std::shared_ptr<const std::string> coded,
+                       ByteView tag_suffix)
+    : identity_(source.identity_), last_modified_(source.last_modified_) {
+    TR_CHECK(coded != nullptr);
+    identity_.bytes = coded->size();
+    etag_ = wire::append_to_tag(source.etag(), tag_suffix);
+    coded_ = std::move(coded);
+    data_ = coded_->data();
 }
 
 void CachedFile::append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes) {

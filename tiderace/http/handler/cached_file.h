@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
@@ -35,7 +37,7 @@ struct FileIdentity {
 
     explicit FileIdentity(const struct stat& status);
     FileIdentity() = default;
-    bool operator==(const FileIdentity&) const = default;
+    auto operator<=>(const FileIdentity&) const = default;
 
     UnixSeconds modified() const;
 };
@@ -44,12 +46,16 @@ class CachedFile final : public core::SharedFile {
   public:
     CachedFile(const FileIdentity& identity, core::Descriptor descriptor);
     CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes);
+    // The content of `source` in another coding, which its entity tag says. Other loops may hold
+    // the same bytes.
+    CachedFile(const CachedFile& source, std::shared_ptr<const std::string> coded,
+               ByteView tag_suffix);
 
     const FileIdentity& identity() const { return identity_; }
     std::uint64_t size() const { return identity_.bytes; }
-    bool in_memory() const { return bytes_ != nullptr; }
+    bool in_memory() const { return data_ != nullptr; }
     // All of it; only when in memory.
-    ByteView bytes() const { return {bytes_.get(), static_cast<std::size_t>(identity_.bytes)}; }
+    ByteView bytes() const { return {data_, static_cast<std::size_t>(identity_.bytes)}; }
     int descriptor() const override { return descriptor_.get(); }
 
     // A strong validator in its quotes.
@@ -68,7 +74,9 @@ class CachedFile final : public core::SharedFile {
 
     FileIdentity identity_;
     core::Descriptor descriptor_;
+    const char* data_ = nullptr;
     std::unique_ptr<char[]> bytes_;
+    std::shared_ptr<const std::string> coded_;
     wire::EntityTagText etag_;
     std::array<char, 29> last_modified_;
 };

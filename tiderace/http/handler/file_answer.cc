@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/http/handler/range_body.h"
 #include "tiderace/http/wire/conditional.h"
 #include "tiderace/http/wire/range.h"
@@ -17,7 +18,18 @@ using wire::FieldName;
 struct Representation {
     core::Ref<CachedFile> file;
     ContentCoding coding = ContentCoding::identity;
+    ContentCoding missing = ContentCoding::identity;  // what is wanted and not there yet
 };
+
+wire::EntityTagText coded_tag(const CachedFile& file, ContentCoding coding) {
+    return wire::append_to_tag(file.etag(), coding::tag_suffix_of(coding));
+}
+
+// `to` is a Response or a FieldBlock.
+void add_policy(auto& to, const ResolvedPath& path) {
+    if (!path.cache_control.empty()) to.add(FieldName::cache_control, path.cache_control);
+    if (path.varies) to.add(FieldName::vary, "Accept-Encoding");
+}
 
 // All lines of a list field as one value. The parser keeps them apart; they mean the same joined.
 ByteView joined(const Request& request, FieldName name, std::string& storage) {
@@ -31,16 +43,68 @@ ByteView joined(const Request& request, FieldName name, std::string& storage) {
     return storage;
 }
 
-Representation choose(const Request& request, const ResolvedPath& path) {
-    if (!path.has_siblings) return {path.file};
+// Whether the client means the plain bytes of a file that we compress: it says that it has them, or
+// asks for a part without saying of what. (What it gets with the next part may be compressed by
+// then; a part of one put behind a part of the other helps nobody.)
+bool means_plain_bytes(const Request& request, const ResolvedPath& path,
+                       const wire::CodingChoice& wanted) {
+    const wire::EntityTag plain{false, path.file->etag()};
+    if (request.has(FieldName::if_none_match)) {
+        std::string storage;
+        const ByteView tags = joined(request, FieldName::if_none_match, storage);
+        if (tags != "*" && wire::tag_list_matches(tags, plain, wire::TagCompare::weak)) return true;
+    }
+    if (!request.has(FieldName::range) || !wanted.identity_acceptable) return false;
+    const auto part_of = wire::parse_entity_tag(request.field(FieldName::if_range));
+    const auto coded = coded_tag(*path.file, wanted.coding);
+    return !part_of || !wire::same_tag(*part_of, {false, coded.view()}, wire::TagCompare::strong);
+}
+
+Representation choose_made(const Request& request, ResolvedPath& path, FileVariants* variants,
+                           ByteView accept) {
+    const wire::CodingChoice wanted = wire::choose_coding(accept, path.makes);
+    if (wanted.coding == ContentCoding::identity || means_plain_bytes(request, path, wanted)) {
+        return {path.file};
+    }
+    if (const auto& made = path.sibling(wanted.coding)) return {made, wanted.coding};
+    if (variants != nullptr) variants->want(path, wanted.coding);
+    const ContentCoding now = wire::choose_coding(accept, path.present()).coding;
+    if (now != ContentCoding::identity) return {path.sibling(now), now};
+    return {path.file, ContentCoding::identity, wanted.coding};
+}
+
+Representation choose(const Request& request, ResolvedPath& path, FileVariants* variants) {
+    if (!path.varies) return {path.file};
     std::string storage;
     const ByteView accept = joined(request, FieldName::accept_encoding, storage);
-    const wire::CodingChoice choice =
-        wire::choose_coding(accept, {.gzip = static_cast<bool>(path.sibling(ContentCoding::gzip)),
-                                     .zstd = static_cast<bool>(path.sibling(ContentCoding::zstd)),
-                                     .br = static_cast<bool>(path.sibling(ContentCoding::br))});
+    if (accept.empty()) return {path.file};
+    if (!path.has_siblings) return choose_made(request, path, variants, accept);
+    const wire::CodingChoice choice = wire::choose_coding(accept, path.present());
     if (choice.coding == ContentCoding::identity) return {path.file};
     return {path.sibling(choice.coding), choice.coding};
+}
+
+// The client has what we would have made, were it there: it need not come again because it is not.
+bool answer_known_variant(Exchange& exchange, const ResolvedPath& path,
+                          const Representation& chosen) {
+    const Request& request = exchange.request();
+    if (chosen.missing == ContentCoding::identity || !request.has(FieldName::if_none_match) ||
+        request.has(FieldName::if_match) || request.has(FieldName::if_unmodified_since)) {
+        return false;
+    }
+    std::string storage;
+    const ByteView tags = joined(request, FieldName::if_none_match, storage);
+    const auto tag = coded_tag(*path.file, chosen.missing);
+    if (tags == "*" ||
+        !wire::tag_list_matches(tags, wire::EntityTag{false, tag.view()}, wire::TagCompare::weak)) {
+        return false;
+    }
+    Response response(304);
+    response.set_as_is();
+    response.add(FieldName::etag, tag.view());
+    add_policy(response, path);
+    exchange.respond(response);
+    return true;
 }
 
 wire::Validators validators_of(const CachedFile& file, UnixSeconds now) {
@@ -69,8 +133,7 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
 // FieldBlock.
 void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) {
     to.add(FieldName::etag, file.etag());
-    if (!path.cache_control.empty()) to.add(FieldName::cache_control, path.cache_control);
-    if (path.has_siblings) to.add(FieldName::vary, "Accept-Encoding");
+    add_policy(to, path);
 }
 
 void add_description(auto& to, const CachedFile& file, ContentCoding coding, UnixSeconds now) {
@@ -98,10 +161,11 @@ wire::RangeResult range_of(const Request& request, const CachedFile& file, UnixS
 
 void answer_unsatisfiable(Exchange& exchange, const ResolvedPath& path, const CachedFile& file) {
     Response response(416);
+    response.set_as_is();
     const auto text = wire::format_unsatisfied_range(file.size());
     response.add(FieldName::content_range, response.keep(text.view()));
     response.add(FieldName::accept_ranges, "bytes");
-    if (path.has_siblings) response.add(FieldName::vary, "Accept-Encoding");
+    if (path.varies) response.add(FieldName::vary, "Accept-Encoding");
     exchange.respond(response);
 }
 
@@ -120,6 +184,7 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
                   std::size_t small_copy_bytes_max, DiskReads& disk) {
     CachedFile& file = *chosen.file;
     Response response(200);
+    response.set_as_is();
     if (const FieldBlock& block = path.fields_of(chosen.coding); !block.empty()) {
         response.set_block(block);
     } else {
@@ -137,17 +202,19 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
 
 }  // namespace
 
-void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max,
-                 DiskReads& disk) {
+void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
+                 DiskReads& disk, FileVariants* variants) {
     const Request& request = exchange.request();
     const UnixSeconds now = exchange.loop().unix_now();
-    const Representation chosen = choose(request, path);
+    const Representation chosen = choose(request, path, variants);
     CachedFile& file = *chosen.file;
+    if (answer_known_variant(exchange, path, chosen)) return;
 
     const wire::Precondition condition = evaluate_conditions(request, file, now);
     if (condition == wire::Precondition::failed) return exchange.respond_status(412);
     if (condition == wire::Precondition::not_modified) {
         Response response(304);
+        response.set_as_is();
         add_validators(response, path, file);
         return exchange.respond(response);
     }
@@ -157,6 +224,7 @@ void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small
             return answer_unsatisfiable(exchange, path, file);
         case wire::RangeResult::Kind::satisfiable: {
             Response response(206);
+            response.set_as_is();
             add_validators(response, path, file);
             add_description(response, file, chosen.coding, now);
             disk.set_body(exchange, response,

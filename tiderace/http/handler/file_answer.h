@@ -8,14 +8,15 @@
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/handler/disk_reads.h"
+#include "tiderace/http/handler/file_variants.h"
 #include "tiderace/http/handler/path_resolver.h"
 
 namespace tiderace::http::handler {
 
-// `path` stands for a file. A body in memory of up to `small_copy_bytes_max` goes out in one copy
+// `path` stands for a file. `variants` makes what `path.makes` says. A body in memory of up to `small_copy_bytes_max` goes out in one copy
 // with the head.
-void answer_file(Exchange& exchange, const ResolvedPath& path, std::size_t small_copy_bytes_max,
-                 DiskReads& disk);
+void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
+                 DiskReads& disk, FileVariants* variants = nullptr);
 
 // Renders the fields of the whole answers about `path` once, for all that follow.
 void render_fields(ResolvedPath& path, UnixSeconds now);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/handler/file_answer.h"
 
 namespace tiderace::http::handler {
 namespace {
@@ -63,6 +64,23 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
         return held;
     }
     return found->second;
+}
+
+ResolvedPath* FileCache::known(ByteView path) {
+    const auto found = known_.find(path);
+    return found != known_.end() ? found->second.get() : nullptr;
+}
+
+void FileCache::add_variant(ByteView path, const FileIdentity& of, wire::ContentCoding coding,
+                            core::Ref<CachedFile> variant, UnixSeconds unix_now) {
+    ResolvedPath* to = known(path);
+    if (to == nullptr || !to->file || to->file->identity() != of || !to->makes.any()) return;
+    if (variant->size() > limits_.bytes_max / 2) return;
+    uncount(*to);
+    to->siblings[static_cast<std::size_t>(coding) - 1] = std::move(variant);
+    render_fields(*to, unix_now);
+    count(*to);
+    evict();
 }
 
 bool FileCache::descriptors_unchanged(const ResolvedPath& path) const {

@@ -51,6 +51,13 @@ class FileCache {
     // Never none. `now` is the loop's time, `unix_now` its calendar time.
     core::Ref<ResolvedPath> find(ByteView path, Instant now, UnixSeconds unix_now);
 
+    // Keeps `variant`, what was made of the file that `path` stood for, beside it. Nothing, if it
+    // stands for another by now.
+    void add_variant(ByteView path, const FileIdentity& of, wire::ContentCoding coding,
+                     core::Ref<CachedFile> variant, UnixSeconds unix_now);
+    // What is known about a path, nothing asked of the disk; or nullptr.
+    ResolvedPath* known(ByteView path);
+
     const FileLoader& loader() const { return resolver_.loader(); }
     const FileCacheCounters& counters() const { return counters_; }
     std::size_t bytes() const { return bytes_; }

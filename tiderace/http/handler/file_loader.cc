@@ -45,8 +45,23 @@ Found found_of_error(int error) {
 }  // namespace
 
 bool FileLoader::is_unchanged(const CachedFile& file) const {
+    return has_identity(file.descriptor(), file.identity());
+}
+
+bool FileLoader::has_identity(int fd, const FileIdentity& identity) const {
     struct stat now;
-    return status(file.descriptor(), now) >= 0 && FileIdentity(now) == file.identity();
+    return status(fd, now) >= 0 && FileIdentity(now) == identity;
+}
+
+bool FileLoader::read_exactly(int fd, std::span<char> to, std::uint64_t offset) const {
+    while (!to.empty()) {
+        const ssize_t got = try_again(
+            [&] { return kernel_->read_at(fd, to.data(), to.size(), static_cast<off_t>(offset)); });
+        if (got <= 0) return false;
+        to = to.subspan(static_cast<std::size_t>(got));
+        offset += static_cast<std::uint64_t>(got);
+    }
+    return true;
 }
 
 int FileLoader::status(int fd, struct stat& status) const {

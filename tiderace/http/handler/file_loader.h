@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/kernel.h"
@@ -61,6 +62,10 @@ class FileLoader {
 
     // Whether the open file of `file`, which is not in memory, is still what it says.
     bool is_unchanged(const CachedFile& file) const;
+
+    // For a thread that may wait: fills `to` from `offset` on. False: it is shorter, or faulty.
+    bool read_exactly(int fd, std::span<char> to, std::uint64_t offset) const;
+    bool has_identity(int fd, const FileIdentity& identity) const;
 
     core::Kernel& kernel() const { return *kernel_; }
     int root() const { return root_; }

@@ -4,6 +4,7 @@
 
 #include "tiderace/http/handler/file_answer.h"
 #include "tiderace/http/handler/glob.h"
+#include "tiderace/http/wire/cache_control.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http::handler {
@@ -81,6 +82,7 @@ void PathResolver::resolve_file(ResolvedPath& to, FileLoader::Opened&& opened,
     to.content_type = rules_.mime.type_of(to.path);
     to.cache_control = cache_control_of(to.path);
     if (rules_.precompressed) resolve_siblings(to, previous, now);
+    decide_compression(to, previous);
     render_fields(to, now);
 }
 
@@ -101,6 +103,26 @@ void PathResolver::resolve_siblings(ResolvedPath& to, const ResolvedPath* previo
         to.has_siblings |= static_cast<bool>(loaded.file);
         to.siblings[index] = std::move(loaded.file);
     }
+}
+
+// Who put siblings there has said what is to be sent; we make none beside them.
+void PathResolver::decide_compression(ResolvedPath& to, const ResolvedPath* previous) const {
+    to.varies = to.has_siblings;
+    const CompressRules& rules = rules_.compress;
+    const std::uint64_t bytes = to.file->size();
+    if (to.has_siblings || !rules.codings.any() || bytes < rules.bytes_min ||
+        bytes > rules.bytes_max || !wire::compressible(to.content_type) ||
+        wire::forbids_transform(to.cache_control)) {
+        return;
+    }
+    to.varies = true;
+    to.makes = rules.codings;
+    // The same file object: nobody has found it changed since these were made of it.
+    if (previous == nullptr || previous->file.get() != to.file.get() || previous->has_siblings) {
+        return;
+    }
+    to.siblings = previous->siblings;
+    to.declined = previous->declined;
 }
 
 FileLoader::Loaded PathResolver::take(ResolvedPath& to, FileLoader::Opened&& opened,

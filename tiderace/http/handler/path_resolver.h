@@ -37,7 +37,15 @@ struct CacheControlRule {
     std::string value;
 };
 
+// Which files are compressed for those who accept it (file_variants.h).
+struct CompressRules {
+    wire::AvailableCodings codings;  // none: nothing is
+    std::uint64_t bytes_min = 1_KiB;
+    std::uint64_t bytes_max = 8_MiB;
+};
+
 struct PathRules {
+    CompressRules compress;
     std::vector<std::string> index = {"index.html"};
     bool clean_urls = false;    // "/about" answers with about.html
     bool hidden = false;        // serve names that begin with a dot
@@ -51,13 +59,18 @@ struct ResolvedPath final : core::Shared, ListHook {
     std::string path;
     StandsFor stands_for = StandsFor::missing;
     bool has_siblings = false;
-    bool stable = true;     // false: changing under our hands; not to be kept
+    bool varies = false;           // with Accept-Encoding
+    std::uint8_t asked = 0;        // codings that are being made, a bit each; see coding_bit()
+    std::uint8_t declined = 0;     // codings that are not worth it
+    wire::AvailableCodings makes;  // codings that we make, where there are no siblings
+    bool stable = true;            // false: changing under our hands; not to be kept
     bool settled = true;    // false: it changed so recently that another change might not show
     std::uint8_t hits = 0;  // towards being loaded into memory
     int error = 0;          // with `failed`
     core::Ref<CachedFile> file;
-    std::array<core::Ref<CachedFile>, sibling_codings> siblings;  // by coding, from gzip on
-    std::string target;                                           // with `alias`
+    // By coding, from gzip on: found on the disk, or made by us.
+    std::array<core::Ref<CachedFile>, sibling_codings> siblings;
+    std::string target;  // with `alias`
     ByteView content_type;
     ByteView cache_control;  // "" for none
     // The fields of a whole answer, by coding, from identity on; empty: to be added one by one.
@@ -73,6 +86,11 @@ struct ResolvedPath final : core::Shared, ListHook {
     }
     const core::Ref<CachedFile>& sibling(wire::ContentCoding coding) const {
         return siblings[static_cast<std::size_t>(coding) - 1];
+    }
+    wire::AvailableCodings present() const {
+        return {.gzip = static_cast<bool>(sibling(wire::ContentCoding::gzip)),
+                .zstd = static_cast<bool>(sibling(wire::ContentCoding::zstd)),
+                .br = static_cast<bool>(sibling(wire::ContentCoding::br))};
     }
 };
 
@@ -96,12 +114,17 @@ class PathResolver {
     void resolve_missing(ResolvedPath& to) const;
     FileLoader::Loaded take(ResolvedPath& to, FileLoader::Opened&& opened, const CachedFile* known,
                             UnixSeconds now) const;
+    void decide_compression(ResolvedPath& to, const ResolvedPath* previous) const;
     ByteView cache_control_of(ByteView path) const;
 
     FileLoader loader_;
     PathRules rules_;
     std::uint64_t eager_bytes_max_;
 };
+
+constexpr std::uint8_t coding_bit(wire::ContentCoding coding) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(coding));
+}
 
 // The path of a sibling is the file's with this behind it: ".br".
 ByteView suffix_of(wire::ContentCoding coding);

@@ -60,7 +60,10 @@ StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFil
       cache_(PathResolver(FileLoader(loop.kernel(), root_.get(), options_.links), options_.paths,
                           options_.cache.eager_bytes_max),
              options_.cache),
-      disk_(loop, options_.pool) {}
+      disk_(loop, options_.pool) {
+    if (options_.variants == nullptr || options_.compress_pool == nullptr) return;
+    variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
+}
 
 core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
     core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
@@ -74,7 +77,8 @@ void StaticFiles::handle(Exchange& exchange) {
     const core::Ref<ResolvedPath> resolved = resolve(request.path);
     switch (resolved->stands_for) {
         case StandsFor::file:
-            return answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_);
+            return answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_,
+                               variants());
         case StandsFor::directory:
             return answer_directory(exchange, request.path);
         case StandsFor::redirect:
@@ -96,7 +100,7 @@ void StaticFiles::answer_missing(Exchange& exchange) {
     if (!options_.spa.empty() && asks_for_page) {
         const core::Ref<ResolvedPath> page = resolve(options_.spa);
         if (page->stands_for == StandsFor::file) {
-            return answer_file(exchange, *page, options_.small_copy_bytes_max, disk_);
+            return answer_file(exchange, *page, options_.small_copy_bytes_max, disk_, variants());
         }
     }
     exchange.respond_status(404);

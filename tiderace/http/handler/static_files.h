@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tiderace/base/result.h"
@@ -22,6 +23,7 @@
 #include "tiderace/http/handler.h"
 #include "tiderace/http/handler/disk_reads.h"
 #include "tiderace/http/handler/file_cache.h"
+#include "tiderace/http/handler/file_variants.h"
 
 namespace tiderace::http::handler {
 
@@ -42,6 +44,10 @@ struct StaticFilesOptions {
     // Where the disk is waited for, and large directories are sorted; it outlives the handler.
     // None: on the loop.
     core::WorkerPool* pool = nullptr;
+    // Where files are compressed (PathRules::compress), and what all loops know of the results;
+    // both outlive the handler. None: nothing is compressed.
+    core::WorkerPool* compress_pool = nullptr;
+    VariantStore* variants = nullptr;
 };
 
 class StaticFiles final : public Handler {
@@ -57,6 +63,7 @@ class StaticFiles final : public Handler {
     StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFilesOptions options);
 
     core::Ref<ResolvedPath> resolve(ByteView path);
+    FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
     void answer_missing(Exchange& exchange);
     void answer_directory(Exchange& exchange, ByteView path);
     void redirect_to_slash(Exchange& exchange) const;
@@ -66,6 +73,7 @@ class StaticFiles final : public Handler {
     StaticFilesOptions options_;
     FileCache cache_;
     DiskReads disk_;
+    std::optional<FileVariants> variants_;
 };
 
 }  // namespace tiderace::http::handler
