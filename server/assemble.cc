@@ -48,6 +48,7 @@ class Assembly {
     Result<> find_certificates();
     Result<> make_workers();
     Result<> share_ticket_keys();
+    Result<> open_variants();
     Result<> listen();
     void announce() const;
     void drain();
@@ -69,6 +70,9 @@ class Assembly {
     // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
     // started before the disk has to be waited for.
     core::WorkerPool disk_pool_{4, 256};
+    // One thread, at a lower priority: compressing must not slow the answers.
+    core::WorkerPool compress_pool_{1, 256};
+    std::unique_ptr<http::handler::VariantStore> variants_;
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
@@ -153,6 +157,7 @@ Result<> Assembly::make_workers() {
     parts_.options = &options_;
     parts_.loops = count;
     parts_.disk_pool = &disk_pool_;
+    if (auto opened = open_variants(); !opened) return opened;
     if (!options_.basic_auth.empty()) {
         auto passwords = PasswordFile::load(options_.basic_auth);
         if (!passwords) return fail(passwords.error());
@@ -184,6 +189,23 @@ Result<> Assembly::make_workers() {
         logger_->warning("tls", warning);
     }
     return share_ticket_keys();
+}
+
+// What all loops know of compressed files.
+Result<> Assembly::open_variants() {
+    const CompressOptions& compress = options_.compress;
+    if (!compress.codings.any()) return {};
+    std::unique_ptr<http::handler::VariantFiles> files;
+    if (!compress.folder.empty()) {
+        auto opened = http::handler::VariantFiles::open(compress.folder, compress.folder_bytes_max);
+        if (!opened) return fail(opened.error());
+        files = std::move(*opened);
+    }
+    variants_ =
+        std::make_unique<http::handler::VariantStore>(compress.memory_bytes_max, std::move(files));
+    parts_.variants = variants_.get();
+    parts_.compress_pool = &compress_pool_;
+    return {};
 }
 
 // A session that began on one loop is resumed on any.

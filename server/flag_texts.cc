@@ -111,6 +111,33 @@ std::expected<void, std::string> set_spa(ServeOptions& options, std::string_view
     return {};
 }
 
+std::expected<void, std::string> set_compress(ServeOptions& options, std::string_view value) {
+    http::wire::AvailableCodings codings;
+    if (value == "auto") codings = {.gzip = true, .zstd = true, .br = true};
+    while (value != "auto" && value != "off") {
+        const std::string_view name = value.substr(0, value.find(','));
+        if (name == "gzip") {
+            codings.gzip = true;
+        } else if (name == "zstd") {
+            codings.zstd = true;
+        } else if (name == "br") {
+            codings.br = true;
+        } else {
+            return std::unexpected(
+                "expects auto, off, or codings with commas between: br,zstd,gzip");
+        }
+        if (name.size() == value.size()) break;
+        value.remove_prefix(name.size() + 1);
+    }
+    options.compress.codings = codings;
+    return {};
+}
+
+std::expected<void, std::string> set_compress_cache(ServeOptions& options, std::string_view value) {
+    options.compress.folder = value;
+    return {};
+}
+
 std::expected<void, std::string> set_error_page(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, '=');
     const std::string_view digits = sides ? sides->first : std::string_view{};
@@ -191,6 +218,10 @@ std::expected<void, std::string> set_access_log(ServeOptions& options, std::stri
 
 std::string get_listen(const ServeOptions& options) {
     return options.listen.front();
+}
+
+std::string get_compress(const ServeOptions&) {
+    return "auto";
 }
 
 std::string get_index(const ServeOptions& options) {

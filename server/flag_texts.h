@@ -15,6 +15,8 @@ namespace tiderace::server {
 std::expected<void, std::string> set_listen(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_index(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_spa(ServeOptions& options, std::string_view value);
+std::expected<void, std::string> set_compress(ServeOptions& options, std::string_view value);
+std::expected<void, std::string> set_compress_cache(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_error_page(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_mime(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_cache_control(ServeOptions& options, std::string_view value);
@@ -24,6 +26,7 @@ std::expected<void, std::string> set_basic_auth(ServeOptions& options, std::stri
 std::expected<void, std::string> set_access_log(ServeOptions& options, std::string_view value);
 
 std::string get_listen(const ServeOptions& options);
+std::string get_compress(const ServeOptions& options);
 std::string get_index(const ServeOptions& options);
 std::string get_access_log(const ServeOptions& options);
 // For flags that have no default.

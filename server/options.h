@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tiderace/base/units.h"
+#include "tiderace/http/wire/accept.h"
 #include "tiderace/log/level.h"
 #include "tiderace/tls/server_options.h"
 
@@ -108,6 +109,15 @@ struct CacheOptions {
     Duration revalidate = 1s;  // an entry is trusted so long without a look at the disk
 };
 
+struct CompressOptions {
+    http::wire::AvailableCodings codings = {.gzip = true, .zstd = true, .br = true};
+    std::uint64_t bytes_min = 1_KiB;       // a smaller body is sent as it is
+    std::uint64_t file_bytes_max = 8_MiB;  // a larger file is sent as it is
+    std::string folder;                    // keeps compressed files over a restart; empty: none
+    std::uint64_t folder_bytes_max = 1_GiB;
+    std::uint64_t memory_bytes_max = 64_MiB;  // of compressed files, for all loops
+};
+
 struct ServeOptions {
     // Where it listens.
     std::vector<std::string> listen = {"127.0.0.1:8080"};  // as given; see listen_address.h
@@ -128,6 +138,7 @@ struct ServeOptions {
     std::string spa_file;  // served where nothing is found; empty: 404
     bool clean_urls = false;
     bool precompressed = true;
+    CompressOptions compress;
     bool hidden_files = false;
     SymlinkPolicy symlinks = SymlinkPolicy::inside;
     std::vector<ErrorPage> error_pages;

@@ -2,6 +2,7 @@
 
 #include "server/build_facts.h"
 #include "server/commit.h"
+#include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/tls/ssl_settings.h"
 
 namespace tiderace::server {
@@ -20,6 +21,19 @@ std::string engines() {
         names += name;
     }
     return names;
+}
+
+std::string compression() {
+    std::string names;
+    for (const auto coding : {http::wire::ContentCoding::br, http::wire::ContentCoding::zstd,
+                              http::wire::ContentCoding::gzip}) {
+        const ByteView recipe = http::coding::recipe_of(coding);
+        if (recipe.empty()) continue;
+        if (!names.empty()) names += ", ";
+        // "zlib 1.2.13": what follows is about levels
+        names.append(recipe.substr(0, recipe.find(' ', recipe.find(' ') + 1)));
+    }
+    return names.empty() ? "none" : names;
 }
 
 std::string features() {
@@ -46,6 +60,7 @@ std::string version_details() {
     add_line(text, "build", TIDERACE_BUILD_TYPE);
     add_line(text, "sanitizers", TIDERACE_SANITIZERS);
     add_line(text, "engines", engines());
+    add_line(text, "compression", compression());
     add_line(text, "features", features());
     add_line(text, "tls", tls::library_text());
     return text;

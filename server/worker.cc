@@ -25,6 +25,15 @@ Duration or_never(Duration timeout) {
     return timeout == Duration::zero() ? Duration(24h) * 36'500 : timeout;
 }
 
+// Those asked for whose libraries are there.
+http::wire::AvailableCodings compressing_codings(const ServeOptions& options) {
+    const http::wire::AvailableCodings wanted = options.compress.codings;
+    const http::wire::AvailableCodings known = http::coding::built_in_codings();
+    return {.gzip = wanted.gzip && known.gzip,
+            .zstd = wanted.zstd && known.zstd,
+            .br = wanted.br && known.br};
+}
+
 http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     http::handler::StaticFilesOptions files;
     files.root = options.root;
@@ -33,6 +42,11 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.clean_urls = options.clean_urls;
     files.paths.hidden = options.hidden_files;
     files.paths.precompressed = options.precompressed;
+    if (options.cache.bytes_max > 0) {
+        files.paths.compress = {.codings = compressing_codings(options),
+                                .bytes_min = options.compress.bytes_min,
+                                .bytes_max = options.compress.file_bytes_max};
+    }
     for (const CacheControlRule& rule : options.cache_control) {
         files.paths.cache_control.push_back({rule.pattern, rule.value});
     }
@@ -136,6 +150,8 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
     http::handler::StaticFilesOptions file_options = static_options(options);
     file_options.pool = parts.disk_pool;
+    file_options.compress_pool = parts.compress_pool;
+    file_options.variants = parts.variants;
     auto files = http::handler::StaticFiles::create(loop, std::move(file_options));
     if (!files) return fail(files.error());
     worker->files_ = std::move(*files);
@@ -151,6 +167,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
     worker->add_access_rules(parts);
     worker->add_filters(options);
+    worker->add_compression(options);
     worker->add_access_log(parts);
     worker->http1_ =
         std::make_unique<http::H1Service>(loop, *worker->site_, http1_options(options));
@@ -222,6 +239,16 @@ void Worker::add_filters(const ServeOptions& options) {
     if (fields.empty()) return;
     added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
     site_->add(*added_fields_);
+}
+
+// The last of the filters: what is added to the answer counts.
+void Worker::add_compression(const ServeOptions& options) {
+    const http::wire::AvailableCodings codings = compressing_codings(options);
+    if (!codings.any()) return;
+    compress_ = std::make_unique<http::filter::Compress>(
+        core::make_ref<http::coding::EncoderShelf>(),
+        http::filter::CompressOptions{.codings = codings, .bytes_min = options.compress.bytes_min});
+    site_->add(*compress_);
 }
 
 void Worker::add_access_log(const SharedParts& parts) {

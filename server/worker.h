@@ -18,6 +18,7 @@
 #include "tiderace/http/access_log.h"
 #include "tiderace/http/filter/added_fields.h"
 #include "tiderace/http/filter/basic_auth.h"
+#include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1_service.h"
@@ -37,9 +38,11 @@ struct SharedParts {
     log::Stream* access_stream = nullptr;           // nullptr: no access log
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
     core::WorkerPool* pool = nullptr;               // with passwords
-    core::WorkerPool* disk_pool = nullptr;          // waits for the disk in the loops' place
-    std::size_t connections_max = 0;                // of one worker
-    std::size_t redirects_max = 1;                  // connections of its plain port
+    core::WorkerPool* compress_pool = nullptr;      // nullptr: no file is compressed
+    http::handler::VariantStore* variants = nullptr;
+    core::WorkerPool* disk_pool = nullptr;  // waits for the disk in the loops' place
+    std::size_t connections_max = 0;        // of one worker
+    std::size_t redirects_max = 1;          // connections of its plain port
     std::size_t loops = 1;
 };
 
@@ -68,6 +71,7 @@ class Worker {
 
     void add_access_rules(const SharedParts& parts);
     void add_filters(const ServeOptions& options);
+    void add_compression(const ServeOptions& options);
     void add_access_log(const SharedParts& parts);
 
     core::EventLoop* loop_;
@@ -75,6 +79,7 @@ class Worker {
     std::unique_ptr<http::Site> site_;
     http::filter::ErrorPages error_pages_;
     std::unique_ptr<http::filter::AddedFields> added_fields_;
+    std::unique_ptr<http::filter::Compress> compress_;
     std::unique_ptr<About> about_;
     std::unique_ptr<http::filter::Cors> cors_;
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
