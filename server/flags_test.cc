@@ -69,6 +69,25 @@ TEST(Flags, SwitchesTurnOnWhatIsOffAndOffWhatIsOn) {
     EXPECT_FALSE(with("no-server-header", "").server_header);
 }
 
+TEST(Flags, CodingsAreAListOrAWord) {
+    EXPECT_FALSE(with("compress", "off").compress.codings.any());
+    EXPECT_TRUE(with("compress", "auto").compress.codings.br);
+    const auto two = with("compress", "zstd,gzip").compress.codings;
+    EXPECT_TRUE(two.zstd && two.gzip && !two.br);
+    const Flag* flag = nullptr;
+    for (const Flag& each : find_command("serve")->flags) {
+        if (each.name == "compress") flag = &each;
+    }
+    ASSERT_NE(flag, nullptr);
+    for (const char* value : {"", ",", "gzip,", "GZIP", "auto,gzip", "deflate"}) {
+        ServeOptions options;
+        EXPECT_FALSE(apply_flag(*flag, value, options)) << value;
+    }
+    EXPECT_EQ(with("compress-min", "2KiB").compress.bytes_min, 2_KiB);
+    EXPECT_EQ(with("compress-max", "1MiB").compress.file_bytes_max, 1_MiB);
+    EXPECT_EQ(with("compress-cache", "/var/cache/x").compress.folder, "/var/cache/x");
+}
+
 TEST(Flags, ChoicesSetTheValueOfTheirName) {
     EXPECT_EQ(with("accept", "reuseport").accept, AcceptMode::reuseport);
     EXPECT_EQ(with("accept", "queue").accept, AcceptMode::queue);

@@ -73,6 +73,11 @@ What it serves
                              the page of an error: 404=404.html; repeatable
       --mime EXT=TYPE        a type to know: glb=model/gltf-binary; repeatable
       --no-precompressed     leave .br, .zst and .gz siblings alone
+      --compress CODINGS     compress for those who accept it: auto, off, or
+                             some of br,zstd,gzip (default auto)
+      --compress-min SIZE    smallest body to compress (default 1KiB)
+      --compress-max SIZE    largest file to compress (default 8MiB)
+      --compress-cache DIR   keep compressed files in DIR over a restart
       --hidden               serve names that begin with a dot, too
       --symlinks POLICY      which links may lead on: inside, anywhere or never
                              (default inside)

@@ -16,6 +16,7 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     EXPECT_TRUE(details.starts_with(version_line()));
     EXPECT_THAT(details, testing::HasSubstr("\ncompiler    "));
     EXPECT_THAT(details, testing::HasSubstr("\nengines     "));
+    EXPECT_THAT(details, testing::HasSubstr("\ncompression "));
     EXPECT_THAT(details, testing::HasSubstr("\nfeatures    "));
     EXPECT_THAT(details, testing::HasSubstr("\ntls         OpenSSL "));
     EXPECT_THAT(details, testing::Not(testing::HasSubstr("auto")));

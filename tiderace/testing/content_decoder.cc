@@ -87,6 +87,7 @@ class ZstdDecoder final : public ContentDecoder {
     std::string decode(ByteView bytes) override {
         std::string text;
         std::string room(room_bytes, '\0');
+        if (bytes.empty()) return text;
         ZSTD_inBuffer from{bytes.data(), bytes.size(), 0};
         for (;;) {
             ZSTD_outBuffer to{room.data(), room.size(), 0};

@@ -70,8 +70,8 @@ void weaken_tag(Response& response) {
     response.set(FieldName::etag, weak);
 }
 
-// A handler that found the weak tag of what we once compressed names its own, strong one. The client
-// has nothing of that name.
+// A handler that found the weak tag of what we once compressed names its own, strong one. The
+// client has nothing of that name.
 void name_what_the_client_has(const Request& request, Response& response) {
     const auto field = response.find(FieldName::etag);
     if (!field || field->value.starts_with("W/")) return;

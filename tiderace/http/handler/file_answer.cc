@@ -44,20 +44,27 @@ ByteView joined(const Request& request, FieldName name, std::string& storage) {
 }
 
 // Whether the client means the plain bytes of a file that we compress: it says that it has them, or
-// asks for a part without saying of what. (What it gets with the next part may be compressed by
-// then; a part of one put behind a part of the other helps nobody.)
+// asks for a part and does not say that it is one of the compressed bytes. (A part of these behind
+// a part of those helps nobody, and what is compressed now was plain a moment ago.)
 bool means_plain_bytes(const Request& request, const ResolvedPath& path,
                        const wire::CodingChoice& wanted) {
     const wire::EntityTag plain{false, path.file->etag()};
     if (request.has(FieldName::if_none_match)) {
+        const auto coded = coded_tag(*path.file, wanted.coding);
         std::string storage;
         const ByteView tags = joined(request, FieldName::if_none_match, storage);
-        if (tags != "*" && wire::tag_list_matches(tags, plain, wire::TagCompare::weak)) return true;
+        const auto has = [&](const wire::EntityTag& tag) {
+            return tags != "*" && wire::tag_list_matches(tags, tag, wire::TagCompare::weak);
+        };
+        if (has({false, coded.view()})) return false;
+        if (has(plain)) return true;
     }
-    if (!request.has(FieldName::range) || !wanted.identity_acceptable) return false;
+    if (!request.has(FieldName::range) || request.method() != wire::Method::get ||
+        !wanted.identity_acceptable) {
+        return false;
+    }
     const auto part_of = wire::parse_entity_tag(request.field(FieldName::if_range));
-    const auto coded = coded_tag(*path.file, wanted.coding);
-    return !part_of || !wire::same_tag(*part_of, {false, coded.view()}, wire::TagCompare::strong);
+    return !part_of || wire::same_tag(*part_of, plain, wire::TagCompare::strong);
 }
 
 Representation choose_made(const Request& request, ResolvedPath& path, FileVariants* variants,

@@ -1,8 +1,10 @@
 // Compressed files as clients see them: cold, pending, warm, changed, evicted.
 #include "tiderace/http/handler/file_variants.h"
 
+#include <atomic>
 #include <thread>
 
+#include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/testing/content_decoder.h"
 #include "tiderace/testing/static_site.h"
 

@@ -33,7 +33,7 @@ bool same_tag(const EntityTag& a, const EntityTag& b, TagCompare compare);
 // something to be matched.
 bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, TagCompare compare);
 
-using EntityTagText = FixedText<72>;  // quotes, dashes, three numbers of 16 digits, a suffix
+using EntityTagText = FixedText<76>;  // quotes, dashes, three numbers of 16 digits, a suffix
 inline constexpr std::size_t tag_suffix_bytes_max = 20;
 
 // A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"".
