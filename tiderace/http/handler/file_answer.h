@@ -13,7 +13,7 @@
 
 namespace tiderace::http::handler {
 
-// `path` stands for a file. `variants` makes what `path.makes` says; nullptr: nothing is made. A body
+// `path` stands for a file. `variants` makes what `path.makes` says, unless it is nullptr. A body
 // in memory of up to `small_copy_bytes_max` goes out in one copy with the head.
 void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
                  DiskReads& disk, FileVariants* variants = nullptr);
