@@ -24,14 +24,15 @@ std::size_t parse_threads(std::string_view text) {
     return threads;
 }
 
-core::Address listen(const std::vector<net::TcpServer*>& servers, const std::string& where) {
+core::Address listen(const std::vector<net::TcpServer*>& servers, const std::string& where,
+                     const std::vector<net::TransportLayer*>& layers) {
     core::Kernel& kernel = core::system_kernel();
     core::Address address = take(core::Address::parse(where));
-    for (net::TcpServer* server : servers) {
+    for (std::size_t i = 0; i < servers.size(); ++i) {
         core::Descriptor listener =
             take(net::open_listener(kernel, address, {.reuse_port = servers.size() > 1}));
         address = net::local_address(kernel, listener);
-        server->listen(std::move(listener));
+        servers[i]->listen(std::move(listener), layers.empty() ? nullptr : layers[i]);
     }
     return address;
 }

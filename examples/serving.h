@@ -30,8 +30,9 @@ T take(Result<T> result) {
 std::size_t parse_threads(std::string_view text);
 
 // One listener for each server; the kernel spreads connections over them. Returns where they are:
-// port 0 lets the kernel choose.
-core::Address listen(const std::vector<net::TcpServer*>& servers, const std::string& where);
+// port 0 lets the kernel choose. `layers`, one for each server, are what connections go through.
+core::Address listen(const std::vector<net::TcpServer*>& servers, const std::string& where,
+                     const std::vector<net::TransportLayer*>& layers = {});
 
 // Made on the main thread before anything else starts one.
 core::Signals prepare_process();

@@ -69,9 +69,11 @@ def servers(binary, tmp_path_factory, folder_of_many_kinds):
 class Visit:
     """One page on one screen; what it complained about is kept."""
 
-    def __init__(self, chromium, scheme, screen, javascript=True):
+    def __init__(self, chromium, scheme, screen, javascript=True, secure=True):
+        # Not secure: the certificate's authority is the test's own, which no browser knows.
         self.context = chromium.new_context(color_scheme=scheme, viewport=SCREENS[screen],
-                                            java_script_enabled=javascript)
+                                            java_script_enabled=javascript,
+                                            ignore_https_errors=not secure)
         self.page = self.context.new_page()
         self.complaints = []
         self.page.on("console", lambda message: self.complaints.append(
@@ -162,3 +164,36 @@ def test_the_filter_hides_what_was_not_typed(chromium, servers):
         visit.page.keyboard.press("Escape")
         assert rows.count() == 9
         assert visit.complaints == []
+
+
+# ---- HTTPS, HTTP/2 and a live WebSocket -----------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def secure_chat(run_example, tmp_path_factory):
+    from certificates import Authority
+    authority = Authority(tmp_path_factory.mktemp("chat-authority"), "chat-authority")
+    pair = authority.issue("chat", hosts=("localhost", "127.0.0.1"))
+    _, port = run_example("chat", "--tls", pair.flag, "--threads", "2").places()[0]
+    return f"https://localhost:{port}/"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_two_browsers_chat_over_https_and_http2(chromium, secure_chat, scheme):
+    room = f"#room={scheme}&name="
+    with Visit(chromium, scheme, "desk", secure=False) as ann, \
+            Visit(chromium, scheme, "phone", secure=False) as bob:
+        for visit, name in ((ann, "Ann"), (bob, "Bob")):
+            # networkidle would wait for the WebSocket to end.
+            assert visit.page.goto(secure_chat + room + name).status == 200
+            visit.page.get_by_text(f"in {scheme} as {name}").wait_for()
+            protocol = "performance.getEntriesByType('navigation')[0].nextHopProtocol"
+            assert visit.page.evaluate(protocol) == "h2"
+            assert visit.page.evaluate("isSecureContext")
+        for visit, name, other in ((ann, "Ann", bob), (bob, "Bob", ann)):
+            visit.page.get_by_label("Message", exact=True).fill(f"{name} says: 潮")
+            visit.page.keyboard.press("Enter")
+            other.page.get_by_text(f"{name} says: 潮").wait_for()
+        for visit, screen in ((ann, "desk"), (bob, "phone")):
+            visit.picture(f"chat-{scheme}-{screen}")
+            assert not visit.is_wider_than_the_screen()
+            assert visit.complaints == []

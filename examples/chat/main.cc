@@ -1,7 +1,7 @@
 // chat: rooms over WebSocket, and the page that uses them.
 //
-//   chat --listen 127.0.0.1:8080 [--threads N] [--slow drop|close|wait] [--events on|off]
-//        [--page DIR]
+//   chat --listen 127.0.0.1:8080 [--tls CERT,KEY] [--threads N] [--slow drop|close|wait]
+//        [--events on|off] [--page DIR]
 //
 //   GET /                          the page
 //   GET /chat?room=R&name=N        a WebSocket: each text message is said to all in the room
@@ -27,6 +27,7 @@
 #include "tiderace/http/wire/utf8_validator.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
+#include "tiderace/tls/server_context.h"
 
 namespace tiderace::chat {
 namespace {
@@ -41,6 +42,7 @@ struct Options {
     std::string listen = "127.0.0.1:0";
     std::size_t threads = 1;
     std::string page = CHAT_PAGE;
+    tls::ServerOptions tls;  // without certificates: in clear text
     http::SlowReceiver slow = http::SlowReceiver::close;
     bool events = true;  // say who comes and goes
 };
@@ -127,9 +129,13 @@ class ChatLoop final : private http::Handler {
           http2_(loop, site_, {.head = {.extended_connect = true}}),
           server_(loop, http_, {.connections_max = 50'000}) {
         http_.set_http2(http2_);
+        if (!options.tls.certificates.empty()) {
+            tls_ = take(tls::ServerContext::create(loop, options.tls));
+        }
     }
 
     net::TcpServer& server() { return server_; }
+    net::TransportLayer* layer() { return tls_.get(); }
 
   private:
     void handle(http::Exchange& exchange) override {
@@ -157,6 +163,7 @@ class ChatLoop final : private http::Handler {
     http::Site site_;
     http::H1Service http_;
     http::H2Service http2_;
+    std::unique_ptr<tls::ServerContext> tls_;
     net::TcpServer server_;
 };
 
@@ -175,6 +182,11 @@ Options parse(const std::vector<std::string_view>& words) {
         const std::string_view value = words[i + 1];
         if (words[i] == "--listen") {
             options.listen = value;
+        } else if (words[i] == "--tls") {
+            const std::size_t comma = value.find(',');
+            if (comma == value.npos) die("--tls CERTIFICATE,KEY: two files in PEM form");
+            options.tls.certificates.push_back(
+                {std::string(value.substr(0, comma)), std::string(value.substr(comma + 1))});
         } else if (words[i] == "--threads") {
             options.threads = examples::parse_threads(value);
         } else if (words[i] == "--slow") {
@@ -188,8 +200,8 @@ Options parse(const std::vector<std::string_view>& words) {
         }
     }
     if (words.size() % 2 != 0) {
-        die("flags: --listen ADDRESS --threads N --slow drop|close|wait --events on|off --page "
-            "DIR");
+        die("flags: --listen ADDRESS --tls CERT,KEY --threads N --slow drop|close|wait --events "
+            "on|off --page DIR");
     }
     return options;
 }
@@ -201,12 +213,15 @@ void run(const Options& options) {
     http::WebSocketHub hub;
     std::vector<std::unique_ptr<ChatLoop>> loops;
     std::vector<net::TcpServer*> servers;
+    std::vector<net::TransportLayer*> layers;
     for (std::size_t i = 0; i < group->size(); ++i) {
         loops.push_back(std::make_unique<ChatLoop>(group->loop(i), hub, options));
         servers.push_back(&loops.back()->server());
+        layers.push_back(loops.back()->layer());
     }
-    const core::Address address = examples::listen(servers, options.listen);
-    std::printf("chat http://%s/\n", address.to_string().c_str());
+    const core::Address address = examples::listen(servers, options.listen, layers);
+    std::printf("chat %s://%s/\n", layers[0] != nullptr ? "https" : "http",
+                address.to_string().c_str());
     std::fflush(stdout);
     group->run();
 }
