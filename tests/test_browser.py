@@ -166,7 +166,7 @@ def test_the_filter_hides_what_was_not_typed(chromium, servers):
         assert visit.complaints == []
 
 
-# ---- HTTPS, HTTP/2 and a live WebSocket -----------------------------------------------------------
+# ---- HTTPS, HTTP/2 and a live WebSocket ---------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def secure_chat(run_example, tmp_path_factory):
