@@ -112,7 +112,7 @@ class Visit:
 
 
 PAGES = {
-    "site": ("site", "/", 200, ["It is running.", "Two commands", "epoll", "tiderace 0."]),
+    "site": ("site", "/", 200, ["It is running.", "Three commands", "epoll", "tiderace 0."]),
     "listing": ("listing", "/", 200, ["alpha.txt", "<script>alert(1)<", "潮.txt", "Harbour",
                                       "docs"]),
     "folder": ("listing", "/docs/", 200, ["page.html"]),

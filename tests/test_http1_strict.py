@@ -97,6 +97,17 @@ def test_the_request_sent_whole_is_answered_as_the_rfc_says(server, engine, case
     table[case.name] = True
 
 
+def test_the_preface_of_http2_is_no_request_where_http2_is_off(binary, site, tmp_path):
+    server = Server(binary, site, "--http2", "off", folder=tmp_path)
+    try:
+        server.wait_ready()
+        with server.connect() as connection:
+            connection.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            assert connection.read_answer().status in {400, 505}
+    finally:
+        server.kill()
+
+
 @pytest.fixture(scope="session")
 def cut_connections(binary, site, engine, tmp_path_factory):
     """A connection for each case, over which its request has been sent in pieces."""

@@ -417,6 +417,13 @@ bool H1Exchange::take_body(ByteView bytes) {
     return connection_ != nullptr && receiver_ != nullptr;
 }
 
+// A chunk tells its length beforehand: more than will be dropped is not waited for.
+void H1Exchange::stop_discarding_if_too_much(std::uint64_t coming) {
+    const std::uint64_t max = service_->options().discard_bytes_max;
+    if (receiver_ != nullptr || coming <= max - std::min(max, body_bytes_)) return;
+    connection_->stop_discarding();
+}
+
 std::size_t H1Exchange::feed_length(ByteView data) {
     const std::uint64_t left = framing_.length - body_bytes_;
     const ByteView piece =
@@ -433,9 +440,11 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
         used += step.used;
         switch (step.status) {
             case wire::ChunkedDecoder::Status::need_more:
+                stop_discarding_if_too_much(decoder_.left_of_chunk());
                 return used;
             case wire::ChunkedDecoder::Status::data:
                 if (!take_body(step.data)) return used;
+                stop_discarding_if_too_much(decoder_.left_of_chunk());
                 break;
             case wire::ChunkedDecoder::Status::trailer:
                 if (receiver_ != nullptr) {

@@ -93,6 +93,7 @@ class H1Exchange final : public Exchange {
     std::size_t feed_length(ByteView data);
     std::size_t feed_chunked(ByteView data);
     bool take_body(ByteView bytes);
+    void stop_discarding_if_too_much(std::uint64_t coming);
     void end_body();
     void refuse_body(wire::Refusal refusal);
 

@@ -50,6 +50,8 @@ class ChunkedDecoder {
 
     // Goes on up to the next piece of data, trailer, or end.
     Step step(ByteView bytes, const ChunkLimits& limits = {});
+    // Of the chunk that is being read, what has still to come.
+    std::uint64_t left_of_chunk() const { return state_ == State::data ? size_ : 0; }
 
   private:
     enum class State : std::uint8_t {
