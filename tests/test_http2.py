@@ -36,9 +36,10 @@ def test_a_small_window_is_waited_for(server):
     with Client(server.address, {4: 1000}, window=None) as client:
         stream = client.get("/middle.bin")
         body = client.streams[stream].body
+        window = 1000
         while not client.streams[stream].ended:
-            have = len(body)
-            client.wait(lambda: len(body) > have or client.streams[stream].ended)
+            client.wait(lambda: len(body) == window or client.streams[stream].ended)
+            window += 1000
             client.send(client.window_update_bytes(stream, 1000) +
                         client.window_update_bytes(0, 1000))
         assert bytes(body) == pattern(MIDDLE, 3)
