@@ -44,7 +44,7 @@ class Connector::Attempt final : private core::IoObserver,
         if (handle_) connector_->loop_->backend().close(handle_, {});
     }
 
-    void start() {
+    void start() TR_ON_LOOP {
         core::EventLoop& loop = *connector_->loop_;
         if (connector_->size() > connector_->options_.connections_max) return end(EUSERS);
         sockaddr_storage storage;
@@ -66,7 +66,7 @@ class Connector::Attempt final : private core::IoObserver,
     }
 
     // Ends untold.
-    void give_up() {
+    void give_up() TR_ON_LOOP {
         done_ = {};
         end(ECANCELED);
     }
@@ -84,11 +84,11 @@ class Connector::Attempt final : private core::IoObserver,
     }
 
   private:
-    void on_connected(int error) override { end(-error); }
-    void on_expired() override { end(ETIMEDOUT); }
-    void on_turn_end() override { connector_->finish(*this); }
+    void on_connected(int error) TR_ON_LOOP override { end(-error); }
+    void on_expired() TR_ON_LOOP override { end(ETIMEDOUT); }
+    void on_turn_end() TR_ON_LOOP override { connector_->finish(*this); }
 
-    void end(int error) {
+    void end(int error) TR_ON_LOOP {
         if (std::exchange(ended_, true)) return;
         error_ = error;
         connector_->loop_->cancel(*this);
@@ -144,8 +144,10 @@ void Connector::finish(Attempt& attempt) {
 }
 
 void Connector::abort_all() {
+    loop_->assert_on_loop();
     for (const auto& attempt : attempts_) attempt->give_up();
     connections_.for_each([](ConnectionId, Connection& connection) {
+        connection.loop().assert_on_loop();
         connection.abort(CloseReason::server_stopped);
     });
 }
