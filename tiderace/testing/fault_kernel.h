@@ -5,8 +5,12 @@
 //   kernel.before(2, [&] { … });          before the second one, a file is replaced
 //
 // Counts the calls about files (open, status, read, directory); sockets pass through uncounted.
+//
+// Thread   Calls come from the loop and from the pool that reads for it; what is to happen is said
+//          while none is under way.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -30,7 +34,8 @@ class FaultKernel final : public core::SystemKernel {
     // A read returns half of what was asked for.
     void set_short_reads(bool on) { short_reads_ = on; }
     void reset() {
-        calls_ = fail_at_ = act_at_ = 0;
+        calls_ = 0;
+        fail_at_ = act_at_ = 0;
         happens_ = nullptr;
     }
     std::size_t calls() const { return calls_; }
@@ -70,16 +75,17 @@ class FaultKernel final : public core::SystemKernel {
 
   private:
     int enter() {
-        ++calls_;
-        if (calls_ == act_at_) std::exchange(happens_, nullptr)();
-        return calls_ == fail_at_ ? -error_ : 0;
+        const std::size_t call = ++calls_;
+        if (call == act_at_) std::exchange(happens_, nullptr)();
+        // What happened may have begun to count anew.
+        return (call == act_at_ ? calls_.load() : call) == fail_at_ ? -error_ : 0;
     }
 
-    std::size_t calls_ = 0;
+    std::atomic<std::size_t> calls_ = 0;
     std::size_t fail_at_ = 0;
     std::size_t act_at_ = 0;
     int error_ = 0;
-    int open_files_ = 0;
+    std::atomic<int> open_files_ = 0;
     bool short_reads_ = false;
     std::function<void()> happens_;
 };
