@@ -1,0 +1,336 @@
+#include "tiderace/core/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <ranges>
+#include <thread>
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "tiderace/base/check.h"
+
+extern char** environ;
+
+namespace tiderace::core {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+    std::vector<char*> out;
+    out.reserve(words.size() + 1);
+    for (std::string& word : words) out.push_back(word.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& added) {
+    std::vector<std::string> all;
+    for (char** at = environ; *at != nullptr; ++at) {
+        const std::string_view entry = *at;
+        const std::string_view name = entry.substr(0, entry.find('='));
+        if (std::ranges::find(added, name, [](const auto& pair) { return pair.first; }) ==
+            added.end()) {
+            all.emplace_back(entry);
+        }
+    }
+    for (const auto& [name, value] : added) all.push_back(name + '=' + value);
+    return all;
+}
+
+// All that the child needs, made before the fork: after it, another thread's lock may be held for
+// ever, so the child only makes system calls.
+struct Launch {
+    const char* program;
+    char* const* arguments;
+    char* const* environment;
+    const char* folder;  // or null
+    int output;
+    int errors;
+    int nowhere;
+    int complaint;  // the writing end of a pipe that closes when the program has begun
+    int death_signal;
+    pid_t parent;
+#if defined(__linux__)
+    cpu_set_t cpus;
+    bool pinned;
+#endif
+};
+
+void start_with_clean_signals() {
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// dup2 onto itself would leave the close-on-exec mark, hence the round by a fresh number.
+bool put_in_place(const Launch& launch) {
+    const int out = ::fcntl(launch.output >= 0 ? launch.output : launch.nowhere, F_DUPFD, 3);
+    const int err = ::fcntl(launch.errors >= 0 ? launch.errors : launch.nowhere, F_DUPFD, 3);
+    const int in = ::fcntl(launch.nowhere, F_DUPFD, 3);
+    if (out < 0 || err < 0 || in < 0) return false;
+    if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
+    for (const int spare : {in, out, err}) ::close(spare);
+    return true;
+}
+
+void keep_no_descriptor() {
+#if defined(SYS_close_range) && defined(__linux__)
+    constexpr unsigned on_exec = 4;  // CLOSE_RANGE_CLOEXEC: the complaint is still needed
+    if (::syscall(SYS_close_range, 3U, ~0U, on_exec) == 0) return;
+#endif
+    const long limit = ::sysconf(_SC_OPEN_MAX);
+    for (int fd = 3; fd < std::min(limit, 65'536L); ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+bool bind_to_parent(const Launch& launch) {
+#if defined(__linux__)
+    if (launch.pinned && ::sched_setaffinity(0, sizeof launch.cpus, &launch.cpus) != 0)
+        return false;
+    if (launch.death_signal == 0) return true;
+    if (::prctl(PR_SET_PDEATHSIG, launch.death_signal) != 0) return false;
+    if (::getppid() != launch.parent) ::_exit(0);  // it died before we could ask
+#endif
+    return launch.parent > 0;
+}
+
+[[noreturn]] void become(const Launch& launch) {
+    ::setpgid(0, 0);
+    if (bind_to_parent(launch) && put_in_place(launch) &&
+        (launch.folder == nullptr || ::chdir(launch.folder) == 0)) {
+        keep_no_descriptor();
+        start_with_clean_signals();
+        ::execve(launch.program, launch.arguments, launch.environment);
+    }
+    const int error = errno;
+    static_cast<void>(::write(launch.complaint, &error, sizeof error) < 0);
+    ::_exit(127);
+}
+
+struct Pipe {
+    int ends[2] = {-1, -1};
+    ~Pipe() {
+        close_end(0);
+        close_end(1);
+    }
+    bool open() {
+        if (::pipe(ends) != 0) return false;
+        for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+        // Out of the way of 0 to 2, should those be closed in this process.
+        for (int& end : ends) {
+            if (end > 2) continue;
+            const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, 3);
+            ::close(std::exchange(end, moved));
+            if (moved < 0) return false;
+        }
+        return true;
+    }
+    void close_end(int which) {
+        if (ends[which] >= 0) ::close(std::exchange(ends[which], -1));
+    }
+};
+
+pid_t fork_quietly(const Launch& launch) {
+    // A signal that comes between fork and exec must not run a handler of ours in the child.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = ::fork();
+    if (pid == 0) become(launch);
+    const int error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+    return pid;
+}
+
+void pin(Launch& launch, const std::vector<unsigned>& cpus) {
+#if defined(__linux__)
+    CPU_ZERO(&launch.cpus);
+    for (const unsigned cpu : cpus) CPU_SET(cpu, &launch.cpus);
+    launch.pinned = !cpus.empty();
+#else
+    static_cast<void>(launch);
+    static_cast<void>(cpus);
+#endif
+}
+
+bool can_be_executed(const std::string& path) {
+    struct stat facts{};
+    return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+// Waits until the process has ended, without taking its status; up to `until`.
+void wait_for_end(pid_t pid, std::optional<steady_clock::time_point> until) {
+    const auto left = [&] {
+        return until ? std::max(*until - steady_clock::now(), Duration::zero()) : Duration(-1);
+    };
+#if defined(SYS_pidfd_open)
+    const int watched = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (watched >= 0) {
+        pollfd asked{.fd = watched, .events = POLLIN, .revents = 0};
+        int outcome = 0;
+        do {
+            const Duration wait = left();
+            const auto ms = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+            outcome = ::poll(&asked, 1, static_cast<int>(std::clamp<std::int64_t>(ms, -1, 3.6e6)));
+        } while (outcome == 0 ? left() != Duration::zero() : outcome < 0 && errno == EINTR);
+        ::close(watched);
+        return;
+    }
+#endif
+    while (left() != Duration::zero()) {
+        siginfo_t info{};
+        if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+            info.si_pid == pid) {
+            return;
+        }
+        std::this_thread::sleep_for(2ms);
+    }
+}
+
+}  // namespace
+
+std::string ChildExit::text() const {
+    return (by_signal ? "was ended by signal " : "ended with status ") + std::to_string(number);
+}
+
+std::optional<std::string> find_program(std::string_view name) {
+    if (name.empty()) return std::nullopt;
+    if (name.find('/') != std::string_view::npos) {
+        std::string path(name);
+        return can_be_executed(path) ? std::optional(std::move(path)) : std::nullopt;
+    }
+    const char* path = std::getenv("PATH");
+    std::string folders = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+    folders += ":/usr/local/sbin:/usr/sbin:/sbin";
+    for (const auto part : std::views::split(folders, ':')) {
+        const std::string_view folder(part.begin(), part.end());
+        std::string candidate(folder.empty() ? "." : folder);
+        candidate.append("/").append(name);
+        if (can_be_executed(candidate)) return candidate;
+    }
+    return std::nullopt;
+}
+
+Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
+    TR_CHECK(!options.arguments.empty(), "a child without a program");
+    std::vector<std::string> words = options.arguments;
+    const auto program = find_program(words.front());
+    if (!program) return fail(Error(ENOENT, "start", words.front(), "is it installed?"));
+    std::vector<std::string> settings = environment_with(options.environment);
+    const std::vector<char*> arguments = pointers_to(words);
+    const std::vector<char*> environment = pointers_to(settings);
+
+    Pipe complaint;
+    if (!complaint.open()) return fail(Error::last("pipe", "for a child"));
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0) return fail(Error::last("open", "/dev/null"));
+    Launch launch{};
+    launch.program = program->c_str();
+    launch.arguments = arguments.data();
+    launch.environment = environment.data();
+    launch.folder = options.folder.empty() ? nullptr : options.folder.c_str();
+    launch.output = options.output;
+    launch.errors = options.errors;
+    launch.nowhere = nowhere;
+    launch.complaint = complaint.ends[1];
+    launch.death_signal = options.death_signal;
+    launch.parent = ::getpid();
+    pin(launch, options.cpus);
+
+    const pid_t pid = fork_quietly(launch);
+    const int fork_error = errno;
+    ::close(nowhere);
+    if (pid < 0) return fail(Error(fork_error, "fork", *program));
+    ::setpgid(pid, pid);  // whoever comes first; fails once it has become the program
+    complaint.close_end(1);
+    int error = 0;
+    ssize_t told = 0;
+    do {
+        told = ::read(complaint.ends[0], &error, sizeof error);
+    } while (told < 0 && errno == EINTR);
+    ChildProcess child(pid);
+    if (told == static_cast<ssize_t>(sizeof error)) return fail(Error(error, "start", *program));
+    return child;
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), exit_(other.exit_) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+    if (this != &other) {
+        if (pid_ > 0) end(Duration::zero());
+        pid_ = std::exchange(other.pid_, -1);
+        exit_ = other.exit_;
+    }
+    return *this;
+}
+
+ChildProcess::~ChildProcess() {
+    if (pid_ > 0) end(Duration::zero());
+}
+
+// The group is killed before its leader is buried: until then nobody else can have its number.
+void ChildProcess::reap() {
+    ::kill(-pid_, SIGKILL);
+    int status = 0;
+    pid_t got = 0;
+    do {
+        got = ::waitpid(pid_, &status, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got == pid_ && WIFSIGNALED(status)) {
+        exit_ = ChildExit{.by_signal = true, .number = WTERMSIG(status)};
+    } else {
+        exit_ = ChildExit{.number = got == pid_ ? WEXITSTATUS(status) : 0};
+    }
+}
+
+std::optional<ChildExit> ChildProcess::exit() {
+    TR_CHECK(pid_ > 0, "a child that was moved away");
+    if (exit_) return exit_;
+    siginfo_t info{};
+    const int outcome =
+        ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG);
+    if (outcome == 0 && info.si_pid == pid_) reap();
+    return exit_;
+}
+
+std::optional<ChildExit> ChildProcess::wait(Duration wait_max) {
+    if (exit() || wait_max == Duration::zero()) return exit_;
+    std::optional<steady_clock::time_point> until;
+    if (wait_max > Duration::zero()) until = steady_clock::now() + wait_max;
+    wait_for_end(pid_, until);
+    return exit();
+}
+
+void ChildProcess::signal(int number) {
+    if (!exit()) ::kill(-pid_, number);
+}
+
+ChildExit ChildProcess::end(Duration patience) {
+    if (exit()) return *exit_;
+    if (patience > Duration::zero()) {
+        signal(SIGTERM);
+        if (wait(patience)) return *exit_;
+    }
+    reap();
+    return *exit_;
+}
+
+}  // namespace tiderace::core
