@@ -35,4 +35,13 @@ Duration LatencyHistogram::quantile(double share) const {
     return max();
 }
 
+std::vector<LatencyHistogram::Bar> LatencyHistogram::bars() const {
+    std::vector<Bar> all;
+    for (std::size_t i = 0; i < buckets; ++i) {
+        if (counts_[i] == 0) continue;
+        all.push_back({Duration(std::clamp(middle_of(i), smallest_, largest_)), counts_[i]});
+    }
+    return all;
+}
+
 }  // namespace tiderace::lab

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tiderace/base/units.h"
 
@@ -37,6 +38,14 @@ class LatencyHistogram {
     // The smallest recorded value that at least `share` (0..1) of all are not above: 0.99 for p99.
     // Zero when nothing was recorded.
     Duration quantile(double share) const;
+    // What is in it: the middle of each bucket that is not empty, and how many values fell there,
+    // smallest first; none beyond min() and max().
+    struct Bar {
+        Duration value;
+        std::uint64_t count;
+        bool operator==(const Bar&) const = default;
+    };
+    std::vector<Bar> bars() const;
 
   private:
     static constexpr unsigned part_bits = 7;  // 128 parts of each power of two

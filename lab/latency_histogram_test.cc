@@ -85,5 +85,18 @@ TEST(LatencyHistogram, KeepsWhatIsOutOfItsRange) {
     EXPECT_EQ(histogram.max(), 1h);
 }
 
+TEST(LatencyHistogram, TellsItsBars) {
+    LatencyHistogram histogram;
+    EXPECT_TRUE(histogram.bars().empty());
+    for (const Duration value : {7ns, 200ns, 7ns, 1'000'000ns}) histogram.record(value);
+    const auto bars = histogram.bars();
+    ASSERT_EQ(bars.size(), 3U);
+    EXPECT_EQ(bars[0], (LatencyHistogram::Bar{7ns, 2}));
+    EXPECT_EQ(bars[1], (LatencyHistogram::Bar{200ns, 1}));
+    EXPECT_EQ(bars[2].count, 1U);
+    EXPECT_NEAR(static_cast<double>(bars[2].value.count()), 1e6, 8e3);
+    EXPECT_LE(bars[2].value, histogram.max());
+}
+
 }  // namespace
 }  // namespace tiderace::lab

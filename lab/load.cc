@@ -256,7 +256,7 @@ int load(const LoadOptions& given) {
     const std::string request = render_request(plan.target, plan.options);
     plan.request_bytes = request.size();
     for (std::uint64_t i = 0; i < plan.options.pipeline; ++i) plan.batch += request;
-    plan.is_head = plan.options.method == "HEAD";
+    plan.is_head = plan.options.verb() == "HEAD";
     plan.sources = sources_for(plan.options, plan.target.address);
     report.source_addresses = plan.sources.size();
     core::ignore_sigpipe();

@@ -88,6 +88,7 @@ void LoadConnection::on_turn_end() {
 void LoadConnection::failed_to_open(int error) {
     socket_.reset();
     ++worker_->tally().error(kind_of(error));
+    worker_->tally().resets += error == ECONNRESET;
     try_again_later();
 }
 
@@ -243,8 +244,10 @@ void LoadConnection::on_peer_finished(net::Connection& connection) {
     connection.abort();
 }
 
-void LoadConnection::on_close(net::Connection&, net::CloseReason reason) {
+void LoadConnection::on_close(net::Connection& connection, net::CloseReason reason) {
     loop().cancel(*this);
+    worker_->tally().sent_bytes += connection.bytes_sent();
+    worker_->tally().resets += reason == net::CloseReason::peer_reset;
     if (ended_) {
         worker_->tally().unanswered += under_way_;
         worker_->count_under_way(-static_cast<std::int64_t>(under_way_));

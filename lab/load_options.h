@@ -7,11 +7,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/base/units.h"
 
 namespace tiderace::lab {
+
+enum class LoadHttp : std::uint8_t { v1_0, v1_1, v2 };
+
+constexpr std::string_view to_string(LoadHttp http) {
+    return http == LoadHttp::v1_0 ? "1.0" : http == LoadHttp::v1_1 ? "1.1" : "2";
+}
 
 struct LoadOptions {
     std::string url;
@@ -21,17 +28,28 @@ struct LoadOptions {
     Duration duration = Duration::zero();  // 0: 10 s, or until `requests` are answered
     std::uint64_t requests = 0;            // 0: no bound
     std::uint64_t rate = 0;                // requests a second, all together; 0: closed loop
+    Duration ramp = Duration::zero();      // connections (the rate, if there is one) rise this long
 
     // What is asked.
-    std::string method = "GET";
+    LoadHttp http = LoadHttp::v1_1;
+    std::string method;               // "": GET, or POST with a body
     std::vector<std::string> fields;  // "Name: value"
+    std::uint64_t body_bytes = 0;     // of each request
     bool close = false;               // a connection for each request
-    std::uint64_t pipeline = 1;       // requests under way on a connection
+    std::uint64_t pipeline = 1;       // requests under way on a connection of HTTP/1
+    std::uint64_t streams = 1;        // ... of HTTP/2
+
+    // HTTPS.
+    bool insecure = false;  // any certificate will do
+    std::string ca;         // PEM file of those to trust; "": the system's
+    bool resume = false;    // sessions: a connection after the first makes a short handshake
 
     // What the clients are like.
     Duration think = Duration::zero();   // after each answer
     std::uint64_t slow_readers = 0;      // percent of the connections
     std::uint64_t slow_rate = 16_KiB;    // bytes a second that such a one reads
+    std::uint64_t slow_senders = 0;      // percent of the connections, others than those
+    std::uint64_t slow_send_rate = 100;  // bytes a second that such a one sends
     std::uint64_t source_addresses = 0;  // in 127/8; 0: as many as the connections need
     Duration timeout = 10s;              // for an answer, and for a connection
     bool i_own_this_host = false;
@@ -43,7 +61,8 @@ struct LoadOptions {
     std::optional<std::uint32_t> expect_hash;  // CRC-32; none: as the first answer's
 
     // How it runs, and what it tells.
-    std::uint64_t threads = 0;  // loops; 0: half of the CPUs, at least one
+    std::uint64_t threads = 0;    // loops of a process; 0: half of the CPUs, at least one
+    std::uint64_t processes = 1;  // descriptors are limited for each
     std::string engine = "auto";
     std::uint64_t server_pid = 0;  // 0: who listens there
     bool json = false;
@@ -52,6 +71,12 @@ struct LoadOptions {
         if (duration > Duration::zero()) return duration;
         return requests > 0 ? Duration::max() : Duration(10s);
     }
+    std::string_view verb() const {
+        if (!method.empty()) return method;
+        return body_bytes > 0 ? "POST" : "GET";
+    }
+    // Requests that may be under way on one connection.
+    std::uint64_t depth() const { return http == LoadHttp::v2 ? streams : pipeline; }
 };
 
 }  // namespace tiderace::lab

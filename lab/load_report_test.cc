@@ -46,7 +46,11 @@ TEST(LoadReport, JsonIsEscapedAndComplete) {
     EXPECT_THAT(json, HasSubstr(R"("url":"http://127.0.0.1:1/\"x\"")"));
     EXPECT_THAT(json, HasSubstr(R"("answers":1000)"));
     EXPECT_THAT(json, HasSubstr(R"("latency_ns":{"count":1000,"min":2000000,"mean":2000000)"));
+    EXPECT_THAT(json, HasSubstr(R"("max":2000000,"histogram":[[2000000,1000]]})"));
+    EXPECT_THAT(json, HasSubstr(R"("slow_latency_ns":{"count":0)"));
     EXPECT_THAT(json, HasSubstr(R"("closed early":0)"));
+    EXPECT_THAT(json, HasSubstr(R"({"schema":1,)"));
+    EXPECT_THAT(json, HasSubstr(R"("requests_min":9,"requests_max":11)"));
     EXPECT_THAT(json, HasSubstr(R"("ok":true)"));
     EXPECT_THAT(json, Not(HasSubstr("\"server\"")));
 }

@@ -31,6 +31,7 @@ void LoadTally::merge(const LoadTally& other) {
     sent += other.sent;
     body_bytes += other.body_bytes;
     received_bytes += other.received_bytes;
+    sent_bytes += other.sent_bytes;
     unanswered += other.unanswered;
     never_sent += other.never_sent;
     late_max = std::max(late_max, other.late_max);
@@ -41,6 +42,7 @@ void LoadTally::merge(const LoadTally& other) {
     for (std::size_t i = 0; i < connect_errors.size(); ++i) {
         connect_errors[i] += other.connect_errors[i];
     }
+    resets += other.resets;
     starved += other.starved;
     per_connection_min = std::min(per_connection_min, other.per_connection_min);
     per_connection_max = std::max(per_connection_max, other.per_connection_max);

@@ -43,11 +43,12 @@ std::string_view to_string(ConnectError error);
 
 struct LoadTally {
     LatencyHistogram latency;       // of right answers; from the intended moment in an open loop
-    LatencyHistogram slow_latency;  // of slow readers, apart
+    LatencyHistogram slow_latency;  // of slow readers and senders, apart
     std::uint64_t answers = 0;      // right ones
     std::uint64_t sent = 0;
     std::uint64_t body_bytes = 0;
     std::uint64_t received_bytes = 0;
+    std::uint64_t sent_bytes = 0;
     std::uint64_t unanswered = 0;  // under way when the run ended, or behind a "Connection: close"
     std::uint64_t never_sent = 0;  // due in an open loop, but no connection was free
     Duration late_max = Duration::zero();  // how far behind its schedule an open loop sent
@@ -57,6 +58,7 @@ struct LoadTally {
     std::uint64_t opened = 0;       // in all
     std::uint64_t open_max = 0;     // at one time
     std::array<std::uint64_t, static_cast<std::size_t>(ConnectError::count_)> connect_errors{};
+    std::uint64_t resets = 0;   // connections that were reset, open or while opening
     std::uint64_t starved = 0;  // connections that got no answer at all
     std::uint64_t per_connection_min = UINT64_MAX;
     std::uint64_t per_connection_max = 0;
@@ -77,6 +79,7 @@ struct LoadTally {
     std::uint64_t& error(ConnectError kind) {
         return connect_errors[static_cast<std::size_t>(kind)];
     }
+    std::uint64_t requests_min() const { return connections > 0 ? per_connection_min : 0; }
     std::uint64_t errors_total() const;
     std::uint64_t connect_errors_total() const;
     void merge(const LoadTally& other);

@@ -84,7 +84,8 @@ std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_ow
 }
 
 std::string render_request(const LoadTarget& target, const LoadOptions& options) {
-    std::string text = options.method + " " + target.path + " HTTP/1.1\r\nHost: " + target.host;
+    std::string text =
+        std::string(options.verb()) + " " + target.path + " HTTP/1.1\r\nHost: " + target.host;
     text += "\r\n";
     for (const std::string& field : options.fields) text += field + "\r\n";
     if (options.close) text += "Connection: close\r\n";

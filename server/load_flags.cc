@@ -61,7 +61,7 @@ Applied set_hash(LoadOptions& options, std::string_view value) {
 }
 
 std::size_t method_index(LoadOptions& options) {
-    return options.method == method_names[1] ? 1 : 0;
+    return options.verb() == method_names[1] ? 1 : 0;
 }
 
 std::size_t engine_index(LoadOptions& options) {

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -104,6 +106,23 @@ def test_all_that_is_asked_is_answered(load, page, flags):
     assert report["expected"]["length"] == (0 if "HEAD" in flags else 1000)
     assert report["body_bytes"] == report["expected"]["length"] * 300
     assert report["source_addresses"] == (7 if "7" in flags else 16 if "--close" in flags else 0)
+
+
+def test_the_report_has_the_documented_names(load, page):
+    status, report = load(page, "-c", "5", "-n", "50")
+    assert (status, report["schema"]) == (0, 1)
+    documented = pathlib.Path(__file__).parent.parent / "docs" / "load.md"
+    table = documented.read_text().partition("## The report as JSON")[2].partition("## ")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    names = [name for left, _ in rows for name in re.findall(r"`(\w+)`", left)]
+    assert sorted(names) == sorted(report), "docs/load.md and --json differ"
+    assert sum(count for _, count in report["latency_ns"]["histogram"]) == 50
+    values = [value for value, _ in report["latency_ns"]["histogram"]]
+    assert values == sorted(values) and values[0] >= report["latency_ns"]["min"]
+    assert report["connections"]["asked"] == 5 and report["connections"]["reset"] == 0
+    assert report["sent_bytes"] > 50 * len("GET /page.txt HTTP/1.1")
+    assert set(report["server"]) == {"cpu_s", "cpu_us", "cpu_us_per_answer", "memory_bytes",
+                                     "processes"}
 
 
 def test_every_engine_loads(load, page, engine):
