@@ -54,8 +54,13 @@ std::expected<void, std::string> set_client_ca(ServeOptions& options, std::strin
     return {};
 }
 
-std::expected<void, std::string> settle_tls(ServeOptions& options) {
+std::expected<void, std::string> settle_tls(ServeOptions& options, bool built_in) {
     const TlsOptions& tls = options.tls;
+    if (tls.on() && !built_in) {
+        return std::unexpected(std::string(tls.self_signed ? "--tls-self-signed" : "--tls") +
+                               ": this program was built without TLS; it needs OpenSSL 3.0 or "
+                               "later and -DTIDERACE_TLS=ON");
+    }
     if (!tls.on()) {
         const char* alone = !tls.https_redirect.empty()          ? "--https-redirect"
                             : tls.https_port != 0                ? "--https-port"

@@ -15,7 +15,14 @@ std::expected<ServeOptions, std::string> serve(std::vector<std::string_view> wor
     return std::get<ServeOptions>(*command);
 }
 
-TEST(TlsFlags, TakeACertificateAndItsKey) {
+class TlsFlags : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!tls::is_built_in()) GTEST_SKIP() << "built without TLS";
+    }
+};
+
+TEST_F(TlsFlags, TakeACertificateAndItsKey) {
     const auto two = serve({"--tls", "a.pem,b.key"});
     ASSERT_TRUE(two.has_value());
     EXPECT_EQ(two->tls.certificates, (std::vector<CertificateFiles>{{"a.pem", "b.key", ""}}));
@@ -24,14 +31,14 @@ TEST(TlsFlags, TakeACertificateAndItsKey) {
     EXPECT_EQ(one->tls.certificates, (std::vector<CertificateFiles>{{"both.pem", "both.pem", ""}}));
 }
 
-TEST(TlsFlags, TakeSeveralCertificatesEachWithItsOcspAnswer) {
+TEST_F(TlsFlags, TakeSeveralCertificatesEachWithItsOcspAnswer) {
     const auto options = serve({"--tls", "a,b,o", "--tls", "c"});
     ASSERT_TRUE(options.has_value());
     EXPECT_EQ(options->tls.certificates,
               (std::vector<CertificateFiles>{{"a", "b", "o"}, {"c", "c", ""}}));
 }
 
-TEST(TlsFlags, GiveTheDefaultAddressAPortOfItsOwn) {
+TEST_F(TlsFlags, GiveTheDefaultAddressAPortOfItsOwn) {
     EXPECT_EQ(serve({})->listen, std::vector<std::string>{"127.0.0.1:8080"});
     const auto encrypted = serve({"--tls-self-signed"});
     EXPECT_EQ(encrypted->listen, std::vector<std::string>{"127.0.0.1:8443"});
@@ -40,7 +47,7 @@ TEST(TlsFlags, GiveTheDefaultAddressAPortOfItsOwn) {
               std::vector<std::string>{":1"});
 }
 
-TEST(TlsFlags, ReachTheirFields) {
+TEST_F(TlsFlags, ReachTheirFields) {
     const auto options = serve({"--tls", "a", "--hsts", "--https-redirect", ":80",
                                 "--https-redirect=unix:/run/plain", "--tls-client-auth", "required",
                                 "--tls-client-ca", "ca.pem"});
@@ -53,7 +60,7 @@ TEST(TlsFlags, ReachTheirFields) {
     EXPECT_EQ(serve({"--tls", "a", "--hsts=1d"})->tls.hsts, 24h);
 }
 
-TEST(TlsFlags, RefuseWhatMakesNoSense) {
+TEST_F(TlsFlags, RefuseWhatMakesNoSense) {
     struct Case {
         std::vector<std::string_view> words;
         std::string_view says;
@@ -86,6 +93,23 @@ TEST(TlsFlags, RefuseWhatMakesNoSense) {
         EXPECT_THAT(options.error(), ::testing::HasSubstr(one.says));
         EXPECT_EQ(options.error().find('\n'), std::string::npos);
     }
+}
+
+TEST(TlsFlagsWithoutTls, AreRefusedInOneSentenceByAProgramWithoutTls) {
+    ServeOptions options;
+    EXPECT_TRUE(settle_tls(options, false).has_value());
+    options.tls.self_signed = true;
+    auto settled = settle_tls(options, false);
+    ASSERT_FALSE(settled.has_value());
+    EXPECT_EQ(
+        settled.error(),
+        "--tls-self-signed: this program was built without TLS; it needs OpenSSL 3.0 or later "
+        "and -DTIDERACE_TLS=ON");
+    options.tls = {};
+    options.tls.certificates.push_back({"a", "b", ""});
+    settled = settle_tls(options, false);
+    ASSERT_FALSE(settled.has_value());
+    EXPECT_TRUE(settled.error().starts_with("--tls: this program was built without TLS"));
 }
 
 }  // namespace

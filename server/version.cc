@@ -3,7 +3,7 @@
 #include "server/build_facts.h"
 #include "server/commit.h"
 #include "tiderace/http/coding/content_encoder.h"
-#include "tiderace/tls/ssl_settings.h"
+#include "tiderace/tls/library.h"
 
 namespace tiderace::server {
 namespace {

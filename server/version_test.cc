@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tiderace/tls/library.h"
+
 namespace tiderace::server {
 namespace {
 
@@ -18,7 +20,7 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     EXPECT_THAT(details, testing::HasSubstr("\nengines     "));
     EXPECT_THAT(details, testing::HasSubstr("\ncompression "));
     EXPECT_THAT(details, testing::HasSubstr("\nfeatures    "));
-    EXPECT_THAT(details, testing::HasSubstr("\ntls         OpenSSL "));
+    EXPECT_THAT(details, testing::HasSubstr("\ntls         " + tls::library_text() + "\n"));
     EXPECT_THAT(details, testing::Not(testing::HasSubstr("auto")));
     for (const std::string_view engine : engine_choices) {
         if (engine != "auto") {

@@ -1,7 +1,5 @@
 #include "tiderace/tls/ssl_settings.h"
 
-#include "tiderace/tls/read_file.h"
-
 namespace tiderace::tls {
 namespace {
 
@@ -42,14 +40,6 @@ Result<std::string> alpn_bytes(const std::vector<std::string>& protocols) {
         bytes += name;
     }
     return bytes;
-}
-
-std::string library_text() {
-    // docs/decisions/0006-a-record-layer-of-our-own.md
-    const auto protocols = read_file("/proc/sys/net/ipv4/tcp_available_ulp", 1'000);
-    const bool kernel_has_it = protocols && protocols->find("tls") != std::string::npos;
-    return std::string(OpenSSL_version(OPENSSL_VERSION)) +
-           (kernel_has_it ? "; kTLS is not used" : "; kTLS is not used, the kernel has none");
 }
 
 }  // namespace tiderace::tls

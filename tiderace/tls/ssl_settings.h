@@ -18,7 +18,4 @@ Result<> apply_settings(SSL_CTX* context);
 // {"h2", "http/1.1"} as ALPN writes it: each with its length before it.
 Result<std::string> alpn_bytes(const std::vector<std::string>& protocols);
 
-// For `version -v`: "OpenSSL 3.0.22 25 Aug 2026; kTLS is not used, the kernel has none".
-std::string library_text();
-
 }  // namespace tiderace::tls

@@ -25,10 +25,5 @@ TEST(SslSettings, ProtocolsCarryTheirLengths) {
     EXPECT_FALSE(alpn_bytes({std::string(256, 'x')}));
 }
 
-TEST(SslSettings, TheLibraryHasAName) {
-    EXPECT_TRUE(library_text().starts_with("OpenSSL ")) << library_text();
-    EXPECT_NE(library_text().find("; kTLS "), std::string::npos);
-}
-
 }  // namespace
 }  // namespace tiderace::tls
