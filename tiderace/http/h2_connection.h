@@ -16,12 +16,14 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "tiderace/http/h2_exchange.h"
 #include "tiderace/http/h2_service.h"
 #include "tiderace/http/h2_stream_table.h"
 #include "tiderace/http/wire/h2_budget.h"
 #include "tiderace/http/wire/h2_closed_streams.h"
+#include "tiderace/http/wire/h2_early_priorities.h"
 #include "tiderace/http/wire/h2_frame_reader.h"
 #include "tiderace/http/wire/h2_settings.h"
 #include "tiderace/http/wire/hpack_encoder.h"
@@ -110,7 +112,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
 
     void open_stream(const wire::H2Headers& frame);
     void serve(H2Exchange& exchange, const wire::H2Headers& frame,
-               const wire::H2RequestParse& parsed);
+               const wire::H2RequestParse& parsed, std::optional<wire::H2Priority> early);
     void take_trailers(H2Exchange& exchange, const wire::H2Headers& frame);
     void pass_over(const wire::H2Headers& frame);
     bool charge_insertions(std::uint64_t before);
@@ -149,6 +151,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     H2StreamTable streams_;
     wire::H2Scheduler<H2Exchange> scheduler_;
     wire::H2ClosedStreams closed_;
+    wire::H2EarlyPriorities early_priorities_;  // with the open streams at most streams_max
     Instant frame_due_;                     // a frame that began, or the first SETTINGS
     Instant idle_due_ = Instant::max();     // without streams
     Instant streams_due_ = Instant::max();  // not later than the first of the streams' own

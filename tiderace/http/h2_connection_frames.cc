@@ -1,5 +1,7 @@
 // H2Connection, what each frame does. h2_connection.cc has the rest.
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -68,6 +70,7 @@ bool H2Connection::charge_insertions(std::uint64_t before) {
 
 void H2Connection::open_stream(const wire::H2Headers& frame) {
     highest_ = frame.stream;
+    const std::optional<wire::H2Priority> early = early_priorities_.take(frame.stream);
     if (!charge(H2Act::request)) return;
     if (phase_ == Phase::last_round) {
         closed_.remember(frame.stream, H2StreamState::reset_by_us);
@@ -97,17 +100,18 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
     exchange.open(*this, frame.stream, peer_.initial_window_size);
     advance(exchange, frame.end_stream ? H2StreamEvent::headers_end : H2StreamEvent::headers);
     streams_.insert(std::move(taken));
-    serve(exchange, frame, parsed);
+    serve(exchange, frame, parsed, early);
 }
 
 void H2Connection::serve(H2Exchange& exchange, const wire::H2Headers& frame,
-                         const wire::H2RequestParse& parsed) {
+                         const wire::H2RequestParse& parsed,
+                         std::optional<wire::H2Priority> early) {
     const Step step(*this, exchange);
     const wire::Refusal refusal = exchange.begin(frame, parsed);
-    const Request& request = exchange.request();
-    if (const wire::Field* priority = request.head->find(wire::FieldName::priority)) {
-        scheduler_.set_priority(exchange, wire::parse_h2_priority(priority->value));
-    }
+    // A frame says more than the field. The exchange may have been another stream's before.
+    const wire::Field* said = exchange.request().head->find(wire::FieldName::priority);
+    scheduler_.set_priority(
+        exchange, early ? *early : wire::parse_h2_priority(said ? said->value : ByteView{}));
     ++service_->counters().requests;
     if (refusal != wire::Refusal::none) {
         ++service_->counters().refused;
@@ -259,8 +263,17 @@ void H2Connection::on_frame(const wire::H2WindowUpdate& frame) {
 
 void H2Connection::on_frame(const wire::H2PriorityUpdate& frame) {
     if (!charge(H2Act::priority)) return;
+    const wire::H2Priority priority = wire::parse_h2_priority(frame.value);
     if (H2Exchange* exchange = streams_.find(frame.prioritized_stream)) {
-        scheduler_.set_priority(*exchange, wire::parse_h2_priority(frame.value));
+        return scheduler_.set_priority(*exchange, priority);
+    }
+    if (frame.prioritized_stream <= highest_ || phase_ == Phase::last_round) return;
+    // Those that are open and those that are spoken of may not be more than we let it open (RFC
+    // 9218, 7.1).
+    const std::size_t streams_max = service_->options().streams_max;
+    const std::size_t room = streams_max - std::min(streams_.size(), streams_max);
+    if (!early_priorities_.keep(frame.prioritized_stream, priority, room)) {
+        fail(H2Error::protocol_error);
     }
 }
 

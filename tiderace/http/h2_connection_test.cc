@@ -97,6 +97,54 @@ TEST_P(H2, APriorityUpdateChangesTheOrder) {
     EXPECT_EQ(runs(client.data_order()), "3 1 ");
 }
 
+TEST_P(H2, APriorityUpdateMayComeBeforeItsStream) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, large_window}});
+    client.hold();
+    client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0\5u=1", 7));
+    client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0\3u=0", 7));
+    client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0\3u=2", 7));
+    const auto usual = client.get("/large");
+    const auto second = client.get("/large", {{"priority", "u=0"}});  // the frame says more
+    const auto first = client.get("/large");
+    client.window_update(0, 2'000'000);
+    client.say_all();
+    for (const auto stream : {usual, second, first}) ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(runs(client.data_order()), "5 3 1 ");
+}
+
+TEST_P(H2, AnExchangeUsedAgainHasNoPriorityOfItsLastStream) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, large_window}});
+    ASSERT_TRUE(ended(client.get("/hello", {{"priority", "u=7, i"}})));
+    client.hold();
+    const auto usual = client.get("/large");
+    const auto late = client.get("/large", {{"priority", "u=5"}});
+    client.window_update(0, 2'000'000);
+    client.say_all();
+    ASSERT_TRUE(ended(late));
+    ASSERT_TRUE(ended(usual));
+    EXPECT_EQ(runs(client.data_order()), "1 3 5 ");
+}
+
+TEST_P(H2, PrioritiesOfMoreStreamsThanMayOpenAreRefused) {
+    H2Client& client = connect();
+    const auto update = [&client](std::uint32_t stream) {
+        client.frame(H2FrameType::priority_update, 0, 0,
+                     std::string{'\0', '\0', static_cast<char>(stream >> 8),
+                                 static_cast<char>(stream), 'u', '=', '1'});
+    };
+    const auto waits = client.get("/kept");
+    for (std::uint32_t i = 1; i < 128; ++i) update(waits + 2 * i);
+    update(waits + 2);  // known already
+    update(waits);      // open
+    const auto next = client.get("/hello");
+    ASSERT_TRUE(ended(next));
+    EXPECT_FALSE(client.goaway());
+    update(601);  // as many as before: `next` is not idle any more
+    update(603);
+    ASSERT_TRUE(gone());
+    EXPECT_EQ(client.goaway(), H2Error::protocol_error);
+}
+
 TEST_P(H2, TheQueueIsFilledOnlyToItsBound) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 0x7fff'ffff}});
     client.window_update(0, 0x7000'0000);
