@@ -1,6 +1,7 @@
 """Options and fixtures: which binary, which engine, which folder, and a server for each test."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -141,6 +142,27 @@ def folder(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
     return root
+
+
+# The system's Chromium, driven by playwright.
+
+def find_chromium():
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright here")
+    path = find_chromium()
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    # Root may not use Chromium's sandbox, and a container's /dev/shm is small.
+    arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
 
 
 # The score of the strict table, printed at the end of the run.

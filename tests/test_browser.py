@@ -3,8 +3,6 @@
 Screenshots go to build/test-logs/browser/. The browser is the system's Chromium.
 """
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,25 +10,6 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 PICTURES = REPOSITORY / "build/test-logs/browser"
 SCREENS = {"desk": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
-
-
-def find_chromium():
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return next(filter(None, map(shutil.which, names)), None)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright here")
-    path = find_chromium()
-    if path is None:
-        pytest.skip("no Chromium on this machine")
-    # Root may not use Chromium's sandbox, and a container's /dev/shm is small.
-    arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

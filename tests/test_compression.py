@@ -10,11 +10,14 @@ import brotli
 import pytest
 import zstandard
 
+from h2_client import Client
 from server import wait_until
+from two_versions import http1, http2
 
 CODINGS = ("gzip", "br", "zstd")
 LINES = b"".join(b"%d: the tide comes in, and goes out again\n" % i for i in range(1300))
 TEXT = LINES[:57_244]
+COLD = LINES[:2000]
 METHODS = ("GET", "HEAD")
 
 
@@ -28,10 +31,64 @@ def decode(coding, body):
     return zstandard.ZstdDecompressor().decompressobj().decompress(body)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    root = tmp_path / "root"
-    root.mkdir()
+def conditions(plain, coded, modified):
+    """(fields, status, which bytes, the part of them) of a file with these tags. "best": compressed
+    where the cache has it, else plain. "": not the file's bytes."""
+    part = slice(10, 100)
+    return [
+        ([], 200, "best", None),
+        ([("if-none-match", coded)], 304, "best", None),
+        ([("if-none-match", f"W/{coded}")], 304, "best", None),
+        ([("if-none-match", '"x"')], 200, "best", None),
+        ([("if-none-match", plain)], 304, "plain", None),
+        ([("if-match", coded)], 200, "best", None),
+        ([("if-match", plain)], 200, "best", None),
+        ([("if-match", '"x"')], 412, "", None),
+        ([("if-modified-since", modified)], 304, "best", None),
+        ([("if-unmodified-since", "Thu, 01 Jan 1981 00:00:00 GMT")], 412, "", None),
+        ([("range", "bytes=10-99"), ("if-range", coded)], 206, "coded", part),
+        ([("range", "bytes=10-99"), ("if-range", plain)], 206, "plain", part),
+        ([("range", "bytes=10-99"), ("if-range", '"x"')], 200, "best", None),
+        ([("range", "bytes=10-99")], 206, "plain", part),
+        ([("range", "bytes=-5")], 206, "plain", slice(-5, None)),
+        ([("range", "bytes=999999-")], 416, "", None),
+        ([("if-none-match", coded), ("range", "bytes=0-1")], 304, "best", None),
+    ]
+
+
+def check(answer, case, method, bytes_of, tags, coding):
+    """`bytes_of` has "plain", and "coded" where the cache has that."""
+    asked, status, which, part = case
+    best = "coded" if "coded" in bytes_of else "plain"
+    if any(("if-match", tags[other]) in asked for other in {"plain", "coded"} - {best}):
+        status, which, part = 412, "", None  # it is the tag of what would be sent that counts
+    if which == "coded" and "coded" not in bytes_of or method == "HEAD" and status in (206, 416):
+        status, which, part = 200, "best", None
+    if which == "best":
+        which = best
+    fields = dict(answer[1])
+    assert answer[0] == status
+    if not which:
+        return
+    assert fields["vary"] == "Accept-Encoding"
+    if status == 304:
+        assert answer[2] == b"" and fields["etag"] in (tags[which], tags["coded"])
+        return
+    expected = bytes_of[which][part] if part else bytes_of[which]
+    assert fields["etag"] == tags[which]
+    assert fields.get("content-encoding") == (coding if which == "coded" else None)
+    assert fields["content-length"] == str(len(expected))
+    assert fields["accept-ranges"] == "bytes"
+    assert answer[2] == (b"" if method == "HEAD" else expected)
+
+
+def cold_names(coding=None):
+    """Files of which each is asked for once, for one coding or for all."""
+    count = len(conditions("", "", "")) * len(METHODS) * 2
+    return [f"cold-{c}-{i}.css" for c in CODINGS if coding in (None, c) for i in range(count)]
+
+
+def fill(root):
     for name in ("a.css", "b.css", "photo.png", "with.css"):
         (root / name).write_bytes(TEXT)
     (root / "with.css.gz").write_bytes(gzip.compress(b"put there by hand"))
@@ -40,9 +97,25 @@ def folder(tmp_path):
     (root / "list").mkdir()
     for i in range(200):
         (root / "list" / f"file-{i}.txt").write_bytes(b"x")
+    for name in cold_names():
+        (root / name).write_bytes(COLD)
+    for path in root.glob("*.css"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
     # A file that changed within the last two seconds may still be changing.
-    wait_until(lambda: time.time() > os.stat(root / "a.css").st_ctime + 3.1, 10, "files at rest")
+    wait_until(lambda: time.time() > os.stat(root / name).st_ctime + 3.1, 10, "files at rest")
     return root
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Read-only by agreement: to change files, take `own_folder`."""
+    return fill(tmp_path_factory.mktemp("compressed"))
+
+
+@pytest.fixture
+def own_folder(tmp_path):
+    (tmp_path / "root").mkdir()
+    return fill(tmp_path / "root")
 
 
 def get(server, target, coding=None, *fields, method="GET"):
@@ -57,59 +130,70 @@ def warm(server, target, coding):
 
 
 @pytest.mark.quick
-def test_every_combination(serve, folder):
-    server = serve(folder)
-    plain = get(server, "/a.css")
+@pytest.mark.parametrize("coding", CODINGS)
+def test_every_combination(serve, folder, coding):
+    """method x condition and range x state of the cache x version of HTTP, for each coding."""
+    cold = cold_names(coding)
+    server, uncached = serve(folder), serve(folder, "--cache", "0")
+    plain, hot = get(server, "/a.css"), warm(server, "/a.css", coding)
     assert plain.get("vary") == "Accept-Encoding" and plain.body == TEXT
-    for coding in CODINGS:
-        cold = get(server, "/a.css", coding)  # never waits: plain, or ready already
-        assert decode(cold.get("content-encoding"), cold.body) == TEXT
-        assert cold.get("vary") == "Accept-Encoding"
-        hot = warm(server, "/a.css", coding)
-        assert decode(coding, hot.body) == TEXT
-        assert len(hot.body) < len(TEXT) / 3
-        etag = hot.get("etag")
-        assert etag != plain.get("etag") and not etag.startswith("W/")
-        # (fields, status, what the body is a part of, its first and last byte)
-        cases = [
-            ((), 200, hot, None),
-            ((f"If-None-Match: {etag}",), 304, hot, None),
-            ((f"If-None-Match: W/{etag}",), 304, hot, None),
-            (('If-None-Match: "x"',), 200, hot, None),
-            ((f"If-None-Match: {plain.get('etag')}",), 304, plain, None),
-            ((f"If-Match: {etag}",), 200, hot, None),
-            (('If-Match: "x"',), 412, None, None),
-            ((f"If-Modified-Since: {hot.get('last-modified')}",), 304, hot, None),
-            (("Range: bytes=10-99", f"If-Range: {etag}"), 206, hot, (10, 99)),
-            (("Range: bytes=10-99", f"If-Range: {plain.get('etag')}"), 206, plain, (10, 99)),
-            (("Range: bytes=10-99", 'If-Range: "x"'), 200, hot, None),
-            (("Range: bytes=10-99",), 206, plain, (10, 99)),
-            (("Range: bytes=999999-",), 416, None, None),
-            ((f"If-None-Match: {etag}", "Range: bytes=0-1"), 304, hot, None),
-        ]
-        for fields, status, of, part in cases:
+    assert decode(coding, hot.body) == TEXT and len(hot.body) < len(TEXT) / 3
+    tags = {"plain": plain.get("etag"), "coded": hot.get("etag")}
+    assert tags["coded"].startswith(tags["plain"][:-1] + f"-{coding}-")
+    suffix = tags["coded"][len(tags["plain"]) - 1:]
+    modified = hot.get("last-modified")
+
+    with Client(server.address) as client, Client(uncached.address) as uncached_client:
+        for index, case in enumerate(conditions(tags["plain"], tags["coded"], modified)):
             for method in METHODS:
-                answer = get(server, "/a.css", coding, *fields, method=method)
-                where = (coding, method, fields)
-                if method == "HEAD" and status in (206, 416):
-                    assert answer.status == 200, where
-                    continue
-                assert answer.status == status, where
-                if of is None:
-                    continue
-                assert answer.get("etag") == of.get("etag"), where
-                assert answer.get("vary") == "Accept-Encoding", where
-                if status == 304:
-                    continue
-                assert answer.get("content-encoding") == of.get("content-encoding"), where
-                body = of.body if part is None else of.body[part[0]:part[1] + 1]
-                assert int(answer.get("content-length")) == len(body), where
-                if method == "GET":
-                    assert answer.body == body, where
-                assert answer.get("accept-ranges") == "bytes", where
+                asked = method, [("accept-encoding", coding), *case[0]]
+                answers = http1(server, "/a.css", *asked), http2(client, "/a.css", *asked)
+                assert answers[0] == answers[1], asked
+                check(answers[0], case, method, {"plain": TEXT, "coded": hot.body}, tags, coding)
+                # Without a cache there is nothing to keep a compressed one in.
+                answers = (http1(uncached, "/a.css", *asked),
+                           http2(uncached_client, "/a.css", *asked))
+                assert answers[0] == answers[1], asked
+                assert "content-encoding" not in dict(answers[0][1]), asked
+                # Cold: nobody waits for the compressed one. Each file is asked for once.
+                for ask, whom in ((http1, server), (http2, client)):
+                    name = "/" + cold.pop()
+                    of_name = {"plain": get(server, name).get("etag")}
+                    of_name["coded"] = of_name["plain"][:-1] + suffix
+                    fresh = conditions(of_name["plain"], of_name["coded"], modified)[index]
+                    asked = method, [("accept-encoding", coding), *fresh[0]]
+                    check(ask(whom, name, *asked), fresh, method, {"plain": COLD}, of_name, coding)
+    assert not cold
 
 
-def test_a_changed_file_is_never_mixed_up(serve, folder):
+@pytest.mark.quick
+def test_a_listing_is_the_same_in_every_coding_and_version(serve, folder):
+    """Made while it is sent: no length, no tag, no ranges."""
+    server = serve(folder, "--listing")
+    wanted = [("accept", "application/json")]
+    plain = http1(server, "/list/", "GET", wanted)
+    assert b"file-199.txt" in plain[2]
+    with Client(server.address) as client:
+        for coding in (*CODINGS, "identity"):
+            for more in ([], [("range", "bytes=0-9")], [("if-none-match", '"x"')],
+                         [("if-match", "*")]):
+                for method in METHODS:
+                    asked = method, [*wanted, ("accept-encoding", coding), *more]
+                    one = http1(server, "/list/", *asked)
+                    two = http2(client, "/list/", *asked)
+                    assert one[:2] == two[:2], asked
+                    fields = dict(one[1])
+                    assert one[0] == 200 and "content-length" not in fields, asked
+                    assert "Accept-Encoding" in [v for n, v in one[1] if n == "vary"], asked
+                    coded = fields.get("content-encoding")
+                    assert coded == (None if coding == "identity" else coding), asked
+                    for answer in (one, two):
+                        body = decode(coded, answer[2]) if answer[2] else b""
+                        assert body == (b"" if method == "HEAD" else plain[2]), asked
+
+
+def test_a_changed_file_is_never_mixed_up(serve, own_folder):
+    folder = own_folder
     server = serve(folder, "--cache-check", "0s")
     warm(server, "/a.css", "gzip")
     for i in range(5):

@@ -1,22 +1,13 @@
 """HTTP/2 on the real program: what clients see, and that it says what HTTP/1.1 says."""
 
-import hashlib
-import json
-import os
-import re
-import shutil
 import signal
-import subprocess
-import time
 
 import pytest
 
 from h2_client import Client, NO_ERROR, PROTOCOL_ERROR
-from raw_client import request
 from server import wait_until
 from site_folder import BIG, MIDDLE, pattern
-
-CONNECTION_FIELDS = {"connection", "keep-alive", "transfer-encoding", "date"}
+from two_versions import http1, http2, masked
 
 
 @pytest.mark.quick
@@ -74,35 +65,6 @@ VARIANTS = [("GET", []), ("HEAD", []), ("OPTIONS", []), ("POST", []), ("DELETE",
             ("HEAD", [("range", "bytes=0-3")]), ("GET", [("accept", "text/html")])]
 
 
-def http1(server, target, method, fields):
-    with server.connect() as connection:
-        connection.send(request(target, *[f"{n}: {v}" for n, v in fields], method=method))
-        answer = connection.read_answer(method)
-    return (answer.status,
-            sorted((n.lower(), v) for n, v in answer.fields
-                   if n.lower() not in CONNECTION_FIELDS),
-            bytes(answer.body))
-
-
-def http2(client, target, method, fields):
-    stream, data = client.request_bytes(target, method, fields)
-    client.send(data)
-    answer = client.answer(stream)
-    return (answer.status, sorted((n, v) for n, v in answer.fields if n not in CONNECTION_FIELDS),
-            bytes(answer.body))
-
-
-def masked(result):
-    """A multipart boundary is made anew for each answer."""
-    status, fields, body = result
-    boundary = next((re.search(r"boundary=(\S+)", v)[1] for n, v in fields
-                     if n == "content-type" and "boundary=" in v), None)
-    if boundary is None:
-        return result
-    return (status, [(n, v.replace(boundary, "B")) for n, v in fields],
-            body.replace(boundary.encode(), b"B"))
-
-
 def test_http1_and_http2_answers_agree(head_server):
     different = []
     with Client(head_server.address, {4: 1 << 24}) as client:
@@ -114,74 +76,6 @@ def test_http1_and_http2_answers_agree(head_server):
                     different.append((method, target[:40], fields, one[:2], two[:2]))
     assert not different, different[:5]
     assert len(TARGETS) * len(VARIANTS) == 384
-
-
-# The same files for every client.
-
-FILES = 1000
-
-
-@pytest.fixture(scope="module")
-def thousand(tmp_path_factory):
-    root = tmp_path_factory.mktemp("thousand")
-    digests = {}
-    for number in range(FILES):
-        body = pattern(number * 37 % 50_000 + number % 7, number + 1)
-        (root / f"{number}.bin").write_bytes(body)
-        digests[f"{number}.bin"] = hashlib.sha256(body).hexdigest()
-    return root, digests
-
-
-def compare(folder, digests):
-    got = {}
-    for name in digests:
-        path = folder / name
-        got[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "absent"
-    wrong = [name for name in digests if got[name] != digests[name]]
-    assert not wrong, wrong[:10]
-
-
-def curl(tmp_path, url, names, *more):
-    config = tmp_path / "config"
-    config.write_text("".join(f'url = "{url}/{n}"\noutput = "{tmp_path}/{n}"\n' for n in names))
-    subprocess.run(["curl", "--no-progress-meter", "--fail", "--noproxy", "*", *more,
-                    "--config", config],
-                   check=True, timeout=60, stdin=subprocess.DEVNULL)
-
-
-def test_curl_fetches_a_thousand_files(serve, thousand, tmp_path):
-    root, digests = thousand
-    server = serve(root, "--tls-self-signed", cwd=tmp_path, env={"HOME": str(tmp_path)})
-    host, port = server.address
-    curl(tmp_path, f"https://{host}:{port}", digests, "--insecure", "--http2", "--parallel",
-         "--parallel-max", "40")
-    compare(tmp_path, digests)
-
-
-def test_curl_with_prior_knowledge(serve, thousand, tmp_path):
-    root, digests = thousand
-    host, port = serve(root).address
-    # A connection for each: with prior knowledge curl 7.88 cannot use one twice, with any server.
-    some = {name: digests[name] for name in list(digests)[::50]}
-    for name in some:
-        curl(tmp_path, f"http://{host}:{port}", [name], "--http2-prior-knowledge")
-    compare(tmp_path, some)
-
-
-def test_nghttp_fetches_a_thousand_files(serve, thousand):
-    root, digests = thousand
-    server = serve(root)
-    host, port = server.address
-    for first in range(0, FILES, 250):
-        names = [f"{n}.bin" for n in range(first, first + 250)]
-        done = subprocess.run(["nghttp", "--no-dep", *[f"http://{host}:{port}/{n}" for n in names]],
-                              check=True, timeout=60, capture_output=True,
-                              stdin=subprocess.DEVNULL)
-        # They come in the order in which they ended; all bytes together are the same.
-        assert len(done.stdout) == sum((root / n).stat().st_size for n in names)
-        for name in names[:50]:
-            assert (root / name).read_bytes() in done.stdout, name
-    assert digests
 
 
 # Its end.
