@@ -33,35 +33,28 @@ std::string_view advice_for(int error) {
 
 // From connect() to its outcome. What comes of it is told at the end of the turn, where no callback
 // of the backend is on the stack.
-class Connector::Attempt final : private core::IoObserver,
+class Connector::Attempt final : private TcpTransport::Opening,
                                  private core::Timer,
                                  private core::TurnEnd {
   public:
     Attempt(Connector& connector, core::Address to, Done done, TransportLayer* layer)
         : connector_(&connector), to_(std::move(to)), done_(std::move(done)), layer_(layer) {}
-    ~Attempt() {
-        connector_->loop_->cancel(*this);
-        if (handle_) connector_->loop_->backend().close(handle_, {});
-    }
+    ~Attempt() { connector_->loop_->cancel(*this); }
 
-    void start() TR_ON_LOOP {
+    void start(const Route& route) TR_ON_LOOP {
         core::EventLoop& loop = *connector_->loop_;
         if (connector_->size() > connector_->options_.connections_max) return end(EUSERS);
         sockaddr_storage storage;
         to_.to_sockaddr(storage);
         const int fd = loop.kernel().open_socket(storage.ss_family, SOCK_STREAM, 0);
         if (fd < 0) return end(-fd);
-        if (!to_.is_unix()) {
-            const int on = 1;
-            loop.kernel().set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        }
-        auto attached = loop.backend().attach(fd, *this);
-        if (!attached) {
+        if (const int error = prepare(loop.kernel(), fd, route); error != 0) {
             loop.kernel().close(fd);
-            return end(attached.error().code());
+            return end(-error);
         }
-        handle_ = *attached;
-        loop.backend().start_connect(handle_, to_);
+        socket_ = std::make_unique<TcpTransport>(loop, fd);
+        if (!socket_->attached()) return end(EMFILE);
+        socket_->connect(to_, *this);
         loop.arm(*this, loop.now() + connector_->options_.timeout);
     }
 
@@ -75,15 +68,28 @@ class Connector::Attempt final : private core::IoObserver,
     TransportLayer* layer() const { return layer_; }
     int error() const { return error_; }
     Done take_done() { return std::move(done_); }
-    // The connected socket, which is the caller's from here on.
-    int take_socket() {
-        const int fd = handle_.fd;
-        connector_->loop_->backend().detach(handle_);
-        handle_ = {};
-        return fd;
-    }
+    std::unique_ptr<Transport> take_socket() { return std::move(socket_); }
 
   private:
+    // 0, or -errno.
+    static int prepare(core::Kernel& kernel, int fd, const Route& route) {
+        const int on = 1;
+        if (!route.to.is_unix()) {
+            kernel.set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        }
+        if (route.receive_buffer_bytes > 0) {
+            kernel.set_option(fd, SOL_SOCKET, SO_RCVBUF, &route.receive_buffer_bytes, sizeof(int));
+        }
+        if (!route.from) return 0;
+#if defined(IP_BIND_ADDRESS_NO_PORT)
+        // The port is chosen with the peer known: each pair of addresses has all of them.
+        kernel.set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+#endif
+        sockaddr_storage storage;
+        const socklen_t bytes = route.from->to_sockaddr(storage);
+        return kernel.bind(fd, reinterpret_cast<const sockaddr*>(&storage), bytes);
+    }
+
     void on_connected(int error) TR_ON_LOOP override { end(-error); }
     void on_expired() TR_ON_LOOP override { end(ETIMEDOUT); }
     void on_turn_end() TR_ON_LOOP override { connector_->finish(*this); }
@@ -99,7 +105,7 @@ class Connector::Attempt final : private core::IoObserver,
     core::Address to_;
     Done done_;
     TransportLayer* layer_;
-    core::IoHandle handle_;
+    std::unique_ptr<TcpTransport> socket_;
     int error_ = 0;
     bool ended_ = false;
 };
@@ -116,10 +122,10 @@ Connector::~Connector() {
     }
 }
 
-void Connector::connect(const core::Address& to, Done done, TransportLayer* layer) {
+void Connector::connect(const Route& route, Done done, TransportLayer* layer) {
     loop_->assert_on_loop();
-    attempts_.push_back(std::make_unique<Attempt>(*this, to, std::move(done), layer));
-    attempts_.back()->start();
+    attempts_.push_back(std::make_unique<Attempt>(*this, route.to, std::move(done), layer));
+    attempts_.back()->start(route);
 }
 
 void Connector::finish(Attempt& attempt) {
@@ -134,9 +140,7 @@ void Connector::finish(Attempt& attempt) {
         done(fail(Error(error, "connect to", ended->to().to_string(), advice_for(error))));
     };
     if (ended->error() != 0) return refuse(ended->error());
-    auto tcp = std::make_unique<TcpTransport>(*loop_, ended->take_socket());
-    if (!tcp->attached()) return refuse(EMFILE);
-    std::unique_ptr<Transport> transport = std::move(tcp);
+    std::unique_ptr<Transport> transport = ended->take_socket();
     if (ended->layer() != nullptr) transport = ended->layer()->wrap(std::move(transport));
     Connection& connection = connections_.emplace(static_cast<Connection::Owner&>(*this),
                                                   std::move(transport), ended->to());

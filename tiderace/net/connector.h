@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -29,6 +31,14 @@ struct ConnectorOptions {
     std::size_t connections_max = 10'000;  // attempts among them
 };
 
+// Where to, and how the socket is made.
+struct Route {
+    core::Address to;
+    // The address that the peer sees us come from; each one has its own 28,000 ports to a server.
+    std::optional<core::Address> from = std::nullopt;  // none: the kernel's choice
+    int receive_buffer_bytes = 0;                      // of the kernel's; 0: its own choice
+};
+
 class Connector final : private Connection::Owner {
   public:
     // The receiver starts the connection with its Session before it returns.
@@ -39,7 +49,10 @@ class Connector final : private Connection::Owner {
     ~Connector();
 
     // `layer` wraps the transport: TLS. It outlives the connection.
-    void connect(const core::Address& to, Done done, TransportLayer* layer = nullptr);
+    void connect(const Route& route, Done done, TransportLayer* layer = nullptr);
+    void connect(const core::Address& to, Done done, TransportLayer* layer = nullptr) {
+        connect(Route{.to = to}, std::move(done), layer);
+    }
     void abort_all();
 
     Connection* find(ConnectionId id) { return connections_.find(id); }

@@ -78,6 +78,38 @@ TEST_P(EveryConnector, ClosesWhatItMadeAndForgetsWhatItBegan) {
     EXPECT_TRUE(world_->run_until([&] { return server.size() == 0; }));
 }
 
+TEST(Connector, ComesFromTheAddressItIsTold) {
+    auto world = testing::make_world("epoll");
+    testing::ScriptedSessions accepted;
+    TcpServer server(world->loop(), accepted, {});
+    server.listen(world->listen());
+    testing::ScriptedSessions sessions;
+    Connector connector(world->loop(), {});
+    const Route route{.to = world->listening_at(),
+                      .from = core::Address::parse("127.9.8.7:0").value(),
+                      .receive_buffer_bytes = 4'096};
+    for (int i = 0; i < 2; ++i) {
+        connector.connect(route, [&](Result<Connection*> made) {
+            ASSERT_TRUE(made.has_value()) << made.error().message();
+            (*made)->start(sessions.make_session(**made));
+        });
+    }
+    ASSERT_TRUE(world->run_until([&] { return accepted.opened == 2 && sessions.opened == 2; }));
+    EXPECT_EQ(accepted.connection->peer().with_port(1).to_string(), "127.9.8.7:1");
+}
+
+TEST(Connector, TellsThatAnAddressIsNotOurs) {
+    auto world = testing::make_world("epoll");
+    const auto listener = world->listen();
+    Connector connector(world->loop(), {});
+    int code = 0;
+    connector.connect(
+        Route{.to = world->listening_at(), .from = core::Address::parse("192.0.2.1:0").value()},
+        [&](Result<Connection*> made) { code = made ? 0 : made.error().code(); });
+    EXPECT_TRUE(world->run_until([&] { return code != 0; }));
+    EXPECT_EQ(code, EADDRNOTAVAIL);
+}
+
 TEST(FakeConnector, HasAMaximum) {
     testing::FakeWorld world;
     testing::EchoSessions echoes;

@@ -16,6 +16,11 @@ TcpTransport::~TcpTransport() {
     if (handle_) close({});
 }
 
+void TcpTransport::connect(const core::Address& to, Opening& opening) {
+    opening_ = &opening;
+    loop_->backend().start_connect(handle_, to);
+}
+
 void TcpTransport::open(Observer& observer) {
     observer_ = &observer;
 }

@@ -1,6 +1,6 @@
-// TcpTransport: a connected stream socket (TCP or Unix) as a Transport.
+// TcpTransport: a stream socket (TCP or Unix) as a Transport, connected or about to be.
 //
-// Owner    A Connection.
+// Owner    A Connection; before it, who connects it.
 // Thread   The loop's.
 // Memory   48 bytes.
 #pragma once
@@ -12,9 +12,22 @@ namespace tiderace::net {
 
 class TcpTransport final : public Transport, private core::IoObserver {
   public:
-    // Takes `fd`, a connected non-blocking socket.
+    class Opening {
+      public:
+        // 0: it is open; or -errno.
+        virtual void on_connected(int error) = 0;
+
+      protected:
+        ~Opening() = default;
+    };
+
+    // Takes `fd`, a non-blocking socket.
     TcpTransport(core::EventLoop& loop, int fd);
     ~TcpTransport();
+
+    // For a socket that is not connected yet: `opening` is told once, from the loop, how it went.
+    // Before open().
+    void connect(const core::Address& to, Opening& opening);
 
     // False: the backend cannot hold this descriptor (select above 1,024). It is closed then.
     bool attached() const { return static_cast<bool>(handle_); }
@@ -31,8 +44,13 @@ class TcpTransport final : public Transport, private core::IoObserver {
     void on_receive_failed(int error) override { observer_->on_receive_failed(error); }
     void on_sent(std::int64_t result) override { observer_->on_sent(result); }
 
+    void on_connected(int error) override { opening_->on_connected(error); }
+
     core::EventLoop* loop_;
-    Observer* observer_ = nullptr;
+    union {
+        Observer* observer_ = nullptr;
+        Opening* opening_;  // until it is open
+    };
     core::IoHandle handle_;
 };
 
