@@ -281,6 +281,10 @@ void Connection::on_sent(std::int64_t result) {
     flush();
 }
 
+void Connection::on_secured() {
+    if (!closing_) session_->on_secured(*this);
+}
+
 void Connection::set_deadline(Instant when) {
     if (finish_ == Finish::sent) return;  // the time is limits().linger's now
     session_deadline_ = when;

@@ -60,6 +60,9 @@ class Session {
     // Returns the bytes used, 0..data.size(); the rest comes again before newer bytes.
     // `data` is never empty. May call anything on the connection.
     virtual std::size_t on_data(Connection& connection, ByteView data) TR_ON_LOOP = 0;
+    // security() is final, for protocols in which the client speaks first and must know what ALPN
+    // chose. Once, before the first byte; never in clear text.
+    virtual void on_secured(Connection&) TR_ON_LOOP {}
     // The queue fell to queue_bytes_low after it was above queue_bytes_high, or after
     // Connection::want_drained().
     virtual void on_drained(Connection&) TR_ON_LOOP {}
@@ -155,6 +158,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void on_received(ByteView bytes) TR_ON_LOOP override;
     void on_receive_failed(int error) TR_ON_LOOP override;
     void on_sent(std::int64_t result) TR_ON_LOOP override;
+    void on_secured() TR_ON_LOOP override;
     void on_expired() TR_ON_LOOP override;
     void on_turn_end() TR_ON_LOOP override;
 

@@ -38,6 +38,9 @@ class Transport {
         virtual void on_receive_failed(int error) = 0;
         // As core::IoObserver::on_sent.
         virtual void on_sent(std::int64_t result) = 0;
+        // The layer below knows its peer now: security() is final. Once, before the first byte;
+        // never where there is nothing to know.
+        virtual void on_secured() {}
 
       protected:
         ~Observer() = default;

@@ -21,6 +21,7 @@ class ScriptedSessions final : public net::SessionFactory {
     // As they stand: use all bytes, and what net::Session does.
     std::function<void(Connection&)> on_open;
     std::function<std::size_t(Connection&, ByteView)> on_data;
+    std::function<void(Connection&)> on_secured;
     std::function<void(Connection&)> on_drained;
     std::function<void(Connection&)> on_peer_finished;
     std::function<void(Connection&)> on_deadline;
@@ -31,6 +32,7 @@ class ScriptedSessions final : public net::SessionFactory {
     std::vector<std::string> deliveries;   // what each on_data was given
     std::vector<net::CloseReason> closed;  // one for each on_close
     int opened = 0;
+    int secured = 0;
     int drained = 0;
     int peer_finished = 0;
     int deadlines = 0;
@@ -56,6 +58,10 @@ class ScriptedSessions final : public net::SessionFactory {
             const std::size_t used = all_->on_data ? all_->on_data(here, data) : data.size();
             all_->received += data.substr(0, used);
             return used;
+        }
+        void on_secured(Connection& here) override {
+            ++all_->secured;
+            if (all_->on_secured) all_->on_secured(here);
         }
         void on_drained(Connection& here) override {
             ++all_->drained;

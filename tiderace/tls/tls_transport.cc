@@ -299,6 +299,8 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     update_receiving();
     bool gone = false;
     gone_ = &gone;
+    observer_->on_secured();
+    if (gone) return;
     // Tickets wait for the first answer, which leaves with them.
     if (!done->waiting.empty()) receive_records(done->waiting);
     if (gone) return;
