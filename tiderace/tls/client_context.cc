@@ -2,6 +2,7 @@
 
 #include <openssl/x509v3.h>
 
+#include <map>
 #include <utility>
 
 #include "tiderace/tls/certificate.h"
@@ -11,6 +12,13 @@
 #include "tiderace/tls/tls_transport.h"
 
 namespace tiderace::tls {
+namespace {
+
+struct FreedByOpenssl {
+    void operator()(char* text) const { OPENSSL_free(text); }
+};
+
+}  // namespace
 
 class ClientContext::Endpoint final : public tls::Endpoint {
   public:
@@ -26,10 +34,42 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     }
     std::string_view plain_http_answer() const override { return {}; }
 
+    void keep_sessions() {
+        SSL_CTX_set_session_cache_mode(ssl_context.get(),
+                                       SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_set_app_data(ssl_context.get(), this);
+        SSL_CTX_sess_set_new_cb(ssl_context.get(), &Endpoint::on_session);
+    }
+    // Copies: a connection that is cut spoils the session that it was given.
+    void offer_session(SSL* ssl) const {
+        const auto found = sessions_.find(verified_name(ssl));
+        if (found == sessions_.end()) return;
+        const SslSessionPtr copy(SSL_SESSION_dup(found->second.get()));
+        if (copy != nullptr) SSL_set_session(ssl, copy.get());
+    }
+
     SslContextPtr ssl_context;
 
   private:
+    // What the certificate had to be for. A session is resumed without one.
+    static std::string verified_name(SSL* ssl) {
+        if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name)) return name;
+        const std::unique_ptr<char, FreedByOpenssl> ip(
+            X509_VERIFY_PARAM_get1_ip_asc(SSL_get0_param(ssl)));
+        return ip != nullptr ? ip.get() : "";
+    }
+    static int on_session(SSL* ssl, SSL_SESSION* session) {
+        auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+        std::string name = verified_name(ssl);
+        SslSessionPtr copy(SSL_SESSION_dup(session));
+        const bool has_room =
+            self.sessions_.size() < resumed_names_max || self.sessions_.contains(name);
+        if (copy != nullptr && has_room) self.sessions_[std::move(name)] = std::move(copy);
+        return 0;  // `session` stays OpenSSL's
+    }
+
     ClientContext* context_;
+    std::map<std::string, SslSessionPtr> sessions_;
 };
 
 namespace {
@@ -93,6 +133,7 @@ Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop& lo
     SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(alpn->data()),
                             static_cast<unsigned>(alpn->size()));
     made->endpoint_->ssl_context = std::move(context);
+    if (made->options_.resume) made->endpoint_->keep_sessions();
     return made;
 }
 
@@ -104,6 +145,7 @@ std::unique_ptr<net::Transport> ClientContext::wrap(std::unique_ptr<net::Transpo
         return nullptr;
     }
     SSL_set_connect_state(ssl.get());
+    if (options_.resume) endpoint_->offer_session(ssl.get());
     return std::make_unique<TlsTransport>(*endpoint_, std::move(below), std::move(ssl));
 }
 

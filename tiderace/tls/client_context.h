@@ -8,7 +8,8 @@
 // Thread   Its loop's.
 // Errors   create(): which file, what was expected. A server that does not verify: -EPROTO from the
 //          transport, and HandshakeFailure::certificate in the counters.
-// Memory   An SSL of about 10 KiB for each connection, and the loop's buffer.
+// Memory   An SSL of about 10 KiB for each connection, and the loop's buffer. With
+//          ClientOptions::resume a session of some KiB for each name, of resumed_names_max names.
 #pragma once
 
 #include <memory>
@@ -31,11 +32,15 @@ struct ClientOptions {
     std::string ca;                      // PEM file of others to trust; "": none
     CertificateFiles certificate;        // our own, for servers that ask; "": none
     std::vector<std::string> protocols;  // ALPN, best first; empty: not offered
+    // Sessions are kept and offered again: the handshake is shorter, the certificate is not shown.
+    bool resume = false;
     Duration handshake_timeout = 10s;
 };
 
 class ClientContext final {
   public:
+    static constexpr std::size_t resumed_names_max = 256;
+
     static Result<std::unique_ptr<ClientContext>> create(core::EventLoop& loop,
                                                          ClientOptions options);
     ~ClientContext();

@@ -73,6 +73,51 @@ TEST_F(ClientTest, OffersItsProtocolsAndLearnsWhatWasChosen) {
     EXPECT_EQ(sessions_.connection->security()->protocol, "http/1.1");
 }
 
+TEST_F(ClientTest, SaysThatItIsSecuredBeforeAnyByte) {
+    ClientOptions options = client_options();
+    options.protocols = {"http/1.1"};
+    trust(options);
+    serve();
+    testing::ScriptedSessions sessions;
+    sessions.on_secured = [](net::Connection& connection) {
+        ASSERT_NE(connection.security(), nullptr);
+        EXPECT_EQ(connection.security()->protocol, "http/1.1");
+        connection.write("x");
+    };
+    net::TcpServer clients(world_.loop(), sessions, {});
+    clients.adopt(client_->wrap(reach(), "localhost"), core::Address::loopback(2));
+    ASSERT_TRUE(run_until([&] { return sessions.received == "x"; }));
+    EXPECT_EQ(sessions.secured, 1);
+    // One that ends the connection there and then.
+    sessions.on_secured = [](net::Connection& connection) { connection.abort(); };
+    clients.adopt(client_->wrap(reach(), "localhost"), core::Address::loopback(2));
+    ASSERT_TRUE(run_until([&] { return clients.size() == 1; }));
+    EXPECT_EQ(sessions.secured, 2);
+}
+
+TEST_F(ClientTest, ResumesWhereItIsToldTo) {
+    const auto talk_twice = [&](const char* first, const char* second) {
+        EXPECT_TRUE(talks_to(first));
+        world_.settle();
+        EXPECT_TRUE(talks_to(second));
+        EXPECT_TRUE(talks_to(second));
+        world_.settle();
+        return client_->counters().resumed;
+    };
+    ServerOptions server = server_options();
+    server.certificates = {
+        authority_.issue(folder_, "server", {.names = {"a.test", "b.test", "127.0.0.1"}})};
+    serve(server);
+    trust();
+    EXPECT_EQ(talk_twice("a.test", "a.test"), 0U);
+    ClientOptions options = client_options();
+    options.resume = true;
+    trust(options);
+    EXPECT_EQ(talk_twice("a.test", "a.test"), 2U);
+    // A session is good for the name that was verified in it, and for no other.
+    EXPECT_EQ(talk_twice("b.test", "127.0.0.1"), 3U);
+}
+
 TEST_F(ClientTest, ShowsItsOwnCertificate) {
     ServerOptions wants = server_options();
     wants.client_certificates = ClientCertificates::required;

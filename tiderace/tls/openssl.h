@@ -23,6 +23,7 @@ using CipherContextPtr = std::unique_ptr<EVP_CIPHER_CTX, FreedBy<EVP_CIPHER_CTX_
 using KeyPtr = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 using SslPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
+using SslSessionPtr = std::unique_ptr<SSL_SESSION, FreedBy<SSL_SESSION_free>>;
 using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 
 // The first error of the queue, in OpenSSL's words without its numbers ("no start line"), and the
