@@ -1,0 +1,118 @@
+#include "lab/report/figures.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace tiderace::lab::report {
+namespace {
+
+std::string fixed(double value, int digits) {
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+    return text.data();
+}
+
+// Three digits, no zeros that say nothing behind a whole number of units: "1.2", "12.4", "384".
+std::string three_digits(double value) {
+    const double size = std::abs(value);
+    return fixed(value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+}  // namespace
+
+std::string with_commas(std::uint64_t value) {
+    std::string digits = std::to_string(value);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+    return digits;
+}
+
+std::string short_number(double value) {
+    if (!std::isfinite(value)) return "–";
+    if (value >= 999.5) return with_commas(static_cast<std::uint64_t>(std::llround(value)));
+    return three_digits(value);
+}
+
+std::string micros(double us) {
+    if (us < 999.5) return fixed(us, us < 9.95 ? 1 : 0) + " µs";
+    if (us < 999'500) return three_digits(us / 1e3) + " ms";
+    return three_digits(us / 1e6) + " s";
+}
+
+std::string bytes(double value) {
+    if (value < 999.5) return fixed(value, 0) + " B";
+    if (value < 999'500) return three_digits(value / 1e3) + " kB";
+    if (value < 999.5e6) return three_digits(value / 1e6) + " MB";
+    return three_digits(value / 1e9) + " GB";
+}
+
+std::string rate(double per_second) {
+    if (per_second < 999.5) return fixed(per_second, 0);
+    if (per_second < 999'500) return three_digits(per_second / 1e3) + "k";
+    return three_digits(per_second / 1e6) + "M";
+}
+
+std::string times(double ratio) {
+    return "×" + three_digits(ratio);
+}
+
+std::string share(double part) {
+    const double percent = part * 100;
+    std::string text = fixed(percent, 3);
+    while (text.ends_with('0')) text.pop_back();
+    if (text.ends_with('.')) text.pop_back();
+    return text + " %";
+}
+
+std::string seconds(double value) {
+    const auto whole = static_cast<std::uint64_t>(std::llround(value < 0 ? 0 : value));
+    if (whole < 60) return std::to_string(whole) + " s";
+    const std::string rest = whole % 60 > 0 ? " " + std::to_string(whole % 60) + " s" : "";
+    return std::to_string(whole / 60) + " min" + rest;
+}
+
+std::string escape_markup(std::string_view text) {
+    std::string out;
+    out.reserve(text.size() + text.size() / 8);
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '&') {
+            out += "&amp;";
+        } else if (c == '<') {
+            out += "&lt;";
+        } else if (c == '>') {
+            out += "&gt;";
+        } else if (c == '"') {
+            out += "&quot;";
+        } else if (c == '\'') {
+            out += "&#39;";
+        } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
+            out += "\uFFFD";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::string escape_markdown(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7F) {
+            out += ' ';
+        } else if (c == '&') {
+            out += "&amp;";
+        } else if (c == '<') {
+            out += "&lt;";
+        } else if (std::string_view("\\`*_[]|#~>").contains(c)) {
+            out += '\\';
+            out += c;
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+}  // namespace tiderace::lab::report

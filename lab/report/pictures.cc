@@ -1,0 +1,247 @@
+#include "lab/report/pictures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lab/report/charts.h"
+#include "lab/report/figures.h"
+#include "lab/report/portraits.h"
+
+namespace tiderace::lab::report {
+namespace {
+
+constexpr std::string_view chosen_engine = "epoll";  // the default: the reference everywhere
+
+Tone tone_of(const Results& results, std::string_view subject) {
+    const auto found = std::ranges::find(results.subjects, subject, &Subject::name);
+    if (found == results.subjects.end()) return Tone::opponent;
+    if (found->kind == SubjectKind::floor) return Tone::floor;
+    if (found->kind == SubjectKind::opponent) return Tone::opponent;
+    return subject == chosen_engine ? Tone::chosen : Tone::engine;
+}
+
+const Workload* workload_of(const Results& results, std::string_view name) {
+    const auto found = std::ranges::find(results.workloads, name, &Workload::name);
+    return found == results.workloads.end() ? nullptr : &*found;
+}
+
+std::string measured_text(std::string_view measure, double value) {
+    return measure == "connection_bytes" ? bytes(value) : short_number(value);
+}
+
+// The cells of one chart.
+BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>& cells,
+                 std::string_view measure) {
+    BarChart chart;
+    for (const CellSummary* cell : cells) {
+        const Spread spread = cell->measured(measure);
+        Bar bar{.name = cell->subject,
+                .tone = tone_of(findings.results, cell->subject),
+                .has_value = cell->has_figures(),
+                .value = spread.median,
+                .least = spread.least,
+                .most = spread.most,
+                .is_marked = cell->state != CellState::ok,
+                .figure = figure_of(findings, *cell)};
+        if (cell->subject == findings.floor && bar.has_value) {
+            chart.line = spread.median;
+            chart.line_name = "floor " + measured_text(measure, spread.median);
+        }
+        chart.bars.push_back(std::move(bar));
+    }
+    std::ranges::stable_sort(chart.bars, [](const Bar& one, const Bar& other) {
+        if (one.has_value != other.has_value) return one.has_value;
+        return one.has_value && one.value < other.value;
+    });
+    // The floor is the line; its bar would say the same again. Memory has no floor worth a line.
+    if (measure == "connection_bytes") {
+        chart.line = 0;
+    } else if (chart.line > 0) {
+        std::erase_if(chart.bars, [](const Bar& bar) { return bar.tone == Tone::floor; });
+    }
+    return chart;
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+using PointOf = std::vector<Point> (*)(const Findings&, std::string_view subject,
+                                       std::string_view workload);
+
+std::vector<Point> latency_points(const Findings& findings, std::string_view subject,
+                                  std::string_view workload) {
+    const auto found = std::ranges::find_if(findings.cells, [&](const CellSummary& cell) {
+        return cell.subject == subject && cell.workload == workload && cell.has_figures();
+    });
+    std::vector<Point> points;
+    if (found == findings.cells.end()) return points;
+    for (const LatencyPoint& point : found->latency) {
+        // 1 - share on a logarithm: 90 %, 99 %, 99.9 % stand at equal distances.
+        if (point.share < 1 && point.us > 0) points.push_back({1 / (1 - point.share), point.us});
+    }
+    return points;
+}
+
+template <typename Value>
+std::vector<Point> series(const Findings& findings, std::string_view subject, Value value) {
+    std::vector<Point> points;
+    for (const CellSummary& cell : findings.cells) {
+        if (cell.subject != subject || !is_series(cell.workload) || !cell.has_figures()) continue;
+        if (cell.state != CellState::ok) continue;
+        const double y = value(cell);
+        if (y > 0) points.push_back({static_cast<double>(cell.connections), y});
+    }
+    std::ranges::stable_sort(points, {}, &Point::x);
+    const auto same = std::ranges::unique(points, {}, &Point::x);
+    points.erase(same.begin(), same.end());
+    return points;
+}
+
+std::vector<Point> throughput_points(const Findings& findings, std::string_view subject,
+                                     std::string_view) {
+    return series(findings, subject,
+                  [](const CellSummary& cell) { return cell.per_second.median; });
+}
+
+std::vector<Point> memory_points(const Findings& findings, std::string_view subject,
+                                 std::string_view) {
+    return series(findings, subject, [](const CellSummary& cell) { return cell.memory_bytes; });
+}
+
+// All families on the same axes, so that one can look from one to the next.
+std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, PointOf points_of,
+                                     std::string_view workload, std::string_view what) {
+    std::vector<std::pair<std::string, std::vector<Point>>> all;
+    for (const Subject& subject : findings.results.subjects) {
+        std::vector<Point> points = points_of(findings, subject.name, workload);
+        if (!points.empty()) all.emplace_back(subject.name, std::move(points));
+    }
+    double least = HUGE_VAL, most = 0;
+    for (const auto& [_, points] : all) {
+        for (const Point& point : points) {
+            least = std::min(least, point.y);
+            most = std::max(most, point.y);
+        }
+    }
+    std::vector<Picture> pictures;
+    if (all.empty()) return pictures;
+    frame.y_least = round_down(least);
+    frame.y_most = round_up(most);
+    for (std::size_t i = 0; i + 1 < families; ++i) {
+        const auto family = static_cast<Family>(i);
+        LineChart chart = frame;
+        for (const auto& [name, points] : all) {
+            const bool is_reference =
+                (name == chosen_engine && family != Family::kernel) || name == findings.floor;
+            if (is_reference) chart.lines.push_back({name, colours, points});
+        }
+        const std::size_t references = chart.lines.size();
+        for (const auto& [name, points] : all) {
+            if (name == findings.floor || family_of(name) != family) continue;
+            const auto colour = static_cast<unsigned>(chart.lines.size() - references);
+            chart.lines.push_back({name, colour % colours, points});
+        }
+        if (chart.lines.size() == references) continue;
+        chart.label = std::string(what) + ": " + std::string(title_of(family));
+        pictures.push_back({std::string(title_of(family)), {}, draw(chart)});
+    }
+    return pictures;
+}
+
+std::vector<std::pair<double, std::string>> connection_ticks(const Findings& findings) {
+    std::set<std::uint64_t> numbers;
+    for (const CellSummary& cell : findings.cells) {
+        if (is_series(cell.workload)) numbers.insert(cell.connections);
+    }
+    std::vector<std::pair<double, std::string>> ticks;
+    for (const std::uint64_t number : numbers) {
+        ticks.emplace_back(static_cast<double>(number), with_commas(number));
+    }
+    return ticks;
+}
+
+}  // namespace
+
+bool is_series(std::string_view workload) {
+    return workload == "scale" || workload == "w1";
+}
+
+std::string heading_of(std::string_view workload, std::uint64_t connections) {
+    return std::string(workload) + ", " + with_commas(connections) +
+           (connections == 1 ? " connection" : " connections");
+}
+
+std::string state_of(const CellSummary& cell) {
+    switch (cell.state) {
+        case CellState::ok:
+            return {};
+        case CellState::refused:
+            return "held " + with_commas(static_cast<std::uint64_t>(cell.open_max));
+        case CellState::starved:
+            return with_commas(static_cast<std::uint64_t>(cell.starved)) + " starved";
+        default:
+            return std::string(to_string(cell.state));
+    }
+}
+
+std::string figure_of(const Findings& findings, const CellSummary& cell) {
+    const std::string state = state_of(cell);
+    if (!cell.has_figures()) return state;
+    const Workload* workload = workload_of(findings.results, cell.workload);
+    const std::string_view measure = workload ? workload->measure : "cpu_us";
+    std::string text = measured_text(measure, cell.measured(measure).median);
+    if (!state.empty()) return text + "  " + state;
+    if (measure == "connection_bytes") return text;
+    const auto ratio = ratio_to(findings.cells, cell, findings.floor);
+    return ratio ? text + "  " + times(*ratio) : text;
+}
+
+std::vector<Picture> cost_pictures(const Findings& findings) {
+    std::vector<Picture> pictures;
+    for (const Workload& workload : findings.results.workloads) {
+        if (workload.name == "scale") continue;
+        std::set<std::uint64_t> numbers;
+        for (const CellSummary& cell : findings.cells) {
+            if (cell.workload == workload.name) numbers.insert(cell.connections);
+        }
+        for (const std::uint64_t number : numbers) {
+            std::vector<const CellSummary*> cells;
+            for (const CellSummary& cell : findings.cells) {
+                if (cell.workload == workload.name && cell.connections == number) {
+                    cells.push_back(&cell);
+                }
+            }
+            BarChart chart = bars_of(findings, cells, workload.measure);
+            const std::string heading = heading_of(workload.name, number);
+            chart.label = heading + ": " + workload.about;
+            pictures.push_back({heading, workload.about, draw(chart)});
+        }
+    }
+    return pictures;
+}
+
+std::vector<Picture> latency_pictures(const Findings& findings, std::string_view workload) {
+    LineChart frame;
+    frame.x_ticks = {{2, "50 %"}, {10, "90"}, {100, "99"}, {1000, "99.9"}};
+    frame.x_name = "share of the answers that took no longer";
+    frame.y_text = micros;
+    return family_pictures(findings, std::move(frame), latency_points, workload, "latency");
+}
+
+std::vector<Picture> throughput_pictures(const Findings& findings) {
+    LineChart frame;
+    frame.x_ticks = connection_ticks(findings);
+    frame.x_name = "connections";
+    frame.y_text = rate;
+    return family_pictures(findings, std::move(frame), throughput_points, {}, "answers a second");
+}
+
+std::vector<Picture> memory_pictures(const Findings& findings) {
+    LineChart frame;
+    frame.x_ticks = connection_ticks(findings);
+    frame.x_name = "connections";
+    frame.y_text = bytes;
+    return family_pictures(findings, std::move(frame), memory_points, {}, "memory");
+}
+
+}  // namespace tiderace::lab::report

@@ -1,0 +1,25 @@
+// The results as JSON, and back: the file results.json of a run. docs/lab/results-format.md says
+// what each member means.
+//
+// Thread   Any: pure functions, and two that touch a file.
+// Errors   A text that is not of this format, or of a later version of it: a sentence.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "lab/report/results.h"
+#include "tiderace/base/result.h"
+
+namespace tiderace::lab::report {
+
+std::string results_json(const Results& results);
+std::expected<Results, std::string> parse_results(std::string_view text);
+
+inline constexpr std::string_view results_name = "results.json";
+// In a folder. Written beside it first, so that it is whole or not there.
+Result<> write_file(const std::string& folder, std::string_view name, std::string_view text);
+std::expected<Results, std::string> read_results(const std::string& folder);
+
+}  // namespace tiderace::lab::report

@@ -1,0 +1,96 @@
+#include "lab/report/story.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lab/report/figures.h"
+#include "lab/report/tables.h"
+
+namespace tiderace::lab::report::story {
+
+std::string title(const Findings& findings) {
+    const auto ran = std::ranges::count(findings.results.subjects, std::string(), &Subject::absent);
+    return "One load, " + std::to_string(ran) + (ran == 1 ? " server" : " servers");
+}
+
+std::string facts(const Findings& findings) {
+    const Results& results = findings.results;
+    std::string text = results.date.substr(0, 10);
+    for (const std::string& part : {"Tiderace " + results.version, run_in_a_line(findings),
+                                    results.machine.cpu, results.machine.kernel}) {
+        if (!part.empty()) text += " · " + part;
+    }
+    return text;
+}
+
+std::string opening(const Findings& findings) {
+    const bool is_pinned = !findings.results.pinning.server_cpus.empty();
+    std::string text =
+        "The same requests, one server after the other, in rounds. What is compared is the CPU "
+        "time that an answer costs the server, and not answers a second: those say as much about "
+        "the client. Every answer was looked at; one that is wrong ends a cell's claim to a "
+        "figure.";
+    return text + (is_pinned ? " The server has CPUs of its own, and so has the load."
+                             : " Server and load share all CPUs here.");
+}
+
+std::vector<std::string> notes(const Findings& findings) {
+    const Results& results = findings.results;
+    std::vector<std::string> all;
+    if (results.interrupted)
+        all.push_back("This run was interrupted: what is missing was not run.");
+    if (results.quick) {
+        all.push_back(
+            "A quick run: short cells, few rounds. Its figures tell a twofold difference "
+            "from none, and not five percent.");
+    }
+    all.insert(all.end(), results.notes.begin(), results.notes.end());
+    return all;
+}
+
+std::string glance_text(const Findings& findings) {
+    return (findings.floor.empty()
+                ? std::string("CPU microseconds for each answer.")
+                : std::string("CPU time for each answer, as a multiple of the floor's.")) +
+           " A star: it did not hold all clients, and the figure is of those it held.";
+}
+
+std::string latency_workload(const Findings& findings) {
+    const CellSummary* best = nullptr;
+    for (const CellSummary& cell : findings.cells) {
+        if (!cell.has_figures() || cell.latency.empty() || cell.workload == "idle") continue;
+        const bool is_first_choice = cell.workload == "w1";
+        if (!best || is_first_choice) best = &cell;
+        if (is_first_choice) break;
+    }
+    return best ? best->workload : std::string();
+}
+
+std::string latency_text(const Findings& findings) {
+    const std::string name = latency_workload(findings);
+    const auto cell = std::ranges::find(findings.cells, name, &CellSummary::workload);
+    const std::string heading =
+        cell == findings.cells.end() ? name : heading_of(name, cell->connections);
+    return "Of " + heading +
+           ". Closed loop: each client waits for its answer before it asks again, so with many "
+           "clients the median is their number divided by the answers a second, and what is worth "
+           "reading is how much longer the slowest wait. epoll stands in every picture, dashed.";
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> contents(const Findings& findings) {
+    std::vector<std::pair<std::string_view, std::string_view>> all{{"glance", "At a glance"},
+                                                                   {"cost", "Cost"}};
+    if (!latency_workload(findings).empty()) all.emplace_back("latency", "Latency");
+    if (!throughput_pictures(findings).empty()) {
+        all.emplace_back("throughput", "Throughput");
+        all.emplace_back("memory", "Memory");
+    }
+    if (!claims(findings).empty()) all.emplace_back("claims", "Claims");
+    all.emplace_back("originals", "The originals");
+    all.emplace_back("engines", "The engines");
+    all.emplace_back("figures", "All figures");
+    all.emplace_back("machine", "Machine");
+    return all;
+}
+
+}  // namespace tiderace::lab::report::story

@@ -1,0 +1,55 @@
+// The story that both pages tell: their headings, and what is said between the pictures.
+//
+// Thread   Any: pure functions and constants.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/report/pictures.h"
+
+namespace tiderace::lab::report::story {
+
+std::string title(const Findings& findings);
+std::string facts(const Findings& findings);  // when, what, where, in a line
+std::string opening(const Findings& findings);
+std::vector<std::string> notes(const Findings& findings);
+std::string glance_text(const Findings& findings);
+// The workload whose percentiles are drawn: that with the most connections that has figures.
+std::string latency_workload(const Findings& findings);
+std::string latency_text(const Findings& findings);
+// The sections that this run has: place and name.
+std::vector<std::pair<std::string_view, std::string_view>> contents(const Findings& findings);
+
+inline constexpr std::string_view cost_text =
+    "CPU microseconds of the server for each answer: user and system time of all its threads and "
+    "processes, measured once all connections are open, divided by the answers that were right. "
+    "Medians of the rounds; the thin line is the least and the most. Beside it the ratio to the "
+    "floor, a program that parses nothing and sends a prepared answer. A hollow bar holds fewer "
+    "clients than were asked for.";
+inline constexpr std::string_view throughput_text =
+    "A 40-byte answer on kept-alive connections, closed loop. With one CPU for the server the "
+    "curve is bound by what an answer costs, and by what it costs to find out who has asked. A "
+    "curve ends where an engine held fewer connections than were asked for.";
+inline constexpr std::string_view memory_text =
+    "Proportional set size of the server's processes while those connections are busy: everything, "
+    "with shared pages counted once.";
+inline constexpr std::string_view claims_text =
+    "The bounds were written down before the run. A “no” is a result, too.";
+inline constexpr std::string_view originals_text =
+    "The five programs that this one learnt from were each published with figures. None of them "
+    "can be set beside another, and here is why; what answers the same question in this run "
+    "stands beside it.";
+inline constexpr std::string_view engines_text =
+    "The engines run Tiderace's own HTTP code, unchanged: what differs is who asks the kernel, and "
+    "on whose thread. The other servers bring their own.";
+inline constexpr std::string_view figures_text =
+    "Medians of the rounds, for each workload. Latency is that of right answers.";
+inline constexpr std::string_view closing =
+    "Loopback is not a network: no loss, no card, no distance. One machine's ratios are another's "
+    "to repeat: tiderace lab run.";
+
+}  // namespace tiderace::lab::report::story

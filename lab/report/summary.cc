@@ -1,0 +1,121 @@
+#include "lab/report/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tiderace::lab::report {
+namespace {
+
+template <typename Part>
+Spread spread_over(const std::vector<const Cell*>& rounds, Part part) {
+    std::vector<double> values;
+    for (const Cell* round : rounds) values.push_back(static_cast<double>(round->*part));
+    return spread_of(std::move(values));
+}
+
+std::vector<LatencyPoint> median_curve(const std::vector<const Cell*>& rounds,
+                                       std::vector<LatencyPoint> Cell::* part) {
+    std::map<double, std::vector<double>> by_share;
+    for (const Cell* round : rounds) {
+        for (const LatencyPoint& point : round->*part) by_share[point.share].push_back(point.us);
+    }
+    std::vector<LatencyPoint> curve;
+    for (auto& [share, values] : by_share) {
+        curve.push_back({share, spread_of(std::move(values)).median});
+    }
+    return curve;
+}
+
+// `died` is worse than `hung`, … than `ok`; only where all were skipped was it skipped.
+bool is_worse(CellState one, CellState than) {
+    const auto badness = [](CellState state) {
+        return state == CellState::skipped ? -1 : static_cast<int>(state);
+    };
+    return badness(one) > badness(than);
+}
+
+CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
+    CellSummary sum{.subject = rounds[0]->subject,
+                    .workload = rounds[0]->workload,
+                    .connections = rounds[0]->connections,
+                    .state = rounds[0]->state,
+                    .reason = rounds[0]->reason};
+    std::vector<const Cell*> good;
+    for (const Cell* round : rounds) {
+        if (is_worse(round->state, sum.state)) {
+            sum.state = round->state;
+            sum.reason = round->reason;
+        }
+        if (has_figures(round->state)) good.push_back(round);
+    }
+    sum.rounds = good.size();
+    sum.cpu_us = spread_over(good, &Cell::cpu_us);
+    sum.per_second = spread_over(good, &Cell::per_second);
+    sum.opened_per_second = spread_over(good, &Cell::opened_per_second);
+    sum.memory_bytes = spread_over(good, &Cell::memory_bytes).median;
+    sum.memory_before_bytes = spread_over(good, &Cell::memory_before_bytes).median;
+    sum.open_max = spread_over(good, &Cell::open_max).median;
+    sum.starved = spread_over(good, &Cell::starved).median;
+    sum.load_share = spread_over(good, &Cell::load_share).median;
+    sum.latency = median_curve(good, &Cell::latency);
+    sum.slow_latency = median_curve(good, &Cell::slow_latency);
+    return sum;
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+    if (values.empty()) return {};
+    std::ranges::sort(values);
+    const std::size_t middle = values.size() / 2;
+    const double median =
+        values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+    return {median, values.front(), values.back()};
+}
+
+std::vector<CellSummary> summarize(const Results& results) {
+    std::vector<CellSummary> all;
+    for (const Workload& workload : results.workloads) {
+        for (const Subject& subject : results.subjects) {
+            std::map<std::uint64_t, std::vector<const Cell*>> by_connections;
+            for (const Cell& cell : results.cells) {
+                if (cell.workload == workload.name && cell.subject == subject.name) {
+                    by_connections[cell.connections].push_back(&cell);
+                }
+            }
+            for (const auto& [_, rounds] : by_connections) all.push_back(summarize_one(rounds));
+        }
+    }
+    return all;
+}
+
+const CellSummary* find(const std::vector<CellSummary>& all, std::string_view subject,
+                        std::string_view workload, std::uint64_t connections) {
+    const auto found = std::ranges::find_if(all, [&](const CellSummary& one) {
+        return one.subject == subject && one.workload == workload && one.connections == connections;
+    });
+    return found == all.end() ? nullptr : &*found;
+}
+
+std::optional<double> ratio_to(const std::vector<CellSummary>& all, const CellSummary& one,
+                               std::string_view floor) {
+    const CellSummary* base = find(all, floor, one.workload, one.connections);
+    if (!base || !base->has_figures() || !one.has_figures()) return std::nullopt;
+    if (base->cpu_us.median <= 0 || one.cpu_us.median <= 0) return std::nullopt;
+    return one.cpu_us.median / base->cpu_us.median;
+}
+
+std::string floor_of(const Results& results) {
+    const auto found = std::ranges::find(results.subjects, SubjectKind::floor, &Subject::kind);
+    return found == results.subjects.end() ? std::string() : found->name;
+}
+
+double latency_at(const std::vector<LatencyPoint>& curve, double share) {
+    for (const LatencyPoint& point : curve) {
+        if (point.share >= share) return point.us;
+    }
+    return curve.empty() ? 0 : curve.back().us;
+}
+
+}  // namespace tiderace::lab::report

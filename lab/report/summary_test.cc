@@ -1,0 +1,75 @@
+#include "lab/report/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/report/sample_fixture.h"
+
+namespace tiderace::lab::report {
+namespace {
+
+TEST(Summary, TheMedianIsTheMiddleOne) {
+    EXPECT_EQ(spread_of({}), (Spread{0, 0, 0}));
+    EXPECT_EQ(spread_of({7}), (Spread{7, 7, 7}));
+    EXPECT_EQ(spread_of({9, 1, 5}), (Spread{5, 1, 9}));
+    EXPECT_EQ(spread_of({9, 1, 5, 2}), (Spread{3.5, 1, 9}));
+}
+
+TEST(Summary, RoundsOfACellAreBroughtTogether) {
+    const auto all = summarize(sample_results());
+    const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
+    ASSERT_NE(epoll, nullptr);
+    EXPECT_EQ(epoll->rounds, 3U);
+    EXPECT_EQ(epoll->cpu_us, (Spread{6, 5, 8}));
+    EXPECT_DOUBLE_EQ(*ratio_to(all, *epoll, "floor"), 1.5);
+    EXPECT_EQ(find(all, "epoll", "w1", 9), nullptr);
+}
+
+TEST(Summary, OneBadRoundIsTheCellsState) {
+    Results results = sample_results();
+    results.cells[1] = failed_cell("epoll", "w1", 10'000, CellState::died, "signal 11");
+    const auto all = summarize(results);
+    const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
+    EXPECT_EQ(epoll->state, CellState::died);
+    EXPECT_EQ(epoll->reason, "signal 11");
+    EXPECT_EQ(epoll->rounds, 2U);
+    EXPECT_FALSE(epoll->has_figures());
+    EXPECT_FALSE(ratio_to(all, *epoll, "floor"));
+}
+
+TEST(Summary, ARoundThatWasSkippedTakesNothingFromTheOthers) {
+    Results results = sample_results();
+    results.cells[2] = failed_cell("epoll", "w1", 10'000, CellState::skipped, "interrupted");
+    const auto all = summarize(results);
+    EXPECT_EQ(find(all, "epoll", "w1", 10'000)->state, CellState::ok);
+    EXPECT_EQ(find(all, "epoll", "w1", 10'000)->rounds, 2U);
+}
+
+TEST(Summary, WithoutAFloorThereIsNoRatio) {
+    const auto all = summarize(sample_results());
+    const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
+    EXPECT_FALSE(ratio_to(all, *epoll, ""));
+    EXPECT_FALSE(ratio_to(all, *find(all, "pool", "w1", 10'000), "floor"));
+    EXPECT_EQ(floor_of(sample_results()), "floor");
+    EXPECT_EQ(floor_of(Results{}), "");
+}
+
+TEST(Summary, MemoryIsToldForEachConnection) {
+    const auto all = summarize(sample_results());
+    const CellSummary* idle = find(all, "epoll", "idle", 1'000);
+    EXPECT_DOUBLE_EQ(idle->connection_bytes(), 1'000);
+    EXPECT_DOUBLE_EQ(idle->measured("connection_bytes").median, 1'000);
+    EXPECT_DOUBLE_EQ(idle->measured("cpu_us").median, 5);
+    EXPECT_DOUBLE_EQ(CellSummary{}.connection_bytes(), 0);
+}
+
+TEST(Summary, ACurveIsReadFromAbove) {
+    const auto curve = sample_results().cells[0].latency;
+    EXPECT_DOUBLE_EQ(latency_at(curve, 0.5), 100);
+    EXPECT_DOUBLE_EQ(latency_at(curve, 0.95), 400);
+    EXPECT_DOUBLE_EQ(latency_at(curve, 1), 5000);
+    EXPECT_DOUBLE_EQ(latency_at({}, 0.5), 0);
+}
+
+}  // namespace
+}  // namespace tiderace::lab::report

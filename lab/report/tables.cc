@@ -1,0 +1,318 @@
+#include "lab/report/tables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lab/report/figures.h"
+#include "lab/report/published.h"
+
+namespace tiderace::lab::report {
+namespace {
+
+using Row = std::vector<std::string>;
+constexpr const char* nothing = "–";
+
+// The workloads with their numbers of connections, in order; without the series.
+std::vector<std::pair<const Workload*, std::uint64_t>> columns_of(const Findings& findings) {
+    std::vector<std::pair<const Workload*, std::uint64_t>> columns;
+    for (const Workload& workload : findings.results.workloads) {
+        if (workload.name == "scale" || workload.measure != "cpu_us") continue;
+        std::set<std::uint64_t> numbers;
+        for (const CellSummary& cell : findings.cells) {
+            if (cell.workload == workload.name) numbers.insert(cell.connections);
+        }
+        for (const std::uint64_t number : numbers) columns.emplace_back(&workload, number);
+    }
+    return columns;
+}
+
+std::string glance_cell(const Findings& findings, const CellSummary* cell) {
+    if (!cell) return nothing;
+    if (!cell->has_figures()) return state_of(*cell);
+    const auto ratio = ratio_to(findings.cells, *cell, findings.floor);
+    const std::string text = ratio ? times(*ratio) : short_number(cell->cpu_us.median);
+    return cell->state == CellState::ok ? text : text + "*";
+}
+
+std::string spread_text(const Spread& spread) {
+    return short_number(spread.least) + "–" + short_number(spread.most);
+}
+
+std::string note_of(const CellSummary& cell) {
+    if (cell.state == CellState::ok) return {};
+    const std::string state(to_string(cell.state));
+    return cell.reason.empty() ? state : state + ": " + cell.reason;
+}
+
+Row figures_row(const Findings& findings, const CellSummary& cell) {
+    Row row{cell.subject, with_commas(cell.connections)};
+    if (cell.has_figures()) {
+        const auto ratio = ratio_to(findings.cells, cell, findings.floor);
+        row.push_back(short_number(cell.cpu_us.median));
+        row.push_back(spread_text(cell.cpu_us));
+        row.push_back(ratio ? times(*ratio) : nothing);
+        row.push_back(short_number(cell.per_second.median));
+        for (const double part : {0.5, 0.99, 0.999}) {
+            row.push_back(cell.latency.empty() ? nothing : micros(latency_at(cell.latency, part)));
+        }
+        row.push_back(bytes(cell.memory_bytes));
+        row.push_back(with_commas(static_cast<std::uint64_t>(cell.open_max)));
+    } else {
+        row.insert(row.end(), 9, nothing);
+    }
+    row.push_back(note_of(cell));
+    return row;
+}
+
+// ---- claims -------------------------------------------------------------------------------------
+
+struct Claim {
+    std::string_view one;
+    std::string_view other;
+    std::string_view workload;
+    double at_most;
+};
+
+// The first cell of this subject and workload that has figures.
+const CellSummary* any_cell(const Findings& findings, std::string_view subject,
+                            std::string_view workload) {
+    const auto found = std::ranges::find_if(findings.cells, [&](const CellSummary& cell) {
+        return cell.subject == subject && cell.workload == workload;
+    });
+    return found == findings.cells.end() ? nullptr : &*found;
+}
+
+void add_claim(const Findings& findings, const Claim& claim, Table& table) {
+    const CellSummary* one = any_cell(findings, claim.one, claim.workload);
+    const CellSummary* other = any_cell(findings, claim.other, claim.workload);
+    if (!one || !other) return;
+    Row row{std::string(claim.one) + " costs at most " + times(claim.at_most) + " of " +
+                std::string(claim.other) + " on " + std::string(claim.workload),
+            nothing, "not measured"};
+    if (one->has_figures() && other->has_figures() && other->cpu_us.median > 0) {
+        const double ratio = one->cpu_us.median / other->cpu_us.median;
+        row[1] = times(ratio);
+        row[2] = ratio <= claim.at_most ? "yes" : "no";
+    }
+    table.rows.push_back(std::move(row));
+}
+
+void add_select_claim(const Findings& findings, Table& table) {
+    const CellSummary* cell = find(findings.cells, "select", "w1", 10'000);
+    if (!cell) return;
+    const bool refused = cell->state == CellState::refused;
+    table.rows.push_back({"select refuses what is above its 1,024 descriptors, and serves the rest",
+                          state_of(*cell).empty() ? "held all" : state_of(*cell),
+                          refused ? "yes" : "no"});
+}
+
+void add_poll_claim(const Findings& findings, Table& table) {
+    const CellSummary* few = find(findings.cells, "poll", "scale", 100);
+    const CellSummary* many = find(findings.cells, "poll", "w1", 10'000);
+    const CellSummary* epoll_few = find(findings.cells, "epoll", "scale", 100);
+    const CellSummary* epoll_many = find(findings.cells, "epoll", "w1", 10'000);
+    for (const CellSummary* cell : {few, many, epoll_few, epoll_many}) {
+        if (!cell || !cell->has_figures() || cell->cpu_us.median <= 0) return;
+    }
+    const double poll_grows = many->cpu_us.median / few->cpu_us.median;
+    const double epoll_grows = epoll_many->cpu_us.median / epoll_few->cpu_us.median;
+    table.rows.push_back(
+        {"poll's cost for an answer grows more than epoll's from 100 to 10,000 connections",
+         times(poll_grows) + " against " + times(epoll_grows),
+         poll_grows > epoll_grows ? "yes" : "no"});
+}
+
+// ---- originals ----------------------------------------------------------------------------------
+
+std::string measured_beside(const Findings& findings, const Published& published) {
+    std::string text;
+    std::string_view rest = published.subjects;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        const std::string_view name = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        for (const CellSummary& cell : findings.cells) {
+            if (cell.subject != name || cell.workload != published.workload) continue;
+            text += (text.empty() ? "" : "; ") + std::string(name) + " ";
+            if (!cell.has_figures()) {
+                text += state_of(cell);
+                continue;
+            }
+            text +=
+                rate(cell.per_second.median) + "/s at " + short_number(cell.cpu_us.median) + " µs";
+            const std::string state = state_of(cell);
+            if (!state.empty()) text += " (" + state + ")";
+        }
+    }
+    return text.empty() ? nothing : std::string(published.workload) + ": " + text;
+}
+
+std::string join(const std::vector<std::uint64_t>& numbers) {
+    std::string text;
+    for (const std::uint64_t number : numbers) {
+        text += (text.empty() ? "" : ", ") + std::to_string(number);
+    }
+    return text;
+}
+
+}  // namespace
+
+Table glance(const Findings& findings) {
+    Table table{.heads = {""}, .is_number = {false}};
+    const auto columns = columns_of(findings);
+    for (const auto& [workload, number] : columns) {
+        const bool has_many =
+            std::ranges::count(columns, workload,
+                               &std::pair<const Workload*, std::uint64_t>::first) > 1;
+        table.heads.push_back(has_many ? workload->name + " " + rate(static_cast<double>(number))
+                                       : workload->name);
+        table.is_number.push_back(true);
+    }
+    for (const Subject& subject : findings.results.subjects) {
+        if (!subject.absent.empty()) continue;
+        Row row{subject.name};
+        for (const auto& [workload, number] : columns) {
+            const CellSummary* cell = find(findings.cells, subject.name, workload->name, number);
+            row.push_back(glance_cell(findings, cell));
+        }
+        table.rows.push_back(std::move(row));
+    }
+    if (columns.empty()) table.rows.clear();
+    return table;
+}
+
+Table figures(const Findings& findings, const Workload& workload) {
+    Table table{
+        .heads = {"", "conns", "CPU µs", "min–max", "× floor", "answers/s", "p50", "p99", "p99.9",
+                  "memory", "open", ""},
+        .is_number = {false, true, true, true, true, true, true, true, true, true, true, false}};
+    for (const CellSummary& cell : findings.cells) {
+        if (cell.workload == workload.name) table.rows.push_back(figures_row(findings, cell));
+    }
+    return table;
+}
+
+Table claims(const Findings& findings) {
+    Table table{.heads = {"claim", "measured", "holds"}, .is_number = {false, false, false}};
+    add_claim(findings, {"io_uring", "epoll", "w1", 1.05}, table);
+    add_claim(findings, {"io_uring", "epoll", "churn", 1.00}, table);
+    for (const std::string_view workload : {"w0", "w1"}) {
+        add_claim(findings, {"epoll", "libevent", workload, 0.80}, table);
+        add_claim(findings, {"epoll", "asio-per-thread", workload, 0.75}, table);
+        add_claim(findings, {"epoll", "evhttp", workload, 0.35}, table);
+    }
+    add_select_claim(findings, table);
+    add_poll_claim(findings, table);
+    return table;
+}
+
+Table originals(const Findings& findings) {
+    Table table{.heads = {"who", "what was published", "why it can't be compared",
+                          "the same question, here"},
+                .is_number = {false, false, false, false}};
+    for (const Published& one : published()) {
+        table.rows.push_back({std::string(one.who), std::string(one.claim),
+                              std::string(one.why_not), measured_beside(findings, one)});
+    }
+    return table;
+}
+
+Table machine(const Findings& findings) {
+    const Results& results = findings.results;
+    const Machine& found = results.machine;
+    Table table{.heads = {"", ""}, .is_number = {false, false}};
+    const auto add = [&table](std::string name, std::string value) {
+        if (!value.empty()) table.rows.push_back({std::move(name), std::move(value)});
+    };
+    add("when", results.date);
+    add("Tiderace", results.version);
+    add("built with", results.build);
+    add("processor",
+        found.cpu + (found.cpus > 0 ? ", " + std::to_string(found.cpus) + " CPUs" : std::string()));
+    add("governor", found.governor);
+    add("memory",
+        found.memory_bytes > 0 ? bytes(static_cast<double>(found.memory_bytes)) : std::string());
+    add("kernel", found.kernel);
+    add("open files, at most", with_commas(found.descriptors_max));
+    add("server on CPU", results.pinning.server_cpus.empty() ? "any: not pinned"
+                                                             : join(results.pinning.server_cpus));
+    add("load on CPU",
+        results.pinning.load_cpus.empty() ? "any: not pinned" : join(results.pinning.load_cpus));
+    add("rounds", std::to_string(results.rounds) + " of " + short_number(results.seconds) +
+                      " s for each cell" + (results.quick ? " (--quick)" : ""));
+    add("it took", seconds(results.took_seconds));
+    return table;
+}
+
+Table commands(const Findings& findings) {
+    Table table{.heads = {"", "command"}, .is_number = {false, false}};
+    table.rows.push_back({"this run", findings.results.command});
+    for (const Subject& subject : findings.results.subjects) {
+        if (subject.command.empty()) continue;
+        const std::string version = subject.version.empty() ? "" : " (" + subject.version + ")";
+        table.rows.push_back({subject.name + version, subject.command});
+    }
+    for (const Workload& workload : findings.results.workloads) {
+        if (!workload.load.empty()) table.rows.push_back({workload.name, workload.load});
+    }
+    return table;
+}
+
+Table absences(const Findings& findings) {
+    Table table{.heads = {"not here", "why"}, .is_number = {false, false}};
+    for (const Subject& subject : findings.results.subjects) {
+        if (!subject.absent.empty()) table.rows.push_back({subject.name, subject.absent});
+    }
+    for (const Workload& workload : findings.results.workloads) {
+        if (!workload.absent.empty()) table.rows.push_back({workload.name, workload.absent});
+    }
+    return table;
+}
+
+std::string run_in_a_line(const Findings& findings) {
+    const Results& results = findings.results;
+    const auto ran = static_cast<std::uint64_t>(
+        std::ranges::count(results.subjects, std::string(), &Subject::absent));
+    const auto asked = static_cast<std::uint64_t>(
+        std::ranges::count(results.workloads, std::string(), &Workload::absent));
+    const auto plural = [](std::uint64_t n, const char* word) {
+        return with_commas(n) + " " + word + (n == 1 ? "" : "s");
+    };
+    return plural(ran, "server") + ", " + plural(asked, "workload") + ", " +
+           plural(results.rounds, "round");
+}
+
+std::string table_html(const Table& table) {
+    std::string out = "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>";
+    const auto cell = [&](const char* tag, std::size_t column, const std::string& text) {
+        const bool is_number = column < table.is_number.size() && table.is_number[column];
+        out += std::string("<") + tag + (is_number ? " class=\"number\">" : ">") +
+               escape_markup(text) + "</" + tag + ">";
+    };
+    for (std::size_t i = 0; i < table.heads.size(); ++i) cell("th", i, table.heads[i]);
+    out += "</tr></thead>\n<tbody>\n";
+    for (const Row& row : table.rows) {
+        out += "<tr>";
+        for (std::size_t i = 0; i < row.size(); ++i) cell(i == 0 ? "th" : "td", i, row[i]);
+        out += "</tr>\n";
+    }
+    return out + "</tbody></table></div>\n";
+}
+
+std::string table_markdown(const Table& table) {
+    std::string out = "|";
+    for (const std::string& head : table.heads) out += " " + escape_markdown(head) + " |";
+    out += "\n|";
+    for (std::size_t i = 0; i < table.heads.size(); ++i) {
+        out += i < table.is_number.size() && table.is_number[i] ? "---:|" : "---|";
+    }
+    out += "\n";
+    for (const Row& row : table.rows) {
+        out += "|";
+        for (const std::string& text : row) out += " " + escape_markdown(text) + " |";
+        out += "\n";
+    }
+    return out;
+}
+
+}  // namespace tiderace::lab::report
