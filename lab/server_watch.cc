@@ -66,7 +66,47 @@ bool holds_one_of(const fs::path& process, const std::set<std::string>& inodes) 
     return false;
 }
 
+std::vector<int> all_pids(const std::string& proc) {
+    std::vector<int> pids;
+    std::error_code failure;
+    for (fs::directory_iterator all(proc, failure), end; !failure && all != end;
+         all.increment(failure)) {
+        const std::string name = all->path().filename();
+        int pid = 0;
+        const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (read.ec == std::errc{} && read.ptr == name.data() + name.size()) pids.push_back(pid);
+    }
+    std::ranges::sort(pids);
+    return pids;
+}
+
+// What /proc/PID/stat says after the name, which stands in brackets and may hold anything; at the
+// state, then. Nothing of a process that is gone.
+std::istringstream stat_fields(const std::string& proc, int pid) {
+    std::ifstream file(proc + "/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');
+    return std::istringstream(name_end == std::string::npos ? "" : text.substr(name_end + 1));
+}
+
+bool is_dead(const std::string& state) {
+    return state.empty() || state == "Z" || state == "X";  // not yet fetched by its parent
+}
+
 }  // namespace
+
+std::vector<int> find_group(int group, const std::string& proc) {
+    std::vector<int> pids = all_pids(proc);
+    std::erase_if(pids, [&](int pid) {
+        std::istringstream fields = stat_fields(proc, pid);
+        std::string state;
+        int parent = 0, its_group = 0;
+        fields >> state >> parent >> its_group;
+        return is_dead(state) || its_group != group;
+    });
+    return pids;
+}
 
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc) {
     std::vector<int> pids;
@@ -75,16 +115,9 @@ std::vector<int> find_listeners(const core::Address& address, const std::string&
     collect_inodes(proc + "/net/tcp", address, inodes);
     collect_inodes(proc + "/net/tcp6", address, inodes);
     if (inodes.empty()) return pids;
-    std::error_code failure;
-    for (fs::directory_iterator all(proc, failure), end; !failure && all != end;
-         all.increment(failure)) {
-        const std::string name = all->path().filename();
-        int pid = 0;
-        const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (read.ec != std::errc{} || read.ptr != name.data() + name.size()) continue;
-        if (holds_one_of(all->path(), inodes)) pids.push_back(pid);
-    }
-    std::ranges::sort(pids);
+    pids = all_pids(proc);
+    std::erase_if(
+        pids, [&](int pid) { return !holds_one_of(fs::path(proc) / std::to_string(pid), inodes); });
     return pids;
 }
 
@@ -93,21 +126,14 @@ ServerUse read_use(std::span<const int> pids, const std::string& proc) {
     const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     for (const int pid : pids) {
-        const std::string folder = proc + "/" + std::to_string(pid);
-        std::ifstream file(folder + "/stat");
-        std::string text;
-        std::getline(file, text);
-        // The name, in brackets, may hold anything: the fields count from its end.
-        const std::size_t name_end = text.rfind(')');
-        if (name_end == std::string::npos) continue;
-        std::istringstream fields(text.substr(name_end + 1));
+        std::istringstream fields = stat_fields(proc, pid);
         std::string state, passed_over;
         fields >> state;
-        if (state == "Z" || state == "X") continue;  // dead, and not yet fetched by its parent
+        if (is_dead(state)) continue;
         for (int i = 0; i < 10; ++i) fields >> passed_over;
         std::uint64_t user = 0, system = 0;
         if (!(fields >> user >> system)) continue;
-        std::ifstream memory(folder + "/statm");
+        std::ifstream memory(proc + "/" + std::to_string(pid) + "/statm");
         std::uint64_t size = 0, resident = 0;
         memory >> size >> resident;
         ++use.processes;

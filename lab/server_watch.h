@@ -23,6 +23,8 @@ struct ServerUse {
 
 // In order. `proc`: where the system tells of its processes; a test has a folder of its own.
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc = "/proc");
+// The processes of a process group, in order.
+std::vector<int> find_group(int group, const std::string& proc = "/proc");
 ServerUse read_use(std::span<const int> pids, const std::string& proc = "/proc");
 
 }  // namespace tiderace::lab

@@ -75,6 +75,15 @@ TEST_F(ServerWatch, TheDeadUseNothing) {
     EXPECT_EQ(read_use(std::array{7}, proc_).processes, 0U);
 }
 
+TEST_F(ServerWatch, FindsWhoBelongsToAGroup) {
+    write("10/stat", "10 (worker) S 7 7 7 0 -1");
+    write("11/stat", "11 (odd) name) 7 7) S 1 11 11 0 -1");
+    write("12/stat", "12 (dead) Z 7 7 7 0 -1");
+    EXPECT_EQ(find_group(7, proc_), std::vector<int>{10});
+    EXPECT_EQ(find_group(11, proc_), std::vector<int>{11});
+    EXPECT_EQ(find_group(12, proc_), std::vector<int>{});
+}
+
 TEST_F(ServerWatch, NothingToReadIsNothingFound) {
     EXPECT_TRUE(find_listeners(core::Address::loopback(80), proc_ / "gone").empty());
     EXPECT_EQ(read_use(std::array{7}, proc_ / "gone").processes, 0U);

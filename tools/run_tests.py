@@ -319,7 +319,8 @@ def server_group(group, preset):
         broken = configure(preset)
         if broken:
             return failure(group, broken, "cmake failed")
-        built = build(preset, ["tiderace", "example_chat", "example_echo", "websocket_client"])
+        targets = ["tiderace", "example_chat", "example_echo", "websocket_client", "lab_opponents"]
+        built = build(preset, targets)
         if built.status != 0:
             return failure(group, built, "the server does not build")
         tally = run_pytest(

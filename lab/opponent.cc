@@ -1,0 +1,248 @@
+#include "lab/opponent.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "lab/opponent/launches.h"
+
+namespace tiderace::lab {
+namespace {
+
+using std::string_view;
+using Words = std::array<string_view, 1>;
+
+constexpr Words evhttp_program{"tiderace-lab-evhttp"};
+constexpr Words asio_program{"tiderace-lab-asio-http"};
+constexpr Words floor_program{"tiderace-lab-floor"};
+constexpr Words nginx_program{"nginx"};
+constexpr Words lighttpd_program{"lighttpd"};
+constexpr Words h2o_program{"h2o"};
+constexpr std::array<string_view, 2> apache_programs{"apache2", "httpd"};
+constexpr Words caddy_program{"caddy"};
+constexpr Words haproxy_program{"haproxy"};
+constexpr Words long_version{"--version"};
+constexpr Words short_version{"-v"};
+constexpr Words word_version{"version"};
+
+constexpr std::array table{
+    Opponent{
+        .name = "evhttp",
+        .what = "libevent's own HTTP server, one event_base and one listener for each thread. It "
+                "is what one gets who takes libevent and writes a callback: headers are lists of "
+                "copied strings, bodies go through evbuffers. Small files are read next to their "
+                "head, larger ones go by sendfile.",
+        .flow = "epoll -> bufferevent reads -> evhttp parses lines into lists -> callback opens "
+                "the file -> evbuffer -> writev or sendfile",
+        .programs = evhttp_program,
+        .version_words = long_version,
+        .launch = opponent::launch_evhttp,
+    },
+    Opponent{
+        .name = "asio-http",
+        .what = "The shape of Asio's example HTTP Server 3: one io_context that all threads run, "
+                "with a strand for each connection. Requests are parsed a character at a time, and "
+                "each file is read into memory for each request. The example closes after every "
+                "answer; here it may also keep the connection.",
+        .flow = "io_context -> strand -> async_read_some -> parser, a character at a time -> file "
+                "read into a string -> async_write",
+        .programs = asio_program,
+        .version_words = long_version,
+        .launch = opponent::launch_asio_http,
+    },
+    Opponent{
+        .name = "nginx",
+        .what = "The server that most of the web is measured by: processes, each with one event "
+                "loop. Requests go through phases in which modules take part. Open files are "
+                "cached here, and sent by sendfile behind a corked head.",
+        .flow = "epoll -> recv -> header parser -> phases -> static module, open file cache -> "
+                "header and body filters -> writev and sendfile",
+        .programs = nginx_program,
+        .version_words = short_version,
+        .launch = opponent::launch_nginx,
+    },
+    Opponent{
+        .name = "lighttpd",
+        .what = "A small server with one process and one event loop. Connections are state "
+                "machines that are run when their socket is ready. Files go by sendfile from "
+                "descriptors that its stat cache keeps.",
+        .flow = "epoll -> connection state machine -> plugins -> stat cache -> chunk queue -> "
+                "writev and sendfile",
+        .programs = lighttpd_program,
+        .version_words = short_version,
+        .launch = opponent::launch_lighttpd,
+    },
+    Opponent{
+        .name = "h2o",
+        .what = "A server built for HTTP/2, with one event loop for each thread. Requests are "
+                "parsed by picohttpparser with SIMD, and allocate from a pool of their own. Files "
+                "are read in pieces and written, with a cache of open ones.",
+        .flow = "epoll -> read -> picohttpparser -> handlers -> file handler -> filters -> writev",
+        .programs = h2o_program,
+        .version_words = short_version,
+        .launch = opponent::launch_h2o,
+    },
+    Opponent{
+        .name = "apache",
+        .what = "Apache httpd with the event MPM: a listener thread hands ready connections to a "
+                "pool of worker threads. A worker reads, handles and writes one request by "
+                "blocking calls, then gives the connection back to the listener. Files go by "
+                "sendfile through its chain of filters.",
+        .flow = "listener thread polls -> queue -> worker thread reads -> hooks -> default handler "
+                "-> filter chain -> sendfile -> back to the listener",
+        .programs = apache_programs,
+        .version_words = short_version,
+        .launch = opponent::launch_apache,
+    },
+    Opponent{
+        .name = "caddy",
+        .what = "A server in Go: a goroutine for each connection, which the runtime parks while "
+                "it waits for the network. Requests are net/http's, passed through handlers that "
+                "are configured as JSON. The number of threads that run goroutines is bounded as "
+                "that of the other servers' workers.",
+        .flow = "netpoll -> goroutine -> net/http reads -> handler chain -> file server -> "
+                "sendfile",
+        .programs = caddy_program,
+        .version_words = word_version,
+        .launch = opponent::launch_caddy,
+    },
+    Opponent{
+        .name = "haproxy",
+        .what = "A proxy that is asked for no proxying: it gives one fixed answer from its "
+                "memory. What it shows is what parsing, rules and writing cost in one of the "
+                "fastest HTTP engines there is. It serves no files, and the answer has to fit its "
+                "buffer.",
+        .flow = "epoll -> recv -> HTX parser -> rules -> return rule with its file in memory -> "
+                "send",
+        .serves_files = false,
+        .programs = haproxy_program,
+        .version_words = short_version,
+        .launch = opponent::launch_haproxy,
+    },
+    Opponent{
+        .name = "floor",
+        .what = "The least that a server can do: it reads whatever came and sends one answer "
+                "from memory, head and body in one call. It parses nothing, checks nothing, keeps "
+                "no time. What another server costs above it is what it does with the request.",
+        .flow = "epoll -> recv -> send",
+        .serves_files = false,
+        .programs = floor_program,
+        .version_words = long_version,
+        .launch = opponent::launch_floor,
+    },
+    Opponent{
+        .name = "floor-sendfile",
+        .what = "The floor again, with the body by sendfile behind a head with MSG_MORE. The file "
+                "stays in the page cache and is not copied through the process. For a large file "
+                "on a real network this is the floor; on loopback the copy is often cheaper.",
+        .flow = "epoll -> recv -> send -> sendfile",
+        .serves_files = false,
+        .programs = floor_program,
+        .version_words = long_version,
+        .launch = opponent::launch_floor_sendfile,
+    },
+};
+
+bool is_ours(string_view program) {
+    return program.starts_with("tiderace-");
+}
+
+std::optional<std::string> program_of(const Opponent& opponent) {
+    for (const string_view name : opponent.programs) {
+        auto found = is_ours(name) ? find_own_program(name) : core::find_program(name);
+        if (found) return found;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Opponent> opponents() {
+    return table;
+}
+
+const Opponent* find_opponent(string_view name) {
+    const auto* const found = std::ranges::find(table, name, &Opponent::name);
+    return found != table.end() ? found : nullptr;
+}
+
+std::optional<std::string> find_own_program(string_view name) {
+    std::error_code unreadable;
+    const auto ours = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+    if (!unreadable) {
+        if (auto found = core::find_program((ours.parent_path() / name).string())) return found;
+    }
+    return core::find_program(name);
+}
+
+std::optional<std::string> why_absent(const Opponent& opponent) {
+    if (program_of(opponent)) return std::nullopt;
+    const std::string name(opponent.programs.front());
+    if (is_ours(name)) return name + " was not built: its library was not there at configure time";
+    return name + " is not installed";
+}
+
+std::string opponent_version(const Opponent& opponent) {
+    const auto program = program_of(opponent);
+    int ends[2];
+    if (!program || ::pipe2(ends, O_CLOEXEC) != 0) return {};
+    core::Descriptor reading(core::system_kernel(), ends[0]);
+    core::Descriptor writing(core::system_kernel(), ends[1]);
+    core::ChildOptions options{.arguments = {*program}, .output = ends[1], .errors = ends[1]};
+    for (const string_view word : opponent.version_words) options.arguments.emplace_back(word);
+    auto child = core::ChildProcess::start(options);
+    writing.reset();
+    if (!child || !child->wait(10s)) return {};
+    std::string said(4096, '\0');  // less than a pipe holds, so that the child did not wait for us
+    const ssize_t got = ::read(reading.get(), said.data(), said.size());
+    said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return said.substr(0, said.find('\n'));
+}
+
+namespace {
+
+Result<ServerLaunch> plan_launch(const Opponent& opponent, const OpponentPlan& plan) {
+    const auto program = program_of(opponent);
+    if (!program) return fail(Error(0, "start", opponent.name, *why_absent(opponent)));
+    // Each config language has its own way to quote; a folder of the lab's needs none.
+    if ((plan.folder + plan.path).find_first_of("\"'\\\n$<>{}") != std::string::npos) {
+        return fail(Error(0, "serve", plan.folder + plan.path, "a plainer name is needed"));
+    }
+    auto address = choose_address();
+    if (!address) return fail(address.error());
+    ServerLaunch launch = opponent.launch(*program, plan, *address);
+    launch.child.cpus = plan.cpus;
+    launch.address = *address;
+    launch.path = plan.path;
+    return launch;
+}
+
+}  // namespace
+
+Result<ServerProcess> start_opponent(const Opponent& opponent, const OpponentPlan& plan) {
+    // Between the choice of a port and its use somebody else may take it: then once more.
+    for (int attempt = 1;; ++attempt) {
+        auto launch = plan_launch(opponent, plan);
+        if (!launch) return fail(launch.error());
+        auto server = ServerProcess::start(std::move(*launch));
+        if (server || attempt == 3 || server.error().message().find("use") == std::string::npos) {
+            return server;
+        }
+    }
+}
+
+std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan) {
+    const auto launch = plan_launch(opponent, plan);
+    if (!launch) return {};
+    std::string text;
+    for (const auto& [name, value] : launch->child.environment) text += name + '=' + value + ' ';
+    for (const std::string& word : launch->child.arguments) text += word + ' ';
+    text.back() = '\n';
+    for (const auto& [name, content] : launch->files) text += "# " + name + '\n' + content;
+    return text;
+}
+
+}  // namespace tiderace::lab

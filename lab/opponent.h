@@ -1,0 +1,62 @@
+// Opponent: another web server, as the lab starts it beside ours: with a minimal config, tuned as
+// its makers advise, and nothing that the others do not do either (no access log, no compression).
+//
+//   opponents() -> why_absent() -> start_opponent() -> a ServerProcess that has answered once
+//
+// Owner    The table is constant; a started one is its starter's.
+// Thread   One that stays: it starts children (core/child_process.h).
+// Errors   Not installed: why_absent() says it in one line. Does not start: a Result with the last
+//          thing that it said.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/server_process.h"
+#include "tiderace/base/result.h"
+
+namespace tiderace::lab {
+
+// What is asked of an opponent. The folder and all in it must be readable by anybody: started by
+// root, some give that up.
+struct OpponentPlan {
+    std::string folder;          // that it serves
+    std::string path = "/";      // "/1k.html": the first request's, and the one whose file those
+                                 // that have one fixed answer give
+    unsigned workers = 1;        // threads or processes, as it is made
+    std::vector<unsigned> cpus;  // it runs on these only; empty: anywhere
+    std::size_t connections_max = 20'000;  // it makes room for so many at once
+    bool closes = false;  // a connection a request: for those that do not read "Connection: close"
+};
+
+struct Opponent {
+    std::string_view name;
+    std::string_view what;     // three sentences
+    std::string_view flow;     // how a request goes through it, in steps with " -> " between them
+    bool serves_files = true;  // false: one fixed answer
+    // What it is started as, the first that is there; of ours: in our own program's folder.
+    std::span<const std::string_view> programs;
+    std::span<const std::string_view> version_words;  // after the program
+    ServerLaunch (*launch)(const std::string& program, const OpponentPlan& plan,
+                           const core::Address& address);
+};
+
+std::span<const Opponent> opponents();
+const Opponent* find_opponent(std::string_view name);
+// One line: that it is not installed, or was not built, and what to do.
+std::optional<std::string> why_absent(const Opponent& opponent);
+// The first line of what it says of its version; "" where it is absent or says nothing.
+std::string opponent_version(const Opponent& opponent);
+// At an address of the kernel's choice.
+Result<ServerProcess> start_opponent(const Opponent& opponent, const OpponentPlan& plan);
+// Its command line and config, as they would be: for a report. Empty where it is absent.
+std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan);
+
+// Where a program of that name is: in the folder of the one that runs, or as find_program() looks.
+std::optional<std::string> find_own_program(std::string_view name);
+
+}  // namespace tiderace::lab

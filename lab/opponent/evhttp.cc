@@ -1,0 +1,143 @@
+// tiderace-lab-evhttp: a folder served by libevent's own HTTP server, as a careful user of libevent
+// builds it: one event_base, one evhttp and one listener (SO_REUSEPORT) for each thread; small
+// files are read next to their head, larger ones go by sendfile.
+//
+//   tiderace-lab-evhttp DIR [--listen ADDRESS] [--threads N]
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "lab/opponent/program.h"
+#include "lab/opponent/served_folder.h"
+#include "tiderace/base/check.h"
+#include "tiderace/base/units.h"
+
+namespace tiderace::lab::opponent {
+namespace {
+
+// Below this one read next to the head costs less than a sendfile of its own.
+constexpr std::uint64_t read_bytes_max = 32_KiB;
+constexpr std::size_t write_bytes_max = 1_MiB;  // libevent's 16 KiB makes 150 turns of a large file
+constexpr int idle_seconds_max = 3600;
+constexpr int every_method = EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT |
+                             EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE |
+                             EVHTTP_REQ_CONNECT | EVHTTP_REQ_PATCH;
+
+struct FreeBase {
+    void operator()(event_base* base) const { event_base_free(base); }
+};
+struct FreeServer {
+    void operator()(evhttp* server) const { evhttp_free(server); }
+};
+struct FreeEvent {
+    void operator()(event* one) const { event_free(one); }
+};
+
+void add_field(evhttp_request* request, const char* name, const std::string& value) {
+    evhttp_add_header(evhttp_request_get_output_headers(request), name, value.c_str());
+}
+
+void answer_in_words(evhttp_request* request, int status) {
+    const std::string text = std::to_string(status) + ' ' + std::string(reason_of(status)) + '\n';
+    add_field(request, "Content-Type", "text/plain");
+    add_field(request, "Content-Length", std::to_string(text.size()));
+    if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
+        evbuffer_add(evhttp_request_get_output_buffer(request), text.data(), text.size());
+    }
+    evhttp_send_reply(request, status, std::string(reason_of(status)).c_str(), nullptr);
+}
+
+bool add_body(evbuffer* out, ServedFile& found) {
+    const auto bytes = static_cast<ev_ssize_t>(found.bytes);
+    if (found.bytes == 0) return true;
+    if (found.bytes > read_bytes_max) {
+        // The buffer ends in a socket: then libevent sends the file without reading it.
+        evbuffer_set_flags(out, EVBUFFER_FLAG_DRAINS_TO_FD);
+        const int file = found.file.release();  // closed when it has been sent
+        if (evbuffer_add_file(out, file, 0, bytes) == 0) return true;
+        ::close(file);
+        return false;
+    }
+    evbuffer_iovec room;
+    if (evbuffer_reserve_space(out, bytes, &room, 1) != 1) return false;
+    const ssize_t got = ::pread(found.file.get(), room.iov_base, found.bytes, 0);
+    room.iov_len = got > 0 ? static_cast<std::size_t>(got) : 0;
+    return evbuffer_commit_space(out, &room, 1) == 0 && got == bytes;
+}
+
+void answer(evhttp_request* request, void* context) {
+    const auto& folder = *static_cast<const ServedFolder*>(context);
+    const evhttp_cmd_type method = evhttp_request_get_command(request);
+    if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
+        add_field(request, "Allow", "GET, HEAD");
+        add_field(request, "Connection", "close");  // a body may follow that nobody reads
+        return answer_in_words(request, 405);
+    }
+    const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
+    const char* path = uri != nullptr ? evhttp_uri_get_path(uri) : nullptr;
+    ServedFile found = folder.find(path != nullptr ? path : "");
+    if (found.status == 301) add_field(request, "Location", found.location);
+    if (found.status != 200) return answer_in_words(request, found.status);
+    if (method == EVHTTP_REQ_GET && !add_body(evhttp_request_get_output_buffer(request), found)) {
+        return evhttp_send_error(request, 500, "Internal Server Error");
+    }
+    add_field(request, "Content-Type", std::string(found.type));
+    add_field(request, "Content-Length", std::to_string(found.bytes));
+    evhttp_send_reply(request, 200, "OK", nullptr);
+}
+
+bufferevent* make_bufferevent(event_base* base, void*) {
+    bufferevent* made = bufferevent_socket_new(base, -1, 0);
+    if (made != nullptr) bufferevent_set_max_single_write(made, write_bytes_max);
+    return made;
+}
+
+void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
+    const std::unique_ptr<event_base, FreeBase> base(event_base_new());
+    TR_CHECK(base != nullptr, "no event_base");
+    const std::unique_ptr<evhttp, FreeServer> server(evhttp_new(base.get()));
+    TR_CHECK(server != nullptr, "no evhttp");
+    evhttp_set_allowed_methods(server.get(), every_method);
+    evhttp_set_max_headers_size(server.get(), 16_KiB);
+    evhttp_set_max_body_size(server.get(), 64_KiB);
+    evhttp_set_timeout(server.get(), idle_seconds_max);
+    evhttp_set_bevcb(server.get(), make_bufferevent, nullptr);
+    evhttp_set_gencb(server.get(), answer, const_cast<ServedFolder*>(&folder));
+    // TCP_NODELAY comes from the listener; evhttp does not set it.
+    TR_CHECK(evhttp_accept_socket(server.get(), listener.release()) == 0, "no evconnlistener");
+    const std::unique_ptr<event, FreeEvent> ending(event_new(
+        base.get(), stop, EV_READ,
+        [](evutil_socket_t, short, void* loop) {
+            event_base_loopbreak(static_cast<event_base*>(loop));
+        },
+        base.get()));
+    event_add(ending.get(), nullptr);
+    event_base_dispatch(base.get());
+}
+
+}  // namespace
+}  // namespace tiderace::lab::opponent
+
+int main(int count, char** words) {
+    namespace opponent = tiderace::lab::opponent;
+    const std::string version = std::string("libevent ") + event_get_version();
+    const opponent::Program program{.name = "evhttp", .served = "DIR", .version = version};
+    std::optional<opponent::ServedFolder> folder;
+    return opponent::run_program(
+        program, {words, static_cast<std::size_t>(count)},
+        [&](const opponent::ProgramOptions& options) -> tiderace::Result<> {
+            auto opened = opponent::ServedFolder::open(options.served);
+            if (!opened) return tiderace::fail(opened.error());
+            folder.emplace(std::move(*opened));
+            return {};
+        },
+        [](const opponent::ProgramOptions& options) { return options.threads; },
+        [&](tiderace::core::Descriptor listener, int stop) {
+            opponent::run(*folder, std::move(listener), stop);
+        });
+}

@@ -1,0 +1,37 @@
+// How each opponent is started: the words of its command and its config.
+//
+// Tuned as bench/servers.py is: keep-alive without end, sendfile, no access log, room for the
+// connections of the plan. Every path in a config is of the temporary folder or of the plan.
+//
+// Thread   Any: pure functions.
+#pragma once
+
+#include <string>
+
+#include "lab/opponent.h"
+#include "lab/server_process.h"
+
+namespace tiderace::lab::opponent {
+
+ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
+                           const core::Address& address);
+ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
+                              const core::Address& address);
+ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
+                          const core::Address& address);
+ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
+                             const core::Address& address);
+ServerLaunch launch_h2o(const std::string& program, const OpponentPlan& plan,
+                        const core::Address& address);
+ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
+                           const core::Address& address);
+ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
+                          const core::Address& address);
+ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
+                            const core::Address& address);
+ServerLaunch launch_floor(const std::string& program, const OpponentPlan& plan,
+                          const core::Address& address);
+ServerLaunch launch_floor_sendfile(const std::string& program, const OpponentPlan& plan,
+                                   const core::Address& address);
+
+}  // namespace tiderace::lab::opponent

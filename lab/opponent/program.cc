@@ -1,0 +1,123 @@
+#include "lab/opponent/program.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <thread>
+
+#include "tiderace/core/process_limits.h"
+#include "tiderace/core/signals.h"
+#include "tiderace/net/listener.h"
+
+namespace tiderace::lab::opponent {
+namespace {
+
+std::string usage(const Program& program) {
+    std::string text = "usage: tiderace-lab-";
+    text.append(program.name).append(" ").append(program.served);
+    text += " [--listen ADDRESS] [--threads N]";
+    for (const std::string_view name : program.switches) text.append(" [").append(name).append("]");
+    return text;
+}
+
+bool read_threads(std::string_view word, unsigned& threads) {
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), threads);
+    return read.ec == std::errc{} && read.ptr == word.data() + word.size() && threads > 0 &&
+           threads <= threads_max;
+}
+
+Result<std::vector<core::Descriptor>> open_listeners(core::Address address, unsigned count) {
+    core::Kernel& kernel = core::system_kernel();
+    std::vector<core::Descriptor> all;
+    for (unsigned i = 0; i < count; ++i) {
+        auto listener = net::open_listener(kernel, address, {.reuse_port = count > 1});
+        if (!listener) return fail(listener.error());
+        address = net::local_address(kernel, *listener);  // the others at the same port
+        all.push_back(std::move(*listener));
+    }
+    return all;
+}
+
+int complain(const Program& program, const Error& error) {
+    std::fprintf(stderr, "tiderace-lab-%.*s: %s\n", static_cast<int>(program.name.size()),
+                 program.name.data(), error.message().c_str());
+    return 1;
+}
+
+}  // namespace
+
+bool ProgramOptions::has(std::string_view name) const {
+    return std::ranges::find(switches, name) != switches.end();
+}
+
+std::expected<ProgramOptions, std::string> parse_words(const Program& program,
+                                                       std::span<char* const> words) {
+    ProgramOptions options;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string_view word = words[i];
+        const bool has_value = i + 1 < words.size();
+        if (word == "--listen" && has_value) {
+            auto address = core::Address::parse(words[++i]);
+            if (!address) return std::unexpected(address.error().message());
+            options.listen = std::move(*address);
+        } else if (word == "--threads" && has_value) {
+            if (!read_threads(words[++i], options.threads)) {
+                return std::unexpected("--threads takes 1 to " + std::to_string(threads_max));
+            }
+        } else if (std::ranges::find(program.switches, word) != program.switches.end()) {
+            options.switches.emplace_back(word);
+        } else if (!word.starts_with("-") && options.served.empty()) {
+            options.served = word;
+        } else {
+            return std::unexpected(usage(program));
+        }
+    }
+    if (options.served.empty()) return std::unexpected(usage(program));
+    return options;
+}
+
+int run_program(const Program& program, std::span<char* const> words,
+                const std::function<Result<>(const ProgramOptions&)>& prepare,
+                const std::function<unsigned(const ProgramOptions&)>& listeners, const Work& work) {
+    if (words.size() == 2 && std::string_view(words[1]) == "--version") {
+        std::printf("%.*s\n", static_cast<int>(program.version.size()), program.version.data());
+        return 0;
+    }
+    const auto options = parse_words(program, words);
+    if (!options) {
+        std::fprintf(stderr, "%s\n", options.error().c_str());
+        return 2;
+    }
+    core::ignore_sigpipe();
+    static_cast<void>(core::raise_descriptor_limit());
+    sigset_t ending;
+    ::sigemptyset(&ending);
+    ::sigaddset(&ending, SIGTERM);
+    ::sigaddset(&ending, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);  // of the threads, too
+
+    if (auto prepared = prepare(*options); !prepared) return complain(program, prepared.error());
+    auto sockets = open_listeners(options->listen, listeners(*options));
+    if (!sockets) return complain(program, sockets.error());
+    int stop[2];
+    if (::pipe(stop) != 0) return complain(program, Error::last("pipe", "to stop by"));
+    const core::Address address = net::local_address(core::system_kernel(), sockets->front());
+    std::printf("%u\n", unsigned{address.port()});
+    std::fflush(stdout);
+    std::vector<std::thread> threads;
+    for (core::Descriptor& socket : *sockets) {
+        threads.emplace_back([&work, &socket, &stop] { work(std::move(socket), stop[0]); });
+    }
+    int number = 0;
+    ::sigwait(&ending, &number);
+    ::close(stop[1]);  // the end of the pipe is readable to all of them
+    for (std::thread& thread : threads) thread.join();
+    ::close(stop[0]);
+    return 0;
+}
+
+}  // namespace tiderace::lab::opponent

@@ -1,0 +1,52 @@
+// What the lab's own opponents (evhttp, asio-http, floor) have in common as programs: their command
+// line, their listeners, and how they end.
+//
+//   tiderace-lab-NAME SERVED [--listen ADDRESS] [--threads N] [switches] | --version
+//
+// Says the port it listens at on its standard output, as a line. Ends on SIGTERM and SIGINT, with
+// status 0.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/address.h"
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::lab::opponent {
+
+struct ProgramOptions {
+    std::string served;  // a folder, for the floor a file
+    core::Address listen = core::Address::loopback(0);
+    unsigned threads = 1;
+    std::vector<std::string> switches;  // those given
+
+    bool has(std::string_view name) const;
+};
+
+struct Program {
+    std::string_view name;
+    std::string_view served;  // DIR or FILE, for the usage
+    std::string_view version;
+    std::span<const std::string_view> switches;  // those it knows, "--keep-alive"
+};
+
+inline constexpr unsigned threads_max = 256;
+
+std::expected<ProgramOptions, std::string> parse_words(const Program& program,
+                                                       std::span<char* const> words);
+
+// One thread of the server. It ends soon after `stop` has become readable.
+using Work = std::function<void(core::Descriptor listener, int stop)>;
+
+// Opens `listeners` sockets on one address and runs one `work` for each, on a thread of its own.
+// Returns the exit status. `prepare` says what is wrong with what it is to serve.
+int run_program(const Program& program, std::span<char* const> words,
+                const std::function<Result<>(const ProgramOptions&)>& prepare,
+                const std::function<unsigned(const ProgramOptions&)>& listeners, const Work& work);
+
+}  // namespace tiderace::lab::opponent

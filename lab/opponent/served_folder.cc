@@ -1,0 +1,105 @@
+#include "lab/opponent/served_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+
+#include "tiderace/http/wire/canonical_path.h"
+
+namespace tiderace::lab::opponent {
+namespace {
+
+constexpr std::size_t path_bytes_max = 4096;
+
+int status_of(int error) {
+    switch (error) {
+        case -EACCES:
+        case -EPERM:
+            return 403;
+        case -EMFILE:
+        case -ENFILE:
+        case -ENOMEM:
+            return 503;
+        default:
+            return 404;
+    }
+}
+
+// What may stand in a Location: all but the unreserved and '/' as escapes.
+std::string escaped(std::string_view path) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char letter : path) {
+        const auto byte = static_cast<unsigned char>(letter);
+        const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                           (byte >= '0' && byte <= '9') ||
+                           std::string_view("/-._~").find(letter) != std::string_view::npos;
+        if (plain) {
+            out += letter;
+        } else {
+            out.append({'%', digits[byte >> 4], digits[byte & 15]});
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view reason_of(int status) {
+    switch (status) {
+        case 200:
+            return "OK";
+        case 301:
+            return "Moved Permanently";
+        case 400:
+            return "Bad Request";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 503:
+            return "Service Unavailable";
+        default:
+            return "Internal Server Error";
+    }
+}
+
+Result<ServedFolder> ServedFolder::open(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return fail(Error::last("open folder", path));
+    return ServedFolder(core::Descriptor(core::system_kernel(), fd));
+}
+
+ServedFile ServedFolder::find(std::string_view path) const {
+    std::array<char, path_bytes_max> scratch;
+    const auto made = http::wire::canonicalize(path.substr(0, path.find('?')), scratch);
+    if (made.fault != http::wire::PathFault::none) return {.status = 400};
+    if (made.hidden) return {.status = 404};
+    std::string name(made.path.substr(1));
+    if (made.trailing_slash) name += "index.html";
+
+    core::Kernel& kernel = core::system_kernel();
+    constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a fifo must not hold us
+    const int fd = kernel.open_beneath(folder_.get(), name.c_str(), flags, core::Links::inside);
+    if (fd < 0) return {.status = status_of(fd)};
+    core::Descriptor file(kernel, fd);
+    struct stat facts{};
+    if (kernel.file_status(fd, &facts) != 0) return {.status = 404};
+    if (S_ISDIR(facts.st_mode)) {
+        if (made.trailing_slash) return {.status = 404};
+        return {.status = 301, .location = escaped(made.path) + '/'};
+    }
+    if (!S_ISREG(facts.st_mode)) return {.status = 403};
+    return {.status = 200,
+            .file = std::move(file),
+            .bytes = static_cast<std::uint64_t>(facts.st_size),
+            .type = types_.type_of(name)};
+}
+
+}  // namespace tiderace::lab::opponent
