@@ -37,7 +37,8 @@ constexpr std::size_t redirects_share = 16;
 // workers before loops, loops before the log.
 class Assembly {
   public:
-    explicit Assembly(const ServeOptions& options) : options_(options) {}
+    Assembly(const ServeOptions& options, net::Arrangement& arrangement)
+        : options_(options), arrangement_(&arrangement) {}
 
     Result<> assemble();
     void run();
@@ -57,7 +58,10 @@ class Assembly {
     BannerFacts facts() const;
     EncryptionFacts encryption_facts() const;
 
+    std::string_view engine_name() const;
+
     ServeOptions options_;
+    net::Arrangement* arrangement_;
     core::DescriptorLimit descriptors_{};
     log::SystemTime time_;
     std::optional<core::Signals> signals_;
@@ -141,20 +145,22 @@ Result<> Assembly::find_certificates() {
 }
 
 Result<> Assembly::make_workers() {
-    const std::size_t count = options_.threads > 0
-                                  ? options_.threads
-                                  : std::max<std::size_t>(1, core::count_cpus().usable);
-    auto loops = net::LoopGroup::create(count, {.engine = options_.engine});
+    const std::size_t count =
+        arrangement_->count_loops(options_.threads, core::count_cpus().usable);
+    if (arrangement_->listens_apart()) options_.accept = AcceptMode::queue;
+    auto loops = arrangement_->make_loops(count, {.engine = options_.engine});
     if (!loops && options_.engine == "io_uring") {
         // A kernel may be too old or its administrator careful; the site is served all the same.
         logger_->warning("server", "using epoll instead: " + loops.error().message());
         options_.engine = "epoll";
-        loops = net::LoopGroup::create(count, {.engine = options_.engine});
+        loops = arrangement_->make_loops(count, {.engine = options_.engine});
     }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
+    parts_.engine = engine_name();
+    parts_.listening_engine = arrangement_->listening_engine(options_.engine);
     parts_.loops = count;
     parts_.disk_pool = &disk_pool_;
     if (auto opened = open_variants(); !opened) return opened;
@@ -228,6 +234,12 @@ Result<> Assembly::listen() {
     return {};
 }
 
+// "auto" is told by what it came to.
+std::string_view Assembly::engine_name() const {
+    if (options_.engine == "auto") return loops_->loop(0).backend().name();
+    return options_.engine;
+}
+
 BannerFacts Assembly::facts() const {
     BannerFacts facts;
     for (const core::Address& address : listening_->addresses()) {
@@ -239,7 +251,7 @@ BannerFacts Assembly::facts() const {
     if (options_.tls.on()) facts.encryption = encryption_facts();
     facts.lan_addresses = lan_addresses(interface_addresses());
     facts.root = options_.root;
-    facts.engine = loops_->loop(0).backend().name();
+    facts.engine = engine_name();
     facts.loops = loops_->size();
     facts.access_log = options_.access_log;
     facts.asks_password = parts_.passwords != nullptr;
@@ -368,7 +380,12 @@ void Assembly::drain() {
 }  // namespace
 
 int serve(const ServeOptions& options) {
-    Assembly assembly(options);
+    net::Arrangement plain;
+    return serve(options, plain);
+}
+
+int serve(const ServeOptions& options, net::Arrangement& arrangement) {
+    Assembly assembly(options, arrangement);
     if (auto assembled = assembly.assemble(); !assembled) {
         std::fprintf(stderr, "tiderace: %s\n", assembled.error().message().c_str());
         return 1;

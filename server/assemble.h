@@ -2,10 +2,13 @@
 #pragma once
 
 #include "server/options.h"
+#include "tiderace/net/arrangement.h"
 
 namespace tiderace::server {
 
 // Serves until a signal ends it. Returns the exit status of the program.
 int serve(const ServeOptions& options);
+// The same with loops and threads arranged in another way: the lab's.
+int serve(const ServeOptions& options, net::Arrangement& arrangement);
 
 }  // namespace tiderace::server

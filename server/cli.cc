@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "server/command_words.h"
 #include "server/completions.h"
 #include "server/flags.h"
 #include "server/help_text.h"
@@ -24,17 +23,6 @@ std::unexpected<CliFailure> refuse(std::string sentence) {
 bool has_flag(const CommandWords& words, std::string_view name) {
     return std::ranges::any_of(words.flags,
                                [&](const GivenFlag& g) { return g.flag->name == name; });
-}
-
-std::string unknown_command(std::string_view word) {
-    std::string sentence = "unknown command " + std::string(word);
-    std::vector<std::string_view> names;
-    for (const CommandSpec& command : commands()) names.push_back(command.name);
-    const std::string_view nearest = nearest_spelling(word, names);
-    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
-    const bool is_path = word.find_first_of("./~") != std::string_view::npos;
-    if (is_path) return sentence.append("; did you mean tiderace serve ").append(word).append("?");
-    return sentence.append("; tiderace help lists them");
 }
 
 // A flag where the command should stand.
@@ -74,23 +62,10 @@ Parsed parse_load(const CommandWords& words) {
     return Command(std::move(options));
 }
 
-Parsed parse_serve(const CommandWords& words) {
-    ServeOptions options;
-    if (auto applied = apply_flags(words, options); !applied) return refuse(applied.error());
-    if (words.operands.size() > 1) {
-        return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +
-                      words.operands[1]);
-    }
-    if (!words.operands.empty()) options.root = words.operands[0];
-    if (options.root.empty()) return refuse("the folder to serve has an empty name");
-    if (const auto settled = settle_tls(options); !settled) return refuse(settled.error());
-    return Command(std::move(options));
-}
-
 Parsed parse_help(const CommandWords& words) {
     if (words.operands.empty()) return Command(Printout{program_help()});
     const CommandSpec* command = find_command(words.operands[0]);
-    if (!command) return refuse(unknown_command(words.operands[0]));
+    if (!command) return refuse(unknown_command(words.operands[0], commands()));
     return Command(Printout{command_help(*command)});
 }
 
@@ -122,7 +97,11 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
         return refuse(std::string(command.name) + " does not take the word " +
                       words->operands[allowed]);
     }
-    if (command.name == "serve") return parse_serve(*words);
+    if (command.name == "serve") {
+        auto options = parse_serve(*words);
+        if (!options) return std::unexpected(options.error());
+        return Command(std::move(*options));
+    }
     if (command.name == "load") return parse_load(*words);
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
@@ -133,15 +112,42 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
 
 }  // namespace
 
+std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands) {
+    std::string sentence = "unknown command " + std::string(word);
+    const std::string program(commands.front().program);
+    std::vector<std::string_view> names;
+    for (const CommandSpec& command : commands) names.push_back(command.name);
+    const std::string_view nearest = nearest_spelling(word, names);
+    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
+    const bool is_path = word.find_first_of("./~") != std::string_view::npos;
+    if (is_path)
+        return sentence + "; did you mean " + program + " serve " + std::string(word) + "?";
+    return sentence + "; " + program + " help lists them";
+}
+
+std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words) {
+    ServeOptions options;
+    if (auto applied = apply_flags(words, options); !applied) return refuse(applied.error());
+    if (words.operands.size() > 1) {
+        return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +
+                      words.operands[1]);
+    }
+    if (!words.operands.empty()) options.root = words.operands[0];
+    if (options.root.empty()) return refuse("the folder to serve has an empty name");
+    if (const auto settled = settle_tls(options); !settled) return refuse(settled.error());
+    return options;
+}
+
 std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words) {
     if (words.empty() || words[0] == "--help" || words[0] == "-h") {
         return Command(Printout{program_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
+    if (words[0] == "lab") return Command(ToLab{{words.begin() + 1, words.end()}});
     const CommandSpec* command = find_command(words[0]);
     if (command) return parse_command(*command, words.subspan(1));
     return refuse(words[0].starts_with('-') ? flag_without_command(words[0])
-                                            : unknown_command(words[0]));
+                                            : unknown_command(words[0], commands()));
 }
 
 }  // namespace tiderace::server

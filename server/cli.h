@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "lab/load_options.h"
+#include "server/command_words.h"
 #include "server/options.h"
 
 namespace tiderace::server {
@@ -24,7 +26,12 @@ struct Printout {
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
-using Command = std::variant<ServeOptions, Printout, ShowTrust, lab::LoadOptions>;
+// What follows `tiderace lab` is for the lab's own program (lab_program.h).
+struct ToLab {
+    std::vector<std::string> words;
+};
+
+using Command = std::variant<ServeOptions, Printout, ShowTrust, lab::LoadOptions, ToLab>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name
@@ -33,5 +40,9 @@ struct CliFailure {
 
 // `words` are the arguments after the program's name.
 std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words);
+
+// What a program with commands of its own needs of that.
+std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words);
+std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands);
 
 }  // namespace tiderace::server

@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 7> command_names{"serve", "load", "trust",      "version",
-                                                        "help",  "man",  "completions"};
+constexpr std::array<std::string_view, 8> command_names{"serve",   "load", "lab", "trust",
+                                                        "version", "help", "man", "completions"};
+constexpr std::array<std::string_view, 3> lab_command_names{"serve", "engines", "help"};
 
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_choices, options.engine);
@@ -397,18 +398,17 @@ constexpr std::array version_flags{
 constexpr std::array only_help{help_flag};
 
 // Not constexpr: the flags of load are a table of another file.
-const std::array<CommandSpec, 7>& all_commands() {
-    static const std::array<CommandSpec, 7> all{
+const std::array<CommandSpec, 8>& all_commands() {
+    static const std::array<CommandSpec, 8> all{
         CommandSpec{"serve",
                     "[DIR]",
                     "serve a folder; the current one when none is named",
                     serve_flags,
                     {}},
-        CommandSpec{"load",
-                    "URL",
-                    "load a server of yours, and tell how it bears it",
-                    load_flags(),
-                    {}},
+        CommandSpec{
+            "load", "URL", "load a server of yours, and tell how it bears it", load_flags(), {}},
+        CommandSpec{"lab", "COMMAND", "compare ways of building a server: tiderace lab help",
+                    only_help, lab_command_names},
         CommandSpec{"trust", "", "how to make this machine trust --tls-self-signed", only_help, {}},
         CommandSpec{"version", "", "the version; with -v also how it was built", version_flags, {}},
         CommandSpec{"help", "[COMMAND]", "this page, or the flags of a command", only_help,

@@ -144,6 +144,7 @@ struct CommandSpec {
     std::string_view about;
     std::span<const Flag> flags;
     std::span<const std::string_view> operand_choices;
+    std::string_view program = "tiderace";  // as a person types it
 };
 
 std::span<const CommandSpec> commands();

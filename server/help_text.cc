@@ -25,7 +25,7 @@ void add_entry(std::string& page, std::string_view left, std::string_view right,
 }
 
 std::string usage_line(const CommandSpec& command) {
-    std::string line = "Usage: tiderace " + std::string(command.name);
+    std::string line = "Usage: " + std::string(command.program) + " " + std::string(command.name);
     if (!command.operand.empty()) line.append(" ").append(command.operand);
     return line.append(command.flags.size() > 1 ? " [flags]\n" : "\n");
 }

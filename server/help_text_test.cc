@@ -15,6 +15,7 @@ Usage: tiderace COMMAND [flags]
 Commands
   serve [DIR]          serve a folder; the current one when none is named
   load URL             load a server of yours, and tell how it bears it
+  lab COMMAND          compare ways of building a server: tiderace lab help
   trust                how to make this machine trust --tls-self-signed
   version [-v]         the version; with -v also how it was built
   help [COMMAND]       this page, or the flags of a command

@@ -125,7 +125,7 @@ void Listening::start() {
 }
 
 void Listening::start_queue() {
-    queue_loop_ = std::move(*core::EventLoop::create({.engine = options_->engine}));
+    queue_loop_ = std::move(*core::EventLoop::create({.engine = parts_->listening_engine}));
     hand_offs_.push_back(make_hand_off(Door::site));
     if (!redirecting_.empty()) hand_offs_.push_back(make_hand_off(Door::redirect));
     for (Socket& socket : of_queue_) {

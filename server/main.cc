@@ -14,6 +14,7 @@
 #include "lab/load.h"
 #include "server/assemble.h"
 #include "server/cli.h"
+#include "server/lab_program.h"
 #include "server/trust.h"
 
 namespace {
@@ -62,6 +63,9 @@ int main(int argc, char** argv) {
     if (std::holds_alternative<tiderace::server::ShowTrust>(*command)) return show_trust();
     if (const auto* load = std::get_if<tiderace::lab::LoadOptions>(&*command)) {
         return tiderace::lab::load(*load);
+    }
+    if (const auto* lab = std::get_if<tiderace::server::ToLab>(&*command)) {
+        return tiderace::server::run_lab_program(lab->words);
     }
     return_free_memory();
     return tiderace::server::serve(std::get<tiderace::server::ServeOptions>(*command));

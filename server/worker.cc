@@ -205,7 +205,7 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
 
 void Worker::add_access_rules(const SharedParts& parts) {
     if (parts.options->about) {
-        about_ = std::make_unique<About>(loop_->backend().name(), parts.loops);
+        about_ = std::make_unique<About>(parts.engine, parts.loops);
         site_->add(*about_);
     }
     if (!parts.options->cors_origin.empty()) {

@@ -35,6 +35,8 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
+    std::string_view engine = "auto";               // its name, as it is told
+    std::string_view listening_engine = "auto";     // of a loop that only listens
     log::Stream* access_stream = nullptr;           // nullptr: no access log
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
     core::WorkerPool* pool = nullptr;               // with passwords

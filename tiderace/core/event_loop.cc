@@ -24,7 +24,8 @@ class EventLoop::Turning {
 };
 
 Result<std::unique_ptr<EventLoop>> EventLoop::create(const LoopOptions& options) {
-    auto backend = make_backend(options.engine, options.backend);
+    auto backend = options.make_backend != nullptr ? options.make_backend(options.backend)
+                                                   : make_backend(options.engine, options.backend);
     if (!backend) return fail(backend.error());
     return std::make_unique<EventLoop>(std::move(*backend), options);
 }

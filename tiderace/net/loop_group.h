@@ -17,20 +17,21 @@ class LoopGroup {
   public:
     static Result<std::unique_ptr<LoopGroup>> create(std::size_t loops,
                                                      const core::LoopOptions& options);
-    ~LoopGroup();
+    virtual ~LoopGroup();
 
     std::size_t size() const { return loops_.size(); }
     core::EventLoop& loop(std::size_t i) { return *loops_[i]; }
 
     // Runs all loops until stop(), then joins the threads.
-    void run();
+    virtual void run();
     // Any thread.
-    void stop();
+    virtual void stop();
 
-  private:
+  protected:
     explicit LoopGroup(std::vector<std::unique_ptr<core::EventLoop>> loops)
         : loops_(std::move(loops)) {}
 
+  private:
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::thread> threads_;
 };

@@ -1,0 +1,95 @@
+#include "lab/engine/engine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lab/engine/queue.h"
+#include "tiderace/core/backend.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+// Whether core has this engine compiled in, and this kernel lets us have it.
+bool core_has(std::string_view name) {
+    const std::string_view names = core::engine_names();
+    for (std::size_t at = 0; at < names.size();) {
+        const std::size_t end = std::min(names.find(' ', at), names.size());
+        if (names.substr(at, end - at) == name) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+std::string_view io_uring_absent() {
+    return core_has("io_uring") ? "" : "this kernel has none, or does not let us";
+}
+std::string_view epoll_absent() {
+    return core_has("epoll") ? "" : "epoll is Linux's";
+}
+std::string_view kqueue_absent() {
+    return core_has("kqueue") ? "" : "kqueue is BSD's and macOS's";
+}
+
+constexpr std::array all_engines{
+    Engine{.name = "epoll",
+           .what = "One event loop a thread, and each loop asks epoll which of its connections are "
+                   "ready. The kernel keeps the list, so an idle connection costs nothing at a "
+                   "wait. It is the default of tiderace serve.",
+           .absent = epoll_absent},
+    Engine{.name = "epoll-lt",
+           .what = "epoll asked level-triggered, by its own name: what is ready is said until it "
+                   "is not. One receive per event and no call to find a socket empty. Today it is "
+                   "what epoll is.",
+           .absent = epoll_absent},
+    Engine{.name = "epoll-et",
+           .what = "epoll asked edge-triggered: readiness is said once, and the loop remembers it "
+                   "until a call meets EAGAIN. A change of interest costs no call. Each exhausted "
+                   "socket costs the call that finds it so.",
+           .absent = epoll_absent},
+    Engine{.name = "epoll-oneshot",
+           .what =
+               "epoll asked one-shot: an event is said once and then the descriptor is silent "
+               "until it is armed again. It is meant for several threads on one epoll. Alone in "
+               "its loop it pays one epoll_ctl for each event.",
+           .absent = epoll_absent},
+    Engine{.name = "io_uring",
+           .what = "Completions instead of readiness: accepts and receives are multishot "
+                   "operations into a ring of buffers that all connections share. What a turn asks "
+                   "for goes to the kernel in the one call with which it waits. Sends are tried by "
+                   "system call first.",
+           .absent = io_uring_absent},
+    Engine{.name = "kqueue",
+           .what = "One event loop a thread over the BSDs' and macOS's event queue. As with epoll "
+                   "the kernel keeps the list. There is none on Linux.",
+           .absent = kqueue_absent},
+    Engine{.name = "poll",
+           .what = "One event loop a thread over POSIX poll. The whole list goes to the kernel at "
+                   "each wait, so a wait costs more with every open connection, busy or not. It "
+                   "runs everywhere."},
+    Engine{.name = "select",
+           .what = "One event loop a thread over POSIX select, which knows descriptors below 1,024 "
+                   "only. A connection above that is closed politely, and every wait looks at the "
+                   "whole set. It is the oldest of all and runs everywhere."},
+    Engine{.name = "queue",
+           .what = "One thread listens and hands each connection over a bounded queue to the next "
+                   "of N epoll loops. The loops never see the listening socket. A new connection "
+                   "costs a mutex and a wake-up, and over 1,024 waiting it is answered 503.",
+           .arrange = arrange_queue},
+};
+
+}  // namespace
+
+std::unique_ptr<net::Arrangement> Engine::make() const {
+    return arrange != nullptr ? arrange() : std::make_unique<net::Arrangement>();
+}
+
+std::span<const Engine> engines() {
+    return all_engines;
+}
+
+const Engine* find_engine(std::string_view name) {
+    const auto found = std::ranges::find(all_engines, name, &Engine::name);
+    return found == all_engines.end() ? nullptr : &*found;
+}
+
+}  // namespace tiderace::lab::engine

@@ -1,0 +1,12 @@
+// The engine `queue`: one listening thread, a bounded queue, N epoll loops (net/hand_off.h).
+#pragma once
+
+#include <memory>
+
+#include "tiderace/net/arrangement.h"
+
+namespace tiderace::lab::engine {
+
+std::unique_ptr<net::Arrangement> arrange_queue();
+
+}  // namespace tiderace::lab::engine

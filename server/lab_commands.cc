@@ -1,0 +1,159 @@
+#include "server/lab_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lab/engine/engine.h"
+#include "server/command_words.h"
+#include "server/help_text.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::string_view program = "tiderace lab";
+
+// "auto", then every engine of the lab.
+const std::vector<std::string_view>& engine_names() {
+    static const std::vector<std::string_view> names = [] {
+        std::vector<std::string_view> all{"auto"};
+        for (const auto& engine : lab::engine::engines()) all.push_back(engine.name);
+        return all;
+    }();
+    return names;
+}
+
+void set_engine(ServeOptions& options, std::size_t i) {
+    options.engine = engine_names()[i];
+}
+
+std::size_t engine_index(const ServeOptions& options) {
+    const auto found = std::ranges::find(engine_names(), options.engine);
+    return static_cast<std::size_t>(found - engine_names().begin());
+}
+
+// Those of `tiderace serve`; only the engines are more.
+std::vector<Flag> serve_flags() {
+    const auto plain = find_command("serve")->flags;
+    std::vector<Flag> flags(plain.begin(), plain.end());
+    const auto engine = std::ranges::find(flags, "engine", &Flag::name);
+    engine->about = "how the server is built";
+    engine->field = ChoiceField{engine_names(), set_engine, engine_index};
+    return flags;
+}
+
+constexpr Flag help_flag{.name = "help", .letter = 'h', .about = "this page"};
+constexpr std::array only_help{help_flag};
+
+struct Table {
+    std::vector<Flag> serve = serve_flags();
+    std::array<CommandSpec, 3> commands{
+        CommandSpec{
+            "serve", "[DIR]", "serve a folder, on any engine of the lab", serve, {}, program},
+        CommandSpec{"engines",
+                    "",
+                    "the engines: what each is, and whether it is here",
+                    only_help,
+                    {},
+                    program},
+        CommandSpec{
+            "help", "[COMMAND]", "this page, or the flags of a command", only_help, {}, program},
+    };
+};
+
+const Table& table() {
+    static const Table all;
+    return all;
+}
+
+using Parsed = std::expected<LabCommand, CliFailure>;
+
+const CommandSpec* find_lab_command(std::string_view name) {
+    const auto found = std::ranges::find(table().commands, name, &CommandSpec::name);
+    return found == table().commands.end() ? nullptr : &*found;
+}
+
+std::string lab_help() {
+    std::string page = "tiderace lab " + std::string(version()) +
+                       ": compares ways of building a server\n\n"
+                       "Usage: tiderace lab COMMAND [flags]\n\nCommands\n";
+    for (const CommandSpec& command : table().commands) {
+        std::string left = "  " + std::string(command.name);
+        if (!command.operand.empty()) left.append(" ").append(command.operand);
+        left.resize(std::max<std::size_t>(left.size() + 2, 23), ' ');
+        page.append(left).append(command.about).append("\n");
+    }
+    return page +=
+           "\nExamples\n"
+           "  tiderace lab engines\n"
+           "  tiderace lab serve site --engine queue --threads 4\n";
+}
+
+// Known but not here is said with its reason, before anything is opened.
+Parsed parse_lab_serve(const CommandWords& words) {
+    auto options = parse_serve(words);
+    if (!options) return std::unexpected(options.error());
+    const auto* engine = lab::engine::find_engine(options->engine);
+    if (engine != nullptr && !engine->why_absent().empty()) {
+        return std::unexpected(
+            CliFailure{"--engine " + options->engine +
+                           " is not to be had here: " + std::string(engine->why_absent()),
+                       1});
+    }
+    return LabCommand(std::move(*options));
+}
+
+Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> rest) {
+    const auto words = split_command_words(command, rest);
+    if (!words) return std::unexpected(CliFailure{words.error()});
+    const bool asks_help = std::ranges::any_of(
+        words->flags, [](const GivenFlag& given) { return given.flag->name == "help"; });
+    if (asks_help) return LabCommand(Printout{command_help(command)});
+    if (command.name == "serve") return parse_lab_serve(*words);
+    const std::size_t allowed = command.operand.empty() ? 0 : 1;
+    if (words->operands.size() > allowed) {
+        return std::unexpected(CliFailure{std::string(command.name) + " does not take the word " +
+                                          words->operands[allowed]});
+    }
+    if (command.name == "engines") return LabCommand(Printout{engine_list()});
+    if (words->operands.empty()) return LabCommand(Printout{lab_help()});
+    const CommandSpec* asked = find_lab_command(words->operands[0]);
+    if (asked != nullptr) return LabCommand(Printout{command_help(*asked)});
+    return std::unexpected(CliFailure{unknown_command(words->operands[0], lab_commands())});
+}
+
+}  // namespace
+
+std::span<const CommandSpec> lab_commands() {
+    return table().commands;
+}
+
+std::expected<LabCommand, CliFailure> parse_lab_command_line(
+    std::span<const std::string_view> words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+        return LabCommand(Printout{lab_help()});
+    }
+    if (words[0] == "--version" || words[0] == "-V") return LabCommand(Printout{version_line()});
+    if (const CommandSpec* command = find_lab_command(words[0])) {
+        return parse_one(*command, words.subspan(1));
+    }
+    return std::unexpected(CliFailure{unknown_command(words[0], lab_commands())});
+}
+
+std::string engine_list() {
+    std::string page;
+    for (const auto& engine : lab::engine::engines()) {
+        std::string text(engine.what);
+        if (!engine.why_absent().empty()) {
+            text.append(" Not here: ").append(engine.why_absent()).append(".");
+        }
+        std::string name(engine.name);
+        name.resize(std::max<std::size_t>(name.size() + 2, 18), ' ');
+        page.append(name).append(wrap(text, 80 - 18, 18)).append("\n");
+    }
+    return page;
+}
+
+}  // namespace tiderace::server

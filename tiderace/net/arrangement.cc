@@ -1,0 +1,15 @@
+#include "tiderace/net/arrangement.h"
+
+namespace tiderace::net {
+
+std::size_t Arrangement::count_loops(std::size_t asked, std::size_t cpus) const {
+    if (asked > 0) return asked;
+    return cpus > 0 ? cpus : 1;
+}
+
+Result<std::unique_ptr<LoopGroup>> Arrangement::make_loops(std::size_t count,
+                                                           const core::LoopOptions& options) {
+    return LoopGroup::create(count, options);
+}
+
+}  // namespace tiderace::net
