@@ -64,6 +64,7 @@ void open_sealed(ByteView bytes) {
     Records13 records(suite(), secrets);
     RecordCipher peer(suite(), secrets.client, RecordCipher::Direction::seal, 0);
     std::string plain(20'000, '\0');
+    std::size_t message_bytes = 0;
     while (bytes.size() >= 2) {
         const auto type = static_cast<ContentType>(bytes[0]);
         const ByteView payload = bytes.substr(2, static_cast<unsigned char>(bytes[1]));
@@ -77,7 +78,12 @@ void open_sealed(ByteView bytes) {
         TR_CHECK(queue.bytes() <= 2 + RecordCipher::overhead_bytes);  // one alert, nothing else
         if (opened.event != Records::Event::none) return;
         TR_CHECK(opened.used == record.size());
-        if (type == ContentType::handshake) peer.update();  // it was a KeyUpdate
+        if (type != ContentType::handshake) continue;
+        message_bytes += payload.size();
+        TR_CHECK(message_bytes <= Records13::key_update_bytes);
+        if (message_bytes < Records13::key_update_bytes) continue;
+        message_bytes = 0;
+        peer.update();
     }
 }
 

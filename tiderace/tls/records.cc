@@ -2,20 +2,26 @@
 
 namespace tiderace::tls {
 
-std::size_t first_record_bytes(ByteView in) {
+std::size_t declared_bytes(ByteView in) {
     if (in.size() < Records::header_bytes) return 0;
     const auto high = static_cast<unsigned char>(in[3]);
     const auto low = static_cast<unsigned char>(in[4]);
     return Records::header_bytes + (static_cast<std::size_t>(high) << 8U | low);
 }
 
-std::size_t whole_record_bytes(ByteView in) {
-    std::size_t whole = 0;
+std::size_t openable_bytes(ByteView in, std::size_t record_bytes_max) {
+    const std::size_t declared = declared_bytes(in);
+    return declared <= record_bytes_max ? declared : Records::header_bytes;
+}
+
+std::size_t ready_bytes(ByteView in, std::size_t record_bytes_max) {
+    std::size_t ready = 0;
     for (;;) {
-        const std::size_t next = first_record_bytes(in.substr(whole));
-        if (next > Records::record_bytes_max) return ByteView::npos;
-        if (next == 0 || next > in.size() - whole) return whole;
-        whole += next;
+        const ByteView rest = in.substr(ready);
+        const std::size_t next = openable_bytes(rest, record_bytes_max);
+        if (next == 0 || next > rest.size()) return ready;
+        ready += next;
+        if (declared_bytes(rest) > next) return ready;
     }
 }
 

@@ -28,8 +28,6 @@ class Records {
   public:
     static constexpr std::size_t header_bytes = 5;
     static constexpr std::size_t payload_bytes_max = 16'384;
-    // TLS 1.2 allows 2,048 bytes beyond the payload, 1.3 256.
-    static constexpr std::size_t record_bytes_max = header_bytes + payload_bytes_max + 2'048;
 
     enum class Event : std::uint8_t {
         none,    // all of it is opened
@@ -43,9 +41,13 @@ class Records {
         Event event = Event::none;
     };
 
+    explicit Records(std::size_t record_bytes_max) : record_bytes_max_(record_bytes_max) {}
     virtual ~Records() = default;
 
-    // `in` is whole records; `plain` has room for at least one.
+    // Of a whole record. What says that it is longer is not waited for: see ready_bytes.
+    std::size_t record_bytes_max() const { return record_bytes_max_; }
+
+    // `in` is what ready_bytes says; `plain` has room for at least one record.
     virtual Opened open(ByteView in, std::span<char> plain, Out out) = 0;
     // Moves from the front of `plain` until it is empty or `out` has `bytes_max` bytes or more.
     // 0, or -errno of the file it read from; -EBADMSG: a file in the queue became shorter.
@@ -53,11 +55,17 @@ class Records {
                      core::Kernel& kernel) = 0;
     // close_notify.
     virtual void seal_end(Out out) = 0;
+
+  private:
+    std::size_t record_bytes_max_;
 };
 
-// Bytes of the whole records at the front of `in`. npos: a length that no record may have.
-std::size_t whole_record_bytes(ByteView in);
-// What the record at the front of `in` has in all, 0 while its header is not there.
-std::size_t first_record_bytes(ByteView in);
+// What the record at the front of `in` says it has in all, 0 while its header is not there.
+std::size_t declared_bytes(ByteView in);
+// What of it has to be there to open it, 0 while that is not known: all of it, or its header alone
+// if it is too long, and so is refused.
+std::size_t openable_bytes(ByteView in, std::size_t record_bytes_max);
+// Bytes at the front of `in` that can be opened now. A record that is too long ends them.
+std::size_t ready_bytes(ByteView in, std::size_t record_bytes_max);
 
 }  // namespace tiderace::tls

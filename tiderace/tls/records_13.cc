@@ -7,7 +7,8 @@
 namespace tiderace::tls {
 namespace {
 
-constexpr std::size_t ciphered_bytes_max = Records::payload_bytes_max + 256;
+constexpr std::size_t longest_record_bytes =
+    Records::header_bytes + Records::payload_bytes_max + 256;
 constexpr std::size_t pieces_per_record = 16;
 // Less than this left in a block is not worth a record of its own.
 constexpr std::size_t worthwhile_bytes = 4'096;
@@ -29,14 +30,15 @@ struct Records13::Inner {
 };
 
 Records13::Records13(const Suite13& suite, const TrafficSecrets& secrets)
-    : in_(suite, secrets.client, RecordCipher::Direction::open, 0),
+    : Records(longest_record_bytes),
+      in_(suite, secrets.client, RecordCipher::Direction::open, 0),
       out_(suite, secrets.server, RecordCipher::Direction::seal, secrets.server_wrote) {}
 
 Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
     Opened opened;
     while (opened.used < in.size() && opened.event == Event::none) {
         const ByteView rest = in.substr(opened.used);
-        const ByteView record = rest.substr(0, first_record_bytes(rest));
+        const ByteView record = rest.substr(0, openable_bytes(rest, record_bytes_max()));
         const std::span<char> room = plain.subspan(opened.plain);
         if (record.size() > room.size()) {
             opened.event = Event::full;
@@ -52,7 +54,7 @@ Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
 }
 
 Records13::Alert Records13::open_one(ByteView record, std::span<char> to, Opened& opened) {
-    if (record.size() > header_bytes + ciphered_bytes_max) return Alert::record_overflow;
+    if (declared_bytes(record) > record_bytes_max()) return Alert::record_overflow;
     if (record[0] != static_cast<char>(ContentType::application_data)) {
         return Alert::unexpected_message;
     }
@@ -67,34 +69,51 @@ Records13::Alert Records13::open_one(ByteView record, std::span<char> to, Opened
 }
 
 Records13::Alert Records13::take_inner(const Inner& inner, Opened& opened) {
+    if (inner.type == ContentType::alert) return take_alert(inner.payload, opened);
+    // Nothing comes between the pieces of a message (RFC 8446, 5.1).
+    if (message_bytes_ > 0 && inner.type != ContentType::handshake) {
+        return Alert::unexpected_message;
+    }
     if (inner.type == ContentType::application_data && !inner.payload.empty()) {
         empty_records_ = 0;
         opened.plain += inner.payload.size();
         return Alert::none;
     }
-    if (inner.type == ContentType::alert) {
-        if (inner.payload.size() != 2) return Alert::decode_error;
-        const auto said = static_cast<Alert>(inner.payload[1]);
-        if (said == Alert::close_notify) {
-            opened.event = Event::closed;
-        } else if (said != Alert::user_canceled) {
-            opened.event = Event::failed;
-        }
-        return Alert::none;
-    }
     if (++empty_records_ > empty_records_max) return Alert::unexpected_message;
-    if (inner.type == ContentType::handshake) return take_key_update(inner.payload);
+    if (inner.type == ContentType::handshake) return take_handshake(inner.payload);
     return inner.type == ContentType::application_data ? Alert::none : Alert::unexpected_message;
 }
 
-Records13::Alert Records13::take_key_update(ByteView message) {
-    if (message.size() != 5 || message.substr(0, 4) != ByteView("\x18\0\0\1", 4)) {
-        return Alert::unexpected_message;
+Records13::Alert Records13::take_alert(ByteView alert, Opened& opened) {
+    if (alert.size() != 2) return Alert::decode_error;
+    const auto said = static_cast<Alert>(alert[1]);
+    if (said == Alert::user_canceled) {
+        return ++empty_records_ > empty_records_max ? Alert::unexpected_message : Alert::none;
     }
-    if (message[4] != 0 && message[4] != 1) return Alert::illegal_parameter;
+    opened.event = said == Alert::close_notify ? Event::closed : Event::failed;
+    return Alert::none;
+}
+
+// A KeyUpdate, or the next piece of one; refused as soon as it can be nothing else.
+Records13::Alert Records13::take_handshake(ByteView piece) {
+    if (piece.empty()) return Alert::unexpected_message;
+    const std::size_t taken = std::min(piece.size(), message_.size() - message_bytes_);
+    piece.copy(message_.data() + message_bytes_, taken);
+    message_bytes_ += taken;
+    const ByteView message(message_.data(), message_bytes_);
+    constexpr ByteView head("\x18\0\0\1", 4);  // its type, its length
+    if (message.front() != head.front()) return Alert::unexpected_message;
+    if (message.substr(0, head.size()) != head.substr(0, message.size())) {
+        return Alert::decode_error;
+    }
+    // The key changes here: a record ends here (RFC 8446, 5.1).
+    if (taken < piece.size()) return Alert::unexpected_message;
+    if (message_bytes_ < message_.size()) return Alert::none;
+    message_bytes_ = 0;
+    if (message.back() != 0 && message.back() != 1) return Alert::illegal_parameter;
     in_.update();
     // Answered once, however often it asks before we say something again: no flood comes of it.
-    update_owed_ = update_owed_ || message[4] == 1;
+    update_owed_ = update_owed_ || message.back() == 1;
     return Alert::none;
 }
 

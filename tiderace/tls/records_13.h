@@ -1,15 +1,18 @@
 // Records13: the record layer of an established TLS 1.3 connection, server's side, without an SSL:
 // what stays of the handshake are two keys (RFC 8446, 5, 4.6.3 and 6).
 //
-// Takes application data, alerts and KeyUpdate. A KeyUpdate comes in a record of its own, as every
-// peer sends it; a fragmented one is refused. Updates its own key after records_per_key_max.
+// Takes application data, alerts and KeyUpdate, which may come in pieces, a record each, with
+// nothing else between them. Updates its own key after records_per_key_max.
 //
 // Owner    A TlsTransport.
 // Thread   The loop's.
 // Errors   Damaged, too long, out of place: the right alert is in `out`, and Event::failed.
-// Limits   empty_records_max without payload between, KeyUpdates among them.
+// Limits   empty_records_max without payload between: KeyUpdates, their pieces and alerts that end
+//          nothing are among them. Of a message in pieces, the 5 bytes of a KeyUpdate are kept.
 // Memory   About 2.5 KiB: two expanded keys.
 #pragma once
+
+#include <array>
 
 #include "tiderace/tls/record_cipher.h"
 #include "tiderace/tls/records.h"
@@ -19,6 +22,7 @@ namespace tiderace::tls {
 class Records13 final : public Records {
   public:
     static constexpr unsigned empty_records_max = 32;
+    static constexpr std::size_t key_update_bytes = 5;
 
     Records13(const Suite13& suite, const TrafficSecrets& secrets);
 
@@ -41,7 +45,8 @@ class Records13 final : public Records {
 
     Alert open_one(ByteView record, std::span<char> to, Opened& opened);
     Alert take_inner(const Inner& inner, Opened& opened);
-    Alert take_key_update(ByteView message);
+    Alert take_alert(ByteView alert, Opened& opened);
+    Alert take_handshake(ByteView piece);
     void seal_small(ContentType type, ByteView payload, Out out);
     void seal_owed(Out out);
     int seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel);
@@ -50,6 +55,8 @@ class Records13 final : public Records {
     RecordCipher in_;
     RecordCipher out_;
     unsigned empty_records_ = 0;
+    std::array<char, key_update_bytes> message_{};  // the beginning of a KeyUpdate, and
+    std::size_t message_bytes_ = 0;                 // how much of it has come
     bool update_owed_ = false;  // the peer asked for a KeyUpdate: it goes before our next payload
 };
 

@@ -46,21 +46,34 @@ class Records13Test : public ::testing::Test {
     Out out() { return {.queue = queue_, .pool = pool_}; }
     // What was sent, opened: payload and type of each record, in letters.
     std::vector<std::string> sent() {
+        const std::string all = bytes_sent();
+        std::vector<std::string> records;
+        for (ByteView rest = all; !rest.empty();) records.push_back(opened(rest));
+        return records;
+    }
+    std::string bytes_sent() {
         std::string all;
         iovec piece{};
         while (queue_.gather({&piece, 1}) == 1) {
             all.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
             queue_.consume(piece.iov_len);
         }
-        std::vector<std::string> records;
-        for (ByteView rest = all; !rest.empty();) {
-            const ByteView one = rest.substr(0, first_record_bytes(rest));
-            std::string plain(one.size(), '\0');
-            const std::size_t bytes = peer_in_.open(one, plain.data());
-            records.push_back(bytes == ByteView::npos ? "(damaged)" : plain.substr(0, bytes));
-            rest.remove_prefix(one.size());
-        }
-        return records;
+        return all;
+    }
+    // Takes the first record of `rest` from it.
+    std::string opened(ByteView& rest) {
+        const ByteView one = rest.substr(0, declared_bytes(rest));
+        rest.remove_prefix(one.size());
+        std::string plain(one.size(), '\0');
+        const std::size_t bytes = peer_in_.open(one, plain.data());
+        return bytes == ByteView::npos ? "(damaged)" : plain.substr(0, bytes);
+    }
+    // A connection of its own for another case.
+    void renew() {
+        records_ = Records13(suite(), secrets());
+        peer_out_ = RecordCipher(suite(), secrets().client, RecordCipher::Direction::seal, 0);
+        peer_in_ = RecordCipher(suite(), secrets().server, RecordCipher::Direction::open, 0);
+        received_.clear();
     }
     static std::string alert(int code) { return {2, static_cast<char>(code), 21}; }
 
@@ -106,23 +119,26 @@ TEST_F(Records13Test, AnswersWhatIsOutOfPlaceWithItsAlert) {
         {"a cipher change", "\1", ContentType::change_cipher_spec, 10},
         {"another handshake message", std::string("\1\0\0\0", 4), ContentType::handshake, 10},
         {"two messages in a record", update_plain + update_plain, ContentType::handshake, 10},
-        {"half a message", update_plain.substr(0, 3), ContentType::handshake, 10},
+        {"a message and a piece of another", update_plain + '\x18', ContentType::handshake, 10},
         {"nothing of a message", "", ContentType::handshake, 10},
         {"an update of no kind", std::string("\x18\0\0\1\2", 5), ContentType::handshake, 47},
+        {"an update of no bytes", std::string("\x18\0\0\0", 4), ContentType::handshake, 50},
+        {"an update of two", std::string("\x18\0\0\2\0\0", 6), ContentType::handshake, 50},
+        {"an update of many", std::string("\x18\1\0\1\0", 5), ContentType::handshake, 50},
+        {"a long message's first byte", "\1", ContentType::handshake, 10},
+        {"a ticket, from a client", std::string("\4\0\0\1\0", 5), ContentType::handshake, 10},
+        {"no alert", "", ContentType::alert, 50},
         {"half an alert", "\2", ContentType::alert, 50},
         {"an alert with more behind it", "\1\1\1", ContentType::alert, 50},
         {"too much payload", too_long, ContentType::application_data, 22},
     };
     for (const auto& [what, payload, type, code] : cases) {
-        records_ = Records13(suite(), secrets());
-        peer_out_ = RecordCipher(suite(), secrets().client, RecordCipher::Direction::seal, 0);
-        peer_in_ = RecordCipher(suite(), secrets().server, RecordCipher::Direction::open, 0);
+        renew();
         std::string stream = record("before");
         stream += record(payload, type);
         EXPECT_EQ(open(stream), Event::failed) << what;
         EXPECT_EQ(received_, "before") << what;
         EXPECT_EQ(sent(), std::vector<std::string>{alert(code)}) << what;
-        received_.clear();
     }
 }
 
@@ -155,6 +171,116 @@ TEST_F(Records13Test, TellsEndsAndAlertsApart) {
     EXPECT_EQ(received_, "last");
     EXPECT_EQ(open(record({"\2\x14", 2}, ContentType::alert)), Event::failed);
     EXPECT_TRUE(sent().empty());  // an alert is not answered
+}
+
+TEST_F(Records13Test, AKeyUpdateMayComeInPieces) {
+    // Each bit: a record ends behind that byte.
+    for (unsigned cuts = 0; cuts < 16; ++cuts) {
+        std::string piece;
+        for (std::size_t i = 0; i < update_asked.size(); ++i) {
+            piece += update_asked[i];
+            if (i < 4 && (cuts >> i & 1U) == 0) continue;
+            EXPECT_EQ(open(record(piece, ContentType::handshake)), Event::none) << cuts;
+            piece.clear();
+        }
+        peer_out_.update();
+        EXPECT_EQ(open(record("x")), Event::none) << cuts;
+    }
+    EXPECT_EQ(received_, std::string(16, 'x'));
+    EXPECT_TRUE(queue_.empty());
+}
+
+TEST_F(Records13Test, NothingButAnAlertComesBetweenThePiecesOfAMessage) {
+    const struct {
+        const char* what;
+        std::string payload;
+        ContentType type;
+        Event event;
+        int alert;
+    } cases[] = {
+        {"payload", "x", ContentType::application_data, Event::failed, 10},
+        {"an empty record", "", ContentType::application_data, Event::failed, 10},
+        {"an empty piece", "", ContentType::handshake, Event::failed, 10},
+        {"another message", update_plain, ContentType::handshake, Event::failed, 50},
+        {"more than the rest", update_plain.substr(2) + '\0', ContentType::handshake, Event::failed,
+         10},
+        {"the end", std::string("\1\0", 2), ContentType::alert, Event::closed, -1},
+        {"a fatal alert", std::string("\2\50", 2), ContentType::alert, Event::failed, -1},
+    };
+    for (const auto& [what, payload, type, event, code] : cases) {
+        renew();
+        std::string stream = record(update_plain.substr(0, 2), ContentType::handshake);
+        stream += record(payload, type);
+        EXPECT_EQ(open(stream), event) << what;
+        EXPECT_EQ(received_, "") << what;
+        const std::vector<std::string> expected(code < 0 ? 0 : 1, alert(code));
+        EXPECT_EQ(sent(), expected) << what;
+    }
+}
+
+TEST_F(Records13Test, ARecordIsAsLongAsItMayBeOrRefusedByItsHeader) {
+    for (const std::size_t bytes : {0U, 1U, 15U, 16U}) {  // less than a tag and a type
+        renew();
+        const std::string short_one{23, 3, 3, 0, static_cast<char>(bytes)};
+        EXPECT_EQ(open(short_one + std::string(bytes, 'x')), Event::failed) << bytes;
+        EXPECT_EQ(sent(), std::vector<std::string>{alert(20)}) << bytes;
+    }
+    renew();
+    // All that a record may have: payload, type, padding, tag.
+    const std::string padded = std::string(16'384, 'x') + '\x17' + std::string(238, '\0');
+    EXPECT_EQ(open(record(padded, static_cast<ContentType>(0))), Event::none);
+    EXPECT_EQ(received_.size(), 16'384U);
+    // And a byte more, of which nothing but the header is there.
+    std::string stream = record("first");
+    stream += std::string{23, 3, 3, 0x41, 1};
+    EXPECT_EQ(open(stream), Event::failed);
+    EXPECT_TRUE(received_.ends_with("first"));
+    EXPECT_EQ(used_, stream.size());
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(22)});
+}
+
+TEST_F(Records13Test, TheOuterVersionIsNotLookedAtButSealed) {
+    std::string odd = record("x");
+    odd[1] = 9;  // RFC 8446, 5.2: ignored; what came is what was sealed, so it shows as damage
+    EXPECT_EQ(open(odd), Event::failed);
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(20)});
+}
+
+TEST_F(Records13Test, AlertsThatEndNothingAreTakenInModeration) {
+    for (unsigned i = 0; i < Records13::empty_records_max; ++i) {
+        EXPECT_EQ(open(record({"\1\x5a", 2}, ContentType::alert)), Event::none);
+    }
+    EXPECT_EQ(open(record({"\1\x5a", 2}, ContentType::alert)), Event::failed);
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+}
+
+TEST_F(Records13Test, EveryPieceOfAKeyUpdateCountsAsARecordWithoutPayload) {
+    unsigned taken = 0;
+    for (; taken < 1'000; ++taken) {
+        const std::size_t at = taken % 5;
+        if (open(record(update_asked.substr(at, 1), ContentType::handshake)) != Event::none) break;
+        if (at == 4) peer_out_.update();
+    }
+    EXPECT_EQ(taken, Records13::empty_records_max);
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+}
+
+TEST_F(Records13Test, ItsOwnKeyIsChangedBeforeItIsWornOut) {
+    const std::uint64_t last = RecordCipher::records_per_key_max - 1;
+    Records13 old(suite(), secrets(last));
+    peer_in_ = RecordCipher(suite(), secrets().server, RecordCipher::Direction::open, last);
+    for (int i = 0; i < 2; ++i) {
+        core::SendQueue plain;
+        plain.append(pool_, "word");
+        EXPECT_EQ(old.seal(plain, out(), 10'000, core::system_kernel()), 0);
+    }
+    const std::string all = bytes_sent();
+    std::vector<std::string> got;
+    for (ByteView rest = all; !rest.empty();) {
+        got.push_back(opened(rest));
+        if (got.back().back() == '\x16') peer_in_.update();
+    }
+    EXPECT_EQ(got, (std::vector<std::string>{"word\x17", update_plain + '\x16', "word\x17"}));
 }
 
 TEST_F(Records13Test, EmptyRecordsAreTakenInModeration) {

@@ -2,7 +2,7 @@
 
 #include <openssl/ocsp.h>
 
-#include "tiderace/tls/raw_client_fixture.h"
+#include "tiderace/tls/raw_peer_fixture.h"
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
@@ -12,21 +12,21 @@ using Failure = HandshakeFailure;
 
 class ServerTest : public TlsTest {
   protected:
-    RawClient raw(SSL_CTX* context) {
+    RawPeer raw(SSL_CTX* context) {
         if (!server_) serve();
         return {world_.loop(), reach(), context};
     }
-    bool shakes_hands(RawClient& client) {
+    bool shakes_hands(RawPeer& client) {
         return run_until([&] { return client.pump(); });
     }
-    bool is_refused(RawClient& client) {
+    bool is_refused(RawPeer& client) {
         return run_until([&] { return !client.pump() && client.reason() != 0; });
     }
     const net::TransportSecurity& security() { return *sessions_.connection->security(); }
     // The names of the certificate that a client is shown.
     std::string shown(const char* name, const char* signatures = nullptr) {
         const SslContextPtr context = raw_context();
-        RawClient client = raw(context.get());
+        RawPeer client = raw(context.get());
         if (name != nullptr) SSL_set_tlsext_host_name(client.ssl(), name);
         if (signatures != nullptr) SSL_set1_sigalgs_list(client.ssl(), signatures);
         if (!shakes_hands(client)) return "(refused)";
@@ -52,7 +52,7 @@ TEST_F(ServerTest, SpeaksTheNewestVersionThatTheClientKnows) {
     } cases[] = {{TLS1_2_VERSION, "TLSv1.2"}, {TLS1_3_VERSION, "TLSv1.3"}};
     for (const auto& [version_max, name] : cases) {
         const SslContextPtr context = raw_context(TLS1_2_VERSION, version_max);
-        RawClient client = raw(context.get());
+        RawPeer client = raw(context.get());
         ASSERT_TRUE(shakes_hands(client));
         client.say("hello");
         ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "hello"; }));
@@ -62,7 +62,7 @@ TEST_F(ServerTest, SpeaksTheNewestVersionThatTheClientKnows) {
 
 TEST_F(ServerTest, RefusesOldVersionsWithTheRightAlert) {
     const SslContextPtr context = raw_context(TLS1_VERSION, TLS1_1_VERSION);
-    RawClient client = raw(context.get());
+    RawPeer client = raw(context.get());
     SSL_set_cipher_list(client.ssl(), "ALL:@SECLEVEL=0");
     ASSERT_TRUE(is_refused(client));
     EXPECT_EQ(client.reason(), SSL_R_TLSV1_ALERT_PROTOCOL_VERSION);
@@ -72,7 +72,7 @@ TEST_F(ServerTest, RefusesOldVersionsWithTheRightAlert) {
 TEST_F(ServerTest, RefusesCiphersWithoutForwardSecrecyOrAuthentication) {
     for (const char* weak : {"AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "NULL", "ADH"}) {
         const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
-        RawClient client = raw(context.get());
+        RawPeer client = raw(context.get());
         ASSERT_EQ(SSL_set_cipher_list(client.ssl(), weak), 1) << weak;
         ASSERT_TRUE(is_refused(client)) << weak;
         EXPECT_EQ(client.reason(), SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) << weak;
@@ -82,7 +82,7 @@ TEST_F(ServerTest, RefusesCiphersWithoutForwardSecrecyOrAuthentication) {
 
 TEST_F(ServerTest, ChoosesTheProtocolByItsOwnOrder) {
     const SslContextPtr context = raw_context();
-    RawClient client = raw(context.get());
+    RawPeer client = raw(context.get());
     SSL_set_alpn_protos(client.ssl(), reinterpret_cast<const unsigned char*>("\x08http/1.1\x02h2"),
                         12);
     ASSERT_TRUE(shakes_hands(client));
@@ -93,7 +93,7 @@ TEST_F(ServerTest, ChoosesTheProtocolByItsOwnOrder) {
 
 TEST_F(ServerTest, RefusesAClientThatOffersOtherProtocolsOnlyAndTakesOneThatOffersNone) {
     const SslContextPtr context = raw_context();
-    RawClient other = raw(context.get());
+    RawPeer other = raw(context.get());
     SSL_set_alpn_protos(other.ssl(),
                         reinterpret_cast<const unsigned char*>("\x03"
                                                                "ftp"),
@@ -101,7 +101,7 @@ TEST_F(ServerTest, RefusesAClientThatOffersOtherProtocolsOnlyAndTakesOneThatOffe
     ASSERT_TRUE(is_refused(other));
     EXPECT_EQ(other.reason(), SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL);
     EXPECT_EQ(failures(Failure::no_shared_protocol), 1U);
-    RawClient none = raw(context.get());
+    RawPeer none = raw(context.get());
     ASSERT_TRUE(shakes_hands(none));
     none.say("x");
     ASSERT_TRUE(run_until([&] { return none.pump() && none.plain() == "x"; }));
@@ -110,7 +110,7 @@ TEST_F(ServerTest, RefusesAClientThatOffersOtherProtocolsOnlyAndTakesOneThatOffe
 
 TEST_F(ServerTest, RefusesToNegotiateAnew) {
     const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
-    RawClient client = raw(context.get());
+    RawPeer client = raw(context.get());
     ASSERT_TRUE(shakes_hands(client));
     ASSERT_EQ(SSL_renegotiate(client.ssl()), 1);
     SSL_do_handshake(client.ssl());
@@ -124,7 +124,7 @@ TEST_F(ServerTest, RefusesToNegotiateAnew) {
 
 TEST_F(ServerTest, TakesNoEarlyData) {
     const SslContextPtr context = raw_context();
-    RawClient client = raw(context.get());
+    RawPeer client = raw(context.get());
     ASSERT_TRUE(shakes_hands(client));
     client.say("x");
     ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "x"; }));
@@ -172,7 +172,7 @@ class ClientCertificateTest : public ServerTest {
                                          SSL_FILETYPE_PEM);
             SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM);
         }
-        RawClient client = raw(context.get());
+        RawPeer client = raw(context.get());
         subject_.clear();
         return run_until([&] {
                    if (client.pump() && client.said() > 0 && client.plain().empty() &&
@@ -248,7 +248,7 @@ class TicketTest : public ServerTest {
     // One connection that brings the session of the last one, and takes the new one away.
     bool resumes(int version = TLS1_3_VERSION) {
         SSL_CTX_set_max_proto_version(context_13_.get(), version);
-        RawClient client = raw(context_13_.get());
+        RawPeer client = raw(context_13_.get());
         if (session_ != nullptr) SSL_set_session(client.ssl(), session_);
         EXPECT_TRUE(shakes_hands(client));
         client.say("x");
@@ -326,7 +326,7 @@ TEST_F(ServerTest, NewFilesServeNewConnectionsAndOldOnesKeepTheirs) {
     options.certificates = {issue("first", {"a.test"})};
     serve(options);
     const SslContextPtr context = raw_context();
-    RawClient old = raw(context.get());
+    RawPeer old = raw(context.get());
     ASSERT_TRUE(shakes_hands(old));
     EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
     issue("second", {"a.test"});
@@ -382,7 +382,7 @@ TEST_F(ServerTest, StaplesAResponseToWhoAsks) {
     options.certificates[0].ocsp = folder_.path_of("staple");
     serve(options);
     const SslContextPtr context = raw_context();
-    RawClient client = raw(context.get());
+    RawPeer client = raw(context.get());
     SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
     ASSERT_TRUE(shakes_hands(client));
     unsigned char* got = nullptr;

@@ -70,7 +70,8 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
 
 }  // namespace
 
-SslRecords::SslRecords(SslPtr ssl) : ssl_(std::move(ssl)) {
+SslRecords::SslRecords(SslPtr ssl)
+    : Records(header_bytes + SSL3_RT_MAX_ENCRYPTED_LENGTH), ssl_(std::move(ssl)) {
     BIO* bio = make_stream_bio(stream_);
     TR_CHECK(bio != nullptr, "out of memory");
     SSL_set_bio(ssl_.get(), bio, bio);
@@ -144,6 +145,8 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
         break;
     }
     opened.used = in.size() - stream_.in.size();
+    // What it does not take now it never will.
+    if (opened.used == 0 && opened.event == Event::none) opened.event = Event::failed;
     return opened;
 }
 

@@ -35,7 +35,11 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
 
 namespace {
 
+constexpr char cipher_change_record = 20;
 constexpr char handshake_record = 22;
+constexpr char data_record = 23;
+// A record that nobody may begin with is answered: an alert, unexpected_message (RFC 8446, 6.2).
+constexpr std::string_view unexpected_message("\x15\3\3\0\2\2\x0a", 7);
 
 // A method's first letter. No record of TLS begins with one.
 bool looks_like_http(ByteView bytes) {
@@ -138,16 +142,25 @@ void TlsTransport::on_received(ByteView bytes) {
     }
     if (handshake_->ssl == nullptr && handshake_->waiting.empty() &&
         bytes.front() != handshake_record) {
-        if (looks_like_http(bytes)) {
-            refuse_clear_text();
-        } else {
-            fail_handshake(HandshakeFailure::not_tls, "", -EPROTO);
-        }
+        refuse_first(bytes);
         return;
     }
     handshake_->waiting += bytes;
     endpoint_->parts().step_later(*handshake_);
     update_receiving();
+}
+
+// What a handshake does not begin with.
+void TlsTransport::refuse_first(ByteView bytes) {
+    if (looks_like_http(bytes)) {
+        refuse_clear_text();
+        return;
+    }
+    if (bytes.front() == cipher_change_record || bytes.front() == data_record) {
+        out_.append(endpoint_->parts().loop().blocks(), unexpected_message);
+        send_below();
+    }
+    fail_handshake(HandshakeFailure::not_tls, "", -EPROTO);
 }
 
 void TlsTransport::on_receive_failed(int error) {
@@ -181,13 +194,13 @@ void TlsTransport::receive_records(ByteView bytes) {
             part_->append(bytes.substr(0, lacking));
             bytes.remove_prefix(std::min(lacking, bytes.size()));
         }
-        const std::size_t whole = first_record_bytes(*part_);
-        if (whole > part_->size() && whole <= Records::record_bytes_max) {
-            const std::size_t lacking = whole - part_->size();
+        const std::size_t wanted = openable_bytes(*part_, records_->record_bytes_max());
+        if (wanted > part_->size()) {
+            const std::size_t lacking = wanted - part_->size();
             part_->append(bytes.substr(0, lacking));
             bytes.remove_prefix(std::min(lacking, bytes.size()));
         }
-        if (whole == 0 || (whole > part_->size() && whole <= Records::record_bytes_max)) return;
+        if (wanted == 0 || wanted > part_->size()) return;
         const std::unique_ptr<std::string> record = std::move(part_);
         event = open_records(*record, plain, alive);
         if (!alive) return;
@@ -205,11 +218,10 @@ void TlsTransport::receive_records(ByteView bytes) {
     }
 }
 
-// Opens whole records and keeps the rest. Delivers only what finds no room in the loop's buffer.
+// Opens what can be opened, keeps the rest. Delivers only what finds no room in the loop's buffer.
 Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bool& alive) {
-    const std::size_t whole = whole_record_bytes(bytes);
-    if (whole == ByteView::npos) return Records::Event::failed;
-    ByteView records = bytes.substr(0, whole);
+    const std::size_t ready = ready_bytes(bytes, records_->record_bytes_max());
+    ByteView records = bytes.substr(0, ready);
     while (!records.empty()) {
         const Records::Opened opened =
             records_->open(records, endpoint_->parts().plain().subspan(plain), out());
@@ -223,7 +235,7 @@ Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bo
             return opened.event;
         }
     }
-    if (whole < bytes.size()) part_ = std::make_unique<std::string>(bytes.substr(whole));
+    if (ready < bytes.size()) part_ = std::make_unique<std::string>(bytes.substr(ready));
     return Records::Event::none;
 }
 

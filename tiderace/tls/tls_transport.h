@@ -80,6 +80,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
 
     void take_step() override;  // goes on sending, after others had their turn
     void take_handshake_step();
+    void refuse_first(ByteView bytes);
     void refuse_clear_text();
     void establish(std::unique_ptr<SslRecords> made);
     void fail_handshake(HandshakeFailure why, std::string_view words, int error);

@@ -1,5 +1,6 @@
-// RawClient: OpenSSL alone, with its own buffers, as the peer of this room's server. What it does
-// is the test's business: any version, any cipher, any alert.
+// RawPeer: OpenSSL alone, with its own buffers, as the peer of this room's server, or of its client
+// (with a context of TLS_server_method). What it does is the test's business: any version, any
+// cipher, any alert.
 #pragma once
 
 #include <openssl/err.h>
@@ -10,14 +11,19 @@
 
 #include "tiderace/testing/transport_peer.h"
 #include "tiderace/tls/openssl.h"
+#include "tiderace/tls/records.h"
 
 namespace tiderace::tls {
 
-class RawClient {
+class RawPeer {
   public:
-    RawClient(core::EventLoop& loop, std::unique_ptr<net::Transport> below, SSL_CTX* context)
+    // `session`: to be resumed, as a client.
+    RawPeer(core::EventLoop& loop, std::unique_ptr<net::Transport> below, SSL_CTX* context,
+            SSL_SESSION* session = nullptr)
         : ssl_(SSL_new(context)), below_(loop, std::move(below)) {
-        SSL_set_connect_state(ssl_.get());
+        SSL_is_server(ssl_.get()) == 1 ? SSL_set_accept_state(ssl_.get())
+                                       : SSL_set_connect_state(ssl_.get());
+        if (session != nullptr) SSL_set_session(ssl_.get(), session);
         SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
     }
 
@@ -56,23 +62,35 @@ class RawClient {
         SSL_shutdown(ssl_.get());
         flush();
     }
-    // Sends what the SSL wrote; nothing beyond `bytes_max` in all.
+    // Sends what the SSL wrote; nothing beyond `bytes_max` and `records_max` in all.
     void flush() {
         char block[16'384];
         for (int got = 0; (got = BIO_read(SSL_get_wbio(ssl_.get()), block, sizeof block)) > 0;) {
-            const auto bytes = std::min(static_cast<std::size_t>(got), bytes_max - said_);
-            below_.say({block, bytes});
-            said_ += bytes;
+            written_.append(block, static_cast<std::size_t>(got));
         }
+        const std::size_t end = std::min({written_.size(), bytes_max, first_records(records_max)});
+        if (end <= said_) return;
+        below_.say(ByteView(written_).substr(said_, end - said_));
+        said_ = end;
+    }
+    // Bytes of the first `count` records that the SSL wrote.
+    std::size_t first_records(std::size_t count) const {
+        std::size_t end = 0;
+        for (; count > 0 && end < written_.size(); --count) {
+            end += declared_bytes(ByteView(written_).substr(end));
+        }
+        return std::min(end, written_.size());
     }
 
     const std::string& plain() const { return plain_; }
+    const std::string& heard_below() const { return below_.heard(); }
     bool ended() const { return ended_; }
     // OpenSSL's reason for what went wrong, 0: nothing did.
     int reason() const { return reason_; }
     std::size_t said() const { return said_; }
 
     std::size_t bytes_max = SIZE_MAX;
+    std::size_t records_max = SIZE_MAX;
 
   private:
     void note(int outcome) {
@@ -84,6 +102,7 @@ class RawClient {
     SslPtr ssl_;
     testing::TransportPeer below_;
     std::string plain_;
+    std::string written_;
     std::size_t taken_ = 0;
     std::size_t said_ = 0;
     int reason_ = 0;
