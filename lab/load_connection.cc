@@ -1,10 +1,9 @@
 #include "lab/load_connection.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cerrno>
 
+#include "lab/crc32.h"
 #include "lab/load_worker.h"
 
 namespace tiderace::lab {
@@ -128,8 +127,7 @@ std::size_t LoadConnection::on_data(net::Connection& connection, ByteView data) 
         if (step.status == Status::data) {
             length_ += step.data.size();
             if (worker_->plan().options.check_hash) {
-                hash_ = static_cast<std::uint32_t>(::crc32_z(
-                    hash_, reinterpret_cast<const Bytef*>(step.data.data()), step.data.size()));
+                hash_ = crc32(hash_, step.data);
             }
         } else if (step.status == Status::done) {
             answered(now);
