@@ -106,8 +106,13 @@ void on_abort(int signal) {
     std::raise(signal);
 }
 
+// Every fourth loop asks its kernel as on BSD and macOS.
+FakeWorld::Asks asks_for(std::uint64_t seed) {
+    return seed % 4 == 3 ? FakeWorld::Asks::by_kqueue : FakeWorld::Asks::directly;
+}
+
 void run_one(const Scenario& scenario, const SeedLimits& limits, std::uint64_t seed) {
-    FakeWorld world(FaultPlan::from_seed(seed));
+    FakeWorld world(FaultPlan::from_seed(seed), asks_for(seed));
     if (choice().trace) world.network().trace_on();
     network_under_way = &world.network();
     Random random(seed);

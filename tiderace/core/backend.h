@@ -107,8 +107,8 @@ struct BackendOptions {
         4_MiB;  // per call, so that one download does not hold the loop
 };
 
-// "epoll", "io_uring", "poll", "select"; "auto" is the best one this machine has. An unknown name
-// is an error that lists the known ones.
+// "epoll", "io_uring", "kqueue", "poll", "select"; "auto" is the best one this machine has. Another
+// system's is an error that says so, an unknown name one that lists the known ones.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
                                               const BackendOptions& options);
 // The engines compiled in that this machine has, best first, separated by one space.

@@ -9,20 +9,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tiderace/core/backend/kqueue.h"
+#include "tiderace/testing/engine.h"
+
 namespace tiderace::core {
 namespace {
-
-std::vector<std::string> engines() {
-    std::istringstream names{std::string(engine_names())};
-    std::vector<std::string> all;
-    for (std::string name; names >> name;) all.push_back(name);
-    return all;
-}
 
 // Writes down what it is told.
 struct Recorder final : IoObserver {
@@ -49,10 +44,10 @@ struct Recorder final : IoObserver {
     bool ended = false, ready_readable = false, ready_writable = false;
 };
 
-class EveryBackend : public testing::TestWithParam<std::string> {
+class EveryBackend : public ::testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
-        auto made = make_backend(GetParam(), {});
+        auto made = testing::make_engine(GetParam(), {});
         ASSERT_TRUE(made) << made.error().message();
         backend_ = std::move(*made);
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends_), 0);
@@ -83,7 +78,7 @@ class EveryBackend : public testing::TestWithParam<std::string> {
     BlockPool pool_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, EveryBackend, testing::ValuesIn(engines()),
+INSTANTIATE_TEST_SUITE_P(Engines, EveryBackend, ::testing::ValuesIn(testing::engine_names()),
                          [](const auto& engine) {
                              std::string label = engine.param;  // no dash in a test's name
                              std::ranges::replace(label, '-', '_');
@@ -301,6 +296,16 @@ TEST(MakeBackend, AnUnknownEngineIsNamedWithTheKnownOnes) {
     ASSERT_FALSE(made);
     EXPECT_NE(made.error().message().find("iocp"), std::string::npos);
     EXPECT_NE(made.error().message().find("poll select"), std::string::npos);
+}
+
+TEST(MakeBackend, AnEngineOfAnotherSystemSaysWhereItIs) {
+    const std::string_view foreign = has_kqueue() ? "epoll" : "kqueue";
+    const auto made = make_backend(foreign, {});
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().message(), "choose the engine " + std::string(foreign) + ": it is of " +
+                                          (has_kqueue() ? "Linux" : "BSD and macOS") +
+                                          "; this machine has: auto " +
+                                          std::string(engine_names()));
 }
 
 }  // namespace

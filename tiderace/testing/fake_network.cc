@@ -53,6 +53,13 @@ FakeSocket* FakeNetwork::socket(int fd) const {
                                                               : nullptr;
 }
 
+std::uint64_t FakeNetwork::opening(int fd) const {
+    const auto number = static_cast<std::size_t>(fd - first_descriptor);
+    const bool there =
+        fd >= first_descriptor && number < entries_.size() && !entries_[number].free();
+    return there ? entries_[number].opening : 0;
+}
+
 int FakeNetwork::take_number() {
     if (open_ >= descriptors_max_) return -EMFILE;
     ++open_;
@@ -60,6 +67,7 @@ int FakeNetwork::take_number() {
                                     [](const Entry& candidate) { return candidate.free(); });
     const auto number = found - entries_.begin();
     if (found == entries_.end()) entries_.emplace_back();
+    entries_[static_cast<std::size_t>(number)].opening = ++openings_;
     return first_descriptor + static_cast<int>(number);
 }
 

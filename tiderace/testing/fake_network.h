@@ -44,6 +44,8 @@ class FakeNetwork final : public core::Kernel {
     Dialled dial(const core::Address& to);
     // The socket behind a descriptor, nullptr if there is none.
     FakeSocket* socket(int fd) const;
+    // Different for each descriptor that ever was; 0: there is none of this number.
+    std::uint64_t opening(int fd) const;
 
     // Does `event` when the time has come; those of one moment in the order asked for.
     void at(Instant when, unique_function<void()> event) {
@@ -87,6 +89,7 @@ class FakeNetwork final : public core::Kernel {
 
   private:
     struct Entry {
+        std::uint64_t opening = 0;
         std::shared_ptr<FakeSocket> socket;
         std::unique_ptr<std::string> file;
 
@@ -109,6 +112,7 @@ class FakeNetwork final : public core::Kernel {
     Random random_;
     std::vector<Entry> entries_;  // by number above first_descriptor
     std::size_t open_ = 0;
+    std::uint64_t openings_ = 0;
     std::size_t descriptors_max_ = 100'000;
     std::uint16_t next_port_ = 49'152;
     std::multimap<Instant, unique_function<void()>> events_;

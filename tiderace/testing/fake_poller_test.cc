@@ -27,7 +27,8 @@ class FakePollerTest : public ::testing::Test {
 
     ManualClock clock_;
     FakeNetwork network_{clock_, {}};
-    FakePoller poller_{network_};
+    FakeWait waiting_{network_};
+    FakePoller poller_{network_, waiting_};
     std::array<std::pair<std::shared_ptr<FakeSocket>, int>, 4> connections_;
     std::shared_ptr<FakeSocket> peer_;
     int fd_;
@@ -95,9 +96,9 @@ TEST_F(FakePollerTest, AWakeEndsAWaitAtOnce) {
 
 TEST_F(FakePollerTest, SaysWhenNothingWillEverHappen) {
     EXPECT_EQ(wait(Duration(-1)), 0);
-    EXPECT_TRUE(poller_.nothing_to_come());
+    EXPECT_TRUE(waiting_.nothing_to_come());
     EXPECT_EQ(wait(0s), 0);
-    EXPECT_FALSE(poller_.nothing_to_come());
+    EXPECT_FALSE(waiting_.nothing_to_come());
 }
 
 TEST_F(FakePollerTest, IsInterruptedAndReportsWhatIsNotReadyByThePlan) {
@@ -111,8 +112,7 @@ TEST_F(FakePollerTest, IsInterruptedAndReportsWhatIsNotReadyByThePlan) {
 
 TEST_F(FakePollerTest, ASpinningLoopAborts) {
     EXPECT_DEATH(
-        for (std::uint64_t i = 0; i <= FakePoller::turns_per_moment_max; ++i) { wait(0s); },
-        "spins");
+        for (std::uint64_t i = 0; i <= FakeWait::turns_per_moment_max; ++i) { wait(0s); }, "spins");
 }
 
 }  // namespace

@@ -1,10 +1,18 @@
 #include "tiderace/testing/fake_world.h"
 
+#include "tiderace/testing/fake_poller.h"
+#include "tiderace/testing/stand_in_queue.h"
+
 namespace tiderace::testing {
 
-FakeWorld::FakeWorld(const FaultPlan& plan) : network_(clock_, plan), began_(clock_.now()) {
-    auto poller = std::make_unique<FakePoller>(network_);
-    poller_ = poller.get();
+FakeWorld::FakeWorld(const FaultPlan& plan, Asks asks)
+    : network_(clock_, plan), waiting_(network_), began_(clock_.now()) {
+    std::unique_ptr<core::Poller> poller;
+    if (asks == Asks::by_kqueue) {
+        poller = core::make_kqueue_poller(std::make_unique<FakeQueue>(network_, waiting_));
+    } else {
+        poller = std::make_unique<FakePoller>(network_, waiting_);
+    }
     start(network_, std::move(poller));
 }
 
@@ -25,7 +33,7 @@ bool FakeWorld::run_until(unique_function<bool()> done) {
     while (!done()) {
         if (clock_.now() > latest) return false;
         loop_->turn(Duration(-1));
-        if (poller_->nothing_to_come()) return done();
+        if (waiting_.nothing_to_come()) return done();
     }
     return true;
 }

@@ -5,7 +5,7 @@
 
 #include "tiderace/testing/fake_network.h"
 #include "tiderace/testing/fake_peer.h"
-#include "tiderace/testing/fake_poller.h"
+#include "tiderace/testing/fake_wait.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::testing {
@@ -15,7 +15,10 @@ class FakeWorld final : public World {
     // What run_until() lets pass at most before it gives up.
     static constexpr Duration run_max = 24h;
 
-    explicit FakeWorld(const FaultPlan& plan = {});
+    // How its loop asks: by the fake poller, or as on BSD and macOS.
+    enum class Asks : std::uint8_t { directly, by_kqueue };
+
+    explicit FakeWorld(const FaultPlan& plan = {}, Asks asks = Asks::directly);
     ~FakeWorld() override;
 
     FakeNetwork& network() { return network_; }
@@ -34,7 +37,7 @@ class FakeWorld final : public World {
 
   private:
     FakeNetwork network_;
-    FakePoller* poller_;
+    FakeWait waiting_;
     Instant began_;
 };
 

@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/backend/readiness.h"
+#include "tiderace/testing/engine.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/socket_world.h"
 
@@ -27,11 +27,10 @@ void World::start(core::Kernel& below, std::unique_ptr<core::Poller> poller) {
 
 void World::start(core::Kernel& below, std::string_view engine) {
     kernel_ = std::make_unique<FailNth>(below);
-    core::LoopOptions chosen = options();
-    chosen.engine = engine;
-    auto made = core::EventLoop::create(chosen);
+    const core::LoopOptions chosen = options();
+    auto made = make_engine(engine, chosen.backend);
     TR_CHECK(made.has_value(), "no such engine");
-    loop_ = std::move(*made);
+    loop_ = std::make_unique<core::EventLoop>(std::move(*made), chosen);
 }
 
 core::Descriptor World::listen(int backlog) {
@@ -51,15 +50,16 @@ core::Descriptor World::listen(int backlog) {
 }
 
 std::vector<std::string> world_names() {
-    std::istringstream engines{std::string(core::engine_names())};
-    std::vector<std::string> names{"fake"};
-    for (std::string name; engines >> name;) names.push_back(name);
+    std::vector<std::string> names = engine_names();
+    names.insert(names.begin(), "fake");
     return names;
 }
 
 std::vector<std::string> main_world_names() {
     std::vector<std::string> names = world_names();
-    std::erase_if(names, [](const std::string& name) { return name.starts_with("epoll-"); });
+    std::erase_if(names, [](const std::string& name) {
+        return name.starts_with("epoll-") || is_stand_in(name);
+    });
     return names;
 }
 

@@ -88,9 +88,10 @@ class World {
     core::Address listening_at_;
 };
 
-// The engines of this build, and "fake".
+// The engines of engine.h, and "fake".
 std::vector<std::string> world_names();
-// These without the variants of one: enough for what only uses a connection.
+// These without the variants of one, and without stand-ins: enough for what only uses a
+// connection.
 std::vector<std::string> main_world_names();
 std::unique_ptr<World> make_world(std::string_view name);
 // As a part of a test's name, where a dash may not be.

@@ -51,6 +51,8 @@ class Poller {
     virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;
     // Must come before the descriptor is closed.
     virtual void remove(int fd) = 0;
+    // The same, of a descriptor that is closed right after this.
+    virtual void remove_closing(int fd) { remove(fd); }
     // A call for `what` has just met EAGAIN. Only an edge-triggered poller wants to know.
     virtual void exhausted(int /*fd*/, Interest /*what*/) {}
     // What was ready may be so still, and nobody will say that it is exhausted: a foreign

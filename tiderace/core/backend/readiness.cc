@@ -71,21 +71,18 @@ Result<IoHandle> ReadinessBackend::attach(int fd, IoObserver& observer) {
     return IoHandle{fd, generation};
 }
 
-void ReadinessBackend::forget(IoHandle& handle) {
+void ReadinessBackend::detach(IoHandle& handle) {
     Entry& gone = entry(handle);
     if (gone.known_to_poller) poller_->remove(handle.fd);
     gone = Entry{.generation = gone.generation};
     handle = IoHandle{};
 }
 
-void ReadinessBackend::detach(IoHandle& handle) {
-    forget(handle);
-}
-
 void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
-    const int fd = handle.fd;
-    forget(handle);
-    options_.kernel->close(fd);
+    Entry& gone = entry(handle);
+    if (gone.known_to_poller) poller_->remove_closing(handle.fd);
+    gone = Entry{.generation = gone.generation};
+    options_.kernel->close(std::exchange(handle, IoHandle{}).fd);
     unsent.clear();  // the kernel has copied what it took
 }
 

@@ -56,7 +56,6 @@ class ReadinessBackend final : public Backend {
     Entry* find(int fd, std::uint32_t generation);
     Entry& entry(IoHandle handle);
     void set_interest(IoHandle handle, Entry& entry, Interest interest);
-    void forget(IoHandle& handle);
     void tell_refused();
     void dispatch_one(const Ready& ready);
     void tell_room(IoHandle handle, Entry& stream);

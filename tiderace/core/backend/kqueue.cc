@@ -1,0 +1,239 @@
+#include "tiderace/core/backend/kqueue.h"
+
+#include <sys/event.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::core {
+namespace {
+
+constexpr std::size_t events_per_wait = 512;
+constexpr Duration wait_max = std::chrono::hours(1);  // systems differ in the longest they take
+
+using Event = struct kevent;
+using UserData = decltype(Event::udata);  // a pointer, or an integer on older NetBSD
+
+UserData to_udata(std::uint32_t generation) {
+    return (UserData)(static_cast<std::uintptr_t>(generation));
+}
+
+std::uint32_t generation_of(const Event& event) {
+    return static_cast<std::uint32_t>((std::uintptr_t)(event.udata));
+}
+
+Event change(int fd, decltype(Event::filter) filter, unsigned flags, std::uint32_t generation) {
+    Event made{};
+    made.ident = static_cast<decltype(made.ident)>(fd);
+    made.filter = filter;
+    made.flags = static_cast<decltype(made.flags)>(flags);
+    made.udata = to_udata(generation);
+    return made;
+}
+
+timespec to_timespec(Duration wait) {
+    const std::int64_t ns = std::min(wait, wait_max) / std::chrono::nanoseconds(1);
+    timespec time{};
+    time.tv_sec = static_cast<decltype(time.tv_sec)>(ns / 1'000'000'000);
+    time.tv_nsec = static_cast<decltype(time.tv_nsec)>(ns % 1'000'000'000);
+    return time;
+}
+
+class KqueuePoller final : public Poller {
+  public:
+    explicit KqueuePoller(std::unique_ptr<KernelQueue> queue);
+
+    const char* name() const override { return "kqueue"; }
+    int set(int fd, std::uint32_t generation, Interest interest, bool known) override;
+    void remove(int fd) override;
+    void remove_closing(int fd) override;
+    int wait(std::span<Ready> out, Duration wait) override;
+    void wake() override;
+
+  private:
+    struct State {
+        std::uint32_t generation = 0;
+        Interest wanted;
+        Interest told;         // what the kernel watches
+        bool renewed = false;  // told under an earlier generation
+        bool listed = false;   // in changed_
+    };
+
+    State& state(int fd) { return states_[static_cast<std::size_t>(fd)]; }
+    void list(int fd, State& changed);
+    void collect_changes();
+    void collect(int fd, decltype(Event::filter) filter, bool wanted, bool& told, State& changed);
+    int exchange(Duration wait);
+    // Writes down what the events mean. True: some of them were refusals of changes.
+    bool read_events(int count, std::span<Ready> out, int& told);
+    bool read_refusal(const Event& refusal, Ready& out);
+    bool read_event(const Event& event, Ready& out);
+
+    std::unique_ptr<KernelQueue> queue_;
+    std::vector<State> states_;  // by descriptor number
+    std::vector<int> changed_;   // descriptors whose `wanted` may differ from `told`
+    std::vector<Event> changes_;
+    std::vector<Event> events_;
+    bool woken_ = false;    // the last exchange brought a wake()
+    bool refused_ = false;  // a filter that is wanted is not there: ask again soon
+};
+
+KqueuePoller::KqueuePoller(std::unique_ptr<KernelQueue> queue) : queue_(std::move(queue)) {
+    // It has no descriptor: its number 0 is the wakeup's own.
+    const Event wakeup = change(0, EVFILT_USER, EV_ADD | EV_CLEAR, 0);
+    const timespec at_once{};
+    TR_CHECK(queue_->exchange({&wakeup, 1}, {}, &at_once) == 0, "kevent refuses EVFILT_USER");
+}
+
+void KqueuePoller::wake() {
+    Event trigger = change(0, EVFILT_USER, 0, 0);
+    trigger.fflags = NOTE_TRIGGER;
+    const timespec at_once{};
+    queue_->exchange({&trigger, 1}, {}, &at_once);
+}
+
+void KqueuePoller::list(int fd, State& changed) {
+    if (!std::exchange(changed.listed, true)) changed_.push_back(fd);
+}
+
+int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool) {
+    const auto number = static_cast<std::size_t>(fd);
+    if (number >= states_.size()) states_.resize(number + number / 4 + 64);
+    State& changed = states_[number];
+    changed.renewed |= changed.generation != generation;
+    changed.generation = generation;
+    changed.wanted = interest;
+    list(fd, changed);
+    return 0;
+}
+
+void KqueuePoller::remove(int fd) {
+    State& gone = state(fd);
+    gone.wanted = {};
+    if (gone.told.any()) list(fd, gone);
+}
+
+// Closing deletes the filters, whatever still holds the file: they belong to the number. A deletion
+// that comes later would only be refused.
+void KqueuePoller::remove_closing(int fd) {
+    State& gone = state(fd);
+    gone = State{.listed = gone.listed};
+}
+
+void KqueuePoller::collect(int fd, decltype(Event::filter) filter, bool wanted, bool& told,
+                           State& changed) {
+    if (wanted && (!told || changed.renewed)) {
+        changes_.push_back(change(fd, filter, EV_ADD, changed.generation));
+    } else if (!wanted && told) {
+        changes_.push_back(change(fd, filter, EV_DELETE, changed.generation));
+    }
+    told = wanted;
+}
+
+void KqueuePoller::collect_changes() {
+    for (const int fd : changed_) {
+        State& changed = state(fd);
+        changed.listed = false;
+        collect(fd, EVFILT_READ, changed.wanted.readable, changed.told.readable, changed);
+        collect(fd, EVFILT_WRITE, changed.wanted.writable, changed.told.writable, changed);
+        changed.renewed = false;
+    }
+    changed_.clear();
+}
+
+int KqueuePoller::exchange(Duration wait) {
+    // Room for the refusal of every change: what finds none would fail the call half-way.
+    events_.resize(std::max(events_per_wait, changes_.size()));
+    const timespec limit = to_timespec(wait);
+    const int count =
+        queue_->exchange(changes_, events_, wait < Duration::zero() ? nullptr : &limit);
+    changes_.clear();  // an interrupted call has taken them, too
+    return count;
+}
+
+int KqueuePoller::wait(std::span<Ready> out, Duration wait) {
+    collect_changes();
+    if (std::exchange(refused_, false)) {
+        wait =
+            wait < Duration::zero() ? kqueue_retry_interval : std::min(wait, kqueue_retry_interval);
+    }
+    int told = 0;
+    woken_ = false;
+    for (;;) {
+        const int count = exchange(wait);
+        if (count < 0) return count;
+        // A call that refuses changes brings no events. Refused deletions are no reason to end the
+        // wait.
+        if (!read_events(count, out, told) || told > 0 || woken_) return told;
+    }
+}
+
+bool KqueuePoller::read_events(int count, std::span<Ready> out, int& told) {
+    bool refusals = false;
+    for (const Event& event : std::span(events_).first(static_cast<std::size_t>(count))) {
+        const bool is_refusal = (event.flags & EV_ERROR) != 0;
+        refusals |= is_refusal;
+        if (event.filter == EVFILT_USER) {
+            woken_ = true;
+            continue;
+        }
+        Ready ready;
+        if (is_refusal ? !read_refusal(event, ready) : !read_event(event, ready)) continue;
+        // What has no room is said again: nothing here is said only once.
+        if (static_cast<std::size_t>(told) < out.size()) {
+            out[static_cast<std::size_t>(told++)] = ready;
+        }
+    }
+    return refusals;
+}
+
+// False: a deletion of what was gone already, or (data 0) no refusal at all.
+bool KqueuePoller::read_refusal(const Event& refusal, Ready& out) {
+    const auto fd = static_cast<int>(refusal.ident);
+    State& owner = state(fd);
+    const bool is_read = refusal.filter == EVFILT_READ;
+    bool& told = is_read ? owner.told.readable : owner.told.writable;
+    if (refusal.data == 0 || !told) return false;
+    told = false;
+    refused_ = true;
+    list(fd, owner);
+    out = {.fd = fd,
+           .generation = owner.generation,
+           .readable = is_read,
+           .writable = !is_read,
+           .failed = true};
+    return true;
+}
+
+bool KqueuePoller::read_event(const Event& event, Ready& out) {
+    const auto fd = static_cast<int>(event.ident);
+    const State& owner = state(fd);
+    const bool is_read = event.filter == EVFILT_READ;
+    const bool told = is_read ? owner.told.readable : owner.told.writable;
+    if (!told || generation_of(event) != owner.generation) {
+        // Nobody's any more, and level-triggered: it would be said for ever.
+        changes_.push_back(change(fd, event.filter, EV_DELETE, 0));
+        return false;
+    }
+    // EV_EOF of a reader's filter still has bytes before it, and that of a writer's fails in the
+    // call; only with an error of the socket is it more than what the filter says.
+    out = {.fd = fd,
+           .generation = owner.generation,
+           .readable = is_read,
+           .writable = !is_read,
+           .failed = (event.flags & EV_EOF) != 0 && event.fflags != 0};
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Poller> make_kqueue_poller(std::unique_ptr<KernelQueue> queue) {
+    return std::make_unique<KqueuePoller>(std::move(queue));
+}
+
+}  // namespace tiderace::core

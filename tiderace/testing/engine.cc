@@ -1,0 +1,30 @@
+#include "tiderace/testing/engine.h"
+
+#include <sstream>
+
+#include "tiderace/core/backend/kqueue.h"
+#include "tiderace/core/backend/readiness.h"
+#include "tiderace/testing/stand_in_queue.h"
+
+namespace tiderace::testing {
+
+std::vector<std::string> engine_names() {
+    std::istringstream engines{std::string(core::engine_names())};
+    std::vector<std::string> names;
+    for (std::string name; engines >> name;) names.push_back(name);
+    if (is_stand_in("kqueue")) names.emplace_back("kqueue");
+    return names;
+}
+
+bool is_stand_in(std::string_view name) {
+    return name == "kqueue" && !core::engine_names().contains(name);
+}
+
+Result<std::unique_ptr<core::Backend>> make_engine(std::string_view name,
+                                                   const core::BackendOptions& options) {
+    if (!is_stand_in(name)) return core::make_backend(name, options);
+    return std::make_unique<core::ReadinessBackend>(
+        core::make_kqueue_poller(std::make_unique<PolledQueue>()), options);
+}
+
+}  // namespace tiderace::testing
