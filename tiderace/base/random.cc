@@ -1,10 +1,11 @@
 #include "tiderace/base/random.h"
 
 #include <unistd.h>
+
 #include <bit>
 #include <cerrno>
-#if defined(__linux__)
-#include <sys/random.h>
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>  // Linux and macOS; <unistd.h> has it elsewhere
 #endif
 
 #include "tiderace/base/check.h"

@@ -74,7 +74,7 @@ void start_with_clean_signals() {
     usual.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
     sigset_t none;
-    ::sigemptyset(&none);
+    sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
@@ -148,7 +148,7 @@ struct Pipe {
 pid_t fork_quietly(const Launch& launch) {
     // A signal that comes between fork and exec must not run a handler of ours in the child.
     sigset_t all, before;
-    ::sigfillset(&all);
+    sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     const pid_t pid = ::fork();
     if (pid == 0) become(launch);

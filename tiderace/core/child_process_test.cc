@@ -95,8 +95,8 @@ TEST(ChildProcess, InheritsNoDescriptor) {
 TEST(ChildProcess, BeginsWithoutOurSignals) {
     ::signal(SIGPIPE, SIG_IGN);
     sigset_t blocked, before;
-    ::sigemptyset(&blocked);
-    ::sigaddset(&blocked, SIGUSR1);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
     ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
     EXPECT_EQ(run(shell("kill -PIPE $$")).second.number, SIGPIPE);
     EXPECT_EQ(run(shell("kill -USR1 $$")).second.number, SIGUSR1);

@@ -68,9 +68,9 @@ bool catchable(int number) {
 
 Result<Signals> Signals::open(std::span<const int> numbers) {
     sigset_t wanted, before;
-    ::sigemptyset(&wanted);
+    sigemptyset(&wanted);
     for (const int number : numbers) {
-        if (!catchable(number) || ::sigaddset(&wanted, number) != 0) {
+        if (!catchable(number) || sigaddset(&wanted, number) != 0) {
             return fail(no_such_signal(number));
         }
     }
@@ -79,7 +79,7 @@ Result<Signals> Signals::open(std::span<const int> numbers) {
     if (signals.descriptor_ < 0) return fail(Error::last("signalfd", ""));
     TR_CHECK(::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0);
     for (const int number : numbers) {
-        if (::sigismember(&before, number) == 0) signals.blocked_here_.push_back(number);
+        if (sigismember(&before, number) == 0) signals.blocked_here_.push_back(number);
     }
     return signals;
 }
@@ -102,7 +102,7 @@ Result<Signals> Signals::open_self_pipe(std::span<const int> numbers) {
     struct sigaction action{};
     action.sa_handler = write_to_pipe;
     action.sa_flags = SA_RESTART;
-    ::sigfillset(&action.sa_mask);
+    sigfillset(&action.sa_mask);
     for (const int number : numbers) {
         OldAction old{number, {}};
         if (::sigaction(number, &action, &old.action) != 0) return fail(no_such_signal(number));
@@ -126,8 +126,8 @@ Signals::~Signals() {
     }
     if (self_pipe_) close_pipe();
     sigset_t unblock;
-    ::sigemptyset(&unblock);
-    for (const int number : blocked_here_) ::sigaddset(&unblock, number);
+    sigemptyset(&unblock);
+    for (const int number : blocked_here_) sigaddset(&unblock, number);
     ::pthread_sigmask(SIG_UNBLOCK, &unblock, nullptr);
     ::close(descriptor_);
 }

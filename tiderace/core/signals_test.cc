@@ -32,7 +32,7 @@ int wait_for(Signals& signals) {
 bool blocked(int number) {
     sigset_t mask;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-    return ::sigismember(&mask, number) == 1;
+    return sigismember(&mask, number) == 1;
 }
 
 bool has_default_action(int number) {
@@ -94,8 +94,8 @@ TEST_P(SignalsTest, TheEndRestoresWhatWasBefore) {
 
 TEST_P(SignalsTest, WhatWasBlockedBeforeStaysSo) {
     sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, SIGUSR2);
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR2);
     ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
     {
         Signals signals = open(two);

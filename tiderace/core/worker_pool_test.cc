@@ -135,7 +135,7 @@ TEST(WorkerPool, SeveralThreadsMaySubmit) {
 
 TEST(WorkerPool, ThreadsAreNamedAndBlockSignals) {
     sigset_t mask;
-    ::sigemptyset(&mask);
+    sigemptyset(&mask);
     char name[16] = {};
     WorkerPool pool(1, 1);
     pool.submit([&] {
@@ -146,10 +146,10 @@ TEST(WorkerPool, ThreadsAreNamedAndBlockSignals) {
     });
     wait_until_completed(pool, 1);
     for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD}) {
-        EXPECT_EQ(::sigismember(&mask, signal), 1) << signal;
+        EXPECT_EQ(sigismember(&mask, signal), 1) << signal;
     }
     ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-    EXPECT_EQ(::sigismember(&mask, SIGTERM), 0) << "our own mask changed";
+    EXPECT_EQ(sigismember(&mask, SIGTERM), 0) << "our own mask changed";
 #if defined(__linux__)
     EXPECT_STREQ(name, "tr-worker-0");
 #endif

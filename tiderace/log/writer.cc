@@ -40,7 +40,7 @@ Result<> Writer::start() {
     // The thread takes no signals: they are the loops', and SIGPIPE is nobody's.
     sigset_t all;
     sigset_t before;
-    ::sigfillset(&all);
+    sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     Result<> started;
     try {

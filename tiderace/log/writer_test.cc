@@ -322,7 +322,7 @@ TEST_F(WriterTest, ItsThreadTakesNoSignals) {
         Written write(ByteView lines) override {
             sigset_t mask;
             ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-            blocked_ = ::sigismember(&mask, SIGTERM) == 1 && ::sigismember(&mask, SIGPIPE) == 1;
+            blocked_ = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGPIPE) == 1;
             return {lines.size(), std::nullopt};
         }
 
@@ -338,7 +338,7 @@ TEST_F(WriterTest, ItsThreadTakesNoSignals) {
     EXPECT_TRUE(blocked);
     sigset_t mine;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
-    EXPECT_EQ(::sigismember(&mine, SIGTERM), 0) << "and ours are as before";
+    EXPECT_EQ(sigismember(&mine, SIGTERM), 0) << "and ours are as before";
 }
 
 using WriterDeathTest = WriterTest;

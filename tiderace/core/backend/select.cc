@@ -69,7 +69,10 @@ class SelectPoller final : public Poller {
     static timeval to_timeval(Duration wait) {
         const auto micro = std::chrono::ceil<std::chrono::microseconds>(wait).count();
         const std::int64_t bounded = std::clamp<std::int64_t>(micro, 0, 86'400'000'000);
-        return {.tv_sec = bounded / 1'000'000, .tv_usec = bounded % 1'000'000};
+        timeval time{};
+        time.tv_sec = static_cast<decltype(time.tv_sec)>(bounded / 1'000'000);
+        time.tv_usec = static_cast<decltype(time.tv_usec)>(bounded % 1'000'000);
+        return time;
     }
 
     Waker waker_;

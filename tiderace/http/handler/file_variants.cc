@@ -18,7 +18,7 @@ using coding::ContentEncoder;
 using wire::ContentCoding;
 
 constexpr std::size_t piece_bytes = 64_KiB;  // part of the recipe, see content_encoder.cc
-constexpr int background_niceness = 10;
+[[maybe_unused]] constexpr int background_niceness = 10;
 
 // Less than a twentieth gained is not worth the client's trouble.
 std::uint64_t worthwhile_bytes(std::uint64_t source_bytes) {
