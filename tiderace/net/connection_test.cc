@@ -505,7 +505,9 @@ TEST_P(EveryConnection, ClosesWhenItIsAbortedWithItsQueueDroppedAndCallsBackLate
 }
 
 TEST_P(EveryConnection, AHalfClosedPeerThatVanishesIsNoticed) {
-    if (GetParam() == "select") GTEST_SKIP() << "select reports no error without interest";
+    if (GetParam() == "select" || GetParam() == "kqueue") {
+        GTEST_SKIP() << "it reports no error without interest";
+    }
     if (GetParam() == "io_uring") GTEST_SKIP() << "its poll for errors ends at the half-close";
     sessions_.on_peer_finished = [](Connection&) {};  // an answer is still being made
     start();
