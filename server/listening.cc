@@ -93,7 +93,8 @@ Result<> Listening::spread(core::Descriptor first, const core::Address& bound, D
         of_worker_[0].push_back({std::move(first), door});
         return {};
     }
-    if (options_->accept == AcceptMode::shared || bound.is_unix()) {
+    if (options_->accept == AcceptMode::shared || bound.is_unix() ||
+        !net::shared_ports_are_spread()) {
         for (auto& sockets : of_worker_) {
             sockets.push_back({core::Descriptor(kernel(), ::dup(first.get())), door});
             if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));

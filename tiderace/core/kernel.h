@@ -52,8 +52,8 @@ class Kernel {
     virtual int close(int fd) = 0;
 
     // Files. `path` is relative and never leaves `directory` through `..`, nor through a symbolic
-    // link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing, component
-    // by component without links).
+    // link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing,
+    // beneath_walk.h).
     virtual int open_beneath(int directory, const char* path, int flags, Links links) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
@@ -64,11 +64,12 @@ class Kernel {
     }
     // Of one name in `directory`, not followed if it is a symbolic link.
     virtual int entry_status(int directory, const char* name, struct stat* status) = 0;
-    // The next entries as getdents64 lays them out (handler/directory_reader.h); 0 at the end.
-    // -ENOSYS where the system has no such call.
+    // The next entries as getdents64 lays them out (directory_records.h); 0 at the end.
     virtual ssize_t read_directory(int directory, void* buffer, std::size_t bytes) = 0;
 };
 
+// kernel.cc, and what systems have calls of their own for: kernel_linux.cc, kernel_bsd.cc,
+// kernel_macos.cc.
 class SystemKernel : public Kernel {
   public:
     int open_socket(int family, int type, int protocol) override;
@@ -90,6 +91,11 @@ class SystemKernel : public Kernel {
     ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override;
     int entry_status(int directory, const char* name, struct stat* status) override;
     ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
+
+  private:
+    static ssize_t send_pieces(int fd, const iovec* pieces, int count, int flags);
+    // Not Links::anywhere.
+    static int open_inside(int directory, const char* path, int flags, Links links);
 };
 
 // The real kernel, for those who need no other.

@@ -11,6 +11,18 @@
 namespace tiderace::net {
 namespace {
 
+// FreeBSD's SO_REUSEPORT is for multicast, and has another name for what Linux means by it.
+#if defined(SO_REUSEPORT_LB)
+constexpr int share_port = SO_REUSEPORT_LB;
+constexpr bool spreads = true;
+#elif defined(__linux__)
+constexpr int share_port = SO_REUSEPORT;
+constexpr bool spreads = true;
+#else
+constexpr int share_port = SO_REUSEPORT;
+constexpr bool spreads = false;
+#endif
+
 std::string_view advice_for(int error) {
     switch (error) {
         case EADDRINUSE:
@@ -58,7 +70,7 @@ Result<core::Descriptor> open_at(core::Kernel& kernel, const core::Address& addr
         if (storage.ss_family == AF_INET6) {
             set_flag(kernel, listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
         }
-        if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, SO_REUSEPORT, 1);
+        if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, share_port, 1);
     }
     int bound = kernel.bind(listener.get(), raw, bytes);
     if (bound == -EADDRINUSE && address.is_unix()) {
@@ -76,6 +88,10 @@ Result<core::Descriptor> open_at(core::Kernel& kernel, const core::Address& addr
 }
 
 }  // namespace
+
+bool shared_ports_are_spread() {
+    return spreads;
+}
 
 Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
                                        const ListenOptions& options) {

@@ -15,6 +15,10 @@ struct ListenOptions {
         false;  // several sockets on one address; the kernel spreads connections over them
 };
 
+// False where a shared port's last socket is given every connection (macOS, NetBSD, OpenBSD): there
+// several loops listen with one socket.
+bool shared_ports_are_spread();
+
 // Accepted sockets inherit TCP_NODELAY. An IPv6 "any" address takes IPv4 too, and is IPv4's alone
 // on a machine without IPv6. A Unix socket's file that nobody listens on any more is replaced; a
 // file that is no socket never is.

@@ -6,17 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include "tiderace/core/directory_records.h"
+
 namespace tiderace::http::handler {
 namespace {
-
-// What precedes each name in getdents64's records.
-struct RecordHead {
-    std::uint64_t inode;
-    std::int64_t offset;
-    std::uint16_t record_bytes;
-    std::uint8_t type;
-};
-constexpr std::size_t name_offset = 19;  // no padding before the name
 
 DirectoryReader::Kind kind_of(std::uint8_t type) {
     using Kind = DirectoryReader::Kind;
@@ -56,9 +49,9 @@ bool DirectoryReader::fill() {
 std::optional<DirectoryReader::Entry> DirectoryReader::next() {
     for (;;) {
         if (at_ >= filled_ && !fill()) return std::nullopt;
-        RecordHead head;
-        std::memcpy(&head, buffer_.get() + at_, name_offset);
-        const char* name = buffer_.get() + at_ + name_offset;
+        core::DirectoryRecordHead head;
+        std::memcpy(&head, buffer_.get() + at_, core::directory_name_offset);
+        const char* name = buffer_.get() + at_ + core::directory_name_offset;
         at_ += head.record_bytes;
         const ByteView view(name);
         if (view == "." || view == "..") continue;

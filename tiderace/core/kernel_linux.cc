@@ -1,0 +1,56 @@
+// What Linux has calls of its own for.
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tiderace/core/beneath_walk.h"
+#include "tiderace/core/errno_result.h"
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::core {
+
+int SystemKernel::open_socket(int family, int type, int protocol) {
+    return or_errno(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+}
+
+int SystemKernel::accept(int fd, sockaddr* peer, socklen_t* bytes) {
+    return or_errno(::accept4(fd, peer, bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+ssize_t SystemKernel::send(int fd, const iovec* pieces, int count, bool more) {
+    return send_pieces(fd, pieces, count, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+}
+
+ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t bytes) {
+    return or_errno(::sendfile(fd, file, offset, bytes));
+}
+
+int SystemKernel::open_inside(int directory, const char* path, int flags, Links links) {
+    open_how how{};
+    how.flags = static_cast<__u64>(flags);
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    if (links == Links::never) how.resolve |= RESOLVE_NO_SYMLINKS;
+    const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (fd >= 0) return static_cast<int>(fd);
+    // EPERM is how a seccomp filter of a container answers for a call it does not know.
+    if (errno != ENOSYS && errno != EPERM) return -errno;
+    return open_by_walking(directory, path, flags, links);
+}
+
+ssize_t SystemKernel::read_now(int fd, void* buffer, std::size_t bytes, off_t offset) {
+    const iovec piece{buffer, bytes};
+    const ssize_t got = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
+    if (got >= 0) return got;
+    // Kernels that do not know the flag, or the call, say so in one of these ways.
+    const bool unknown = errno == ENOSYS || errno == EINVAL || errno == EPERM;
+    return unknown ? -EOPNOTSUPP : -errno;
+}
+
+ssize_t SystemKernel::read_directory(int directory, void* buffer, std::size_t bytes) {
+    return or_errno(static_cast<ssize_t>(::syscall(SYS_getdents64, directory, buffer, bytes)));
+}
+
+}  // namespace tiderace::core
