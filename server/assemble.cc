@@ -30,6 +30,7 @@ namespace {
 // Descriptors that are not connections: the log, sockets, the root, and the cache's open files.
 constexpr std::size_t reserved_descriptors = 64;
 constexpr std::size_t reserved_descriptors_per_loop = 300;
+constexpr std::size_t reserved_descriptors_per_small_loop = Worker::small_descriptors + 8;
 // Of the connections, what the plain port may hold on top: each asks once and goes.
 constexpr std::size_t redirects_share = 16;
 
@@ -84,6 +85,7 @@ class Assembly {
     std::unique_ptr<Listening> listening_;
     std::unique_ptr<Control> control_;
     std::atomic<std::size_t> draining_servers_ = 0;
+    std::uint64_t refused_by_listening_ = 0;
 };
 
 Result<> Assembly::assemble() {
@@ -161,8 +163,11 @@ Result<> Assembly::make_workers() {
     parts_.options = &options_;
     parts_.engine = engine_name();
     parts_.listening_engine = arrangement_->listening_engine(options_.engine);
+    parts_.group = loops_.get();
     parts_.loops = count;
-    parts_.disk_pool = &disk_pool_;
+    parts_.small = arrangement_->has_small_loops();
+    // A thread with one connection waits for the disk itself.
+    parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
     if (auto opened = open_variants(); !opened) return opened;
     if (!options_.basic_auth.empty()) {
         auto passwords = PasswordFile::load(options_.basic_auth);
@@ -171,13 +176,16 @@ Result<> Assembly::make_workers() {
         pool_ = std::make_unique<core::WorkerPool>(2, 256);
         parts_.pool = pool_.get();
     }
-    const std::size_t reserved = reserved_descriptors + reserved_descriptors_per_loop * count;
+    const std::size_t reserved_per_loop =
+        parts_.small ? reserved_descriptors_per_small_loop : reserved_descriptors_per_loop;
+    const std::size_t reserved = reserved_descriptors + reserved_per_loop * count;
     const std::size_t room = descriptors_.after > 2 * reserved
                                  ? static_cast<std::size_t>(descriptors_.after) - reserved
                                  : static_cast<std::size_t>(descriptors_.after) / 2;
     const std::size_t wanted =
         options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
-    parts_.connections_max = std::max<std::size_t>(1, (std::min(wanted, room) + count - 1) / count);
+    parts_.connections_max_of_all = std::max<std::size_t>(1, std::min(wanted, room));
+    parts_.connections_max = (parts_.connections_max_of_all + count - 1) / count;
     if (!options_.tls.https_redirect.empty()) {
         parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);
     }
@@ -312,6 +320,7 @@ void Assembly::run() {
     announce();
     loops_->run();
     control_.reset();
+    refused_by_listening_ = listening_->refused();
     listening_.reset();
     say_counters();
     ticket_rotation_.reset();
@@ -324,6 +333,7 @@ void Assembly::run() {
 // What the connections came to, so that an operator sees whether peers were cut off, and why.
 void Assembly::say_counters() const {
     net::TcpServerCounters total;
+    total.refused = refused_by_listening_;
     for (const auto& worker : workers_) {
         for (const net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
             if (server == nullptr) continue;
@@ -375,6 +385,7 @@ void Assembly::drain() {
             are_empty(servers_of_each);
         }
     }
+    loops_->attend();
 }
 
 }  // namespace

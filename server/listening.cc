@@ -126,31 +126,50 @@ void Listening::start() {
 }
 
 void Listening::start_queue() {
-    queue_loop_ = std::move(*core::EventLoop::create({.engine = parts_->listening_engine}));
-    hand_offs_.push_back(make_hand_off(Door::site));
-    if (!redirecting_.empty()) hand_offs_.push_back(make_hand_off(Door::redirect));
+    intakes_.push_back(make_intake(Door::site));
+    if (!redirecting_.empty()) intakes_.push_back(make_intake(Door::redirect));
     for (Socket& socket : of_queue_) {
-        net::HandOff& hand_off = *hand_offs_[static_cast<std::size_t>(socket.door)];
+        net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.door)];
         if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
-            hand_off.listen_layered(std::move(socket.listener));
+            intake.listen_layered(std::move(socket.listener));
         } else {
-            hand_off.listen(std::move(socket.listener));
+            intake.listen(std::move(socket.listener));
         }
     }
-    queue_thread_ = std::thread([this] { queue_loop_->run(); });
+    if (queue_loop_ != nullptr) queue_thread_ = std::thread([this] { queue_loop_->run(); });
 }
 
-std::unique_ptr<net::HandOff> Listening::make_hand_off(Door door) {
-    std::vector<net::HandOff::Target> targets;
+std::vector<net::Intake::Target> Listening::targets(Door door) const {
+    std::vector<net::Intake::Target> all;
     for (Worker* worker : workers_) {
         if (door == Door::site) {
-            targets.push_back({&worker->loop(), &worker->connections(), worker->layer()});
+            all.push_back({&worker->loop(), &worker->connections(), worker->layer()});
         } else {
-            targets.push_back({&worker->loop(), worker->redirects()});
+            all.push_back({&worker->loop(), worker->redirects()});
         }
     }
-    return std::make_unique<net::HandOff>(*queue_loop_, std::move(targets), waiting_max,
-                                          busy_answer());
+    return all;
+}
+
+std::unique_ptr<net::Intake> Listening::make_intake(Door door) {
+    if (parts_->group != nullptr) {
+        const net::IntakeOptions options{
+            .waiting_max = waiting_max,
+            .connections_max = parts_->connections_max_of_all,
+            .refusal = busy_answer(),
+        };
+        if (auto intake = parts_->group->make_intake(targets(door), options)) return intake;
+    }
+    if (queue_loop_ == nullptr) {
+        queue_loop_ = std::move(*core::EventLoop::create({.engine = parts_->listening_engine}));
+    }
+    return std::make_unique<net::HandOff>(*queue_loop_, targets(door), waiting_max, busy_answer());
+}
+
+std::uint64_t Listening::refused() const {
+    std::uint64_t all = 0;
+    for (const auto& intake : intakes_) all += intake->refused();
+    return all;
 }
 
 void Listening::remove_socket_files() const {
@@ -162,9 +181,13 @@ void Listening::remove_socket_files() const {
 }
 
 void Listening::stop() {
+    if (queue_loop_ == nullptr) {
+        for (const auto& intake : intakes_) intake->stop();
+        return;
+    }
     if (!queue_thread_.joinable()) return;
     queue_loop_->post([this] {
-        for (const auto& hand_off : hand_offs_) hand_off->stop();
+        for (const auto& intake : intakes_) intake->stop();
         queue_loop_->stop();
     });
     queue_thread_.join();

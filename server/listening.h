@@ -3,7 +3,8 @@
 //
 //   reuseport  a socket per worker on each address; the kernel spreads
 //   shared     one socket per address, in every worker's loop
-//   queue      one socket per address on a thread of its own, which hands over (net/hand_off.h)
+//   queue      one socket per address on a thread of its own, which hands over (net/hand_off.h), or
+//              on the first loop, where the loops are arranged so (LoopGroup::make_intake)
 //
 // A Unix socket is always shared: the kernel spreads TCP only.
 //
@@ -45,8 +46,10 @@ class Listening {
     // The names of Unix sockets, gone before the sockets are closed: after that they may be another
     // server's.
     void remove_socket_files() const;
-    // Ends the listening thread of mode "queue"; the other modes' sockets are the workers' own.
+    // Ends the listening of mode "queue"; the other modes' sockets are the workers' own.
     void stop();
+    // New connections that mode "queue" turned away.
+    std::uint64_t refused() const;
 
   private:
     enum class Door : std::uint8_t { site, redirect };
@@ -64,7 +67,8 @@ class Listening {
     Result<> spread(core::Descriptor first, const core::Address& bound, Door door);
     std::uint16_t encrypted_port() const;
     void start_queue();
-    std::unique_ptr<net::HandOff> make_hand_off(Door door);
+    std::vector<net::Intake::Target> targets(Door door) const;
+    std::unique_ptr<net::Intake> make_intake(Door door);
 
     const SharedParts* parts_;
     const ServeOptions* options_;
@@ -75,7 +79,7 @@ class Listening {
     std::vector<std::vector<Socket>> of_worker_;  // to be given to each worker
     std::vector<Socket> of_queue_;
     std::unique_ptr<core::EventLoop> queue_loop_;
-    std::vector<std::unique_ptr<net::HandOff>> hand_offs_;  // by door
+    std::vector<std::unique_ptr<net::Intake>> intakes_;  // by door
     std::thread queue_thread_;
 };
 

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -68,6 +69,13 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
         files.cache.memory_file_bytes_max = 4_MiB;  // where it is asked for again and again
     }
     return files;
+}
+
+// For one of many workers with a connection each: what a few would have had is divided.
+void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
+    cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / workers);
+    cache.descriptors_max = Worker::small_descriptors;
+    cache.missing_max = 64;
 }
 
 http::H1Options http1_options(const ServeOptions& options) {
@@ -149,6 +157,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     }
 
     http::handler::StaticFilesOptions file_options = static_options(options);
+    if (parts.small) shrink(file_options.cache, parts.loops);
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;

@@ -27,6 +27,7 @@
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
 #include "tiderace/log/writer.h"
+#include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/tls/server_context.h"
 
@@ -35,6 +36,8 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
+    net::LoopGroup* group = nullptr;                // nullptr: the loops stand alone, in a test
+    bool small = false;                             // many workers of one connection each
     std::string_view engine = "auto";               // its name, as it is told
     std::string_view listening_engine = "auto";     // of a loop that only listens
     log::Stream* access_stream = nullptr;           // nullptr: no access log
@@ -44,6 +47,7 @@ struct SharedParts {
     http::handler::VariantStore* variants = nullptr;
     core::WorkerPool* disk_pool = nullptr;  // waits for the disk in the loops' place
     std::size_t connections_max = 0;        // of one worker
+    std::size_t connections_max_of_all = 0;
     std::size_t redirects_max = 1;          // connections of its plain port
     std::size_t loops = 1;
 };
@@ -53,6 +57,9 @@ std::string busy_answer();
 
 class Worker {
   public:
+    // What a small worker keeps open of the files that it serves.
+    static constexpr std::size_t small_descriptors = 8;
+
     // Fails when the root, an error page or a certificate cannot be read. The first of a server's
     // workers tells of certificates that were reloaded.
     static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lab/engine/queue.h"
+#include "lab/engine/threads.h"
 #include "tiderace/core/backend.h"
 
 namespace tiderace::lab::engine {
@@ -75,6 +76,26 @@ constexpr std::array all_engines{
                    "of N epoll loops. The loops never see the listening socket. A new connection "
                    "costs a mutex and a wake-up, and over 1,024 waiting it is answered 503.",
            .arrange = arrange_queue},
+    Engine{.name = "threads",
+           .what = "A thread for each connection, started when it comes and ended with it, which "
+                   "blocks in recv and send; nothing asks the kernel who is ready. A connection "
+                   "costs a thread and its stack, and a kept one holds both while it is idle. At "
+                   "most --threads (512) run, one more connection is answered 503, and a deadline "
+                   "may come 250 ms late while a send blocks.",
+           .arrange = arrange_threads},
+    Engine{.name = "pool",
+           .what = "A pool of --threads (32) threads, and each serves one connection, blocking, "
+                   "until that closes. More connections than threads wait unread in a queue of "
+                   "1,024, even while those that are served idle, and above that they are answered "
+                   "503. Kept connections starve it until the idle timeout frees a thread.",
+           .arrange = arrange_pool},
+    Engine{.name = "blocking-epoll",
+           .what =
+               "One thread deals the connections to N epoll loops in turn, but a loop that read "
+               "from one blocks in it from then on, until it closes. The others of that loop "
+               "get nothing meanwhile, and their deadlines go on: they are closed when those "
+               "pass. It is how many a first server is written, and it is here to be seen.",
+           .arrange = arrange_blocking_epoll},
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace tiderace::log {
 
 class Stream {
   public:
-    static constexpr std::size_t rings_max = 512;
+    static constexpr std::size_t rings_max = 2048;
 
     Stream(std::string name, std::unique_ptr<Sink> sink, Doorbell& writer);
 

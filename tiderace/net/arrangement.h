@@ -29,8 +29,12 @@ class Arrangement {
     // core's.
     virtual Result<std::unique_ptr<LoopGroup>> make_loops(std::size_t count,
                                                           const core::LoopOptions& options);
-    // Whether one thread of its own accepts for all loops, over a bounded queue (hand_off.h).
+    // Whether the loops do not accept: one thread does, for all of them (LoopGroup::make_intake, or
+    // a thread of its own over a bounded queue, hand_off.h).
     virtual bool listens_apart() const { return false; }
+    // Whether there are many loops with one connection each, so that each gets a small part of what
+    // one loop would have.
+    virtual bool has_small_loops() const { return false; }
     // The engine of a loop that does nothing but listen.
     virtual std::string_view listening_engine(std::string_view asked) const { return asked; }
 };

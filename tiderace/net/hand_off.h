@@ -18,32 +18,26 @@
 #include <vector>
 
 #include "tiderace/net/acceptor.h"
-#include "tiderace/net/tcp_server.h"
+#include "tiderace/net/intake.h"
 
 namespace tiderace::net {
 
-class HandOff final {
+class HandOff final : public Intake {
   public:
-    struct Target {
-        core::EventLoop* loop;
-        TcpServer* server;
-        TransportLayer* layer = nullptr;  // what listen_layered() puts on its connections
-    };
-
     HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
             std::string refusal);
-    ~HandOff();
+    ~HandOff() override;
 
-    void listen(core::Descriptor listener) TR_ON_LOOP { open_door(std::move(listener), false); }
-    // Its connections go through each target's own layer.
-    void listen_layered(core::Descriptor listener) TR_ON_LOOP {
+    void listen(core::Descriptor listener) TR_ON_LOOP override {
+        open_door(std::move(listener), false);
+    }
+    void listen_layered(core::Descriptor listener) TR_ON_LOOP override {
         open_door(std::move(listener), true);
     }
-    // Closes the listening sockets; what waits in the kernel's queue is handed over first.
-    void stop() TR_ON_LOOP;
+    void stop() TR_ON_LOOP override;
 
     std::size_t waiting() const { return waiting_->load(std::memory_order_relaxed); }
-    std::uint64_t refused() const { return refused_; }
+    std::uint64_t refused() const override { return refused_; }
 
   private:
     class Door;

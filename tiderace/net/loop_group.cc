@@ -39,6 +39,10 @@ void LoopGroup::run() {
     threads_.clear();
 }
 
+std::unique_ptr<Intake> LoopGroup::make_intake(std::vector<Intake::Target>, const IntakeOptions&) {
+    return nullptr;
+}
+
 void LoopGroup::stop() {
     for (auto& loop : loops_) loop->request_stop();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tiderace/core/event_loop.h"
+#include "tiderace/net/intake.h"
 
 namespace tiderace::net {
 
@@ -26,6 +27,13 @@ class LoopGroup {
     virtual void run();
     // Any thread.
     virtual void stop();
+
+    // Who takes new connections, on the first loop; nullptr: the loops, each for itself. A target a
+    // loop, in their order.
+    virtual std::unique_ptr<Intake> make_intake(std::vector<Intake::Target> targets,
+                                                const IntakeOptions& options);
+    // On the first loop: loops that no thread is turning look at what was posted to them.
+    virtual void attend() {}
 
   protected:
     explicit LoopGroup(std::vector<std::unique_ptr<core::EventLoop>> loops)

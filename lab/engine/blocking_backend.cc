@@ -1,0 +1,295 @@
+#include "lab/engine/blocking_backend.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+constexpr Duration forever = Duration::max();
+constexpr Duration unknown = Duration(-1);
+
+timeval as_timeval(Duration time) {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
+    return {.tv_sec = static_cast<time_t>(us / 1'000'000),
+            .tv_usec = static_cast<suseconds_t>(us % 1'000'000)};
+}
+
+void set_flag_nonblocking(int fd, bool on) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    ::fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+bool is_readable_now(int fd) {
+    pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+}
+
+}  // namespace
+
+// What the backend below tells, on its way to the observer.
+class BlockingBackend::Entry final : public core::IoObserver {
+  public:
+    explicit Entry(BlockingBackend& backend) : backend_(&backend) {}
+
+    core::IoHandle handle;
+    core::IoObserver* observer = nullptr;  // nullptr: not attached
+    bool receiving = false;                // what was asked for
+    bool below_receives = false;           // what the backend below was told
+    bool waits_for_room = false;
+    bool blocks = false;         // O_NONBLOCK is off
+    Duration timeout = unknown;  // SO_RCVTIMEO
+
+  private:
+    void on_accepted(int fd, const core::Address& peer) override {
+        observer->on_accepted(fd, peer);
+    }
+    void on_accept_failed(int error) override { observer->on_accept_failed(error); }
+    void on_connected(int error) override { observer->on_connected(error); }
+    void on_received(ByteView bytes) override {
+        const std::uint32_t generation = handle.generation;
+        if (bytes.empty()) receiving = below_receives = false;
+        observer->on_received(bytes);
+        const bool is_still = observer != nullptr && handle.generation == generation;
+        if (is_still && receiving && !waits_for_room && backend_->stuck_ == nullptr &&
+            backend_->sticking_ == Sticking::when_readable) {
+            backend_->stick_to(*this);
+        }
+    }
+    void on_receive_failed(int error) override {
+        receiving = below_receives = false;
+        observer->on_receive_failed(error);
+    }
+    void on_sent(std::int64_t result) override {
+        waits_for_room = false;
+        observer->on_sent(result);
+    }
+    void on_ready(bool readable, bool writable) override { observer->on_ready(readable, writable); }
+
+    BlockingBackend* backend_;
+};
+
+BlockingBackend::BlockingBackend(std::unique_ptr<core::Backend> below,
+                                 const core::BackendOptions& options, Sticking sticking)
+    : below_(std::move(below)),
+      options_(options),
+      sticking_(sticking),
+      buffer_(std::make_unique_for_overwrite<char[]>(options.receive_bytes)) {}
+
+BlockingBackend::~BlockingBackend() = default;
+
+BlockingBackend::Entry& BlockingBackend::entry(core::IoHandle handle) const {
+    const auto number = static_cast<std::size_t>(handle.fd);
+    TR_CHECK(handle.fd >= 0 && number < entries_.size() && entries_[number] != nullptr);
+    Entry& found = *entries_[number];
+    TR_CHECK(found.observer != nullptr && found.handle.generation == handle.generation,
+             "a handle that was closed");
+    return found;
+}
+
+Result<core::IoHandle> BlockingBackend::attach(int fd, core::IoObserver& observer) {
+    const auto number = static_cast<std::size_t>(fd);
+    if (number >= entries_.size()) entries_.resize(number + 1);
+    auto& place = entries_[number];
+    if (place == nullptr) place = std::make_unique<Entry>(*this);
+    auto handle = below_->attach(fd, *place);
+    if (!handle) return handle;
+    place->handle = *handle;
+    place->observer = &observer;
+    place->receiving = place->below_receives = place->waits_for_room = place->blocks = false;
+    place->timeout = unknown;
+    attached_.push_back(place.get());
+    return handle;
+}
+
+void BlockingBackend::forget(core::IoHandle handle) {
+    Entry& gone = entry(handle);
+    if (stuck_ == &gone) stuck_ = nullptr;
+    if (got_from_ == &gone) got_from_ = nullptr;
+    gone.observer = nullptr;
+    std::erase(attached_, &gone);
+}
+
+void BlockingBackend::detach(core::IoHandle& handle) {
+    if (entry(handle).blocks) set_flag_nonblocking(handle.fd, true);
+    forget(handle);
+    below_->detach(handle);
+}
+
+void BlockingBackend::close(core::IoHandle& handle, core::SendQueue&& unsent) {
+    forget(handle);
+    below_->close(handle, std::move(unsent));
+}
+
+void BlockingBackend::set_accepting(core::IoHandle handle, bool on) {
+    below_->set_accepting(handle, on);
+}
+
+void BlockingBackend::start_connect(core::IoHandle handle, const core::Address& address) {
+    below_->start_connect(handle, address);
+}
+
+void BlockingBackend::shut_down_sending(core::IoHandle handle) {
+    below_->shut_down_sending(handle);
+}
+
+void BlockingBackend::watch(core::IoHandle handle, bool readable, bool writable) {
+    below_->watch(handle, readable, writable);
+}
+
+void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {
+    Entry& stream = entry(handle);
+    stream.receiving = on;
+    if (stuck_ == &stream && !on) stuck_ = nullptr;
+    // In a loop for one connection wait() decides who is asked, so that epoll hears of none.
+    if (sticking_ == Sticking::when_readable || stream.below_receives) tell_below(stream);
+}
+
+void BlockingBackend::tell_below(Entry& stream) {
+    const bool wanted = stream.receiving && stuck_ != &stream && got_from_ != &stream;
+    if (wanted == stream.below_receives) return;
+    stream.below_receives = wanted;
+    below_->set_receiving(stream.handle, wanted);
+}
+
+core::Sent BlockingBackend::send(core::IoHandle handle, core::SendQueue& queue) {
+    Entry& stream = entry(handle);
+    const core::Sent sent = below_->send(handle, queue);
+    stream.waits_for_room = sent.pending;
+    if (sent.pending && stuck_ == &stream) unstick();
+    return sent;
+}
+
+// It has to be waited for in two ways at once: for that there is epoll.
+void BlockingBackend::unstick() {
+    Entry& stream = *std::exchange(stuck_, nullptr);
+    if (sticking_ == Sticking::when_readable) tell_below(stream);
+}
+
+void BlockingBackend::stick_to(Entry& stream) {
+    stuck_ = &stream;
+    tell_below(stream);
+    make_blocking(stream);
+}
+
+void BlockingBackend::stick_if_alone() {
+    Entry* const only = attached_.size() == 1 ? attached_.front() : nullptr;
+    if (only != nullptr && only->receiving && !only->waits_for_room) {
+        stick_to(*only);
+        return;
+    }
+    for (Entry* each : attached_) tell_below(*each);
+}
+
+void BlockingBackend::make_blocking(Entry& stream) {
+    if (std::exchange(stream.blocks, true)) return;
+    set_flag_nonblocking(stream.handle.fd, false);
+    const timeval most = as_timeval(send_block_max);
+    options_.kernel->set_option(stream.handle.fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+}
+
+// Returning early does no harm, so one timeout serves for many waits: a call is paid only when it
+// would be too long, or is so short that it wakes an idle thread again and again.
+void BlockingBackend::set_timeout(Entry& stream, Duration wait_max) {
+    const Duration wanted = wait_max < Duration::zero() ? forever : wait_max;
+    if (stream.timeout != unknown && stream.timeout <= wanted &&
+        (stream.timeout == wanted || (stream.timeout >= 1s && stream.timeout >= wanted / 4))) {
+        return;
+    }
+    Duration set = wanted;
+    if (wanted != forever && wanted > 1s) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wanted).count();
+        set = std::chrono::seconds(std::bit_floor(static_cast<std::uint64_t>(seconds)));
+    }
+    stream.timeout = set;
+    const timeval time = set == forever ? timeval{} : as_timeval(set);
+    options_.kernel->set_option(stream.handle.fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+}
+
+void BlockingBackend::wait(Duration wait_max) {
+    if (got_from_ != nullptr && got_from_->receiving) return;  // dispatch() has work
+    if (stuck_ == nullptr && sticking_ == Sticking::at_once && got_from_ == nullptr) {
+        stick_if_alone();
+    }
+    if (stuck_ != nullptr && got_from_ == nullptr) {
+        receive(wait_max);
+    } else {
+        below_->wait(wait_max);
+        nudge_.end();  // this wait() has returned; what was posted before is seen in this turn
+    }
+}
+
+void BlockingBackend::receive(Duration wait_max) {
+    Entry& stream = *stuck_;
+    ssize_t got = -EAGAIN;
+    if (wait_max == Duration::zero()) {
+        if (!is_readable_now(stream.handle.fd)) return;
+        got = options_.kernel->receive(stream.handle.fd, buffer_.get(), options_.receive_bytes);
+    } else {
+        set_timeout(stream, wait_max);
+        if (!nudge_.begin(stream.handle.fd)) return;
+        got = options_.kernel->receive(stream.handle.fd, buffer_.get(), options_.receive_bytes);
+        nudge_.end();
+    }
+    if (got == -EAGAIN || got == -EWOULDBLOCK || got == -EINTR) {
+        stream.timeout = unknown;
+        return;
+    }
+    got_from_ = &stream;
+    got_ = got;
+}
+
+void BlockingBackend::dispatch() {
+    below_->dispatch();
+    if (got_from_ == nullptr || !got_from_->receiving) return;
+    Entry& stream = *std::exchange(got_from_, nullptr);
+    if (got_ > 0) {
+        const std::uint32_t generation = stream.handle.generation;
+        stream.observer->on_received({buffer_.get(), static_cast<std::size_t>(got_)});
+        const bool is_still = stream.observer != nullptr && stream.handle.generation == generation;
+        if (is_still && sticking_ == Sticking::when_readable) tell_below(stream);
+        return;
+    }
+    stream.receiving = false;
+    if (stuck_ == &stream) stuck_ = nullptr;
+    if (got_ == 0) {
+        stream.observer->on_received({});
+    } else {
+        stream.observer->on_receive_failed(static_cast<int>(got_));
+    }
+}
+
+void BlockingBackend::wake() {
+    if (!nudge_.nudge()) below_->wake();
+}
+
+namespace {
+
+Result<std::unique_ptr<core::Backend>> make(const core::BackendOptions& options,
+                                            Sticking sticking) {
+    auto below = core::make_backend("auto", options);
+    if (!below) return below;
+    return std::make_unique<BlockingBackend>(std::move(*below), options, sticking);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<core::Backend>> make_blocking_backend(const core::BackendOptions& options) {
+    return make(options, Sticking::at_once);
+}
+
+Result<std::unique_ptr<core::Backend>> make_blocking_epoll_backend(
+    const core::BackendOptions& options) {
+    return make(options, Sticking::when_readable);
+}
+
+}  // namespace tiderace::lab::engine

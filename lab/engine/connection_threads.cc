@@ -1,0 +1,230 @@
+#include "lab/engine/connection_threads.h"
+
+#include <pthread.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/net/acceptor.h"
+
+namespace tiderace::lab::engine {
+
+// A connection on its way to a thread; closed wherever it ends.
+struct ConnectionThreads::Arrived {
+    core::Descriptor descriptor;
+    core::Address peer;
+    std::shared_ptr<const std::vector<net::Intake::Target>> targets;
+    bool layered = false;
+};
+
+struct ConnectionThreads::Seat {
+    std::size_t number = 0;  // its loop's
+    core::EventLoop* loop = nullptr;
+    BlockingBackend* backend = nullptr;
+    std::thread thread;
+    bool is_taken = false;  // its thread's own: it has, or had in this turn, a connection
+};
+
+// The listening sockets, on the first loop.
+class ConnectionThreads::DoorKeeper final : public net::Intake {
+  public:
+    DoorKeeper(ConnectionThreads& threads, std::vector<Target> targets,
+               const net::IntakeOptions& options)
+        : threads_(&threads),
+          targets_(std::make_shared<const std::vector<Target>>(std::move(targets))),
+          options_(options) {}
+
+    void listen(core::Descriptor listener) override { open(std::move(listener), false); }
+    void listen_layered(core::Descriptor listener) override { open(std::move(listener), true); }
+    void stop() override {
+        for (auto& door : doors_) door->acceptor.stop();
+        for (Arrived& arrived : threads_->give_up_waiting()) refuse(std::move(arrived));
+    }
+    std::uint64_t refused() const override { return refused_; }
+
+  private:
+    struct Door final : net::Acceptor::Receiver {
+        Door(DoorKeeper& k, core::Descriptor listener, bool l)
+            : keeper(&k), layered(l), acceptor(*k.loop(), std::move(listener), *this) {
+            acceptor.start();
+        }
+        void on_connection(int fd, const core::Address& peer) override {
+            keeper->take(fd, peer, layered);
+        }
+        DoorKeeper* keeper;
+        bool layered;
+        net::Acceptor acceptor;
+    };
+
+    core::EventLoop* loop() { return &threads_->loop(0); }
+    void open(core::Descriptor listener, bool layered) {
+        doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layered));
+    }
+    void take(int fd, const core::Address& peer, bool layered) {
+        Arrived arrived{core::Descriptor(loop()->kernel(), fd), peer, targets_, layered};
+        if (!threads_->take(arrived, options_)) refuse(std::move(arrived));
+    }
+    // Nothing is said through a layer, whose peer could not read it.
+    void refuse(Arrived arrived) {
+        ++refused_;
+        const std::string_view words =
+            arrived.layered ? std::string_view() : std::string_view(options_.refusal);
+        net::refuse_connection(loop()->kernel(), arrived.descriptor.release(), words);
+    }
+
+    ConnectionThreads* threads_;
+    std::shared_ptr<const std::vector<Target>> targets_;
+    net::IntakeOptions options_;
+    std::vector<std::unique_ptr<Door>> doors_;
+    std::uint64_t refused_ = 0;
+};
+
+Result<std::unique_ptr<net::LoopGroup>> ConnectionThreads::create(
+    std::size_t seats, SeatThreads threads, const core::LoopOptions& options) {
+    core::LoopOptions first = options;
+    first.engine = "auto";
+    auto door = core::EventLoop::create(first);
+    if (!door) return fail(door.error());
+    std::vector<std::unique_ptr<core::EventLoop>> loops;
+    loops.push_back(std::move(*door));
+    std::vector<std::unique_ptr<Seat>> made;
+    for (std::size_t i = 1; i <= seats; ++i) {
+        auto backend = make_blocking_backend(options.backend);
+        if (!backend) return fail(backend.error());
+        auto seat = std::make_unique<Seat>();
+        seat->number = i;
+        seat->backend = static_cast<BlockingBackend*>(backend->get());
+        loops.push_back(std::make_unique<core::EventLoop>(std::move(*backend), options));
+        seat->loop = loops.back().get();
+        made.push_back(std::move(seat));
+    }
+    return std::unique_ptr<net::LoopGroup>(
+        new ConnectionThreads(std::move(loops), std::move(made), threads));
+}
+
+ConnectionThreads::ConnectionThreads(std::vector<std::unique_ptr<core::EventLoop>> loops,
+                                     std::vector<std::unique_ptr<Seat>> seats, SeatThreads threads)
+    : net::LoopGroup(std::move(loops)), how_(threads), seats_(std::move(seats)) {
+    // The last is taken first: the seat that was left last is the warmest.
+    for (auto seat = seats_.rbegin(); seat != seats_.rend(); ++seat) free_.push_back(seat->get());
+}
+
+ConnectionThreads::~ConnectionThreads() {
+    for (const auto& seat : seats_) TR_CHECK(!seat->thread.joinable(), "run() has not returned");
+}
+
+std::unique_ptr<net::Intake> ConnectionThreads::make_intake(
+    std::vector<net::Intake::Target> targets, const net::IntakeOptions& options) {
+    TR_CHECK(targets.size() == size());
+    net::IntakeOptions ours = options;
+    if (how_ == SeatThreads::one_each) ours.waiting_max = 0;
+    return std::make_unique<DoorKeeper>(*this, std::move(targets), ours);
+}
+
+// False: there is no room, and it is still the caller's.
+bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options) {
+    Seat* seat = nullptr;
+    {
+        const std::scoped_lock held(lock_);
+        const std::size_t served = seats_.size() - free_.size();
+        if (served + waiting_.size() >= options.connections_max) return false;
+        if (free_.empty()) {
+            if (waiting_.size() >= options.waiting_max) return false;
+            waiting_.push_back(std::move(arrived));
+            return true;
+        }
+        seat = free_.back();
+        free_.pop_back();
+    }
+    // Started first: without a thread the connection is still ours to refuse.
+    if (how_ == SeatThreads::one_each && !start_thread(*seat)) {
+        const std::scoped_lock held(lock_);
+        free_.push_back(seat);
+        return false;
+    }
+    return give(*seat, std::move(arrived));
+}
+
+bool ConnectionThreads::give(Seat& seat, Arrived arrived) {
+    const auto held = std::make_shared<Arrived>(std::move(arrived));
+    return seat.loop->post([&seat, held] {
+        seat.is_taken = true;
+        const net::Intake::Target& target = (*held->targets)[seat.number];
+        target.server->adopt(held->descriptor.release(), held->peer,
+                             held->layered ? target.layer : nullptr);
+    });
+}
+
+std::deque<ConnectionThreads::Arrived> ConnectionThreads::give_up_waiting() {
+    const std::scoped_lock held(lock_);
+    return std::exchange(waiting_, {});
+}
+
+bool ConnectionThreads::start_thread(Seat& seat) {
+    if (seat.thread.joinable()) seat.thread.join();  // it has left, or is leaving
+    try {
+        seat.thread = std::thread([this, &seat] { serve(seat); });
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
+void ConnectionThreads::serve(Seat& seat) {
+#if defined(__linux__)
+    ::pthread_setname_np(::pthread_self(), ("seat " + std::to_string(seat.number)).c_str());
+#endif
+    do {
+        seat.loop->turn(Duration(-1));
+    } while (!stopping_.load(std::memory_order_acquire) && has_more(seat));
+}
+
+// Whether the thread of the seat goes on.
+bool ConnectionThreads::has_more(Seat& seat) {
+    if (seat.backend->attached() > 0) return true;
+    const std::scoped_lock held(lock_);
+    if (std::exchange(seat.is_taken, false)) {
+        if (!waiting_.empty()) {
+            Arrived next = std::move(waiting_.front());
+            waiting_.pop_front();
+            if (give(seat, std::move(next))) return true;
+        }
+        free_.push_back(&seat);
+        return how_ == SeatThreads::kept;
+    }
+    return true;
+}
+
+void ConnectionThreads::attend() {
+    if (how_ == SeatThreads::kept) return;  // all of them are turned
+    std::vector<Seat*> idle;
+    {
+        const std::scoped_lock held(lock_);
+        idle = std::exchange(free_, {});
+    }
+    for (Seat* seat : idle) {
+        seat->loop->post([seat] { seat->is_taken = true; });  // and it is free after that turn
+        start_thread(*seat);
+    }
+}
+
+void ConnectionThreads::run() {
+    if (how_ == SeatThreads::kept) {
+        for (const auto& seat : seats_) TR_CHECK(start_thread(*seat), "no thread for the pool");
+    }
+    loop(0).run();
+    stop();
+    for (const auto& seat : seats_) {
+        if (seat->thread.joinable()) seat->thread.join();
+    }
+    waiting_.clear();
+}
+
+void ConnectionThreads::stop() {
+    stopping_.store(true, std::memory_order_release);
+    for (std::size_t i = 0; i < size(); ++i) loop(i).request_stop();
+}
+
+}  // namespace tiderace::lab::engine

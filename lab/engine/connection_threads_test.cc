@@ -1,0 +1,206 @@
+#include "lab/engine/connection_threads.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <list>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/net/listener.h"
+#include "tiderace/testing/echo_session.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+// An echo server on a thread of its own, with blocking clients.
+class Echo {
+  public:
+    Echo(std::size_t seats, SeatThreads threads, net::IntakeOptions options) {
+        group_ = std::move(*ConnectionThreads::create(seats, threads, {}));
+        std::vector<net::Intake::Target> targets;
+        for (std::size_t i = 0; i < group_->size(); ++i) {
+            sessions_.emplace_back();
+            servers_.emplace_back(group_->loop(i), sessions_.back(), net::TcpServerOptions{});
+            targets.push_back({&group_->loop(i), &servers_.back()});
+        }
+        options.refusal = "busy";
+        intake_ = group_->make_intake(std::move(targets), options);
+        auto listener =
+            std::move(*net::open_listener(core::system_kernel(), core::Address::loopback(0), {}));
+        bytes_ = net::local_address(core::system_kernel(), listener).to_sockaddr(at_);
+        intake_->listen(std::move(listener));
+        thread_ = std::thread([this] { group_->run(); });
+    }
+    ~Echo() {
+        if (thread_.joinable()) end();
+        intake_.reset();
+        servers_.clear();
+    }
+    void end() {
+        group_->stop();
+        thread_.join();
+    }
+    // As the server drains: on the first loop, each loop is told, those at rest too.
+    void drain() {
+        group_->loop(0).post([this] {
+            intake_->stop();
+            left_ = servers_.size();
+            for (std::size_t i = 0; i < group_->size(); ++i) {
+                group_->loop(i).post([this, i] {
+                    servers_at(i).drain(group_->loop(i).now() + 10s, [this] {
+                        if (left_.fetch_sub(1) == 1) group_->stop();
+                    });
+                });
+            }
+            group_->attend();
+        });
+        thread_.join();
+    }
+    net::TcpServer& servers_at(std::size_t i) {
+        return *std::next(servers_.begin(), static_cast<std::ptrdiff_t>(i));
+    }
+    int connect() const {
+        const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&at_), bytes_), 0);
+        return fd;
+    }
+    std::uint64_t opened() const {
+        std::uint64_t all = 0;
+        for (const auto& one : sessions_) all += one.opened;
+        return all;
+    }
+    net::Intake& intake() { return *intake_; }
+
+  private:
+    std::unique_ptr<net::LoopGroup> group_;
+    std::list<testing::EchoSessions> sessions_;
+    std::list<net::TcpServer> servers_;
+    std::unique_ptr<net::Intake> intake_;
+    sockaddr_storage at_{};
+    socklen_t bytes_ = 0;
+    std::atomic<std::size_t> left_ = 0;
+    std::thread thread_;
+};
+
+// What comes back, until `bytes` or the end.
+std::string hear(int fd, std::size_t bytes) {
+    std::string heard(bytes, '\0');
+    const ssize_t got = ::recv(fd, heard.data(), bytes, MSG_WAITALL);
+    heard.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return heard;
+}
+
+std::string ask(int fd, std::string_view words) {
+    EXPECT_EQ(::send(fd, words.data(), words.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(words.size()));
+    return hear(fd, words.size());
+}
+
+// A client that is served. The seat of one that ended is free a moment after its end is seen.
+int seated(const Echo& echo) {
+    for (;;) {
+        const int fd = echo.connect();
+        ::send(fd, "ok", 2, MSG_NOSIGNAL);
+        if (hear(fd, 2) == "ok") return fd;
+        ::close(fd);
+    }
+}
+
+class EitherWay : public ::testing::TestWithParam<SeatThreads> {};
+
+INSTANTIATE_TEST_SUITE_P(Threads, EitherWay,
+                         ::testing::Values(SeatThreads::kept, SeatThreads::one_each),
+                         [](const auto& threads) {
+                             return threads.param == SeatThreads::kept ? "kept" : "one_each";
+                         });
+
+TEST_P(EitherWay, ServesAsManyAtOnceAsItHasSeats) {
+    Echo echo(4, GetParam(), {});
+    for (int round = 0; round < 10; ++round) {
+        std::vector<int> clients;
+        for (int i = 0; i < 4; ++i) clients.push_back(seated(echo));
+        for (const int fd : clients) EXPECT_EQ(ask(fd, "again"), "again");
+        for (const int fd : clients) ::shutdown(fd, SHUT_WR);
+        for (const int fd : clients) {
+            EXPECT_EQ(hear(fd, 1), "");
+            ::close(fd);
+        }
+    }
+    echo.end();
+    EXPECT_EQ(echo.opened(), 40u);
+}
+
+TEST_P(EitherWay, DrainsWithSeatsAtRestAndTaken) {
+    Echo echo(3, GetParam(), {});
+    const int fd = echo.connect();
+    EXPECT_EQ(ask(fd, "question"), "question");
+    echo.drain();
+    EXPECT_EQ(hear(fd, 1), "") << "it was told that the server ends";
+    ::close(fd);
+    EXPECT_EQ(echo.opened(), 1u);
+}
+
+TEST_P(EitherWay, EndsAtOnceWithConnectionsOpen) {
+    Echo echo(2, GetParam(), {});
+    const int fd = echo.connect();
+    EXPECT_EQ(ask(fd, "x"), "x");
+    echo.end();
+    ::close(fd);
+}
+
+TEST(Pool, ConnectionsWaitForASeatAndAboveTheBoundAreRefused) {
+    Echo echo(1, SeatThreads::kept, {.waiting_max = 2});
+    const int served = echo.connect();
+    EXPECT_EQ(ask(served, "first"), "first");
+    const int second = echo.connect();
+    const int third = echo.connect();
+    const int refused = echo.connect();
+    EXPECT_EQ(hear(refused, 5), "busy") << "and closed";
+    ::close(served);
+    EXPECT_EQ(ask(second, "second"), "second");
+    ::close(second);
+    EXPECT_EQ(ask(third, "third"), "third");
+    ::close(third);
+    ::close(refused);
+    echo.end();
+    EXPECT_EQ(echo.opened(), 3u);
+    EXPECT_EQ(echo.intake().refused(), 1u);
+}
+
+TEST(Pool, ThoseThatWaitAreRefusedWhenItEnds) {
+    Echo echo(1, SeatThreads::kept, {.waiting_max = 2});
+    const int served = echo.connect();
+    EXPECT_EQ(ask(served, "first"), "first");
+    const int waiting = echo.connect();
+    echo.drain();
+    EXPECT_EQ(hear(waiting, 5), "busy");
+    ::close(waiting);
+    ::close(served);
+}
+
+TEST(Pool, HoldsNoMoreInAllThanItIsTold) {
+    Echo echo(4, SeatThreads::kept, {.waiting_max = 100, .connections_max = 2});
+    const int one = echo.connect();
+    const int two = echo.connect();
+    EXPECT_EQ(ask(one, "1"), "1");
+    EXPECT_EQ(ask(two, "2"), "2");
+    const int three = echo.connect();
+    EXPECT_EQ(hear(three, 5), "busy");
+    for (const int fd : {one, two, three}) ::close(fd);
+}
+
+TEST(ThreadPerConnection, RefusesOneMoreThanItMayHave) {
+    Echo echo(1, SeatThreads::one_each, {.waiting_max = 100});
+    const int served = echo.connect();
+    EXPECT_EQ(ask(served, "first"), "first");
+    const int refused = echo.connect();
+    EXPECT_EQ(hear(refused, 5), "busy");
+    ::close(served);
+    ::close(refused);
+}
+
+}  // namespace
+}  // namespace tiderace::lab::engine

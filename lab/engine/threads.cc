@@ -1,0 +1,84 @@
+#include "lab/engine/threads.h"
+
+#include "lab/engine/connection_threads.h"
+#include "tiderace/net/hand_off.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+// A connection needs little of a receive buffer, and there are many of these loops.
+constexpr std::size_t seat_receive_bytes = 16_KiB;
+
+class SeatsArrangement final : public net::Arrangement {
+  public:
+    SeatsArrangement(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
+
+    std::size_t count_loops(std::size_t asked, std::size_t) const override {
+        return (asked > 0 ? asked : seats_) + 1;
+    }
+    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
+                                                       const core::LoopOptions& options) override {
+        core::LoopOptions loops = options;
+        loops.backend.receive_bytes = seat_receive_bytes;
+        return ConnectionThreads::create(count - 1, threads_, loops);
+    }
+    bool listens_apart() const override { return true; }
+    bool has_small_loops() const override { return true; }
+    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+
+  private:
+    SeatThreads threads_;
+    std::size_t seats_;
+};
+
+// The first loop deals the connections to the others in turn, whoever of them is held up.
+class DealtLoops final : public net::LoopGroup {
+  public:
+    explicit DealtLoops(std::vector<std::unique_ptr<core::EventLoop>> loops)
+        : net::LoopGroup(std::move(loops)) {}
+
+    std::unique_ptr<net::Intake> make_intake(std::vector<net::Intake::Target> targets,
+                                             const net::IntakeOptions& options) override {
+        targets.erase(targets.begin());
+        return std::make_unique<net::HandOff>(loop(0), std::move(targets), options.waiting_max,
+                                              options.refusal);
+    }
+};
+
+class BlockingEpoll final : public net::Arrangement {
+  public:
+    std::size_t count_loops(std::size_t asked, std::size_t cpus) const override {
+        return net::Arrangement::count_loops(asked, cpus) + 1;
+    }
+    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
+                                                       const core::LoopOptions& options) override {
+        core::LoopOptions each = options;
+        each.engine = "auto";
+        std::vector<std::unique_ptr<core::EventLoop>> loops;
+        for (std::size_t i = 0; i < count; ++i) {
+            each.make_backend = i == 0 ? nullptr : make_blocking_epoll_backend;
+            auto loop = core::EventLoop::create(each);
+            if (!loop) return fail(loop.error());
+            loops.push_back(std::move(*loop));
+        }
+        return std::make_unique<DealtLoops>(std::move(loops));
+    }
+    bool listens_apart() const override { return true; }
+    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+};
+
+}  // namespace
+
+std::unique_ptr<net::Arrangement> arrange_threads() {
+    return std::make_unique<SeatsArrangement>(SeatThreads::one_each, threads_max_default);
+}
+
+std::unique_ptr<net::Arrangement> arrange_pool() {
+    return std::make_unique<SeatsArrangement>(SeatThreads::kept, pool_threads_default);
+}
+
+std::unique_ptr<net::Arrangement> arrange_blocking_epoll() {
+    return std::make_unique<BlockingEpoll>();
+}
+
+}  // namespace tiderace::lab::engine

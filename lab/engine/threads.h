@@ -1,0 +1,18 @@
+// The engines whose threads block: `threads`, `pool` (connection_threads.h) and `blocking-epoll`.
+#pragma once
+
+#include <memory>
+
+#include "tiderace/net/arrangement.h"
+
+namespace tiderace::lab::engine {
+
+// Without --threads. Of `threads` it is the bound.
+inline constexpr std::size_t threads_max_default = 512;
+inline constexpr std::size_t pool_threads_default = 32;
+
+std::unique_ptr<net::Arrangement> arrange_threads();
+std::unique_ptr<net::Arrangement> arrange_pool();
+std::unique_ptr<net::Arrangement> arrange_blocking_epoll();
+
+}  // namespace tiderace::lab::engine
