@@ -1,7 +1,7 @@
 // DirectoryRecords: the entries of a directory as Linux's getdents64 lays them out, which is how
 // Kernel::read_directory tells them on every system.
 //
-//   inode 8 bytes | offset 8 | bytes of the record 2 | type 1 (DT_*) | name, NUL, to a multiple of 8
+//   inode 8 bytes | offset 8 | size of the record 2 | type 1 (DT_*) | name | NUL, up to 8 of them
 #pragma once
 
 #include <cstdint>
