@@ -204,6 +204,49 @@ TEST_F(WebSocketLife, BeginsTheClosingHandshakeAndDropsWhatComesMeanwhile) {
     EXPECT_EQ(stage.told(), "open closed(1000)");
 }
 
+TEST_F(WebSocketLife, EveryOpcodeInEveryStateOfTheClosingHandshake) {
+    struct Row {
+        unsigned opcode;
+        std::string payload, when_open;
+    };
+    const Row rows[] = {
+        {0, "x", "close(1002 nothing to continue)"},
+        {1, "x", "text(x)"},
+        {2, "x", "binary(x)"},
+        {3, "x", "close(1002 unknown opcode)"},
+        {7, "", "close(1002 unknown opcode)"},
+        {8, "\x03\xe8", "close(1000)"},
+        {9, "x", "pong(x)"},
+        {10, "x", ""},
+        {11, "", "close(1002 unknown opcode)"},
+        {15, "", "close(1002 unknown opcode)"},
+    };
+    for (const Row& row : rows) {
+        SCOPED_TRACE(row.opcode);
+        const std::string frame = client_frame(static_cast<Opcode>(row.opcode), row.payload);
+        WebSocketStage open(world_), closing(world_), closed(world_);
+        const auto first = open.open(), second = closing.open(), third = closed.open();
+        first->say(frame);
+        closing.sockets()[0]->close(1001, "that is all");
+        second->say(frame);
+        third->say(close_frame(1000, "bye") + frame);
+        world_.settle();
+        EXPECT_EQ(open.heard(*first), row.when_open);
+        // Our close frame was the last thing to be said; theirs was the last to be looked at.
+        EXPECT_EQ(closing.heard(*second), "close(1001 that is all)");
+        EXPECT_EQ(closed.heard(*third), "close(1000)");
+        for (const auto& peer : {first.get(), second.get(), third.get()}) {
+            peer->say(close_frame(1000));
+            peer->finish();
+        }
+        world_.settle();
+        for (WebSocketStage* stage : {&open, &closing, &closed}) {
+            EXPECT_TRUE(stage->sockets().empty());
+            EXPECT_EQ(stage->service().counters().closed, 1U);
+        }
+    }
+}
+
 TEST_F(WebSocketLife, GivesUpOnAPeerThatNeverAnswersTheClose) {
     WebSocketStage stage(world_);
     auto peer = stage.open();

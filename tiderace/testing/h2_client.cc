@@ -81,7 +81,7 @@ std::string H2Client::block(const Fields& fields) {
 
 void H2Client::headers(std::uint32_t stream, const Fields& fields, bool end_stream) {
     std::string rest = block(fields);
-    next_stream_ = std::max(next_stream_, stream + 2);
+    skip(stream);
     H2FrameType type = H2FrameType::headers;
     std::uint8_t flags = end_stream ? h2_flag::end_stream : 0;
     do {
@@ -191,6 +191,7 @@ void H2Client::hear(const H2FrameHeader& header, std::string_view payload) {
             break;
         case H2FrameType::rst_stream:
             answer.reset = static_cast<H2Error>(number(0));
+            ++resets_;
             break;
         case H2FrameType::settings:
             if (header.has(h2_flag::ack)) ++settings_acks_;

@@ -9,6 +9,7 @@
 // Thread   One.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -61,6 +62,9 @@ class H2Client {
     // A field block as the other functions send it: literals, no table.
     static std::string block(const Fields& fields);
 
+    // Numbers up to `stream` are not used any more.
+    void skip(std::uint32_t stream) { next_stream_ = std::max(next_stream_, stream + 2); }
+
     // What was said from here on is kept back until say_all().
     void hold() { holding_ = true; }
     void say_all();
@@ -81,6 +85,8 @@ class H2Client {
     std::size_t settings_acks() { return listen(), settings_acks_; }
     const std::vector<std::string>& pings() { return listen(), pings_; }
     const std::vector<std::string>& pongs() { return listen(), pongs_; }
+    // RST_STREAM frames that came, on whatever stream.
+    std::size_t resets() { return listen(), resets_; }
     Peer& peer() { return *peer_; }
 
   private:
@@ -102,6 +108,7 @@ class H2Client {
     std::vector<std::string> pings_, pongs_;
     std::string block_;
     std::size_t settings_acks_ = 0;
+    std::size_t resets_ = 0;
 };
 
 }  // namespace tiderace::testing

@@ -31,8 +31,8 @@ void H2ClosedStreams::remember(std::uint32_t stream, H2StreamState how) {
 }
 
 H2StreamState H2ClosedStreams::state_of(std::uint32_t stream, std::uint32_t highest) const {
-    if (stream > highest) return H2StreamState::idle;
-    if ((stream & 1U) == 0) return H2StreamState::unknown;  // ours to open, and we never do
+    const bool ours_to_open = (stream & 1U) == 0;  // and we never do
+    if (stream > highest || ours_to_open) return H2StreamState::idle;
     for (const std::uint32_t closed : closed_) {
         if (closed >> 2 == stream >> 1 && (closed & 3U) != 0) return states[closed & 3U];
     }

@@ -23,7 +23,7 @@ class H2ClosedStreams {
     void remember(std::uint32_t stream, H2StreamState how);
 
     // For a stream that is not in use: `idle` when its number is above `highest`, the highest that
-    // the client opened.
+    // the client opened, or even, a server's.
     H2StreamState state_of(std::uint32_t stream, std::uint32_t highest) const;
 
   private:

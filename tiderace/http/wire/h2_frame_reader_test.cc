@@ -249,6 +249,112 @@ TEST(H2FrameReader, RefusesWhatAFrameMayNotBe) {
     }
 }
 
+// What the reader makes of any frame by itself, said again from RFC 9113, section 6, and RFC 9218,
+// 7.1: no_error, or the error and whether only the stream bears it.
+struct Verdict {
+    H2Error error = H2Error::no_error;
+    bool stream_only = false;
+
+    bool operator==(const Verdict&) const = default;
+};
+
+struct AnyFrame {
+    unsigned type;
+    std::uint8_t flags;
+    std::uint32_t stream;
+    std::uint32_t length;
+    char fill;  // each byte of the payload
+
+    bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+    std::string bytes() const {
+        return frame(static_cast<H2FrameType>(type), flags, stream, std::string(length, fill));
+    }
+};
+
+Verdict judge_padding(const AnyFrame& f, std::uint32_t section) {
+    const std::uint32_t before = section + (f.has(h2_flag::padded) ? 1 : 0);
+    if (f.length < before) return {H2Error::frame_size_error};
+    const std::uint32_t padding = f.has(h2_flag::padded) ? static_cast<unsigned char>(f.fill) : 0;
+    return {padding > f.length - before ? H2Error::protocol_error : H2Error::no_error};
+}
+
+Verdict judge(const AnyFrame& f) {
+    constexpr Verdict good, wrong{H2Error::protocol_error}, wrong_size{H2Error::frame_size_error};
+    constexpr Verdict wrong_there{H2Error::protocol_error, true};
+    if (f.type == 0x9) return wrong;  // CONTINUATION of nothing, however long
+    if (f.length > h2_frame_bytes_min) return wrong_size;
+    const bool on_connection = f.stream == 0;
+    switch (f.type) {
+        case 0x0:  // DATA
+            return on_connection ? wrong : judge_padding(f, 0);
+        case 0x1:  // HEADERS
+            return on_connection ? wrong : judge_padding(f, f.has(h2_flag::priority) ? 5 : 0);
+        case 0x2:  // PRIORITY
+            if (on_connection) return wrong;
+            return f.length == 5 ? good : Verdict{H2Error::frame_size_error, true};
+        case 0x3:  // RST_STREAM
+            if (on_connection) return wrong;
+            return f.length == 4 ? good : wrong_size;
+        case 0x4:  // SETTINGS
+            if (!on_connection) return wrong;
+            return f.length % 6 == 0 && (!f.has(h2_flag::ack) || f.length == 0) ? good : wrong_size;
+        case 0x6:  // PING
+            if (!on_connection) return wrong;
+            return f.length == 8 ? good : wrong_size;
+        case 0x7:  // GOAWAY
+            if (!on_connection) return wrong;
+            return f.length >= 8 ? good : wrong_size;
+        case 0x8:  // WINDOW_UPDATE
+            if (f.length != 4) return wrong_size;
+            if (f.fill != 0) return good;
+            return on_connection ? wrong : wrong_there;
+        case 0x5:  // PUSH_PROMISE
+            return wrong;
+        case 0x10:  // PRIORITY_UPDATE
+            if (!on_connection) return wrong;
+            if (f.length < 4) return wrong_size;
+            return f.fill % 2 == 0 ? wrong : good;
+        default:
+            return good;
+    }
+}
+
+TEST(H2FrameReader, EveryTypeWithEveryLengthFlagAndPlaceIsAsTheRfcSays) {
+    const unsigned types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17, 255};
+    std::vector<std::uint32_t> lengths{16'384, 16'385};
+    for (std::uint32_t length = 0; length < 20; ++length) lengths.push_back(length);
+    std::vector<std::uint8_t> flags{0xff, 0xd2};  // 0xd2: those without a meaning
+    for (unsigned set = 0; set < 16; ++set) {
+        flags.push_back(static_cast<std::uint8_t>((set & 1) | (set & 2) << 1 | (set & 4) << 1 |
+                                                  (set & 8) << 2));
+    }
+    std::size_t cases = 0;
+    for (const unsigned type : types) {
+        for (const std::uint32_t length : lengths) {
+            for (const std::uint8_t flag : flags) {
+                for (const std::uint32_t stream : {0U, 1U, 2U}) {
+                    for (const char fill : {'\0', '\3'}) {
+                        const AnyFrame f{type, flag, stream, length, fill};
+                        const Told told = read_whole(opening + f.bytes());
+                        const Verdict found{told.fault.error,
+                                            told.fault.scope == H2Fault::Scope::stream};
+                        const Verdict expected = judge(f);
+                        ++cases;
+                        if (expected.error == H2Error::no_error) {
+                            ASSERT_EQ(told.fault.error, H2Error::no_error) << type << ' ' << length;
+                        } else {
+                            ASSERT_EQ(found, expected)
+                                << "type " << type << ", length " << length << ", flags "
+                                << unsigned{flag} << ", stream " << stream << ", of " << int{fill};
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_EQ(cases, 15U * 22 * 18 * 3 * 2);
+}
+
 TEST(H2FrameReader, LetsNothingButItsContinuationIntoAFieldBlock) {
     const std::string begin = frame(H2FrameType::headers, none, 3, "a");
     EXPECT_TRUE(after_opening(begin).empty());

@@ -270,6 +270,97 @@ TEST(WebSocketReader, BoundsMessagesOverAllTheirFragmentsAndFramesByThemselves) 
     EXPECT_EQ(fault_of(bytes_of({Opcode::text, "12345"}), small_frames), Fault::frame_too_large);
 }
 
+// --- every head there is, in every state ---------------------------------------------------------
+
+struct Length {
+    const char* bytes;  // behind the first two, and the low seven bits of the second
+    std::size_t count;
+    unsigned form;
+    std::uint64_t value;
+    bool shortest;
+};
+constexpr Length lengths[] = {
+    {"", 0, 0, 0, true},
+    {"", 0, 125, 125, true},
+    {"\0\0", 2, 126, 0, false},
+    {"\0\x7d", 2, 126, 125, false},
+    {"\0\x7e", 2, 126, 126, true},
+    {"\xff\xff", 2, 126, 65'535, true},
+    {"\0\0\0\0\0\0\0\0", 8, 127, 0, false},
+    {"\0\0\0\0\0\0\xff\xff", 8, 127, 65'535, false},
+    {"\0\0\0\0\0\1\0\0", 8, 127, 65'536, true},
+    {"\0\0\0\0\1\0\0\1", 8, 127, 16_MiB + 1, true},
+    {"\x7f\xff\xff\xff\xff\xff\xff\xff", 8, 127, 0x7fff'ffff'ffff'ffff, true},
+    {"\x80\0\0\0\0\0\0\0", 8, 127, 0x8000'0000'0000'0000, true},
+};
+
+enum class Inside { nothing, text, compressed };
+
+struct AnyHead {
+    unsigned first;  // FIN, RSV1 to 3, opcode
+    bool masked;
+    const Length& length;
+    Inside inside;
+    WebSocketReaderOptions reader;
+
+    std::string bytes() const {
+        const bool masks = reader.masked;
+        std::string before;
+        if (inside != Inside::nothing) {
+            before = bytes_of({Opcode::text, "a", false, inside == Inside::compressed, masks});
+        }
+        before += static_cast<char>(first);
+        before += static_cast<char>((masked ? 0x80U : 0U) | length.form);
+        before.append(length.bytes, length.count);
+        return masked ? before + "mask" : before;
+    }
+};
+
+// RFC 6455, section 5, and RFC 7692, 6: the close code that it is answered with; 0: it may be.
+std::uint16_t judge(const AnyHead& h) {
+    const unsigned opcode = h.first & 15;
+    const bool control = opcode >= 8;
+    const bool final = (h.first & 0x80) != 0;
+    const bool rsv1 = (h.first & 0x40) != 0;
+    const bool known = opcode <= 2 || (opcode >= 8 && opcode <= 10);
+    const bool begins = opcode == 1 || opcode == 2;
+    const bool in_order = control || (begins == (h.inside == Inside::nothing));
+    const bool right =
+        (h.first & 0x30) == 0 && known && in_order && (!rsv1 || (h.reader.compression && begins)) &&
+        (!control || (final && h.length.value <= 125)) && h.masked == h.reader.masked &&
+        h.length.shortest && h.length.value < 0x8000'0000'0000'0000;
+    if (!right) return websocket_close::protocol_error;
+    const bool compressed = h.inside == Inside::compressed || rsv1;
+    const std::uint64_t before = h.inside == Inside::nothing ? 0 : 1;
+    // What is compressed is bounded where it is inflated; here only what could never be.
+    const bool too_large =
+        h.length.value > 1_GiB || (!compressed && h.length.value > 16_MiB - before);
+    return too_large ? websocket_close::too_large : std::uint16_t{0};
+}
+
+TEST(WebSocketReader, EveryHeadInEveryStateIsAsTheStandardSays) {
+    std::size_t cases = 0;
+    for (unsigned set = 0; set < 2 * 2 * 3 * 256; ++set) {
+        const WebSocketReaderOptions reader{.masked = (set & 1) != 0,
+                                            .compression = (set & 2) != 0};
+        const auto inside = static_cast<Inside>((set >> 2) % 3);
+        if (inside == Inside::compressed && !reader.compression) continue;
+        for (const Length& length : lengths) {
+            for (const bool masked : {false, true}) {
+                const AnyHead h{(set >> 2) / 3, masked, length, inside, reader};
+                const Fault found = fault_of(h.bytes(), reader);
+                const std::uint16_t code = found == Fault::none ? 0 : close_code_for(found);
+                ASSERT_EQ(code, judge(h))
+                    << to_string(found) << ": first byte " << h.first << ", length " << length.value
+                    << " as " << length.form << (masked ? ", masked" : "") << ", inside "
+                    << static_cast<int>(inside) << ", set " << set;
+                ++cases;
+            }
+        }
+    }
+    EXPECT_EQ(cases, 256U * 12 * 2 * (2 * 3 + 2 * 2));
+}
+
 TEST(WebSocketHead, IsWrittenAsItIsRead) {
     Random random(5);
     for (int round = 0; round < 2'000; ++round) {
