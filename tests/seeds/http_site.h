@@ -21,6 +21,7 @@ class HttpSite {
 
     net::TcpServer& server() { return server_; }
     http::H1Service& service() { return service_; }
+    http::Site& site() { return site_; }
     bool started() const { return files_ != nullptr; }
 
   private:
