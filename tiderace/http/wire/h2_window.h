@@ -51,6 +51,11 @@ class H2ReceiveWindow {
     // What the peer may still send.
     std::uint32_t open() const { return static_cast<std::uint32_t>(std::max(open_, 0)); }
 
+    // What it sent and nobody is done with.
+    std::uint32_t taken() const {
+        return static_cast<std::uint32_t>(std::int64_t{size_} - open_ - unannounced_);
+    }
+
     // H2Data::flow_bytes came. False when the peer had no leave to send them.
     [[nodiscard]] bool receive(std::uint32_t bytes) {
         if (open_ < 0 || bytes > static_cast<std::uint32_t>(open_)) return false;
@@ -61,6 +66,7 @@ class H2ReceiveWindow {
     // WINDOW_UPDATE, or 0: it waits until half the window is to be given back, so that small reads
     // do not cost a frame each.
     std::uint32_t give_back(std::uint32_t bytes) {
+        TR_CHECK(bytes <= taken(), "more is given back than the peer sent");
         unannounced_ += bytes;
         return unannounced_ > 0 && unannounced_ >= size_ / 2 ? announce() : 0;
     }

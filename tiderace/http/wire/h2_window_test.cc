@@ -69,6 +69,25 @@ TEST(H2ReceiveWindow, AnnouncesWhenHalfOfItIsFree) {
     EXPECT_EQ(window.open(), 60U);
 }
 
+TEST(H2ReceiveWindow, KnowsWhatIsTaken) {
+    H2ReceiveWindow window(100);
+    EXPECT_EQ(window.taken(), 0U);
+    ASSERT_TRUE(window.receive(70));
+    EXPECT_EQ(window.taken(), 70U);
+    EXPECT_EQ(window.give_back(20), 0U);
+    EXPECT_EQ(window.taken(), 50U);
+    window.enlarge(1'000);
+    EXPECT_EQ(window.taken(), 50U);
+    EXPECT_EQ(window.announce(), 920U);
+    EXPECT_EQ(window.taken(), 50U);
+}
+
+TEST(H2ReceiveWindowDeathTest, GivingBackMoreThanCameIsOurFault) {
+    H2ReceiveWindow window(100);
+    ASSERT_TRUE(window.receive(10));
+    EXPECT_DEATH(window.give_back(11), "more is given back");
+}
+
 TEST(H2ReceiveWindow, GivingBackNothingAnnouncesNothing) {
     H2ReceiveWindow window(0);
     EXPECT_EQ(window.give_back(0), 0U);
