@@ -176,7 +176,7 @@ std::string state_of(const CellSummary& cell) {
         case CellState::ok:
             return {};
         case CellState::refused:
-            return "held " + with_commas(static_cast<std::uint64_t>(cell.open_max));
+            return "held " + with_commas(static_cast<std::uint64_t>(cell.held()));
         case CellState::starved:
             return with_commas(static_cast<std::uint64_t>(cell.starved)) + " starved";
         default:
@@ -188,7 +188,7 @@ std::string figure_of(const Findings& findings, const CellSummary& cell) {
     const std::string state = state_of(cell);
     if (!cell.has_figures()) return state;
     const Workload* workload = workload_of(findings.results, cell.workload);
-    const std::string_view measure = workload ? workload->measure : "cpu_us";
+    const std::string measure = workload ? workload->measure : std::string("cpu_us");
     std::string text = measured_text(measure, cell.measured(measure).median);
     if (!state.empty()) return text + "  " + state;
     if (measure == "connection_bytes") return text;

@@ -3,6 +3,7 @@
 // Thread   Any: pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ struct CellSummary {
     std::vector<LatencyPoint> slow_latency;
 
     bool has_figures() const { return rounds > 0 && report::has_figures(state); }
+    // Connections that were open and got an answer.
+    double held() const {
+        return std::max(0.0, std::min(open_max, static_cast<double>(connections) - starved));
+    }
     // What an open connection costs in memory; 0 when none was open.
     double connection_bytes() const {
         const double more = memory_bytes - memory_before_bytes;

@@ -1,0 +1,306 @@
+#include "lab/run/cell_run.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "lab/report/figures.h"
+#include "lab/run/load_run.h"
+#include "lab/run/process_use.h"
+#include "tiderace/core/clock.h"
+
+namespace tiderace::lab::run {
+namespace {
+
+using report::Cell;
+using report::CellState;
+
+constexpr Duration look = 5ms;
+constexpr Duration probe_patience = 5s;
+constexpr Duration load_time_most = 10min;  // the load is stopped long before
+constexpr std::uint64_t few_of = 1'000;     // of so many: an error is told, and no more
+constexpr std::uint64_t starved_part = 10;  // of a hundred: more, and the cell is not about all
+
+constexpr std::array<double, 10> shares{0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9990, 1};
+
+std::vector<report::LatencyPoint> curve_of(const LatencyHistogram& histogram) {
+    std::vector<report::LatencyPoint> curve;
+    if (histogram.count() == 0) return curve;
+    for (const double share : shares) {
+        const auto took = static_cast<double>(histogram.quantile(share).count());
+        curve.push_back({share, took / 1e3});
+    }
+    return curve;
+}
+
+Cell empty_cell(const CellPlan& plan) {
+    return {.subject = plan.subject->facts.name,
+            .workload = std::string(plan.workload->name),
+            .connections = plan.connections,
+            .round = plan.round};
+}
+
+std::string url_of(const RunningServer& server, SiteFile file) {
+    return "http://" + server.address().to_string() + std::string(facts_of(file).path);
+}
+
+// One answer, and every byte of it.
+Verdict probe(const CellPlan& plan, RunningServer& server, SiteFile file, const Wait& wait) {
+    LoadOptions options;
+    options.url = url_of(server, file);
+    options.connections = options.requests = 1;
+    options.threads = 1;
+    options.timeout = probe_patience;
+    options.duration = probe_patience;
+    options.expect_length = facts_of(file).bytes;
+    options.check_hash = true;
+    options.expect_hash = plan.site->hash(file);
+    auto load = LoadRun::start(std::move(options));
+    if (!load) return {CellState::failed, load.error().message()};
+    while (!(*load)->progress().done && !wait(look)) {
+    }
+    (*load)->stop();
+    const LoadTally& tally = (*load)->finish();
+    return judge({.tally = tally, .asked = 1, .answers = tally.answers, .ended = server.ended()});
+}
+
+// All loads of a cell as one.
+class Loads {
+  public:
+    Result<> start(const CellPlan& plan, const RunningServer& server) {
+        for (const LoadPart& part : plan.workload->parts) {
+            LoadOptions options = load_of(part, plan.connections);
+            options.url = url_of(server, part.file);
+            options.duration = load_time_most;
+            options.threads = plan.load_threads;
+            asked_ += options.connections;
+            closes_ |= part.close;
+            only_once_ |= part.only_once;
+            auto load = LoadRun::start(std::move(options));
+            if (!load) return fail(load.error());
+            loads_.push_back(std::move(*load));
+        }
+        return {};
+    }
+
+    LoadWorker::Progress progress() const {
+        LoadWorker::Progress sum;
+        for (const auto& load : loads_) {
+            const LoadWorker::Progress one = load->progress();
+            sum.answers += one.answers;
+            sum.opened += one.opened;
+            sum.open += one.open;
+        }
+        return sum;
+    }
+    // Everybody has come: opened, or where connections close, opened as many; or has been answered.
+    bool all_there() const {
+        const LoadWorker::Progress now = progress();
+        if (only_once_) return now.answers >= asked_;
+        return (closes_
+                    ? now.opened
+                    : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0))) >= asked_;
+    }
+    void finish() {
+        for (auto& load : loads_) load->stop();
+        for (auto& load : loads_) {
+            tally_.merge(load->finish());
+            busy_ = std::max(busy_, load->busy());
+        }
+    }
+
+    const LoadTally& tally() const { return tally_; }
+    double busy() const { return busy_; }
+    std::uint64_t asked() const { return asked_; }
+    bool only_once() const { return only_once_; }
+    bool closes() const { return closes_; }
+
+  private:
+    std::vector<std::unique_ptr<LoadRun>> loads_;
+    LoadTally tally_;
+    double busy_ = 0;
+    std::uint64_t asked_ = 0;
+    bool closes_ = false;
+    bool only_once_ = false;
+};
+
+// Until everybody has come, or nobody comes any more. False: interrupted.
+bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& server,
+                  const Wait& wait) {
+    const core::SystemClock clock;
+    const Instant start = clock.now();
+    Instant moved = start;
+    LoadWorker::Progress last;
+    const Duration patience = std::min<Duration>(plan.open_patience, 1s);
+    while (!loads.all_there() && !server.ended()) {
+        if (wait(look)) return false;
+        const Instant now = clock.now();
+        const LoadWorker::Progress seen = loads.progress();
+        const bool moves =
+            seen.open > last.open || (loads.only_once() && seen.answers > last.answers);
+        if (moves) moved = now;
+        last = seen;
+        if (now - moved > patience || now - start > plan.open_patience) break;
+    }
+    return !wait(std::min<Duration>(plan.time / 10, 100ms));
+}
+
+struct Reading {
+    Instant at;
+    Duration cpu;
+    std::uint64_t answers;
+    std::uint64_t opened;
+};
+
+Reading read(const Loads& loads, const std::vector<int>& pids) {
+    const core::SystemClock clock;
+    const LoadWorker::Progress progress = loads.progress();
+    return {clock.now(), cpu_of(pids), progress.answers, progress.opened};
+}
+
+void fill_figures(Cell& cell, const Reading& before, const Reading& after) {
+    const double seconds = std::chrono::duration<double>(after.at - before.at).count();
+    const double cpu_us = std::chrono::duration<double, std::micro>(after.cpu - before.cpu).count();
+    cell.seconds = seconds;
+    cell.answers = after.answers - before.answers;
+    if (seconds > 0) {
+        cell.per_second = static_cast<double>(cell.answers) / seconds;
+        cell.opened_per_second = static_cast<double>(after.opened - before.opened) / seconds;
+        cell.cpu_share = cpu_us / 1e6 / seconds;
+    }
+    if (cell.answers > 0) cell.cpu_us = cpu_us / static_cast<double>(cell.answers);
+}
+
+void fill_tally(Cell& cell, const LoadTally& tally) {
+    cell.opened = tally.opened;
+    cell.open_max = tally.open_max;
+    cell.starved = tally.starved;
+    cell.latency = curve_of(tally.latency);
+    cell.slow_latency = curve_of(tally.slow_latency);
+    const auto add = [&cell](std::string_view name, std::uint64_t count) {
+        if (count > 0) cell.errors.emplace_back(std::string(name), count);
+    };
+    for (std::size_t i = 0; i < tally.errors.size(); ++i) {
+        add(to_string(static_cast<LoadError>(i)), tally.errors[i]);
+    }
+    for (std::size_t i = 0; i < tally.connect_errors.size(); ++i) {
+        add(std::string("connect: ").append(to_string(static_cast<ConnectError>(i))),
+            tally.connect_errors[i]);
+    }
+    if (tally.never_sent > 0) {
+        cell.notes.push_back(report::with_commas(tally.never_sent) +
+                             " requests were due and not sent: no connection was free");
+    }
+}
+
+// With the server running and right. False: interrupted.
+bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& wait, Cell& cell) {
+    Loads loads;
+    if (auto started = loads.start(plan, server); !started) {
+        cell.state = CellState::failed;
+        cell.reason = started.error().message();
+        return true;
+    }
+    if (!wait_for_all(plan, loads, server, wait)) return false;
+    const std::vector<int> pids = server.pids();
+    const Reading before = read(loads, pids);
+    if (wait(plan.time)) return false;
+    const Reading after = read(loads, pids);
+    cell.memory_bytes = memory_of(pids);
+    const auto ended = server.ended();
+    loads.finish();
+    fill_figures(cell, before, after);
+    fill_tally(cell, loads.tally());
+    cell.load_share = loads.busy();
+    // Who asks once was answered before the time that is measured.
+    const std::uint64_t answers = loads.only_once() ? loads.tally().answers : cell.answers;
+    const Verdict verdict = judge({.tally = loads.tally(),
+                                   .asked = loads.asked(),
+                                   .answers = answers,
+                                   .closes = loads.closes(),
+                                   .ended = ended});
+    cell.state = verdict.state;
+    cell.reason = verdict.reason;
+    return true;
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+    return report::with_commas(count) + " " + std::string(what);
+}
+
+// "3 reset, 1 timed out" of those kinds that are wrong answers, or that are none at all.
+std::string listed(const LoadTally& tally, bool wrong_ones) {
+    std::string text;
+    for (std::size_t i = 0; i < tally.errors.size(); ++i) {
+        const auto kind = static_cast<LoadError>(i);
+        const bool is_wrong = kind < LoadError::cut_short;
+        if (tally.errors[i] == 0 || is_wrong != wrong_ones) continue;
+        text += (text.empty() ? "" : ", ") + counted(tally.errors[i], to_string(kind));
+    }
+    return text;
+}
+
+}  // namespace
+
+Verdict judge(const Observed& observed) {
+    const LoadTally& tally = observed.tally;
+    if (observed.ended) return {CellState::died, *observed.ended};
+    if (const std::string wrong = listed(tally, true); !wrong.empty()) {
+        return {CellState::wrong, "answers: " + wrong};
+    }
+    if (observed.answers == 0 && tally.errors_total() == 0 && tally.connect_errors_total() == 0) {
+        return {CellState::hung, "no answer came in the time"};
+    }
+    const std::uint64_t asked = observed.asked;
+    const std::uint64_t served = asked - std::min(asked, tally.starved);
+    const std::string none = listed(tally, false);
+    if (observed.answers > 0 && !observed.closes &&
+        (tally.open_max < asked || (!none.empty() && tally.starved * 100 > asked))) {
+        return {CellState::refused, "it served " +
+                                        report::with_commas(std::min(tally.open_max, served)) +
+                                        " of " + report::with_commas(asked) + " connections" +
+                                        (none.empty() ? "" : ", the others: " + none)};
+    }
+    if (observed.answers == 0) {
+        return {CellState::failed, none.empty() ? "no connection could be opened"
+                                                : "requests without an answer: " + none};
+    }
+    if (tally.errors_total() * few_of > tally.answers) {
+        return {CellState::failed, "requests without an answer: " + none};
+    }
+    if (tally.starved * 100 > asked * starved_part) {
+        return {CellState::starved, report::with_commas(tally.starved) + " of " +
+                                        report::with_commas(asked) + " connections got no answer"};
+    }
+    return {};
+}
+
+std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
+    Cell cell = empty_cell(plan);
+    const auto& parts = plan.workload->parts;
+    const bool closes = std::ranges::any_of(parts, &LoadPart::close);
+    auto server = plan.subject->start({.folder = plan.site->path(),
+                                       .path = std::string(facts_of(parts[0].file).path),
+                                       .cpus = plan.server_cpus,
+                                       .connections = plan.connections,
+                                       .closes = closes});
+    if (!server) {
+        cell.state = CellState::failed;
+        cell.reason = "it did not start: " + server.error().message();
+        return cell;
+    }
+    for (const LoadPart& part : parts) {
+        const Verdict verdict = probe(plan, **server, part.file, wait);
+        if (wait(Duration::zero())) return std::nullopt;
+        if (verdict.state == CellState::ok) continue;
+        cell.state = verdict.state;
+        cell.reason = "the first answer: " + verdict.reason;
+        return cell;
+    }
+    cell.memory_before_bytes = memory_of((*server)->pids());
+    if (!load_and_measure(plan, **server, wait, cell)) return std::nullopt;
+    return cell;
+}
+
+}  // namespace tiderace::lab::run

@@ -1,0 +1,55 @@
+// CellRun: one server under one load, once: started, asked for one answer, loaded, measured, ended.
+//
+//   start server -> one answer, every byte compared -> load, until all connections are open
+//   -> CPU and answers, before and after the time -> memory -> what became of it
+//
+// Thread   The run's.
+// Errors   Whatever goes wrong is the cell's state, with a sentence; the run goes on.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "lab/load_tally.h"
+#include "lab/report/results.h"
+#include "lab/run/site_folder.h"
+#include "lab/run/subject.h"
+#include "lab/run/workload.h"
+
+namespace tiderace::lab::run {
+
+struct CellPlan {
+    const RunSubject* subject;
+    const Workload* workload;
+    const SiteFolder* site;
+    std::uint64_t connections;
+    std::uint64_t round = 1;
+    Duration time;                 // of load, once all connections are open
+    Duration open_patience = 10s;  // for them to be open
+    std::uint64_t load_threads = 1;
+    std::vector<unsigned> server_cpus;
+};
+
+// Waits that long, or until somebody wants the run to end: then true.
+using Wait = std::function<bool(Duration)>;
+
+// Nothing: it was interrupted, and the cell has no figures.
+std::optional<report::Cell> run_cell(const CellPlan& plan, const Wait& wait);
+
+// What was seen of a server, before it is judged.
+struct Observed {
+    LoadTally tally;
+    std::uint64_t asked = 0;           // connections
+    std::uint64_t answers = 0;         // in the measured time
+    bool closes = false;               // connections end by themselves: few are open at one time
+    std::optional<std::string> ended;  // how its process ended
+};
+struct Verdict {
+    report::CellState state = report::CellState::ok;
+    std::string reason;
+    bool operator==(const Verdict&) const = default;
+};
+Verdict judge(const Observed& observed);
+
+}  // namespace tiderace::lab::run

@@ -1,0 +1,166 @@
+#include "lab/run/cell_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "lab/run/fake_servers_fixture.h"
+
+namespace tiderace::lab::run {
+namespace {
+
+using report::Cell;
+using report::CellState;
+using ::testing::HasSubstr;
+
+bool wait_a_while(Duration time) {
+    std::this_thread::sleep_for(time);
+    return false;
+}
+
+class CellRun : public ::testing::Test {
+  protected:
+    Cell run(const RunSubject& subject, std::string_view workload = "churn",
+             std::uint64_t connections = 4) {
+        auto cell = run_cell({.subject = &subject,
+                              .workload = find_workload(workload),
+                              .site = &site_,
+                              .connections = connections,
+                              .round = 2,
+                              .time = 150ms},
+                             wait_a_while);
+        EXPECT_TRUE(cell);
+        return cell ? *cell : Cell{};
+    }
+
+    SiteFolder site_ = *SiteFolder::make();
+};
+
+TEST_F(CellRun, AServerThatAnswersHasFigures) {
+    const Cell cell = run(fake_subject("fake", Manner::right), "scale");
+    EXPECT_EQ(cell.state, CellState::ok) << cell.reason;
+    EXPECT_EQ(cell.subject, "fake");
+    EXPECT_EQ(cell.workload, "scale");
+    EXPECT_EQ(cell.round, 2U);
+    EXPECT_GT(cell.answers, 0U);
+    EXPECT_GT(cell.per_second, 0);
+    EXPECT_GT(cell.cpu_us, 0);
+    EXPECT_GT(cell.memory_bytes, 0U);
+    EXPECT_EQ(cell.open_max, 4U);
+    ASSERT_FALSE(cell.latency.empty());
+    EXPECT_GT(cell.latency[0].us, 0);
+    EXPECT_TRUE(cell.errors.empty());
+}
+
+TEST_F(CellRun, ConnectionsThatCloseAreCountedAsTheyOpen) {
+    const Cell cell = run(fake_subject("fake", Manner::right), "churn");
+    EXPECT_EQ(cell.state, CellState::ok) << cell.reason;
+    EXPECT_GT(cell.opened, 4U);
+    EXPECT_GT(cell.opened_per_second, 0);
+}
+
+TEST_F(CellRun, IdleConnectionsAskOnce) {
+    const Cell cell = run(fake_subject("fake", Manner::right), "idle", 20);
+    EXPECT_EQ(cell.state, CellState::ok) << cell.reason;
+    EXPECT_EQ(cell.open_max, 20U);
+    EXPECT_EQ(cell.answers, 0U) << "all were answered before the time that is measured";
+}
+
+TEST_F(CellRun, AWrongByteIsFoundBeforeTheLoad) {
+    const Cell cell = run(fake_subject("fake", Manner::wrong_at_once));
+    EXPECT_EQ(cell.state, CellState::wrong);
+    EXPECT_THAT(cell.reason, HasSubstr("first answer"));
+    EXPECT_THAT(cell.reason, HasSubstr("wrong hash"));
+}
+
+TEST_F(CellRun, AWrongLengthIsFoundUnderLoad) {
+    const Cell cell = run(fake_subject("fake", Manner::wrong_later), "scale");
+    EXPECT_EQ(cell.state, CellState::wrong);
+    EXPECT_THAT(cell.reason, HasSubstr("wrong length"));
+}
+
+TEST_F(CellRun, AServerThatStopsAnsweringHangs) {
+    const Cell cell = run(fake_subject("fake", Manner::mute_later), "scale");
+    EXPECT_EQ(cell.state, CellState::hung) << cell.reason;
+}
+
+TEST_F(CellRun, AServerThatEndsDied) {
+    const Cell cell = run(fake_subject("fake", Manner::dies), "scale");
+    EXPECT_EQ(cell.state, CellState::died);
+    EXPECT_THAT(cell.reason, HasSubstr("status 3"));
+}
+
+TEST_F(CellRun, AServerThatTakesOnlySomeRefusedTheOthers) {
+    const Cell cell = run(fake_subject("fake", Manner::refuses_two), "scale");
+    EXPECT_EQ(cell.state, CellState::refused) << cell.reason;
+    EXPECT_THAT(cell.reason, HasSubstr("2 of 4 connections"));
+    EXPECT_GT(cell.answers, 0U);
+}
+
+TEST_F(CellRun, AServerThatDoesNotStartSaysWhy) {
+    RunSubject subject = fake_subject("fake", Manner::right);
+    subject.start = [](const ServerPlan&) -> Result<std::unique_ptr<RunningServer>> {
+        return fail(Error(0, "start", "fake", "no legs"));
+    };
+    const Cell cell = run(subject);
+    EXPECT_EQ(cell.state, CellState::failed);
+    EXPECT_THAT(cell.reason, HasSubstr("no legs"));
+}
+
+TEST_F(CellRun, WhoInterruptsGetsNoCell) {
+    const RunSubject subject = fake_subject("fake", Manner::right);
+    int looks = 0;
+    const auto cell = run_cell({.subject = &subject,
+                                .workload = find_workload("scale"),
+                                .site = &site_,
+                                .connections = 4,
+                                .time = 10s},
+                               [&](Duration time) {
+                                   std::this_thread::sleep_for(std::min<Duration>(time, 1ms));
+                                   return ++looks > 3;
+                               });
+    EXPECT_FALSE(cell);
+}
+
+LoadTally tally_of(std::uint64_t connections, std::uint64_t open, std::uint64_t starved) {
+    LoadTally tally;
+    tally.connections = connections;
+    tally.open_max = open;
+    tally.starved = starved;
+    tally.answers = 100'000;
+    return tally;
+}
+
+TEST(Judge, LooksAtTheWorstFirst) {
+    Observed seen{.tally = tally_of(100, 100, 0), .asked = 100, .answers = 5000};
+    EXPECT_EQ(judge(seen), Verdict{});
+    seen.tally.error(LoadError::reset) = 50;
+    EXPECT_EQ(judge(seen), Verdict{}) << "one of two thousand is told, and no more";
+    seen.tally.error(LoadError::reset) = 500;
+    EXPECT_EQ(judge(seen).state, CellState::failed);
+    seen.tally.error(LoadError::wrong_status) = 1;
+    EXPECT_EQ(judge(seen).state, CellState::wrong);
+    seen.ended = "it was ended by signal 11";
+    EXPECT_EQ(judge(seen), (Verdict{CellState::died, "it was ended by signal 11"}));
+}
+
+TEST(Judge, TellsRefusedFromStarvedFromHung) {
+    Observed seen{.tally = tally_of(10'000, 1'012, 8'988), .asked = 10'000, .answers = 5000};
+    EXPECT_EQ(judge(seen).state, CellState::refused);
+    EXPECT_THAT(judge(seen).reason, HasSubstr("1,012 of 10,000"));
+    seen.closes = true;
+    EXPECT_EQ(judge(seen).state, CellState::starved) << "few are open at once where each closes";
+    seen = {.tally = tally_of(10'000, 10'000, 9'936), .asked = 10'000, .answers = 5000};
+    EXPECT_EQ(judge(seen).state, CellState::starved);
+    EXPECT_THAT(judge(seen).reason, HasSubstr("9,936 of 10,000"));
+    seen.tally.starved = 5;
+    EXPECT_EQ(judge(seen).state, CellState::ok);
+    seen = {.tally = LoadTally{}, .asked = 10, .answers = 0};
+    EXPECT_EQ(judge(seen).state, CellState::hung);
+    seen.tally.error(ConnectError::refused) = 10;
+    EXPECT_EQ(judge(seen), (Verdict{CellState::failed, "no connection could be opened"}));
+}
+
+}  // namespace
+}  // namespace tiderace::lab::run

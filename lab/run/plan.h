@@ -1,0 +1,48 @@
+// Plan: which cells a run has, in which order, and how long each is loaded, so that the whole stays
+// within the time that was promised.
+//
+// Thread   Any: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/run/run_options.h"
+#include "lab/run/subject.h"
+#include "lab/run/workload.h"
+
+namespace tiderace::lab::run {
+
+inline constexpr Duration quick_time = 150s;   // promised: under 3 minutes
+inline constexpr Duration full_time = 2'100s;  // promised: under 40 minutes
+
+struct PlannedCell {
+    std::size_t subject;   // index of the plan's
+    std::size_t workload;  // index of workloads()
+    std::uint64_t connections;
+    std::uint64_t round;
+    std::string skipped;  // why it is not run
+    bool operator==(const PlannedCell&) const = default;
+};
+
+struct Plan {
+    std::vector<PlannedCell> cells;  // rounds outside, servers in turn inside
+    std::uint64_t rounds = 1;
+    Duration cell_time = Duration::zero();
+    Duration estimate = Duration::zero();
+    std::vector<std::string> notes;  // what the machine did not allow
+
+    std::size_t to_run() const;
+};
+
+// `descriptors_max`: of one process; where it is too low for a workload, fewer connections are
+// asked for, with a note.
+Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects,
+              std::uint64_t descriptors_max);
+// Starting, opening, closing: what a cell takes beside its load.
+Duration overhead(std::uint64_t connections);
+// Why this server cannot be asked this; "" when it can.
+std::string cannot(const RunSubject& subject, const Workload& workload);
+
+}  // namespace tiderace::lab::run

@@ -1,0 +1,291 @@
+#include "lab/run/run.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <set>
+#include <utility>
+
+#include "lab/report/figures.h"
+#include "lab/report/pictures.h"
+#include "lab/report/report.h"
+#include "lab/report/results_json.h"
+#include "lab/run/machine.h"
+#include "tiderace/core/clock.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::lab::run {
+namespace {
+
+using report::Cell;
+using report::CellState;
+
+int complain(const std::string& sentence, int status) {
+    std::fprintf(stderr, "tiderace lab: %s\n", sentence.c_str());
+    return status;
+}
+
+std::string date_of(const core::Clock& clock) {
+    const std::time_t now = clock.unix_now();
+    std::tm parts{};
+    std::array<char, 32> text;
+    if (::gmtime_r(&now, &parts) == nullptr) return {};
+    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return {text.data(), size};
+}
+
+double as_seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+// The progress of a run: a line for each cell, and on a terminal one below that says what is left.
+class Telling {
+  public:
+    Telling(Duration estimate, std::size_t cells)
+        : start_(clock_.now()),
+          estimate_(estimate),
+          cells_(std::max<std::size_t>(1, cells)),
+          on_terminal_(::isatty(STDOUT_FILENO) != 0) {}
+
+    void begin(const std::string& name) {
+        if (!on_terminal_) return;
+        std::printf("\r\x1b[K  %zu of %zu   %s   %s left", done_ + 1, cells_, name.c_str(),
+                    left().c_str());
+        std::fflush(stdout);
+    }
+    void end(const Cell& cell) {
+        ++done_;
+        if (on_terminal_) std::fputs("\r\x1b[K", stdout);
+        const std::string where = report::heading_of(cell.workload, cell.connections);
+        std::string what =
+            report::has_figures(cell.state)
+                ? report::short_number(cell.cpu_us) + " us, " + report::rate(cell.per_second) + "/s"
+                : std::string();
+        if (cell.state != CellState::ok) {
+            what += (what.empty() ? "" : "; ") + std::string(to_string(cell.state)) + ": " +
+                    cell.reason;
+        }
+        std::printf("  %-28s %-16s %s\n", where.c_str(), cell.subject.c_str(), what.c_str());
+        std::fflush(stdout);
+    }
+    double took() const { return as_seconds(clock_.now() - start_); }
+
+  private:
+    // By the pace so far, once there is one.
+    std::string left() const {
+        const double part = static_cast<double>(done_) / static_cast<double>(cells_);
+        const double planned = as_seconds(estimate_);
+        const double whole = part > 0.05 ? took() / part : planned;
+        return report::seconds(std::max(0.0, whole - took()));
+    }
+
+    core::SystemClock clock_;
+    Instant start_;
+    Duration estimate_;
+    std::size_t cells_;
+    std::size_t done_ = 0;
+    bool on_terminal_;
+};
+
+// Those of the options, present or not: whom they name, or all.
+std::vector<RunSubject> chosen(std::vector<RunSubject> all, const RunOptions& options) {
+    if (options.engines.empty()) return all;
+    std::erase_if(all, [&](const RunSubject& subject) {
+        // The floor is what the others are compared with.
+        return subject.facts.name != "floor" &&
+               std::ranges::find(options.engines, subject.facts.name) == options.engines.end();
+    });
+    return all;
+}
+
+std::vector<report::Workload> told_workloads(const Plan& plan, const RunOptions& options) {
+    std::vector<report::Workload> told;
+    for (std::size_t w = 0; w < workloads().size(); ++w) {
+        const Workload& workload = workloads()[w];
+        std::set<std::uint64_t> numbers;
+        for (const PlannedCell& cell : plan.cells) {
+            if (cell.workload == w) numbers.insert(cell.connections);
+        }
+        const bool is_told_absent = options.workloads.empty() && !workload.absent.empty();
+        if (numbers.empty() && !is_told_absent) continue;
+        told.push_back({.name = std::string(workload.name),
+                        .about = std::string(workload.about),
+                        .measure = std::string(workload.measure),
+                        .load = numbers.empty() ? "" : load_command(workload),
+                        .connections = {numbers.begin(), numbers.end()},
+                        .absent = std::string(workload.absent)});
+    }
+    return told;
+}
+
+std::vector<std::uint64_t> widened(const std::vector<unsigned>& cpus) {
+    return {cpus.begin(), cpus.end()};
+}
+
+// All that is decided before the first cell.
+struct Setting {
+    Placing placing;
+    std::vector<RunSubject> subjects;
+    Plan plan;
+    report::Results results;
+};
+
+Setting prepare(const RunOptions& options) {
+    Setting setting;
+    report::Results& results = setting.results;
+    results.date = date_of(core::SystemClock());
+    results.version = options.version;
+    results.build = options.build;
+    results.command = options.command;
+    results.machine = describe_machine();
+    setting.placing = place(usable_cpus());
+    if (!place_self(setting.placing.load)) setting.placing = {};
+    results.pinning = {widened(setting.placing.server), widened(setting.placing.load)};
+    results.quick = options.quick;
+    setting.subjects = chosen(all_subjects(options.version, setting.placing.server), options);
+    setting.plan = plan_run(options, setting.subjects, results.machine.descriptors_max);
+    results.rounds = setting.plan.rounds;
+    results.seconds = as_seconds(setting.plan.cell_time);
+    results.notes = setting.plan.notes;
+    if (setting.placing.server.empty()) {
+        results.notes.push_back(
+            "Nothing was pinned: server and load share the CPUs, and latency is "
+            "that of a crowded machine.");
+    }
+    results.workloads = told_workloads(setting.plan, options);
+    for (const RunSubject& subject : setting.subjects) results.subjects.push_back(subject.facts);
+    return setting;
+}
+
+std::string cpus_in_words(const std::vector<std::uint64_t>& cpus) {
+    std::string text;
+    for (const std::uint64_t cpu : cpus)
+        text += (text.empty() ? "CPU " : ", ") + std::to_string(cpu);
+    return text.empty() ? "any CPU" : text;
+}
+
+void tell_plan(const Setting& setting) {
+    const report::Results& results = setting.results;
+    std::string names, loads;
+    for (const RunSubject& subject : setting.subjects) {
+        if (subject.facts.absent.empty()) names += " " + subject.facts.name;
+    }
+    for (const report::Workload& workload : results.workloads) {
+        if (workload.absent.empty()) loads += " " + workload.name;
+    }
+    const Plan& plan = setting.plan;
+    std::printf("servers   %s\nworkloads %s\ncells      %zu in %llu %s, %s of load each\n",
+                names.c_str(), loads.c_str(), plan.to_run(),
+                static_cast<unsigned long long>(plan.rounds), plan.rounds == 1 ? "round" : "rounds",
+                report::micros(as_seconds(plan.cell_time) * 1e6).c_str());
+    std::printf("pinned     server to %s, load to %s\ntime       about %s\n",
+                cpus_in_words(results.pinning.server_cpus).c_str(),
+                cpus_in_words(results.pinning.load_cpus).c_str(),
+                report::seconds(as_seconds(plan.estimate)).c_str());
+    for (const RunSubject& subject : setting.subjects) {
+        if (subject.facts.absent.empty()) continue;
+        std::printf("skipped    %s: %s\n", subject.facts.name.c_str(),
+                    subject.facts.absent.c_str());
+    }
+    for (const report::Workload& workload : results.workloads) {
+        if (workload.absent.empty()) continue;
+        std::printf("skipped    %s: %s\n", workload.name.c_str(), workload.absent.c_str());
+    }
+    for (const std::string& note : results.notes) std::printf("note       %s\n", note.c_str());
+    std::fflush(stdout);
+}
+
+int save(const std::string& folder, report::Results results) {
+    const bool was_interrupted = results.interrupted;
+    auto written = report::write_file(folder, report::results_name, report::results_json(results));
+    if (written) written = report::write_report(folder, std::move(results));
+    if (!written) return complain(written.error().message(), 1);
+    if (was_interrupted) std::puts("\ninterrupted; what was measured is in");
+    std::printf("%s/index.html\n%s/report.md\n%s/results.json\n", folder.c_str(), folder.c_str(),
+                folder.c_str());
+    return was_interrupted ? 1 : 0;
+}
+
+}  // namespace
+
+bool run_cells(const Plan& plan, const std::vector<RunSubject>& subjects, const SiteFolder& site,
+               const std::vector<unsigned>& server_cpus, std::uint64_t load_threads,
+               const Wait& wait, const std::function<void(const CellTold&)>& told,
+               std::vector<Cell>& cells) {
+    std::size_t done = 0;
+    const std::size_t all = plan.to_run();
+    for (const PlannedCell& planned : plan.cells) {
+        const RunSubject& subject = subjects[planned.subject];
+        const Workload& workload = workloads()[planned.workload];
+        if (!planned.skipped.empty()) {
+            cells.push_back({.subject = subject.facts.name,
+                             .workload = std::string(workload.name),
+                             .connections = planned.connections,
+                             .round = planned.round,
+                             .state = CellState::skipped,
+                             .reason = planned.skipped});
+            continue;
+        }
+        const Cell coming{.subject = subject.facts.name,
+                          .workload = std::string(workload.name),
+                          .connections = planned.connections};
+        told({&coming, done, all});
+        auto cell = run_cell({.subject = &subject,
+                              .workload = &workload,
+                              .site = &site,
+                              .connections = planned.connections,
+                              .round = planned.round,
+                              .time = plan.cell_time,
+                              .load_threads = load_threads,
+                              .server_cpus = server_cpus},
+                             wait);
+        if (!cell || wait(Duration::zero())) return false;
+        cells.push_back(std::move(*cell));
+        told({&cells.back(), ++done, all});
+    }
+    return true;
+}
+
+int run(const RunOptions& options) {
+    core::ignore_sigpipe();
+    // Before any thread: they inherit the blocked signals.
+    auto signals = core::Signals::open(std::array{SIGINT, SIGTERM, SIGHUP});
+    if (!signals) return complain(signals.error().message(), 1);
+    bool interrupted = false;
+    const Wait wait = [&](Duration time) {
+        const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+        pollfd ready{signals->descriptor(), POLLIN, 0};
+        if (!interrupted) ::poll(&ready, 1, static_cast<int>(ms));
+        while (signals->next()) interrupted = true;
+        return interrupted;
+    };
+
+    Setting setting = prepare(options);
+    tell_plan(setting);
+    if (setting.plan.to_run() == 0) return complain("there is nothing to run", 1);
+    const auto site = SiteFolder::make();
+    if (!site) return complain(site.error().message(), 1);
+    Telling telling(setting.plan.estimate, setting.plan.to_run());
+    std::size_t done = 0;
+    const auto told = [&](const CellTold& one) {
+        if (one.done == done) {
+            telling.begin(one.cell->subject + ", " + one.cell->workload);
+        } else {
+            done = one.done;
+            telling.end(*one.cell);
+        }
+    };
+    const Placing& placing = setting.placing;
+    setting.results.interrupted = !run_cells(setting.plan, setting.subjects, *site, placing.server,
+                                             std::max<std::size_t>(1, placing.load.size()), wait,
+                                             told, setting.results.cells);
+    setting.results.took_seconds = telling.took();
+    return save(options.folder, std::move(setting.results));
+}
+
+}  // namespace tiderace::lab::run

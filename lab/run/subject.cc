@@ -1,0 +1,126 @@
+#include "lab/run/subject.h"
+
+#include <utility>
+
+#include "lab/engine/engine.h"
+#include "lab/opponent.h"
+#include "lab/server_process.h"
+
+namespace tiderace::lab::run {
+namespace {
+
+constexpr Duration start_patience = 5s;
+constexpr Duration end_patience = 1s;
+constexpr std::string_view own_program = "tiderace-lab";
+
+class ServerChild final : public RunningServer {
+  public:
+    explicit ServerChild(ServerProcess process) : process_(std::move(process)) {}
+    ~ServerChild() override { process_.end(end_patience); }
+
+    core::Address address() const override { return process_.address(); }
+    std::vector<int> pids() const override { return process_.pids(); }
+    std::optional<std::string> ended() override {
+        const auto exit = process_.exit();
+        if (!exit) return std::nullopt;
+        const std::string words = process_.last_words();
+        return "it " + exit->text() + (words.empty() ? "" : "; it said: " + words);
+    }
+
+  private:
+    ServerProcess process_;
+};
+
+Result<std::unique_ptr<RunningServer>> wrap(Result<ServerProcess> process) {
+    if (!process) return fail(process.error());
+    return std::make_unique<ServerChild>(std::move(*process));
+}
+
+std::vector<std::string> engine_words(const std::string& program, std::string_view engine,
+                                      const std::string& folder, const std::string& address) {
+    return {program,    "serve", folder,    "--engine",     std::string(engine),
+            "--listen", address, "--quiet", "--access-log", "off"};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+RunSubject engine_subject(const engine::Engine& engine, const std::string& version) {
+    RunSubject subject;
+    subject.facts = {
+        .name = std::string(engine.name),
+        .kind = report::SubjectKind::engine,
+        .what = std::string(engine.what),
+        .version = version,
+        .command = joined(engine_words("tiderace lab", engine.name, "SITE", "ADDRESS")),
+        .absent = std::string(engine.why_absent())};
+    subject.start =
+        [name = engine.name](const ServerPlan& plan) -> Result<std::unique_ptr<RunningServer>> {
+        const auto program = find_own_program(own_program);
+        if (!program) return fail(Error(0, "start", own_program, "it is not beside this program"));
+        auto address = choose_address();
+        if (!address) return fail(address.error());
+        ServerLaunch launch{.address = *address, .path = plan.path};
+        launch.start_patience = start_patience;
+        launch.child.arguments = engine_words(*program, name, plan.folder, address->to_string());
+        launch.child.cpus = plan.cpus;
+        return wrap(ServerProcess::start(std::move(launch)));
+    };
+    return subject;
+}
+
+OpponentPlan opponent_plan(const ServerPlan& plan) {
+    return {.folder = plan.folder,
+            .path = plan.path,
+            .workers = plan.cpus.empty() ? 1 : static_cast<unsigned>(plan.cpus.size()),
+            .cpus = plan.cpus,
+            .connections_max = std::max<std::size_t>(20'000, plan.connections * 2),
+            .closes = plan.closes};
+}
+
+RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned>& cpus) {
+    RunSubject subject;
+    const bool is_floor = opponent.name.starts_with("floor");
+    subject.facts = {.name = std::string(opponent.name),
+                     .kind = is_floor ? report::SubjectKind::floor : report::SubjectKind::opponent,
+                     .what = std::string(opponent.what)};
+    subject.serves_files = opponent.serves_files;
+    subject.pipelines = !is_floor;
+    // A fixed answer of a proxy has to fit its buffer of 16 KiB.
+    if (!opponent.serves_files && !is_floor) subject.answer_bytes_max = 8'000;
+    if (const auto absent = why_absent(opponent)) {
+        subject.facts.absent = *absent;
+        return subject;
+    }
+    subject.facts.version = opponent_version(opponent);
+    subject.facts.command = describe_launch(
+        opponent, opponent_plan({.folder = "SITE", .path = "/tiny.txt", .cpus = cpus}));
+    subject.start = [&opponent](const ServerPlan& plan) {
+        return wrap(start_opponent(opponent, opponent_plan(plan)));
+    };
+    return subject;
+}
+
+}  // namespace
+
+std::vector<RunSubject> all_subjects(const std::string& own_version,
+                                     const std::vector<unsigned>& cpus) {
+    std::vector<RunSubject> all;
+    for (const auto& engine : engine::engines()) {
+        all.push_back(engine_subject(engine, own_version));
+    }
+    for (const Opponent& opponent : opponents()) all.push_back(opponent_subject(opponent, cpus));
+    return all;
+}
+
+std::vector<std::string_view> subject_names() {
+    std::vector<std::string_view> names;
+    for (const auto& engine : engine::engines()) names.push_back(engine.name);
+    for (const Opponent& opponent : opponents()) names.push_back(opponent.name);
+    return names;
+}
+
+}  // namespace tiderace::lab::run

@@ -1,0 +1,121 @@
+#include "lab/run/workload.h"
+
+#include <algorithm>
+
+namespace tiderace::lab::run {
+namespace {
+
+constexpr std::uint64_t slow_rate_bytes = 64'000;  // a second: one middle file takes one
+
+const std::vector<Workload>& table() {
+    static const std::vector<Workload> all{
+        {.name = "w0",
+         .about = "2,496,629 bytes, kept alive",
+         .parts = {{.file = SiteFile::large}},
+         .connections = {100},
+         .quick_connections = {100}},
+        {.name = "w0-close",
+         .about = "2,496,629 bytes, a connection for each request",
+         .parts = {{.file = SiteFile::large, .close = true}},
+         .connections = {100}},
+        {.name = "w1",
+         .about = "40 bytes, kept alive, all connections open before anything is counted",
+         .parts = {{.file = SiteFile::tiny}},
+         .connections = {10'000},
+         .quick_connections = {10'000}},
+        {.name = "w2",
+         .about = "57,244 bytes, a connection for each request",
+         .parts = {{.file = SiteFile::middle, .close = true}},
+         .connections = {100, 10'000},
+         .quick_connections = {100}},
+        {.name = "w3",
+         .about = "a rendered page with a database read",
+         .absent = "needs the web application, which is not here yet"},
+        {.name = "w4",
+         .about = "the index page, 3,658 bytes, a connection for each request",
+         .parts = {{.file = SiteFile::index, .close = true}},
+         .connections = {1'000}},
+        {.name = "w5",
+         .about = "40 bytes, 16 requests deep. The echo and key-value programs have one engine "
+                  "each, so that this stands for them",
+         .parts = {{.file = SiteFile::tiny, .pipeline = 16}},
+         .connections = {100}},
+        {.name = "churn",
+         .about = "40 bytes, a connection for each request",
+         .parts = {{.file = SiteFile::tiny, .close = true}},
+         .connections = {100},
+         .quick_connections = {100}},
+        {.name = "slow",
+         .about =
+             "57,244 bytes, kept alive; one client in ten reads 64 kB a second, and the others "
+             "are what is measured",
+         .parts = {{.file = SiteFile::middle, .slow_readers = 10}},
+         .connections = {100}},
+        {.name = "mixed",
+         .about = "at fixed rates a second: 8,000 tiny, 1,600 index pages that close, 800 middle, "
+                  "80 large",
+         .parts = {{.file = SiteFile::tiny, .connections = 200, .rate = 8'000},
+                   {.file = SiteFile::index, .connections = 60, .close = true, .rate = 1'600},
+                   {.file = SiteFile::middle, .connections = 30, .rate = 800},
+                   {.file = SiteFile::large, .connections = 10, .rate = 80}},
+         .connections = {300}},
+        {.name = "idle",
+         .about = "what a connection costs in memory that asked once and stands there",
+         .parts = {{.file = SiteFile::tiny, .only_once = true}},
+         .connections = {10'000},
+         .quick_connections = {1'000},
+         .measure = "connection_bytes"},
+        {.name = "scale",
+         .about = "40 bytes, kept alive, at more and more connections",
+         .parts = {{.file = SiteFile::tiny}},
+         .connections = {1, 10, 100, 1'000},
+         .quick_connections = {1, 100}}};
+    return all;
+}
+
+}  // namespace
+
+std::span<const Workload> workloads() {
+    return table();
+}
+
+const Workload* find_workload(std::string_view name) {
+    const auto found = std::ranges::find(table(), name, &Workload::name);
+    return found == table().end() ? nullptr : &*found;
+}
+
+LoadOptions load_of(const LoadPart& part, std::uint64_t connections) {
+    LoadOptions options;
+    options.connections = part.connections > 0 ? part.connections : connections;
+    options.close = part.close;
+    options.pipeline = part.pipeline;
+    options.rate = part.rate;
+    options.slow_readers = part.slow_readers;
+    options.slow_rate = slow_rate_bytes;
+    if (part.only_once) options.think = 1h;
+    options.expect_length = facts_of(part.file).bytes;
+    options.threads = 1;
+    return options;
+}
+
+std::string load_command(const Workload& workload) {
+    std::string text;
+    for (const LoadPart& part : workload.parts) {
+        const LoadOptions options = load_of(part, workload.connections.back());
+        if (!text.empty()) text += " & ";
+        text += "tiderace load http://ADDRESS" + std::string(facts_of(part.file).path) +
+                " --connections " + std::to_string(options.connections);
+        if (options.close) text += " --close";
+        if (options.pipeline > 1) text += " --pipeline " + std::to_string(options.pipeline);
+        if (options.rate > 0) text += " --rate " + std::to_string(options.rate);
+        if (options.slow_readers > 0) {
+            text += " --slow-readers " + std::to_string(options.slow_readers) + " --slow-rate " +
+                    std::to_string(options.slow_rate);
+        }
+        if (part.only_once) text += " --think 1h";
+        text += " --expect-length " + std::to_string(*options.expect_length);
+    }
+    return text;
+}
+
+}  // namespace tiderace::lab::run

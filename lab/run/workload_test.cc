@@ -1,0 +1,51 @@
+#include "lab/run/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tiderace::lab::run {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Workload, EveryOneOfTheIssueIsThereOrSaysWhyNot) {
+    for (const std::string_view name : {"w0", "w0-close", "w1", "w2", "w3", "w4", "w5", "idle",
+                                        "churn", "slow", "mixed", "scale"}) {
+        const Workload* found = find_workload(name);
+        ASSERT_NE(found, nullptr) << name;
+        EXPECT_FALSE(found->about.empty());
+        EXPECT_EQ(found->parts.empty(), !found->absent.empty()) << name;
+        EXPECT_EQ(found->connections.empty(), !found->absent.empty()) << name;
+    }
+    EXPECT_EQ(find_workload("w9"), nullptr);
+}
+
+TEST(Workload, TheSizesAreThoseOfTheOriginals) {
+    EXPECT_EQ(load_of(find_workload("w0")->parts[0], 100).expect_length, 2'496'629U);
+    EXPECT_EQ(load_of(find_workload("w1")->parts[0], 100).expect_length, 40U);
+    EXPECT_EQ(load_of(find_workload("w2")->parts[0], 100).expect_length, 57'244U);
+}
+
+TEST(Workload, IsToldAsACommandForAnotherShell) {
+    EXPECT_EQ(load_command(*find_workload("churn")),
+              "tiderace load http://ADDRESS/tiny.txt --connections 100 --close --expect-length 40");
+    EXPECT_THAT(load_command(*find_workload("slow")), HasSubstr("--slow-readers 10"));
+    EXPECT_THAT(load_command(*find_workload("mixed")), HasSubstr(" & "));
+    EXPECT_THAT(load_command(*find_workload("w5")), HasSubstr("--pipeline 16"));
+    EXPECT_THAT(load_command(*find_workload("idle")), HasSubstr("--think 1h"));
+}
+
+TEST(Workload, PartsWithFixedClientsAddUp) {
+    for (const Workload& workload : workloads()) {
+        std::uint64_t fixed = 0;
+        for (const LoadPart& part : workload.parts) fixed += part.connections;
+        if (fixed > 0) {
+            EXPECT_EQ(fixed, workload.connections[0]) << workload.name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::lab::run
