@@ -114,7 +114,8 @@ std::expected<void, std::string> apply_flag(const Flag& flag, std::string_view v
 std::string default_text(const Flag& flag) {
     ServeOptions serve;
     lab::LoadOptions load;
-    return std::visit(DefaultText{flag, OptionsOf(serve, load)}, flag.field);
+    lab::run::RunOptions run;
+    return std::visit(DefaultText{flag, OptionsOf(serve, load, run)}, flag.field);
 }
 
 std::span<const std::string_view> flag_choices(const Flag& flag) {

@@ -1,6 +1,6 @@
 // The commands and flags of the program, once, as data. The command line, the help, the man page
 // and the shell completions are all rendered from these tables; defaults are read from
-// ServeOptions and lab::LoadOptions.
+// ServeOptions, lab::LoadOptions and lab::run::RunOptions.
 //
 // Thread   Constants; any.
 // Errors   A value that a flag does not take is a sentence for the person who typed it.
@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "lab/load_options.h"
+#include "lab/run/run_options.h"
 #include "server/options.h"
 #include "tiderace/base/check.h"
 
@@ -25,24 +26,29 @@ class OptionsOf {
   public:
     OptionsOf(ServeOptions& serve) : serve_(&serve) {}
     OptionsOf(lab::LoadOptions& load) : load_(&load) {}
-    OptionsOf(ServeOptions& serve, lab::LoadOptions& load) : serve_(&serve), load_(&load) {}
+    OptionsOf(lab::run::RunOptions& run) : run_(&run) {}
+    OptionsOf(ServeOptions& serve, lab::LoadOptions& load, lab::run::RunOptions& run)
+        : serve_(&serve), load_(&load), run_(&run) {}
 
     ServeOptions* serve() const { return serve_; }
     lab::LoadOptions* load() const { return load_; }
+    lab::run::RunOptions* run() const { return run_; }
 
   private:
     ServeOptions* serve_ = nullptr;
     lab::LoadOptions* load_ = nullptr;
+    lab::run::RunOptions* run_ = nullptr;
 };
 
 // A function over the options of one command: a flag's place in them. Converts from a lambda or a
-// function that takes ServeOptions& or lab::LoadOptions&, const or not.
+// function that takes the options of a command, those of serve const or not.
 template <typename R, typename... Args>
 class OptionsCall {
   public:
     using OnServe = R (*)(ServeOptions&, Args...);
     using OnConstServe = R (*)(const ServeOptions&, Args...);
     using OnLoad = R (*)(lab::LoadOptions&, Args...);
+    using OnRun = R (*)(lab::run::RunOptions&, Args...);
 
     template <typename F>
         requires std::is_convertible_v<F, OnServe>
@@ -53,11 +59,18 @@ class OptionsCall {
     template <typename F>
         requires std::is_convertible_v<F, OnLoad>
     constexpr OptionsCall(F f) : load_(f) {}
+    template <typename F>
+        requires std::is_convertible_v<F, OnRun>
+    constexpr OptionsCall(F f) : run_(f) {}
 
     R operator()(OptionsOf options, Args... args) const {
         if (load_ != nullptr) {
             TR_CHECK(options.load() != nullptr, "a flag of another command");
             return load_(*options.load(), args...);
+        }
+        if (run_ != nullptr) {
+            TR_CHECK(options.run() != nullptr, "a flag of another command");
+            return run_(*options.run(), args...);
         }
         TR_CHECK(options.serve() != nullptr, "a flag of another command");
         return serve_ != nullptr ? serve_(*options.serve(), args...)
@@ -68,6 +81,7 @@ class OptionsCall {
     OnServe serve_ = nullptr;
     OnConstServe const_serve_ = nullptr;
     OnLoad load_ = nullptr;
+    OnRun run_ = nullptr;
 };
 
 // What a flag writes to. `of` names the field of the options; each kind has its own value syntax.

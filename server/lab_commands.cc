@@ -8,6 +8,7 @@
 #include "lab/engine/engine.h"
 #include "server/command_words.h"
 #include "server/help_text.h"
+#include "server/run_flags.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -49,7 +50,19 @@ constexpr std::array only_help{help_flag};
 
 struct Table {
     std::vector<Flag> serve = serve_flags();
-    std::array<CommandSpec, 3> commands{
+    std::array<CommandSpec, 5> commands{
+        CommandSpec{"run",
+                    "",
+                    "put every engine and server under every load, in turns",
+                    run_flags(),
+                    {},
+                    program},
+        CommandSpec{"report",
+                    "DIR",
+                    "write the pages of a run again: index.html and report.md",
+                    only_help,
+                    {},
+                    program},
         CommandSpec{
             "serve", "[DIR]", "serve a folder, on any engine of the lab", serve, {}, program},
         CommandSpec{"engines",
@@ -88,6 +101,8 @@ std::string lab_help() {
     return page +=
            "\nExamples\n"
            "  tiderace lab engines\n"
+           "  tiderace lab run --quick\n"
+           "  tiderace lab run --engines epoll,io_uring,nginx --workloads w1,churn\n"
            "  tiderace lab serve site --engine queue --threads 4\n";
 }
 
@@ -105,6 +120,30 @@ Parsed parse_lab_serve(const CommandWords& words) {
     return LabCommand(std::move(*options));
 }
 
+Parsed parse_run(const CommandWords& words, std::span<const std::string_view> typed) {
+    lab::run::RunOptions options;
+    for (const GivenFlag& given : words.flags) {
+        const auto applied = apply_flag(*given.flag, given.value, options);
+        if (applied) continue;
+        return std::unexpected(CliFailure{"--" + std::string(given.flag->name) + " " + given.value +
+                                          ": " + applied.error()});
+    }
+    options.version = version_and_commit();
+    options.build = build_text();
+    options.command = "tiderace lab run";
+    for (const std::string_view word : typed) options.command.append(" ").append(word);
+    return LabCommand(std::move(options));
+}
+
+Parsed parse_report(const CommandWords& words) {
+    if (words.operands.empty()) {
+        return std::unexpected(
+            CliFailure{"report expects the folder of a run, as in tiderace lab "
+                       "report lab-results"});
+    }
+    return LabCommand(lab::report::ReportOptions{words.operands[0]});
+}
+
 Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> rest) {
     const auto words = split_command_words(command, rest);
     if (!words) return std::unexpected(CliFailure{words.error()});
@@ -117,6 +156,8 @@ Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> r
         return std::unexpected(CliFailure{std::string(command.name) + " does not take the word " +
                                           words->operands[allowed]});
     }
+    if (command.name == "run") return parse_run(*words, rest);
+    if (command.name == "report") return parse_report(*words);
     if (command.name == "engines") return LabCommand(Printout{engine_list()});
     if (words->operands.empty()) return LabCommand(Printout{lab_help()});
     const CommandSpec* asked = find_lab_command(words->operands[0]);

@@ -11,12 +11,15 @@
 #include <string_view>
 #include <variant>
 
+#include "lab/report/report.h"
+#include "lab/run/run_options.h"
 #include "server/cli.h"
 #include "server/flags.h"
 
 namespace tiderace::server {
 
-using LabCommand = std::variant<ServeOptions, Printout>;
+using LabCommand =
+    std::variant<ServeOptions, Printout, lab::run::RunOptions, lab::report::ReportOptions>;
 
 std::span<const CommandSpec> lab_commands();
 // `words` are the arguments after the program's name.

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "lab/engine/engine.h"
+#include "lab/report/report.h"
+#include "lab/run/run.h"
 #include "server/assemble.h"
 #include "server/lab_commands.h"
 
@@ -43,6 +45,12 @@ int main(int argc, char** argv) {
     }
     if (const auto* printout = std::get_if<tiderace::server::Printout>(&*command)) {
         return print(printout->text);
+    }
+    if (const auto* run = std::get_if<tiderace::lab::run::RunOptions>(&*command)) {
+        return tiderace::lab::run::run(*run);
+    }
+    if (const auto* report = std::get_if<tiderace::lab::report::ReportOptions>(&*command)) {
+        return tiderace::lab::report::report(*report);
     }
     return serve_on_engine(std::get<tiderace::server::ServeOptions>(*command));
 }

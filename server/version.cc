@@ -53,6 +53,15 @@ std::string version_line() {
     return "tiderace " TIDERACE_VERSION "\n";
 }
 
+std::string version_and_commit() {
+    const std::string commit = TIDERACE_COMMIT;
+    return TIDERACE_VERSION + (commit.empty() ? "" : " (" + commit + ")");
+}
+
+std::string build_text() {
+    return std::string(TIDERACE_COMPILER) + ", " + TIDERACE_BUILD_TYPE;
+}
+
 std::string version_details() {
     std::string text = version_line();
     add_line(text, "commit", TIDERACE_COMMIT);

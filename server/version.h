@@ -20,6 +20,9 @@ inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "kqueue"
 std::string_view version();
 // "tiderace 0.1.0\n"
 std::string version_line();
+// "0.1.0 (3b59770)", and "g++ 12.2.0, Release".
+std::string version_and_commit();
+std::string build_text();
 // The line, then commit, compiler, build type, engines and features, a line each.
 std::string version_details();
 

@@ -29,5 +29,10 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     }
 }
 
+TEST(Version, IsToldWithItsCommitAndItsBuild) {
+    EXPECT_TRUE(version_and_commit().starts_with(version()));
+    EXPECT_NE(build_text().find(", "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tiderace::server
