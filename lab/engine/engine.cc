@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lab/engine/libevent.h"
 #include "lab/engine/queue.h"
 #include "lab/engine/threads.h"
 #include "tiderace/core/backend.h"
@@ -96,6 +97,13 @@ constexpr std::array all_engines{
                "get nothing meanwhile, and their deadlines go on: they are closed when those "
                "pass. It is how many a first server is written, and it is here to be seen.",
            .arrange = arrange_blocking_epoll},
+    Engine{.name = "libevent",
+           .what = "One event_base a thread, and a bufferevent for each connection, as libevent's "
+                   "users build servers. Bytes are read into the bufferevent and written from it "
+                   "when epoll next reports room, so an answer costs two epoll_ctl and another "
+                   "wait. Files are segments that go by sendfile.",
+           .absent = libevent_absent,
+           .arrange = arrange_libevent},
 };
 
 }  // namespace
