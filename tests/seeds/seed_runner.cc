@@ -28,6 +28,14 @@ constexpr std::uint64_t seeds_by_default = 2'000;  // each takes some times long
 constexpr std::uint64_t seeds_by_default = 10'000;
 #endif
 
+std::uint64_t usual_count(const SeedLimits& limits) {
+#if defined(TIDERACE_SANITIZED)
+    return seeds_by_default / limits.one_in / limits.one_in_sanitized;
+#else
+    return seeds_by_default / limits.one_in;
+#endif
+}
+
 struct Choice {
     std::optional<std::uint64_t> only;
     std::optional<std::uint64_t> count;
@@ -128,8 +136,7 @@ void run_one(const Scenario& scenario, const SeedLimits& limits, std::uint64_t s
 
 void run_seeds(const Scenario& scenario, const SeedLimits& limits) {
     const std::uint64_t first = choice().only.value_or(1);
-    const std::uint64_t last =
-        choice().only.value_or(choice().count.value_or(seeds_by_default / limits.one_in));
+    const std::uint64_t last = choice().only.value_or(choice().count.value_or(usual_count(limits)));
     for (std::uint64_t seed = first; seed <= last; ++seed) {
         note_replay(seed);
         run_one(scenario, limits, seed);

@@ -26,6 +26,7 @@ struct SeedLimits {
     // For a scenario that costs more than others: one in so many of the seeds, unless a number of
     // them is asked for.
     std::uint64_t one_in = 1;
+    std::uint64_t one_in_sanitized = 1;  // of those, under a sanitizer
 };
 
 // Stops at the first seed that fails, and says how to replay it.

@@ -10,7 +10,11 @@ TlsTalker::TlsTalker(std::unique_ptr<FakePeer> peer, SSL_CTX* context, SSL_SESSI
     : peer_(std::move(peer)), ssl_(SSL_new(context)) {
     SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
     SSL_set_connect_state(ssl_.get());
-    if (session != nullptr) SSL_set_session(ssl_.get(), session);
+    if (session != nullptr) {
+        // One of its own: an SSL that ends badly spoils the session it has.
+        const tls::SslSessionPtr own(SSL_SESSION_dup(session));
+        SSL_set_session(ssl_.get(), own.get());
+    }
     pump();
 }
 

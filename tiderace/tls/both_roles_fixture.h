@@ -26,6 +26,7 @@ class BothRolesTest : public TlsTest {
         serve(options);
         ClientOptions of_client = client_options();
         of_client.certificate = files_;
+        of_client.resume = resumes_;
         trust(of_client);
         raw_context_ = raw_context(version, version);
         if (role == Role::client) {
@@ -60,10 +61,11 @@ class BothRolesTest : public TlsTest {
     }
 
     Role role_ = Role::server;
+    bool resumes_ = false;  // our client does; to be said before prepare()
     SslContextPtr raw_context_;
     std::unique_ptr<testing::TransportPeer> ours_;  // as the client
     // What the other side resumes from here on.
-    std::unique_ptr<SSL_SESSION, FreedBy<SSL_SESSION_free>> session_;
+    SslSessionPtr session_;
 };
 
 }  // namespace tiderace::tls
