@@ -5,6 +5,8 @@ A group is a preset's unit tests (unit, asan, tsan), the tests of the tools (too
 that drive the real binary (server, server-asan), the fuzz drivers (fuzz) or the house rules (tidy,
 shell). A filter is a piece of `group/program`: `unit`, `asan/core`, `http_wire`. The last line is
 `N passed, N failed`, in single cases; the exit status is 1 if any failed or nothing ran.
+
+Tests wait much and builds do not, so the next groups are built while one is tested.
 """
 
 import contextlib
@@ -16,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -58,6 +61,9 @@ class Finished:
         return f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
 
 
+running = set()  # children of ours; those that still run at the end are ended
+
+
 def run(name, command, seconds_max, environment=None, cwd=ROOT):
     """Runs to the end or to seconds_max, with no stdin; all output goes to a log file."""
     log = LOGS / (name.replace("/", "-") + ".log")
@@ -74,19 +80,24 @@ def run(name, command, seconds_max, environment=None, cwd=ROOT):
             env={**os.environ, **(environment or {})},
         )
         late = False
+        running.add(child)
         try:
             child.wait(seconds_max)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt) as ended:
+        except subprocess.TimeoutExpired:
             end_group(child)
-            if isinstance(ended, KeyboardInterrupt):
-                raise
             late = True
+        except KeyboardInterrupt:
+            end_group(child)
+            raise
+        finally:
+            running.discard(child)
     return Finished(child.returncode, log, time.monotonic() - began, late)
 
 
 def end_group(child, seconds_to_tidy_up=5):
     """Interrupts it, so that pytest ends the servers it started; then kills what is left."""
-    os.killpg(child.pid, signal.SIGINT)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGINT)
     try:
         child.wait(seconds_to_tidy_up)
     except subprocess.TimeoutExpired:
@@ -105,10 +116,6 @@ def report(name, tally, note=""):
     print(
         f"  {name:<28} {', '.join(parts):<32} {tally.seconds:6.1f} s  {note}".rstrip(), flush=True
     )
-
-
-def report_build(group, built):
-    print(f"  {group + ': build':<61} {built.seconds:6.1f} s", flush=True)
 
 
 def show_tail(log, lines=40):
@@ -144,10 +151,49 @@ def configure(preset):
 
 
 def build(preset, targets):
-    done = run(
-        f"build-{preset}", ["ninja", "-C", BUILD / preset, "-k", "0", "-j", CORES, *targets], 1500
-    )
-    return done
+    words = ["ninja", "-C", BUILD / preset, "-k", "0", "-j", CORES, *targets]
+    return run(f"build-{preset}", ["nice", "-n", "5", *words], 1500)
+
+
+class Builds:
+    """Builds what the groups need, in their order, in a thread of its own."""
+
+    def __init__(self, wanted_of_group):
+        """`wanted_of_group`: {group: (preset, targets)}; targets() is asked after cmake ran."""
+        self._plans = wanted_of_group
+        self._results = {}
+        self._told = threading.Condition()
+        self._thread = threading.Thread(target=self._go, daemon=True)
+        self._thread.start()
+
+    def _go(self):
+        for group, (preset, targets) in self._plans.items():
+            try:
+                done = self._one(preset, targets)
+            except Exception as fault:  # told by the group that waits
+                done = fault
+            with self._told:
+                self._results[group] = done
+                self._told.notify_all()
+
+    @staticmethod
+    def _one(preset, targets):
+        broken = configure(preset)
+        if broken:
+            return broken
+        names = targets()
+        return build(preset, names) if names else None
+
+    def of(self, group):
+        """Waits for the build. Its Finished (that of cmake if it failed), or None: no target."""
+        with self._told:
+            self._told.wait_for(lambda: group in self._results)
+            done = self._results[group]
+        if isinstance(done, Exception):
+            raise done
+        if done:
+            print(f"  {group + ': build':<61} {done.seconds:6.1f} s", flush=True)
+        return done
 
 
 def is_current(preset, target):
@@ -210,27 +256,31 @@ def run_unit(name, command):
     return tally
 
 
+@dataclasses.dataclass
+class Group:
+    """How a group is built, and tested when that is done: test(wanted, built) gives a Tally."""
+
+    test: object
+    preset: str = ""
+    targets: object = None  # targets(wanted): what ninja is to make
+
+
 def unit_group(group, preset, without=()):
-    def go(wanted):
-        broken = configure(preset)
-        if broken:
-            return failure(group, broken, "cmake failed")
+    def rooms(wanted):
         known = sorted(unit_tests(preset).keys() - without)
-        rooms = [room for room in known if wanted(f"{group}/{room}")]
-        if not rooms:
-            return Tally()
-        built = build(preset, [f"{room}_test" for room in rooms])
-        total = Tally(seconds=built.seconds)
-        report_build(group, built)
+        return [room for room in known if wanted(f"{group}/{room}")]
+
+    def test(wanted, built):
+        total = Tally()
         if built.status != 0:
             total.add(failure(f"{group}: build", built, "does not build"))
         commands = unit_tests(preset)
-        for room in rooms:
+        for room in rooms(wanted):
             if commands[room] and (built.status == 0 or is_current(preset, f"{room}_test")):
                 total.add(run_unit(f"{group}/{room}", commands[room]))
         return total
 
-    return go
+    return Group(test, preset, lambda wanted: [f"{room}_test" for room in rooms(wanted)])
 
 
 # ---- pytest -------------------------------------------------------------------------------------
@@ -280,6 +330,8 @@ def run_pytest(name, folders, environment=None):
             "-q",
             "-p",
             "no:cacheprovider",
+            "--numprocesses=2",  # tests wait more than they compute
+            "--dist=worksteal",
             "--timeout=120",
             f"--junitxml={result}",
             *folders,
@@ -306,24 +358,18 @@ def run_pytest(name, folders, environment=None):
     return tally
 
 
-def tools_group(_):
+def tools_group(*_):
     return run_pytest("tools", ["tools", "bench"])
 
 
+PROGRAMS = ["tiderace", "example_chat", "example_echo", "websocket_client", "lab_opponents"]
+
+
 def server_group(group, preset):
-    def go(_):
-        if not list((ROOT / "tests").rglob("test_*.py")) + list(
-            (ROOT / "tests").rglob("*_test.py")
-        ):
-            return skip(group, "no suites in tests/")
-        broken = configure(preset)
-        if broken:
-            return failure(group, broken, "cmake failed")
-        targets = ["tiderace", "example_chat", "example_echo", "websocket_client", "lab_opponents"]
-        built = build(preset, targets)
+    def test(_, built):
         if built.status != 0:
             return failure(group, built, "the server does not build")
-        tally = run_pytest(
+        return run_pytest(
             group,
             ["tests"],
             {
@@ -332,30 +378,23 @@ def server_group(group, preset):
                 "TIDERACE_SANITIZED": "" if preset == "release" else preset,
             },
         )
-        tally.seconds += built.seconds
-        return tally
 
-    return go
+    return Group(test, preset, lambda _: PROGRAMS)
 
 
 # ---- the rest -----------------------------------------------------------------------------------
 
 
-def fuzz_group(wanted):
-    drivers = sorted(
-        path.stem for path in (ROOT / "fuzz").glob("*_fuzz.cc") if wanted(f"fuzz/{path.stem}")
-    )
-    if not drivers:
-        return Tally()
-    broken = configure("fuzz")
-    if broken:
-        return failure("fuzz", broken, "cmake failed")
-    built = build("fuzz", drivers)
-    total = Tally(seconds=built.seconds)
-    report_build("fuzz", built)
+def fuzz_drivers(wanted):
+    names = sorted(path.stem for path in (ROOT / "fuzz").glob("*_fuzz.cc"))
+    return [name for name in names if wanted(f"fuzz/{name}")]
+
+
+def fuzz_group(wanted, built):
+    total = Tally()
     if built.status != 0:
         total.add(failure("fuzz: build", built, "does not build"))
-    for driver in drivers:
+    for driver in fuzz_drivers(wanted):
         if built.status == 0 or is_current("fuzz", driver):
             total.add(run_fuzz(driver))
     return total
@@ -395,7 +434,7 @@ def run_fuzz(driver):
     return total
 
 
-def tidy_group(_):
+def tidy_group(*_):
     done = run("tidy", [sys.executable, ROOT / "tools/tidy.py", "--count"], 120)
     rules = done.log.read_text().splitlines()[-1:] or ["0 rules hold, 1 broken"]
     words = rules[0].split()
@@ -410,7 +449,7 @@ def tidy_group(_):
     return tally
 
 
-def shell_group(_):
+def shell_group(*_):
     if not shutil.which("shellcheck"):
         return skip("shell", "shellcheck is not installed")
     total = Tally()
@@ -425,29 +464,55 @@ def shell_group(_):
 
 
 GROUPS = {
-    "tidy": tidy_group,
-    "shell": shell_group,
-    "tools": tools_group,
+    "tidy": Group(tidy_group),
+    "shell": Group(shell_group),
+    "tools": Group(tools_group),
     "unit": unit_group("unit", "dev"),
     "server": server_group("server", "release"),
     "asan": unit_group("asan", "asan"),
     "server-asan": server_group("server-asan", "asan"),
     "tsan": unit_group("tsan", "tsan", without={"http_wire"}),  # pure functions: no thread
-    "fuzz": fuzz_group,
+    "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
 }
 HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one program of these
+
+
+def test_group(name, group, wanted, builds):
+    built = None
+    if group.preset:
+        built = builds.of(name)
+        if built is None:  # no program of it is wanted
+            return Tally()
+        if built.log.stem.startswith("configure-"):
+            return failure(name, built, "cmake failed")
+    tally = group.test(wanted, built)
+    if built:
+        tally.seconds += built.seconds
+    return tally
 
 
 def main(filters):
     def wanted(name):
         return not filters or any(word in name for word in filters)
 
+    groups = {name: it for name, it in GROUPS.items() if wanted(name) or name in HAVE_PROGRAMS}
+    builds = Builds(
+        {
+            name: (group.preset, lambda group=group: group.targets(wanted))
+            for name, group in groups.items()
+            if group.preset
+        }
+    )
+    began = time.monotonic()
     results = {}
-    for group, go in GROUPS.items():
-        if wanted(group) or group in HAVE_PROGRAMS:
-            tally = go(wanted)
+    try:
+        for name, group in groups.items():
+            tally = test_group(name, group, wanted, builds)
             if tally != Tally():
-                results[group] = tally
+                results[name] = tally
+    finally:
+        for child in list(running):
+            end_group(child)
 
     print(f"\n{'group':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     total = Tally()
@@ -458,6 +523,7 @@ def main(filters):
         )
     if total.passed + total.failed == 0:
         print(f"no test matches {' '.join(filters)}" if filters else "no test ran")
+    print(f"all of it in {time.monotonic() - began:.0f} s: builds and tests overlap")
     print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
     return 1 if total.failed or not total.passed else 0
 

@@ -85,7 +85,7 @@ def test_nothing_run_is_not_success(capsys, monkeypatch):
     ids=["all passed", "one failed", "all skipped"],
 )
 def test_the_last_line_and_the_status(tally, status, capsys, monkeypatch):
-    monkeypatch.setattr(run_tests, "GROUPS", {"unit": lambda wanted: tally})
+    monkeypatch.setattr(run_tests, "GROUPS", {"unit": run_tests.Group(lambda *_: tally)})
     assert run_tests.main([]) == status
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == f"{tally.passed} passed, {tally.failed} failed"
@@ -95,9 +95,51 @@ def test_a_filter_picks_groups(monkeypatch):
     ran = []
     monkeypatch.setattr(run_tests, "HAVE_PROGRAMS", ())
     groups = {
-        name: lambda wanted, n=name: ran.append(n) or run_tests.Tally(passed=1)
+        name: run_tests.Group(lambda *_, n=name: ran.append(n) or run_tests.Tally(passed=1))
         for name in ("tidy", "server", "server-asan")
     }
     monkeypatch.setattr(run_tests, "GROUPS", groups)
     run_tests.main(["server"])
     assert ran == ["server", "server-asan"]
+
+
+def test_a_build_that_fails_is_told_to_its_group_and_the_next_is_built(monkeypatch, tmp_path):
+    def outcome(status):
+        return run_tests.Finished(status, tmp_path / "build.log", 1.5)
+
+    told = {}
+
+    def group(name, preset):
+        def test(_, built):
+            told[name] = built.status
+            return run_tests.Tally(passed=1, failed=built.status)
+
+        return run_tests.Group(test, preset, lambda _: [name])
+
+    monkeypatch.setattr(run_tests, "configure", lambda preset: None)
+    monkeypatch.setattr(run_tests, "build", lambda preset, names: outcome(preset == "bad"))
+    monkeypatch.setattr(run_tests, "GROUPS", {"a": group("a", "bad"), "b": group("b", "good")})
+    assert run_tests.main([]) == 1
+    assert told == {"a": 1, "b": 0}
+
+
+def test_cmake_that_fails_is_one_failure(monkeypatch, tmp_path, capsys):
+    log = tmp_path / "configure-dev.log"
+    log.write_text("no compiler")
+    broken = run_tests.Finished(1, log, 1.5)
+    monkeypatch.setattr(run_tests, "configure", lambda preset: broken)
+    group = run_tests.Group(lambda *_: None, "dev", lambda _: ["x"])
+    monkeypatch.setattr(run_tests, "GROUPS", {"unit": group})
+    assert run_tests.main([]) == 1
+    assert capsys.readouterr().out.endswith("0 passed, 1 failed\n")
+
+
+def test_a_fault_of_the_driver_while_it_builds_is_not_silence(monkeypatch):
+    def fault(preset):
+        raise OSError("no ninja")
+
+    monkeypatch.setattr(run_tests, "configure", fault)
+    group = run_tests.Group(lambda *_: None, "dev", lambda _: ["x"])
+    monkeypatch.setattr(run_tests, "GROUPS", {"unit": group})
+    with pytest.raises(OSError, match="no ninja"):
+        run_tests.main([])

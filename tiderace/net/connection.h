@@ -63,8 +63,7 @@ class Session {
     // security() is final, for protocols in which the client speaks first and must know what ALPN
     // chose. Once, before the first byte; never in clear text.
     virtual void on_secured(Connection&) TR_ON_LOOP {}
-    // The queue fell to queue_bytes_low after it was above queue_bytes_high, or after
-    // Connection::want_drained().
+    // The queue fell to queue_bytes_low from above queue_bytes_high, or after want_drained().
     virtual void on_drained(Connection&) TR_ON_LOOP {}
     // The peer will send no more; what it sent was all given to on_data. As it stands: ends the
     // connection when the queue is sent.
@@ -107,12 +106,10 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // goes to the new one, later in this turn.
     void replace_session(Session& session) TR_ON_LOOP;
 
-    // Copies `data` to the queue; it leaves in this turn, together with what else is written. Empty
-    // data is a no-op, and so is any write after a fault or abort(). Writing after finish() is
-    // misuse.
+    // Copies `data` to the queue; it leaves in this turn, with what else is written. Empty data, or
+    // any after a fault or abort(), is dropped. Writing after finish() is misuse.
     Backlog write(ByteView data) TR_ON_LOOP;
-    // The queue itself, for writers in place and for bytes and files that need no copy. Follow with
-    // written().
+    // The queue itself, to write in place or without a copy. Follow with written().
     core::SendQueue& queue() { return queue_; }
     Backlog written() TR_ON_LOOP;
     // on_drained comes once when the queue is at queue_bytes_low or below, whatever it held before:
@@ -133,8 +130,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void set_reading(bool on) TR_ON_LOOP;
     // Tells the Session that the server stops.
     void drain() TR_ON_LOOP { session_->on_drain(*this); }
-    // Gives the unread bytes to on_data again, for a Session that left them while it was busy.
-    // Happens in this turn, not inside this call.
+    // Gives on_data again, later in this turn, what the Session left unread while it was busy.
     void deliver_unread_later() TR_ON_LOOP;
     // One deadline for the Session's own phases; Instant::max() for none. Refreshing it is a store.
     void set_deadline(Instant when) TR_ON_LOOP;

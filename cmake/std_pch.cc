@@ -1,0 +1,1 @@
+// Gives the precompiled standard headers a target to live in; the rooms reuse them.
