@@ -6,7 +6,7 @@
 # `core_test` out of all of the room's tests. A nested room writes its name with underscores:
 # http/wire is `http_wire`.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
-set(TIDERACE_ROOMS_OF_LOOPS core net)
+set(TIDERACE_ROOMS_OF_LOOPS core net tls)
 
 # Half of a build's time went into the standard library's headers. Each file still includes what it
 # uses: the fuzz preset builds without this.

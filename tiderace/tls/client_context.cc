@@ -139,6 +139,7 @@ Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop& lo
 
 std::unique_ptr<net::Transport> ClientContext::wrap(std::unique_ptr<net::Transport> below,
                                                     const std::string& server_name) {
+    parts_->loop().assert_on_loop();
     SslPtr ssl = endpoint_->make_ssl();
     if (ssl == nullptr || !expect_name(ssl.get(), server_name)) {
         take_openssl_error();

@@ -48,7 +48,7 @@ class ClientContext final {
     // `server_name` is what is asked for (SNI) and what the certificate has to be for: a host name,
     // or an IP address in text. nullptr: no such name can be (it is empty, or has a NUL).
     std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below,
-                                         const std::string& server_name);
+                                         const std::string& server_name) TR_ON_LOOP;
 
     const HandshakeCounters& counters() const;
 

@@ -25,7 +25,7 @@ namespace tiderace::tls {
 // Something that goes on when it is its turn: a handshake, or who had much to send.
 class Step : public ListHook {
   public:
-    virtual void take_step() = 0;
+    virtual void take_step() TR_ON_LOOP = 0;
 
   protected:
     ~Step() = default;
@@ -45,19 +45,19 @@ class LoopParts final : private core::TurnEnd {
     core::EventLoop& loop() { return *loop_; }
     Duration handshake_timeout() const { return handshake_timeout_; }
     // Free for whoever asks until it returns to the loop; what is in it is gone then.
-    std::span<char> plain();
+    std::span<char> plain() TR_ON_LOOP;
 
-    void step_later(Step& step);
+    void step_later(Step& step) TR_ON_LOOP;
     // One step in the next turn, outside the handshakes' budget.
-    void send_later(Step& step);
+    void send_later(Step& step) TR_ON_LOOP;
 
-    void count_done(bool resumed);
-    void count_failure(HandshakeFailure why, std::string_view words);
+    void count_done(bool resumed) TR_ON_LOOP;
+    void count_failure(HandshakeFailure why, std::string_view words) TR_ON_LOOP;
     const HandshakeCounters& counters() const { return counters_; }
 
   private:
-    void on_turn_end() override;
-    void go_on_sending();
+    void on_turn_end() TR_ON_LOOP override;
+    void go_on_sending() TR_ON_LOOP;
 
     core::EventLoop* loop_;
     std::size_t steps_per_turn_max_;

@@ -47,7 +47,7 @@ class ServerContext::ReloadTimer final : public core::Timer {
     explicit ReloadTimer(ServerContext& context) : context_(&context) {}
 
   private:
-    void on_expired() override { context_->check_files(); }
+    void on_expired() TR_ON_LOOP override { context_->check_files(); }
 
     ServerContext* context_;
 };
@@ -199,6 +199,7 @@ std::string look_at(const ServerOptions& options) {
 
 Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& loop,
                                                              ServerOptions options) {
+    loop.assert_on_loop();
     std::unique_ptr<ServerContext> made(new ServerContext(loop, std::move(options)));
     auto alpn = alpn_bytes(made->options_.protocols);
     if (!alpn) return fail(alpn.error());
@@ -224,6 +225,7 @@ ServerContext::ServerContext(core::EventLoop& loop, ServerOptions options)
 ServerContext::~ServerContext() = default;
 
 std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
+    loop_->assert_on_loop();
     return std::make_unique<TlsTransport>(*endpoint_, std::move(below));
 }
 

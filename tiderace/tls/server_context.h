@@ -38,19 +38,21 @@ class ServerContext final : public net::TransportLayer {
                                                          ServerOptions options);
     ~ServerContext();
 
-    std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below) override;
+    std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below) TR_ON_LOOP override;
 
     enum class Reload : std::uint8_t {
         unchanged,
         reloaded,
         refused,  // the new files are broken: the old ones stay; last_refusal() says why
     };
-    Reload reload_if_changed();
+    Reload reload_if_changed() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
     // Tickets made from here on; those of the set's older keys are still taken. As it stands: keys
     // of this context's own, never rotated; see TicketRotation.
-    void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) { ticket_keys_ = std::move(keys); }
+    void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) TR_ON_LOOP {
+        ticket_keys_ = std::move(keys);
+    }
 
     const HandshakeCounters& counters() const;
     // Of the certificates as they are loaded now, a line each: expired, not valid yet.
@@ -63,8 +65,8 @@ class ServerContext final : public net::TransportLayer {
     friend struct ServerCallbacks;
 
     ServerContext(core::EventLoop& loop, ServerOptions options);
-    void check_files();
-    Reload load_again();
+    void check_files() TR_ON_LOOP;
+    Reload load_again() TR_ON_LOOP;
 
     core::EventLoop* loop_;
     ServerOptions options_;

@@ -2,6 +2,8 @@
 
 #include <openssl/ocsp.h>
 
+#include <thread>
+
 #include "tiderace/tls/raw_peer_fixture.h"
 #include "tiderace/tls/tls_fixture.h"
 
@@ -42,6 +44,24 @@ class ServerTest : public TlsTest {
                                 {.names = std::move(names), .common_name = name, .key = key});
     }
 };
+
+TEST_F(ServerTest, IsItsLoopsAlone) {
+    serve();
+    trust();
+    EXPECT_DEATH(
+        {
+            world_.loop().post([&] { std::thread([&] { context_->wrap(nullptr); }).join(); });
+            world_.settle();
+        },
+        "wrong thread");
+    EXPECT_DEATH(
+        {
+            world_.loop().post(
+                [&] { std::thread([&] { client_->wrap(nullptr, "localhost"); }).join(); });
+            world_.settle();
+        },
+        "wrong thread");
+}
 
 // ---- what is negotiated -------------------------------------------------------------------------
 

@@ -80,8 +80,10 @@ void TicketRotation::rotate_now() {
 
 void TicketRotation::hand_out() {
     for (const Target& target : targets_) {
-        target.loop->post(
-            [context = target.context, keys = keys_] { context->set_ticket_keys(keys); });
+        target.loop->post([target, keys = keys_] {
+            target.loop->assert_on_loop();
+            target.context->set_ticket_keys(keys);
+        });
     }
 }
 

@@ -59,10 +59,10 @@ class TicketRotation final : private core::Timer {
                    std::shared_ptr<const TicketKeys> first, Duration period = usual_period);
     ~TicketRotation();
 
-    void rotate_now();
+    void rotate_now() TR_ON_LOOP;
 
   private:
-    void on_expired() override;
+    void on_expired() TR_ON_LOOP override;
     void hand_out();
 
     core::EventLoop* loop_;

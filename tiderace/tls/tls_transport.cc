@@ -16,7 +16,7 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     Handshake(TlsTransport& transport, LoopParts& parts) : transport_(&transport), parts_(&parts) {}
     ~Handshake() { parts_->loop().cancel(*this); }
 
-    void start_clock() {
+    void start_clock() TR_ON_LOOP {
         parts_->loop().arm(*this, parts_->loop().now() + parts_->handshake_timeout());
     }
 
@@ -24,8 +24,8 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     std::string waiting;  // bytes for the next step
 
   private:
-    void take_step() override { transport_->take_handshake_step(); }
-    void on_expired() override {
+    void take_step() TR_ON_LOOP override { transport_->take_handshake_step(); }
+    void on_expired() TR_ON_LOOP override {
         transport_->fail_handshake(HandshakeFailure::deadline, "", -ETIMEDOUT);
     }
 

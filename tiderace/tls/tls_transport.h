@@ -59,13 +59,13 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below, SslPtr ssl);
     ~TlsTransport() override;
 
-    void open(net::Transport::Observer& observer) override;
-    void set_receiving(bool on) override;
-    core::Sent send(core::SendQueue& queue) override;
-    void finish() override;
-    void say_end() override;
-    void close(core::SendQueue&& unsent) override;
-    void set_reset_on_close() override;
+    void open(net::Transport::Observer& observer) TR_ON_LOOP override;
+    void set_receiving(bool on) TR_ON_LOOP override;
+    core::Sent send(core::SendQueue& queue) TR_ON_LOOP override;
+    void finish() TR_ON_LOOP override;
+    void say_end() TR_ON_LOOP override;
+    void close(core::SendQueue&& unsent) TR_ON_LOOP override;
+    void set_reset_on_close() TR_ON_LOOP override;
     std::uint64_t progress(std::uint64_t) const override { return bytes_below_; }
     const net::TransportSecurity* security() const override {
         return records_ != nullptr ? &security_ : nullptr;
@@ -74,24 +74,24 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
   private:
     class Handshake;
 
-    void on_received(ByteView bytes) override;
-    void on_receive_failed(int error) override;
-    void on_sent(std::int64_t result) override;
+    void on_received(ByteView bytes) TR_ON_LOOP override;
+    void on_receive_failed(int error) TR_ON_LOOP override;
+    void on_sent(std::int64_t result) TR_ON_LOOP override;
 
-    void take_step() override;  // goes on sending, after others had their turn
-    void take_handshake_step();
-    void refuse_first(ByteView bytes);
-    void refuse_clear_text();
-    void establish(std::unique_ptr<SslRecords> made);
-    void fail_handshake(HandshakeFailure why, std::string_view words, int error);
-    void receive_records(ByteView bytes);
-    Records::Event open_records(ByteView bytes, std::size_t& plain, bool& alive);
-    bool deliver(std::size_t bytes);
-    void end_receiving(Records::Event event);
-    void fail_receiving(int error);
-    void update_receiving();
-    int send_below();
-    Out out();
+    void take_step() TR_ON_LOOP override;  // goes on sending, after others had their turn
+    void take_handshake_step() TR_ON_LOOP;
+    void refuse_first(ByteView bytes) TR_ON_LOOP;
+    void refuse_clear_text() TR_ON_LOOP;
+    void establish(std::unique_ptr<SslRecords> made) TR_ON_LOOP;
+    void fail_handshake(HandshakeFailure why, std::string_view words, int error) TR_ON_LOOP;
+    void receive_records(ByteView bytes) TR_ON_LOOP;
+    Records::Event open_records(ByteView bytes, std::size_t& plain, bool& alive) TR_ON_LOOP;
+    bool deliver(std::size_t bytes) TR_ON_LOOP;
+    void end_receiving(Records::Event event) TR_ON_LOOP;
+    void fail_receiving(int error) TR_ON_LOOP;
+    void update_receiving() TR_ON_LOOP;
+    int send_below() TR_ON_LOOP;
+    Out out() TR_ON_LOOP;
 
     Endpoint* endpoint_;
     std::unique_ptr<net::Transport> below_;
