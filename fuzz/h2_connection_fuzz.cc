@@ -1,6 +1,6 @@
 // A whole HTTP/2 server and whatever a client may send it behind its preface: handlers that take
-// bodies, pause, stream, defer and become connections. No check of ours can be reached, what is said
-// are whole frames, and nothing is left over.
+// bodies, pause, stream, defer and become connections. No check of ours can be reached, what is
+// said are whole frames, and nothing is left over.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// What a client reads of a server: the same responses and the same fault however the bytes were cut;
-// no more of a body than its length said; nothing behind a fault.
+// What a client reads of a server: the same responses and the same fault however the bytes were
+// cut; no more of a body than its length said; nothing behind a fault.
 #include <algorithm>
 #include <string>
 

@@ -7,6 +7,7 @@
 #include "server/flags.h"
 #include "server/help_text.h"
 #include "server/man_page.h"
+#include "server/other_program.h"
 #include "server/suggest.h"
 #include "server/tls_flags.h"
 #include "server/version.h"
@@ -107,7 +108,8 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});
     if (command.name == "completions") return parse_completions(*words, command);
-    return Command(Printout{has_flag(*words, "verbose") ? version_details() : version_line()});
+    if (has_flag(*words, "verbose")) return Command(Printout{version_details(), true});
+    return Command(Printout{version_line()});
 }
 
 }  // namespace
@@ -134,7 +136,8 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words) {
     }
     if (!words.operands.empty()) options.root = words.operands[0];
     if (options.root.empty()) return refuse("the folder to serve has an empty name");
-    if (const auto settled = settle_tls(options); !settled) return refuse(settled.error());
+    if (const auto settled = settle_tls(options, has_tls()); !settled)
+        return refuse(settled.error());
     return options;
 }
 
@@ -143,7 +146,7 @@ std::expected<Command, CliFailure> parse_command_line(std::span<const std::strin
         return Command(Printout{program_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
-    if (words[0] == "lab") return Command(ToLab{{words.begin() + 1, words.end()}});
+    if (words[0] == "lab") return Command(ToLab{});
     const CommandSpec* command = find_command(words[0]);
     if (command) return parse_command(*command, words.subspan(1));
     return refuse(words[0].starts_with('-') ? flag_without_command(words[0])

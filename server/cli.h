@@ -21,15 +21,14 @@ namespace tiderace::server {
 // A text to print on standard output: help, version, man page, completions.
 struct Printout {
     std::string text;
+    bool tells_of_tls = false;  // better said by the program that has it (other_program.h)
 };
 
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
-// What follows `tiderace lab` is for the lab's own program (lab_program.h).
-struct ToLab {
-    std::vector<std::string> words;
-};
+// What follows `tiderace lab` is for the lab's own program (other_program.h).
+struct ToLab {};
 
 using Command = std::variant<ServeOptions, Printout, ShowTrust, lab::LoadOptions, ToLab>;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +15,9 @@
 #include "lab/load.h"
 #include "server/assemble.h"
 #include "server/cli.h"
-#include "server/lab_program.h"
+#include "server/other_program.h"
 #include "server/trust.h"
+#include "tiderace/tls/library.h"
 
 namespace {
 
@@ -45,10 +47,9 @@ void return_free_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    auto command = [&] {
-        const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-        return tiderace::server::parse_command_line(words);
-    }();
+    namespace server = tiderace::server;
+    const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    auto command = server::parse_command_line(words);
     if (!command) {
         // The sentence repeats words of the command line: none of them may write to the terminal.
         std::string sentence = std::move(command.error().sentence);
@@ -57,16 +58,19 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "tiderace: %s\n", sentence.c_str());
         return command.error().exit_status;
     }
-    if (const auto* printout = std::get_if<tiderace::server::Printout>(&*command)) {
+    if (!tiderace::tls::is_built_in() && server::has_tls() && server::asks_for_tls(*command)) {
+        return server::become_program(server::tls_program_name, words);
+    }
+    if (const auto* printout = std::get_if<server::Printout>(&*command)) {
         return print(printout->text);
     }
-    if (std::holds_alternative<tiderace::server::ShowTrust>(*command)) return show_trust();
+    if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
     if (const auto* load = std::get_if<tiderace::lab::LoadOptions>(&*command)) {
         return tiderace::lab::load(*load);
     }
-    if (const auto* lab = std::get_if<tiderace::server::ToLab>(&*command)) {
-        return tiderace::server::run_lab_program(lab->words);
+    if (std::holds_alternative<server::ToLab>(*command)) {
+        return server::become_program(server::lab_program_name, std::span(words).subspan(1));
     }
     return_free_memory();
-    return tiderace::server::serve(std::get<tiderace::server::ServeOptions>(*command));
+    return server::serve(std::get<server::ServeOptions>(*command));
 }

@@ -54,9 +54,9 @@ std::expected<void, std::string> set_client_ca(ServeOptions& options, std::strin
     return {};
 }
 
-std::expected<void, std::string> settle_tls(ServeOptions& options, bool built_in) {
+std::expected<void, std::string> settle_tls(ServeOptions& options, bool has_tls) {
     const TlsOptions& tls = options.tls;
-    if (tls.on() && !built_in) {
+    if (tls.on() && !has_tls) {
         return std::unexpected(std::string(tls.self_signed ? "--tls-self-signed" : "--tls") +
                                ": this program was built without TLS; it needs OpenSSL 3.0 or "
                                "later and -DTIDERACE_TLS=ON");

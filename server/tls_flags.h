@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "server/options.h"
-#include "tiderace/tls/library.h"
 
 namespace tiderace::server {
 
@@ -18,8 +17,7 @@ std::expected<void, std::string> set_https_redirect(ServeOptions& options, std::
 std::expected<void, std::string> set_client_ca(ServeOptions& options, std::string_view value);
 
 // Once all flags are read: refuses those that make no sense together, or all of them in a program
-// that was built without TLS, and gives the default address its port for https.
-std::expected<void, std::string> settle_tls(ServeOptions& options,
-                                            bool built_in = tls::is_built_in());
+// that has no TLS (other_program.h), and gives the default address its port for https.
+std::expected<void, std::string> settle_tls(ServeOptions& options, bool has_tls);
 
 }  // namespace tiderace::server

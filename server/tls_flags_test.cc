@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/cli.h"
+#include "tiderace/tls/library.h"
 
 namespace tiderace::server {
 namespace {

@@ -123,12 +123,12 @@ class Server:
 
     @property
     def pid(self):
-        name = self.binary.name[:15]
+        names = self.binary.name[:15], f"{self.binary.name}-tls"[:15]
         candidates = [self.process.pid]
         while candidates:
             pid = candidates.pop()
             try:
-                if Path(f"/proc/{pid}/comm").read_text().strip() == name:
+                if Path(f"/proc/{pid}/comm").read_text().strip() in names:
                     return pid
                 children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
                 candidates += map(int, children)

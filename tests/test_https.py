@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,25 @@ def s_client(server, *words, stdin=b"", deadline=20):
     done = subprocess.run(["openssl", "s_client", "-connect", f"{host}:{port}", *map(str, words)],
                           input=stdin, capture_output=True, timeout=deadline)
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def libraries_of(server):
+    return Path(f"/proc/{server.pid}/maps").read_text()
+
+
+def test_openssl_is_in_memory_only_where_https_is_served(serve, secure, site):
+    """A server in clear text is a program without it, which turns into the one with it."""
+    assert "libcrypto" not in libraries_of(serve(site))
+    assert "libcrypto" in libraries_of(secure())
+
+
+def test_the_program_alone_says_that_it_has_no_tls(binary, site, tmp_path):
+    alone = tmp_path / "tiderace"
+    shutil.copy(binary, alone)
+    refused = run(alone, "serve", site, "--tls-self-signed")
+    assert refused.returncode == 2
+    assert "--tls-self-signed: this program was built without TLS" in refused.stderr
+    assert "tls         none" in run(alone, "version", "-v").stdout
 
 
 def curl(server, *words, target="/a.txt"):

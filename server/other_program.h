@@ -1,0 +1,36 @@
+// The programs beside this one that it turns into, so that a plain server carries neither:
+//
+//   tiderace-tls   this one with OpenSSL; without it, 1.5 MB less memory (docs/decisions/0010-…)
+//   tiderace-lab   the lab, with the libraries of its engines
+//
+// Where TLS is built in (a build for another system than Linux), the first is not needed.
+//
+// Thread   Main only, before any other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/cli.h"
+#include "tiderace/base/result.h"
+
+namespace tiderace::server {
+
+inline constexpr std::string_view tls_program_name = "tiderace-tls";
+inline constexpr std::string_view lab_program_name = "tiderace-lab";
+
+// Where this program is.
+std::string own_folder();
+// Where the other one is, if it can be run: in `folder`.
+Result<std::string> find_program(std::string_view name, const std::string& folder = own_folder());
+
+// TLS is built in, or in the program beside.
+bool has_tls();
+// What is asked for cannot be done without TLS.
+bool asks_for_tls(const Command& command);
+
+// Becomes the program with these words. Returns, with the exit status, only where that fails.
+int become_program(std::string_view name, std::span<const std::string_view> words);
+
+}  // namespace tiderace::server
