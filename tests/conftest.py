@@ -9,14 +9,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import engines  # noqa: E402
 from example_program import Example  # noqa: E402
 from server import Server  # noqa: E402
 from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-ENGINES = ("epoll", "io_uring", "poll", "select")
-# Other ways to ask the same kernel; the behaviour suite asks for these, too.
-VARIANTS = ("epoll-lt", "epoll-et", "epoll-oneshot")
+BEHAVIOUR = ("test_http1_behaviour", "test_http1_strict")  # these run on every engine there is
 
 
 def pytest_addoption(parser):
@@ -36,12 +35,27 @@ def find_binary(config):
 def pytest_generate_tests(metafunc):
     if "engine" in metafunc.fixturenames:
         given = metafunc.config.getoption("--engines")
-        every = metafunc.module.__name__.endswith("test_http1_behaviour")
-        engines = given.split(",") if given else ENGINES + VARIANTS * every
-        metafunc.parametrize("engine", engines, scope="session", indirect=True)
+        every = metafunc.module.__name__.endswith(BEHAVIOUR)
+        more = engines.VARIANTS + tuple(engines.LAB) if every else ()
+        names = given.split(",") if given else engines.MAIN + more
+        metafunc.parametrize("engine", names, scope="session", indirect=True)
+
+
+def leave_out(config, items):
+    """What an engine cannot do, or where it is not; the reason is told."""
+    chosen = [i for i in items if getattr(i, "callspec", None) and "engine" in i.callspec.params]
+    binary = find_binary(config)
+    absent = engines.why_absent(binary) if binary and chosen else {}
+    for item in chosen:
+        name = item.callspec.params["engine"]
+        why = absent.get(name) if name in engines.LAB else None
+        why = why or engines.LEFT_OUT.get((name, item.originalname))
+        if why:
+            item.add_marker(pytest.mark.skip(reason=f"{name}: {why}"))
 
 
 def pytest_collection_modifyitems(config, items):
+    leave_out(config, items)
     wanted = config.getoption("-m") or ""
     if os.environ.get("TIDERACE_SANITIZED") and not wanted:
         # A sanitizer makes everything five times slower: the reduced set.

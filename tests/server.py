@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import engines
 from raw_client import Connection, get_once
 
 START_DEADLINE = 20.0
@@ -43,9 +44,10 @@ def wait_until(condition, deadline=10.0, what="the condition", pause=0.002):
 class Server:
     def __init__(self, binary, root, *flags, folder, engine=None, threads=1, listen="127.0.0.1:0",
                  prefix=(), nofile=None, env=None, cwd=None):
-        self.binary = Path(binary)
+        self.binary = engines.program_for(Path(binary), engine)
         self.folder = Path(folder)
-        words = [str(binary), *self.leading_words(root, listen, threads, engine)]
+        threads = engines.threads_for(engine, threads)
+        words = [str(self.binary), *self.leading_words(root, listen, threads, engine)]
         self.command = [*map(str, prefix), *words, *map(str, flags)]
         self.stdout_path = self.folder / "stdout"
         self.stderr_path = self.folder / "stderr"
@@ -136,24 +138,54 @@ class Server:
                 continue
         raise ServerDied("no such process any more")
 
+    def pids(self):
+        """Its process, and those of its own that it has started (prefork)."""
+        pids = [self.pid]
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return pids + [int(child) for child in children]
+
+    def sum_of(self, count):
+        """count(folder in /proc), for all its processes; one that ends meanwhile counts for none."""
+        total = 0
+        for pid in self.pids():
+            try:
+                total += count(Path(f"/proc/{pid}"))
+            except OSError:
+                if pid == self.pid:
+                    raise
+        return total
+
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+        return self.sum_of(lambda process: len(os.listdir(process / "fd")))
+
+    def sockets(self):
+        """Descriptors that are sockets: files that it keeps open do not count."""
+        def sockets_of(process):
+            count = 0
+            for link in (process / "fd").iterdir():
+                try:
+                    count += os.readlink(link).startswith("socket:")
+                except FileNotFoundError:
+                    pass
+            return count
+        return self.sum_of(sockets_of)
 
     def pss_bytes(self):
-        text = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-        return int(re.search(r"^Pss:\s+(\d+) kB", text, re.M)[1]) * 1024
+        return self.sum_of(lambda process: int(re.search(
+            r"^Pss:\s+(\d+) kB", (process / "smaps_rollup").read_text(), re.M)[1]) * 1024)
 
     def cpu_ticks(self):
-        words = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return int(words[11]) + int(words[12])
+        def ticks_of(process):
+            words = (process / "stat").read_text().rsplit(")", 1)[1].split()
+            return int(words[11]) + int(words[12])
+        return self.sum_of(ticks_of)
 
     def wakeups(self):
         """Voluntary context switches of all its threads."""
-        total = 0
-        for status in Path(f"/proc/{self.pid}/task").glob("*/status"):
-            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(),
-                                   re.M)[1])
-        return total
+        def wakeups_of(process):
+            return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(),
+                                     re.M)[1]) for status in process.glob("task/*/status"))
+        return self.sum_of(wakeups_of)
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from engines import threads_at_once
 from raw_client import Connection, NoAnswer
 from server import Server
 from strict_cases import CASES
@@ -114,7 +115,7 @@ def cut_connections(binary, site, engine, tmp_path_factory):
     patient = [word for name in ("header", "body", "idle", "write")
                for word in (f"--{name}-timeout", "200s")]
     server = Server(binary, site, *patient, "--min-receive-rate", "off", engine=engine,
-                    folder=tmp_path_factory.mktemp(f"cut-{engine}"))
+                    threads=threads_at_once(engine, len(CASES) + 1), folder=tmp_path_factory.mktemp(f"cut-{engine}"))
     connections = {}
     try:
         server.wait_ready()
