@@ -23,6 +23,7 @@ LAB = {
     "threads": LabEngine(threads=420, one_each=True),
     "pool": LabEngine(threads=32, one_each=True),
     "blocking-epoll": LabEngine(threads=64, one_each=True),
+    "libevent": LabEngine(threads=1),
 }
 
 # What is left out, with the reason that the run prints. (engine, test): why.

@@ -362,7 +362,14 @@ def tools_group(*_):
     return run_pytest("tools", ["tools", "bench"])
 
 
-PROGRAMS = ["tiderace", "example_chat", "example_echo", "websocket_client", "lab_opponents"]
+PROGRAMS = [
+    "tiderace",
+    "tiderace-lab",
+    "example_chat",
+    "example_echo",
+    "websocket_client",
+    "lab_opponents",
+]
 
 
 def server_group(group, preset):
