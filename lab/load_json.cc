@@ -50,6 +50,7 @@ std::string config(const LoadReport& report) {
     json.add("think_s", seconds(options.think), 6);
     json.add("slow_readers", options.slow_readers).add("slow_rate", options.slow_rate);
     json.add("slow_senders", options.slow_senders).add("slow_send_rate", options.slow_send_rate);
+    json.add("slow_drips", to_string(options.slow_drips));
     json.add("timeout_s", seconds(options.timeout), 3);
     json.add("expect_status", options.expect_status).add_flag("check_hash", options.check_hash);
     json.add("engine", options.engine).add("processes", report.processes);
@@ -93,6 +94,7 @@ std::string load_itself(const LoadReport& report) {
     JsonObject json;
     json.add("cpu_s", seconds(report.own_cpu), 6).add("cpu_us", microseconds(report.own_cpu));
     json.add("cpu_us_per_answer", each_us(report.own_cpu, report.tally.answers), 3);
+    json.add("handshakes_resumed", report.resumed);
     return json.add("busiest_loop", report.busiest_loop, 3).text();
 }
 
@@ -117,7 +119,7 @@ std::string load_json(const LoadReport& report) {
     json.add("rate", options.rate).add("threads", report.threads).add("engine", report.engine);
     json.add("processes", report.processes).add("source_addresses", report.source_addresses);
     json.add_json("config", config(report)).add_flag("interrupted", report.interrupted);
-    json.add_flag("ok", all_right(report));
+    json.add_flag("ok", all_right(report)).add("processes_lost", report.lost);
     add_totals(json, report);
     json.add_json("latency_ns", latency(tally.latency));
     json.add_json("slow_latency_ns", latency(tally.slow_latency));

@@ -20,6 +20,13 @@ constexpr std::string_view to_string(LoadHttp http) {
     return http == LoadHttp::v1_0 ? "1.0" : http == LoadHttp::v1_1 ? "1.1" : "2";
 }
 
+// What a slow sender sends slowly.
+enum class LoadDrips : std::uint8_t { all, head, body };
+
+constexpr std::string_view to_string(LoadDrips drips) {
+    return drips == LoadDrips::all ? "all" : drips == LoadDrips::head ? "head" : "body";
+}
+
 struct LoadOptions {
     std::string url;
 
@@ -50,6 +57,7 @@ struct LoadOptions {
     std::uint64_t slow_rate = 16_KiB;    // bytes a second that such a one reads
     std::uint64_t slow_senders = 0;      // percent of the connections, others than those
     std::uint64_t slow_send_rate = 100;  // bytes a second that such a one sends
+    LoadDrips slow_drips = LoadDrips::all;
     std::uint64_t source_addresses = 0;  // in 127/8; 0: as many as the connections need
     Duration timeout = 10s;              // for an answer, and for a connection
     bool i_own_this_host = false;

@@ -2,11 +2,13 @@
 //
 // Closed loop: at once, as long as there is budget. Open loop: request i is due at start + i / rate
 // whatever the server does; its latency counts from that moment, so a server that stands still
-// is charged for all who would have come meanwhile (no coordinated omission).
+// is charged for all who would have come meanwhile (no coordinated omission). With a ramp the rate
+// rises evenly from 0, so that i requests are due after sqrt(2 * i * ramp / rate).
 //
 // Thread   One worker's. Pure: time is handed in.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,8 +20,10 @@ namespace tiderace::lab {
 class LoadPacer {
   public:
     // rate: requests a second, 0: closed loop. requests_max: 0: no bound.
-    LoadPacer(double rate, std::uint64_t requests_max)
-        : rate_(rate), requests_max_(requests_max > 0 ? requests_max : UINT64_MAX) {}
+    LoadPacer(double rate, std::uint64_t requests_max, Duration ramp = Duration::zero())
+        : rate_(rate),
+          ramp_s_(std::chrono::duration<double>(ramp).count()),
+          requests_max_(requests_max > 0 ? requests_max : UINT64_MAX) {}
 
     void begin(Instant start) { start_ = start; }
 
@@ -54,18 +58,24 @@ class LoadPacer {
     std::uint64_t overdue(Instant now) const {
         if (rate_ == 0 || now < start_) return 0;
         const double seconds = std::chrono::duration<double>(now - start_).count();
-        const auto due = static_cast<std::uint64_t>(seconds * rate_);
+        const auto due =
+            static_cast<std::uint64_t>(seconds < ramp_s_ ? rate_ * seconds * seconds / (2 * ramp_s_)
+                                                         : rate_ * (seconds - ramp_s_ / 2));
         const std::uint64_t bounded = due < requests_max_ ? due : requests_max_;
         return (bounded > taken_ ? bounded - taken_ : 0) + returned_.size();
     }
 
   private:
     Instant due_at(std::uint64_t index) const {
-        return start_ +
-               Duration(static_cast<std::int64_t>(static_cast<double>(index) * 1e9 / rate_));
+        const auto i = static_cast<double>(index);
+        const double in_ramp = rate_ * ramp_s_ / 2;  // requests
+        const double seconds =
+            i < in_ramp ? std::sqrt(2 * i * ramp_s_ / rate_) : ramp_s_ / 2 + i / rate_;
+        return start_ + Duration(static_cast<std::int64_t>(seconds * 1e9));
     }
 
     double rate_;
+    double ramp_s_;
     std::uint64_t requests_max_;
     std::uint64_t taken_ = 0;
     Instant start_{};

@@ -52,5 +52,21 @@ TEST(LoadPacer, WhatIsGivenBackIsSentFirst) {
     EXPECT_TRUE(pacer.exhausted());
 }
 
+TEST(LoadPacer, ARampRisesEvenly) {
+    LoadPacer pacer(1'000, 0, 2s);
+    pacer.begin(start);
+    const auto due_by = [&](Duration after) {
+        std::uint64_t taken = 0;
+        const std::uint64_t before = pacer.overdue(start + after);
+        while (pacer.take(start + after)) ++taken;
+        EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(before), 1);
+        return static_cast<double>(taken);
+    };
+    EXPECT_NEAR(due_by(1s), 250, 2);  // half of the rate at the end, a quarter on the way
+    EXPECT_NEAR(due_by(2s), 750, 2);
+    EXPECT_NEAR(due_by(3s), 1'000, 2);  // and then the whole rate
+    EXPECT_NEAR(due_by(4s), 1'000, 2);
+}
+
 }  // namespace
 }  // namespace tiderace::lab

@@ -48,11 +48,17 @@ std::string listed(const std::array<std::uint64_t, kinds>& counts) {
 std::string headline(const LoadReport& report) {
     const LoadOptions& options = report.options;
     std::string line = std::string(options.verb()) + " " + options.url + ": " +
-                       std::to_string(options.connections) + " connections, ";
+                       std::to_string(options.connections) + " connections, HTTP/" +
+                       std::string(to_string(options.http)) + ", ";
     line += options.close ? "one for each request" : "kept alive";
-    if (options.pipeline > 1) line += ", " + std::to_string(options.pipeline) + " requests deep";
+    if (options.depth() > 1) line += ", " + std::to_string(options.depth()) + " requests deep";
+    if (options.body_bytes > 0) {
+        line += ", " + readable_bytes(static_cast<double>(options.body_bytes)) + " each";
+    }
     line += options.rate > 0 ? ", open loop at " + std::to_string(options.rate) + "/s"
                              : std::string(", closed loop");
+    if (options.ramp > Duration::zero()) line += " after " + readable(options.ramp);
+    if (report.processes > 1) line += text(", %zu processes", report.processes);
     return line + text(", %zu %s of %s\n", report.threads, report.threads == 1 ? "loop" : "loops",
                        report.engine.c_str());
 }
@@ -69,13 +75,18 @@ std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
 
 bool all_right(const LoadReport& report) {
     const LoadTally& tally = report.tally;
-    return tally.answers > 0 && tally.errors_total() == 0 && tally.connect_errors_total() == 0 &&
-           !tally.references_differ;
+    return report.lost == 0 && tally.answers > 0 && tally.errors_total() == 0 &&
+           tally.connect_errors_total() == 0 && !tally.references_differ;
 }
 
 std::vector<std::string> warnings(const LoadReport& report) {
     const LoadTally& tally = report.tally;
     std::vector<std::string> all = report.notes;
+    if (report.lost > 0) {
+        all.push_back(text("%" PRIu64
+                           " of %zu processes of the load died: their figures are missing",
+                           report.lost, report.processes));
+    }
     if (tally.answers == 0) all.push_back("no request was answered as expected");
     if (tally.references_differ) {
         all.push_back("the first answers of two loops differ: the length is not always the same");
@@ -84,8 +95,8 @@ std::vector<std::string> warnings(const LoadReport& report) {
         all.push_back(text("wrong status: %d where %" PRIu64 " was expected (--expect-status)",
                            int{tally.wrong_status}, report.options.expect_status));
     }
-    if (tally.fault != http::wire::ResponseFault::none) {
-        all.push_back("not HTTP: " + std::string(to_string(tally.fault)));
+    if (!tally.fault.empty()) {
+        all.push_back("not HTTP: " + std::string(tally.fault));
     }
     if (tally.open_max < tally.connections) {
         all.push_back(text("only %" PRIu64 " of %" PRIu64 " connections were open at one time",
@@ -116,8 +127,10 @@ std::string load_table(const LoadReport& report) {
                                report.interrupted ? " (interrupted)" : ""));
     out += row("expected", what_was_right(tally, report.options));
     out += latency_rows("latency", tally.latency);
-    if (tally.slow_latency.count() > 0) out += latency_rows("slow readers", tally.slow_latency);
+    if (tally.slow_latency.count() > 0) out += latency_rows("slow clients", tally.slow_latency);
     if (report.options.rate > 0) out += row("sent late", "at most " + readable(tally.late_max));
+    if (report.resumed > 0)
+        out += row("TLS", text("%" PRIu64 " handshakes resumed", report.resumed));
     out += row("received", readable_bytes(static_cast<double>(tally.received_bytes)) + ", " +
                                readable_bytes(per_second(tally.received_bytes, report.elapsed)) +
                                "/s");
@@ -132,6 +145,7 @@ std::string load_table(const LoadReport& report) {
     const std::string unopened = listed<ConnectError>(tally.connect_errors);
     out += row("errors", wrong.empty() ? "none" : wrong);
     if (!unopened.empty()) out += row("not opened", unopened);
+    if (tally.resets > 0) out += row("reset", text("%" PRIu64 " connections", tally.resets));
     if (report.server) {
         out += row("server", text("%.2f us of CPU per answer, %.0f %% of a CPU, ",
                                   each_us(report.server->cpu, tally.answers),

@@ -25,6 +25,8 @@ struct LoadReport {
     Duration elapsed = Duration::zero();
     Duration own_cpu = Duration::zero();
     double busiest_loop = 0;          // its CPU time by the time elapsed, 0..1
+    std::uint64_t resumed = 0;        // TLS handshakes that were short
+    std::uint64_t lost = 0;           // processes of the load that died: their figures are missing
     bool interrupted = false;         // by Ctrl-C
     std::optional<ServerUse> server;  // its use during the run; memory: the most seen
     std::vector<std::string> notes;   // what was found before the run

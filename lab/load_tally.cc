@@ -6,14 +6,15 @@ namespace tiderace::lab {
 
 std::string_view to_string(LoadError error) {
     static constexpr std::array<std::string_view, static_cast<std::size_t>(LoadError::count_)>
-        names{"wrong status", "wrong length", "wrong hash",       "not HTTP", "unasked bytes",
-              "cut short",    "closed early", "connection reset", "timed out"};
+        names{"wrong status", "wrong length", "wrong hash",       "not HTTP",  "unasked bytes",
+              "cut short",    "closed early", "connection reset", "timed out", "stream reset"};
     return names[static_cast<std::size_t>(error)];
 }
 
 std::string_view to_string(ConnectError error) {
     static constexpr std::array<std::string_view, static_cast<std::size_t>(ConnectError::count_)>
-        names{"refused", "reset", "timed out", "no port left", "no descriptor left", "other"};
+        names{"refused", "reset",      "timed out",           "no port left", "no descriptor left",
+              "other",   "TLS failed", "protocol not offered"};
     return names[static_cast<std::size_t>(error)];
 }
 
@@ -52,7 +53,7 @@ void LoadTally::merge(const LoadTally& other) {
         references_differ = true;
     }
     references_differ |= other.references_differ;
-    if (fault == http::wire::ResponseFault::none) fault = other.fault;
+    if (fault.empty()) fault = other.fault;
     if (wrong_status == 0) wrong_status = other.wrong_status;
 }
 

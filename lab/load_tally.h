@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "lab/latency_histogram.h"
-#include "tiderace/http/wire/response_reader.h"
 
 namespace tiderace::lab {
 
@@ -19,12 +18,13 @@ enum class LoadError : std::uint8_t {
     wrong_status,
     wrong_length,
     wrong_hash,
-    not_http,      // ResponseFault says how
+    not_http,      // LoadTally::fault says how
     unasked,       // bytes that no request asked for
     cut_short,     // the connection ended in order, inside an answer
     closed_early,  // … before the first byte of the answer
     reset,
     timed_out,
+    stream_reset,  // HTTP/2: this request alone
     count_
 };
 std::string_view to_string(LoadError error);
@@ -37,6 +37,8 @@ enum class ConnectError : std::uint8_t {
     no_port,
     no_descriptor,
     other,
+    tls,          // the handshake failed
+    no_protocol,  // it does not speak the HTTP that was asked for
     count_
 };
 std::string_view to_string(ConnectError error);
@@ -71,9 +73,9 @@ struct LoadTally {
         bool operator==(const Reference&) const = default;
     };
     Reference reference;
-    bool references_differ = false;                                     // between workers
-    http::wire::ResponseFault fault = http::wire::ResponseFault::none;  // the first one
-    std::uint16_t wrong_status = 0;                                     // the first one
+    bool references_differ = false;  // between workers
+    std::string_view fault;          // the first one, in words that live for ever
+    std::uint16_t wrong_status = 0;  // the first one
 
     std::uint64_t& error(LoadError kind) { return errors[static_cast<std::size_t>(kind)]; }
     std::uint64_t& error(ConnectError kind) {

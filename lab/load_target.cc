@@ -11,7 +11,9 @@
 namespace tiderace::lab {
 namespace {
 
-using Resolved = std::expected<core::Address, std::string>;
+constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https)";
+
+using Resolved = std::expected<std::vector<core::Address>, std::string>;
 
 Resolved look_up(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
@@ -22,9 +24,13 @@ Resolved look_up(const std::string& host, std::uint16_t port) {
     if (outcome != 0) {
         return std::unexpected("cannot find " + host + ": " + ::gai_strerror(outcome));
     }
-    const auto address = core::Address::from_sockaddr(found->ai_addr, found->ai_addrlen);
-    if (!address) return std::unexpected(address.error().message());
-    return address->with_port(port);
+    std::vector<core::Address> all;
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+        const auto address = core::Address::from_sockaddr(each->ai_addr, each->ai_addrlen);
+        if (address) all.push_back(address->with_port(port));
+    }
+    if (all.empty()) return std::unexpected("cannot find " + host + ": it has no IP address");
+    return all;
 }
 
 bool is_printable(std::string_view text) {
@@ -34,62 +40,56 @@ bool is_printable(std::string_view text) {
 }  // namespace
 
 std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
-    constexpr std::string_view scheme = "http://";
-    if (url.starts_with("https://")) {
-        return std::unexpected("https:// is not loaded yet; http:// is");
-    }
-    const bool bare = url.find("://") == std::string_view::npos;
-    if (!bare && !url.starts_with(scheme)) return std::unexpected("expects http://HOST:PORT/PATH");
-    if (!bare) url.remove_prefix(scheme.size());
+    const auto refuse = [] { return std::unexpected(std::string(expected_form)); };
+    LoadTarget target;
+    target.tls = url.starts_with("https://");
+    const std::size_t scheme_end = url.find("://");
+    if (!target.tls && scheme_end != url.npos && !url.starts_with("http://")) return refuse();
+    if (scheme_end != url.npos) url.remove_prefix(scheme_end + 3);
     if (url.empty() || !is_printable(url) || url.find('#') != std::string_view::npos) {
-        return std::unexpected("expects http://HOST:PORT/PATH, without spaces or a fragment");
+        return std::unexpected(std::string(expected_form) + ", without spaces or a fragment");
     }
     const std::size_t slash = std::min(url.find_first_of("/?"), url.size());
     const std::string_view place = url.substr(0, slash);
-    LoadTarget target;
     target.path = url.substr(slash);
     if (!target.path.starts_with('/')) target.path.insert(0, 1, '/');
     target.host = place;
-    if (place.empty() || place.find('@') != std::string_view::npos) {
-        return std::unexpected("expects http://HOST:PORT/PATH");
-    }
+    if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
     const std::size_t colon = place.rfind(':');
     const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
-    const std::string with_port = has_port ? std::string(place) : std::string(place) + ":80";
+    target.name = has_port ? place.substr(0, colon) : place;
+    const std::string port = has_port     ? std::string(place.substr(colon))
+                             : target.tls ? ":443"
+                                          : ":80";
+    const std::string with_port = target.name + port;
+    if (target.name.starts_with('[') && target.name.ends_with(']')) {
+        target.name = target.name.substr(1, target.name.size() - 2);
+    }
     if (const auto address = core::Address::parse(with_port); address && !address->is_any()) {
-        if (address->is_unix() || address->port() == 0) {
-            return std::unexpected("expects http://HOST:PORT/PATH");
-        }
+        if (address->is_unix() || address->port() == 0) return refuse();
         target.address = *address;
+        target.found = {*address};
         return target;
     }
     // A name: the port is parsed with any address before it.
-    const std::string port_text = with_port.substr(with_port.rfind(':'));
-    const auto any = core::Address::parse("127.0.0.1" + port_text);
-    const std::string name = with_port.substr(0, with_port.size() - port_text.size());
-    if (!any || any->port() == 0 || name.empty() || name.find_first_of(":[]") != name.npos) {
-        return std::unexpected("expects http://HOST:PORT/PATH");
-    }
-    auto found = look_up(name, any->port());
+    const auto any = core::Address::parse("127.0.0.1" + port);
+    const bool is_name = !target.name.empty() && target.name.find_first_of(":[]") == place.npos;
+    if (!any || any->port() == 0 || !is_name) return refuse();
+    auto found = look_up(target.name, any->port());
     if (!found) return std::unexpected(found.error());
-    target.address = std::move(*found);
+    target.found = std::move(*found);
+    target.address = target.found.front();
     return target;
 }
 
 std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host) {
-    if (i_own_this_host || target.address.is_loopback()) return {};
-    return std::unexpected(target.address.to_string() +
+    const auto other = std::ranges::find_if(
+        target.found, [](const core::Address& each) { return !each.is_loopback(); });
+    if (i_own_this_host || (other == target.found.end() && target.address.is_loopback())) return {};
+    const core::Address& named = other != target.found.end() ? *other : target.address;
+    return std::unexpected(named.to_string() +
                            " is not this machine; load on a machine of somebody else is an attack. "
                            "If it is yours: --i-own-this-host");
-}
-
-std::string render_request(const LoadTarget& target, const LoadOptions& options) {
-    std::string text =
-        std::string(options.verb()) + " " + target.path + " HTTP/1.1\r\nHost: " + target.host;
-    text += "\r\n";
-    for (const std::string& field : options.fields) text += field + "\r\n";
-    if (options.close) text += "Connection: close\r\n";
-    return text + "\r\n";
 }
 
 }  // namespace tiderace::lab

@@ -7,24 +7,25 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "lab/load_options.h"
 #include "tiderace/core/address.h"
 
 namespace tiderace::lab {
 
 struct LoadTarget {
-    core::Address address;
-    std::string host;  // as the Host field has it
-    std::string path;  // with its query
+    core::Address address;               // the first of
+    std::vector<core::Address> found{};  // all that the host's name stands for
+    std::string host;                    // as the Host field has it
+    std::string name{};                  // of the host alone: what the certificate is for
+    std::string path;                    // with its query
+    bool tls = false;
 };
 
-// http://HOST[:PORT][/PATH], without a fragment or a password.
+// http[s]://HOST[:PORT][/PATH], without a fragment or a password.
 std::expected<LoadTarget, std::string> parse_load_target(std::string_view url);
-// Load on another's machine is an attack: only loopback, unless the person says it is theirs.
+// Load on another's machine is an attack: only loopback, unless the person says it is theirs. A
+// name must stand for nothing but loopback.
 std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host);
-
-// One request, ready to send.
-std::string render_request(const LoadTarget& target, const LoadOptions& options);
 
 }  // namespace tiderace::lab

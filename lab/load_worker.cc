@@ -8,6 +8,7 @@ namespace tiderace::lab {
 namespace {
 
 constexpr Duration look_interval = 100ms;
+constexpr Duration ramp_interval_min = 1ms;
 
 Duration thread_cpu() {
 #if defined(RUSAGE_THREAD)
@@ -24,12 +25,36 @@ Duration thread_cpu() {
 
 }  // namespace
 
-LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop)
-    : plan_(&plan), share_(share), loop_(std::move(loop)), pacer_(share.rate, share.requests) {
+Result<std::unique_ptr<LoadWorker>> LoadWorker::create(const LoadPlan& plan, Share share) {
+    auto loop = core::EventLoop::create({.engine = plan.options.engine});
+    if (!loop) return fail(loop.error());
+    std::unique_ptr<LoadTls> tls;
+    if (plan.target.tls) {
+        auto made = LoadTls::create(**loop, plan.options, plan.target);
+        if (!made) return fail(made.error());
+        tls = std::move(*made);
+    }
+    return std::unique_ptr<LoadWorker>(
+        new LoadWorker(plan, share, std::move(*loop), std::move(tls)));
+}
+
+LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop,
+                       std::unique_ptr<LoadTls> tls)
+    : plan_(&plan),
+      share_(share),
+      loop_(std::move(loop)),
+      tls_(std::move(tls)),
+      pacer_(share.rate, share.requests, plan.options.ramp) {
     tally_.connections = share.connections;
     for (std::uint64_t i = 0; i < share.connections; ++i) {
         connections_.push_back(std::make_unique<LoadConnection>(*this, share.first_connection + i));
     }
+    // Those that end are there until the end of their turn.
+    const net::ConnectorOptions options{
+        .connection = plan.limits,
+        .timeout = plan.options.timeout,
+        .connections_max = 2 * static_cast<std::size_t>(share.connections) + 16};
+    connector_ = std::make_unique<net::Connector>(*loop_, options);
 }
 
 LoadWorker::~LoadWorker() = default;
@@ -37,22 +62,21 @@ LoadWorker::~LoadWorker() = default;
 void LoadWorker::run() {
     const Duration cpu_before = thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
-    const Instant start = read_clock();
+    start_ = look_ = read_clock();
     const Duration run_time = plan_->options.run_time();
-    end_ = run_time == Duration::max() ? Instant::max() : start + run_time;
-    pacer_.begin(start);
+    end_ = run_time == Duration::max() ? Instant::max() : start_ + run_time;
+    pacer_.begin(start_);
     if (pacer_.open_loop())
         ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
                                              share_.rate);
-    for (auto& connection : connections_) to_open_.push_back(connection.get());
-    open_more();
-    loop_->arm(*this, start + std::min(look_interval, run_time));
+    let_in(start_);
+    loop_->arm(*this, next_look(start_));
     while (!ending_) {
         loop_->turn(Duration(-1));
         publish();
         if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
     }
-    elapsed_ = std::min(read_clock(), end_) - start;
+    elapsed_ = std::min(read_clock(), end_) - start_;
     tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
     cpu_ = thread_cpu() - cpu_before;
@@ -60,13 +84,35 @@ void LoadWorker::run() {
     shown_.done.store(true, std::memory_order_release);
 }
 
+// A closed loop's connections open one after another over the ramp; an open loop's are all there
+// from the beginning, and its rate rises.
+void LoadWorker::let_in(Instant now) {
+    const Duration ramp = plan_->options.ramp;
+    std::size_t due = connections_.size();
+    if (!pacer_.open_loop() && now - start_ < ramp) {
+        const double share = std::chrono::duration<double>(now - start_) / ramp;
+        due = std::min(due, 1 + static_cast<std::size_t>(share * static_cast<double>(due)));
+    }
+    for (; let_in_ < due; ++let_in_) to_open_.push_back(connections_[let_in_].get());
+    open_more();
+}
+
+Instant LoadWorker::next_look(Instant now) const {
+    if (let_in_ == connections_.size()) return std::min(now + look_interval, end_);
+    const double share = static_cast<double>(let_in_) / static_cast<double>(connections_.size());
+    const auto due = start_ + Duration(static_cast<std::int64_t>(
+                                  share * static_cast<double>(plan_->options.ramp.count())));
+    return std::min(std::clamp(due, now + ramp_interval_min, now + look_interval), end_);
+}
+
 void LoadWorker::shut_down() {
     ticks_.reset();
     loop_->cancel(*this);
     for (auto& connection : connections_) connection->end();
     do {
+        connector_->abort_all();
         loop_->turn(Duration::zero());
-    } while (open_ > 0);
+    } while (connector_->size() > 0);
     for (auto& connection : connections_) {
         const std::uint64_t answers = connection->answers();
         tally_.starved += answers == 0;
@@ -82,7 +128,7 @@ void LoadWorker::publish() {
     shown_.open.store(open_, std::memory_order_relaxed);
 }
 
-LoadWorker::Progress LoadWorker::progress() const {
+LoadProgress LoadWorker::progress() const {
     const bool done = shown_.done.load(std::memory_order_acquire);
     return {.answers = shown_.answers.load(std::memory_order_relaxed),
             .errors = shown_.errors.load(std::memory_order_relaxed),
@@ -101,8 +147,12 @@ void LoadWorker::on_expired() {
         ending_ = true;
         return;
     }
-    for (auto& connection : connections_) connection->check_timeout(now);
-    loop_->arm(*this, std::min(now + look_interval, end_));
+    if (let_in_ < connections_.size()) let_in(now);
+    if (now >= look_) {
+        look_ = now + look_interval;
+        for (auto& connection : connections_) connection->check_timeout(now);
+    }
+    loop_->arm(*this, next_look(now));
 }
 
 void LoadWorker::open_more() {

@@ -1,6 +1,6 @@
 // LoadWorker: the clients of one loop, and what came of them.
 //
-// Owner    load(); the plan outlives it.
+// Owner    LoadThreads; the plan outlives it.
 // Thread   run() on a thread of its own. Others call stop() and progress().
 // Limits   opening_max connections are being opened at once, so that the server's queue of those
 //          who wait to be accepted is not what is measured.
@@ -16,9 +16,13 @@
 #include "lab/load_connection.h"
 #include "lab/load_options.h"
 #include "lab/load_pacer.h"
+#include "lab/load_progress.h"
+#include "lab/load_request.h"
 #include "lab/load_tally.h"
 #include "lab/load_target.h"
+#include "lab/load_tls.h"
 #include "lab/pace_ticks.h"
+#include "tiderace/net/connector.h"
 
 namespace tiderace::lab {
 
@@ -26,11 +30,9 @@ namespace tiderace::lab {
 struct LoadPlan {
     LoadOptions options;
     LoadTarget target;
-    std::string batch;  // the request, `pipeline` times
-    std::size_t request_bytes = 0;
-    bool is_head = false;
-    std::vector<core::Address> sources;  // empty: the kernel's choice
-    net::ConnectionLimits limits;
+    LoadRequest request{};
+    std::vector<core::Address> sources{};  // empty: the kernel's choice
+    net::ConnectionLimits limits{};
 };
 
 class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
@@ -41,35 +43,35 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
         std::uint64_t requests = 0;  // 0: no bound
         double rate = 0;
     };
-    // For others to look at while it runs.
-    struct Progress {
-        std::uint64_t answers = 0;
-        std::uint64_t errors = 0;
-        std::uint64_t received_bytes = 0;
-        std::uint64_t opened = 0;
-        std::uint64_t connect_errors = 0;
-        std::int64_t open = 0;
-        bool done = false;
-    };
     static constexpr std::size_t opening_max = 128;
 
-    LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop);
+    // Fails as LoadTls::create does.
+    static Result<std::unique_ptr<LoadWorker>> create(const LoadPlan& plan, Share share);
     ~LoadWorker();
 
     // Until the time is over, the requests are answered, or stop().
     void run();
     // Any thread.
     void stop() { stop_.store(true, std::memory_order_relaxed); }
-    Progress progress() const;
+    LoadProgress progress() const;
 
     // After run().
     const LoadTally& tally() const { return tally_; }
     Duration cpu() const { return cpu_; }
     Duration elapsed() const { return elapsed_; }
 
+    std::string_view engine() const { return loop_->backend().name(); }
+    // HTTPS: the handshakes that failed, by kind; nullptr: there were none to make.
+    const tls::HandshakeCounters* handshakes() const {
+        return tls_ != nullptr ? &tls_->counters() : nullptr;
+    }
+
     // For its connections.
     const LoadPlan& plan() const { return *plan_; }
     core::EventLoop& loop() { return *loop_; }
+    net::Connector& connector() { return *connector_; }
+    net::TransportLayer* layer() { return tls_.get(); }  // nullptr: in clear text
+    std::string& arena() { return arena_; }
     LoadTally& tally() { return tally_; }
     LoadPacer& pacer() { return pacer_; }
     Instant now() const { return now_; }  // as read_clock() said last
@@ -82,8 +84,13 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void count_under_way(std::int64_t change) { under_way_ += change; }
 
   private:
-    void on_expired() override;  // a look at the time, and at who takes too long
+    LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop,
+               std::unique_ptr<LoadTls> tls);
+
+    void on_expired() override;  // a look at the time, at who takes too long, at whose turn it is
     void on_tick() override;
+    void let_in(Instant now);
+    Instant next_look(Instant now) const;
     void open_more();
     void publish();
     void shut_down();
@@ -91,14 +98,20 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     const LoadPlan* plan_;
     Share share_;
     std::unique_ptr<core::EventLoop> loop_;
+    std::unique_ptr<LoadTls> tls_;
     LoadPacer pacer_;
     LoadTally tally_;
     std::vector<std::unique_ptr<LoadConnection>> connections_;
+    std::unique_ptr<net::Connector> connector_;
+    std::string arena_;
     std::deque<LoadConnection*> idle_;     // open loop: those with room, longest first
     std::deque<LoadConnection*> to_open_;  // behind opening_max
     std::unique_ptr<PaceTicks> ticks_;
+    std::size_t let_in_ = 0;  // connections that may open: all, once the ramp is over
     Instant now_{};
+    Instant start_{};
     Instant end_{};
+    Instant look_{};  // when who takes too long is looked for next
     std::int64_t open_ = 0;
     std::int64_t under_way_ = 0;
     std::size_t opening_ = 0;

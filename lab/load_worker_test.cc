@@ -42,24 +42,41 @@ class ScriptedServer final : public net::SessionFactory, private net::Session {
 
     std::size_t on_data(net::Connection& connection, ByteView data) override {
         std::size_t used = 0;
-        for (std::size_t end; (end = data.find("\r\n\r\n", used)) != data.npos; used = end + 4) {
-            const std::string answer = script_(requests_++);
-            if (answer.starts_with('!')) {
-                connection.abort();
-                return data.size();
-            }
-            connection.write(answer);
-            if (answer.find("close") != answer.npos) {
-                connection.finish();
-                return data.size();
-            }
+        while (used < data.size()) {
+            std::size_t& body_left = body_left_[&connection];
+            const std::size_t skipped = std::min(body_left, data.size() - used);
+            body_left -= skipped;
+            used += skipped;
+            const std::size_t end = body_left > 0 ? data.npos : data.find("\r\n\r\n", used);
+            if (end == data.npos) return used;
+            const ByteView head = data.substr(used, end - used);
+            used = end + 4;
+            const std::size_t length = head.find("Content-Length: ");
+            if (length != head.npos) body_left = std::stoul(std::string(head.substr(length + 16)));
+            if (!answer(connection)) return data.size();
         }
         return used;
     }
-    void on_close(net::Connection&, net::CloseReason) override {}
+
+    bool answer(net::Connection& connection) {
+        const std::string answer = script_(requests_++);
+        if (answer.starts_with('!')) {
+            connection.abort();
+            return false;
+        }
+        connection.write(answer);
+        if (answer.find("close") == answer.npos) return true;
+        connection.finish();
+        return false;
+    }
+
+    void on_close(net::Connection& connection, net::CloseReason) override {
+        body_left_.erase(&connection);
+    }
 
     Script script_;
     std::uint64_t requests_ = 0;
+    std::map<net::Connection*, std::size_t> body_left_;
     std::unique_ptr<core::EventLoop> loop_;
     std::unique_ptr<net::TcpServer> server_;
     core::Address address_;
@@ -67,11 +84,9 @@ class ScriptedServer final : public net::SessionFactory, private net::Session {
 };
 
 LoadPlan plan_for(const core::Address& address, LoadOptions options) {
-    LoadPlan plan{.options = std::move(options)};
-    plan.target = {.address = address, .host = "x", .path = "/"};
-    const std::string request = render_request(plan.target, plan.options);
-    plan.request_bytes = request.size();
-    for (std::uint64_t i = 0; i < plan.options.pipeline; ++i) plan.batch += request;
+    LoadPlan plan{.options = std::move(options),
+                  .target = {.address = address, .host = "x", .path = "/"}};
+    plan.request = render_request(plan.target, plan.options);
     return plan;
 }
 
@@ -79,10 +94,11 @@ LoadTally run(const LoadPlan& plan) {
     const LoadWorker::Share share{.connections = plan.options.connections,
                                   .requests = plan.options.requests,
                                   .rate = static_cast<double>(plan.options.rate)};
-    LoadWorker worker(plan, share, std::move(*core::EventLoop::create({})));
-    worker.run();
-    EXPECT_TRUE(worker.progress().done);
-    return worker.tally();
+    auto worker = LoadWorker::create(plan, share);
+    EXPECT_TRUE(worker) << worker.error().message();
+    (*worker)->run();
+    EXPECT_TRUE((*worker)->progress().done);
+    return (*worker)->tally();
 }
 
 LoadTally run_against(Script script, LoadOptions options) {
@@ -101,12 +117,30 @@ TEST(LoadWorker, AsksExactlyAsOftenAsTold) {
         {"open loop", {.connections = 4, .requests = 50, .rate = 5'000}},
         {"open loop, pipelined", {.connections = 2, .requests = 50, .rate = 9'000, .pipeline = 4}},
         {"thinking", {.connections = 4, .requests = 20, .think = 1ms}},
+        {"ramped", {.connections = 4, .requests = 20, .ramp = 20ms}},
+        {"ramped open loop", {.connections = 4, .requests = 20, .rate = 5'000, .ramp = 10ms}},
+        {"HTTP/1.0", {.connections = 4, .requests = 20, .http = LoadHttp::v1_0}},
+        {"with bodies", {.connections = 4, .requests = 20, .body_bytes = 100}},
+        {"with large bodies",
+         {.connections = 2, .requests = 4, .body_bytes = 300'000, .pipeline = 2}},
+        {"slow heads",
+         {.connections = 4, .requests = 8, .slow_senders = 3, .slow_send_rate = 2'000}},
+        {"slow bodies",
+         {.connections = 2,
+          .requests = 4,
+          .body_bytes = 200,
+          .slow_senders = 100,
+          .slow_send_rate = 5'000,
+          .slow_drips = LoadDrips::body}},
         {"with hashes", {.connections = 2, .requests = 20, .check_hash = true}},
     };
     for (const auto& each : cases) {
         const LoadTally tally = run_against([](auto) { return std::string(hello); }, each.options);
         EXPECT_EQ(tally.answers, each.options.requests) << each.name;
-        EXPECT_EQ(tally.latency.count(), each.options.requests) << each.name;
+        EXPECT_EQ(tally.latency.count() + tally.slow_latency.count(), each.options.requests)
+            << each.name;
+        EXPECT_EQ(tally.slow_latency.count() > 0, each.options.slow_senders > 0) << each.name;
+        EXPECT_GE(tally.sent_bytes, each.options.requests * each.options.body_bytes) << each.name;
         EXPECT_EQ(tally.body_bytes, 5 * each.options.requests) << each.name;
         EXPECT_EQ(tally.errors_total() + tally.connect_errors_total(), 0U) << each.name;
         EXPECT_EQ(tally.unanswered, 0U) << each.name;

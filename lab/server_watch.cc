@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -121,26 +123,99 @@ std::vector<int> find_listeners(const core::Address& address, const std::string&
     return pids;
 }
 
-ServerUse read_use(std::span<const int> pids, const std::string& proc) {
-    ServerUse use;
-    const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    for (const int pid : pids) {
-        std::istringstream fields = stat_fields(proc, pid);
-        std::string state, passed_over;
-        fields >> state;
-        if (is_dead(state)) continue;
-        for (int i = 0; i < 10; ++i) fields >> passed_over;
-        std::uint64_t user = 0, system = 0;
-        if (!(fields >> user >> system)) continue;
-        std::ifstream memory(proc + "/" + std::to_string(pid) + "/statm");
-        std::uint64_t size = 0, resident = 0;
-        memory >> size >> resident;
-        ++use.processes;
-        use.cpu += Duration(1s) * static_cast<std::int64_t>(user + system) /
-                   static_cast<std::int64_t>(ticks_per_second);
-        use.memory_bytes += resident * page_bytes;
+namespace {
+
+std::uint64_t memory_of(const std::string& folder) {
+    std::ifstream rollup(folder + "/smaps_rollup");
+    for (std::string line; std::getline(rollup, line);) {
+        if (!line.starts_with("Pss:")) continue;
+        return std::strtoull(line.c_str() + 4, nullptr, 10) * 1'024;
     }
+    std::ifstream statm(folder + "/statm");
+    std::uint64_t size = 0, resident = 0;
+    statm >> size >> resident;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Exact, where the kernel has a clock for each process.
+std::optional<Duration> clock_of(int pid) {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+    return Duration(1s) * used.tv_sec + Duration(used.tv_nsec);
+}
+
+}  // namespace
+
+std::optional<ServerUse> read_use(int pid, const std::string& proc) {
+    std::istringstream fields = stat_fields(proc, pid);
+    std::string state, passed_over;
+    fields >> state;
+    if (is_dead(state)) return {};
+    for (int i = 0; i < 10; ++i) fields >> passed_over;
+    std::int64_t user = 0, system = 0;
+    if (!(fields >> user >> system)) return {};
+    ServerUse use{.cpu = Duration(1s) * (user + system) / ::sysconf(_SC_CLK_TCK),
+                  .memory_bytes = memory_of(proc + "/" + std::to_string(pid)),
+                  .processes = 1};
+    if (proc == "/proc") use.cpu = clock_of(pid).value_or(use.cpu);
+    return use;
+}
+
+ServerUse read_use(std::span<const int> pids, const std::string& proc) {
+    ServerUse sum;
+    for (const int pid : pids) {
+        const ServerUse use = read_use(pid, proc).value_or(ServerUse{});
+        sum.cpu += use.cpu;
+        sum.memory_bytes += use.memory_bytes;
+        sum.processes += use.processes;
+    }
+    return sum;
+}
+
+ServerWatch::ServerWatch(const core::Address& address, int pid, std::string proc)
+    : address_(address), pid_(pid), proc_(std::move(proc)) {
+    look();
+    for (auto& [id, seen] : seen_) {
+        seen.before = seen.now;
+        seen.first = true;
+    }
+    begun_ = true;
+}
+
+void ServerWatch::look() {
+    // Who belongs to it is found out at the beginning and at the end; between those, what is known.
+    std::vector<int> pids;
+    if (!begun_ || finishing_) {
+        pids = pid_ > 0 ? std::vector<int>{pid_} : find_listeners(address_, proc_);
+    }
+    for (const auto& [pid, seen] : seen_) {
+        if (seen.alive && std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
+    }
+    std::uint64_t memory = 0;
+    alive_ = 0;
+    for (const int pid : pids) {
+        const auto use = read_use(pid, proc_);
+        if (!use) {
+            if (const auto gone = seen_.find(pid); gone != seen_.end()) gone->second.alive = false;
+            continue;
+        }
+        seen_[pid].now = use->cpu;
+        memory += use->memory_bytes;
+        ++alive_;
+    }
+    memory_max_ = std::max(memory_max_, memory);
+    ended_ = begun_ && !seen_.empty() && std::ranges::none_of(seen_, [](const auto& each) {
+                 return each.second.alive && each.second.first;
+             });
+}
+
+std::optional<ServerUse> ServerWatch::finish() {
+    finishing_ = true;
+    look();
+    if (seen_.empty()) return {};
+    ServerUse use{.memory_bytes = memory_max_, .processes = alive_};
+    for (const auto& [pid, seen] : seen_) use.cpu += seen.now - seen.before;
     return use;
 }
 

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,8 +18,9 @@
 namespace tiderace::lab {
 
 struct ServerUse {
-    Duration cpu = Duration::zero();  // user and system, since each process began; 10 ms steps
-    std::uint64_t memory_bytes = 0;   // resident; shared pages count in each process
+    Duration cpu = Duration::zero();  // user and system, since each process began
+    std::uint64_t memory_bytes = 0;   // PSS: a page that n processes share is 1/n in each; where
+                                      // that cannot be read, all that is resident
     std::size_t processes = 0;        // that could be read
 };
 
@@ -25,6 +28,45 @@ struct ServerUse {
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc = "/proc");
 // The processes of a process group, in order.
 std::vector<int> find_group(int group, const std::string& proc = "/proc");
+
+// One process; nothing when it is not there (any more). CPU is exact in the system's own /proc, in
+// steps of 10 ms elsewhere.
+std::optional<ServerUse> read_use(int pid, const std::string& proc = "/proc");
+// Of several, what is there of them.
 ServerUse read_use(std::span<const int> pids, const std::string& proc = "/proc");
+
+// The processes of one server over a run. Some may end meanwhile and others begin.
+class ServerWatch {
+  public:
+    // Of `pid`, or, when it is 0, of all who listen at `address`: a master and its workers hold the
+    // same listener, or one each.
+    ServerWatch(const core::Address& address, int pid, std::string proc = "/proc");
+
+    // As often as one likes: what ended between two looks is counted up to the last one.
+    void look();
+    // Looks once more. CPU since the construction, the most memory seen at one time, processes at
+    // the end. Nothing: there was no server to be seen.
+    std::optional<ServerUse> finish();
+    // All those of the beginning have ended.
+    bool ended() const { return ended_; }
+
+  private:
+    struct Seen {
+        Duration before = Duration::zero();
+        Duration now = Duration::zero();
+        bool alive = true;
+        bool first = false;  // it was there at the beginning
+    };
+
+    core::Address address_;
+    int pid_;
+    std::string proc_;
+    std::map<int, Seen> seen_;
+    std::uint64_t memory_max_ = 0;
+    std::size_t alive_ = 0;
+    bool begun_ = false;
+    bool finishing_ = false;
+    bool ended_ = false;
+};
 
 }  // namespace tiderace::lab

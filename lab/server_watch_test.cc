@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A /proc of our own: process 7 listens on 127.0.0.1:8080, process 8 on all addresses, port 81.
-class ServerWatch : public testing::Test {
+class ServerWatchTest : public testing::Test {
   protected:
     void SetUp() override {
         std::string name = testing::TempDir() + "proc-XXXXXX";
@@ -45,6 +45,7 @@ class ServerWatch : public testing::Test {
         write(pid + "/stat", pid + " (a) b) S 1 1 1 0 -1 4194560 1 0 0 0 " + times + " 0 0 20 0");
         write(pid + "/statm", "1000 " + pages + " 1 1 0 1 0");
         fs::create_directories(proc_ / pid / "fd");
+        fs::remove(proc_ / pid / "fd" / "5");
         fs::create_symlink("socket:[" + inode + "]", proc_ / pid / "fd" / "5");
     }
     std::vector<int> listeners(const char* address) {
@@ -54,7 +55,7 @@ class ServerWatch : public testing::Test {
     fs::path proc_;
 };
 
-TEST_F(ServerWatch, FindsWhoListens) {
+TEST_F(ServerWatchTest, FindsWhoListens) {
     EXPECT_EQ(listeners("127.0.0.1:8080"), std::vector<int>{7});
     EXPECT_EQ(listeners("127.0.0.2:8080"), std::vector<int>{});
     EXPECT_EQ(listeners("127.0.0.1:81"), std::vector<int>{8});
@@ -62,7 +63,53 @@ TEST_F(ServerWatch, FindsWhoListens) {
     EXPECT_EQ(listeners("127.0.0.1:82"), std::vector<int>{});
 }
 
-TEST_F(ServerWatch, AddsUpWhatTheyUse) {
+TEST_F(ServerWatchTest, ReadsWhatOneUses) {
+    const auto use = read_use(7, proc_);
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->cpu, Duration(1s) * 150 / ::sysconf(_SC_CLK_TCK));
+    EXPECT_EQ(use->memory_bytes, 500U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    write("7/smaps_rollup",
+          "00400000-7fff [rollup]\nRss:  900 kB\nPss:   400 kB\nPss_Dirty: 7 kB\n");
+    EXPECT_EQ(read_use(7, proc_)->memory_bytes, 400U * 1'024) << "shared pages are divided";
+    EXPECT_FALSE(read_use(4'000, proc_));
+    write("7/stat", "7 (a) Z 1 1 1 0 -1 4194560 1 0 0 0 100 50 0 0 20 0");
+    EXPECT_FALSE(read_use(7, proc_)) << "dead, and not yet fetched";
+}
+
+TEST_F(ServerWatchTest, ReadsItsOwnUseInTheSystemsProc) {
+    const auto use = read_use(::getpid());
+    ASSERT_TRUE(use);
+    EXPECT_GT(use->cpu, Duration::zero());
+    EXPECT_GT(use->memory_bytes, 100'000U);
+}
+
+TEST_F(ServerWatchTest, AddsUpTheProcessesOfOneServer) {
+    add_process("10", "1001", "10 0", "100");  // a worker beside its master
+    ServerWatch watch(*core::Address::parse("127.0.0.1:8080"), 0, proc_);
+    add_process("7", "1001", "110 50", "600");
+    add_process("10", "1001", "15 5", "200");
+    watch.look();
+    EXPECT_FALSE(watch.ended());
+    // The worker ends, and another one takes its place.
+    fs::remove_all(proc_ / "10");
+    add_process("11", "1001", "3 0", "50");
+    const auto use = watch.finish();
+    ASSERT_TRUE(use);
+    const auto tick = Duration(1s) / ::sysconf(_SC_CLK_TCK);
+    EXPECT_EQ(use->cpu, (10 + 10 + 3) * tick);
+    EXPECT_EQ(use->processes, 2U);
+    EXPECT_EQ(use->memory_bytes, 800U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    EXPECT_FALSE(watch.ended());
+}
+
+TEST_F(ServerWatchTest, SaysThatAServerEnded) {
+    ServerWatch watch(core::Address::loopback(1), 7, proc_);
+    fs::remove_all(proc_ / "7");
+    EXPECT_TRUE(watch.finish());
+    EXPECT_TRUE(watch.ended());
+}
+
+TEST_F(ServerWatchTest, AddsUpWhatSeveralUse) {
     const std::array pids{7, 8, 4'000};
     const ServerUse use = read_use(pids, proc_);
     EXPECT_EQ(use.processes, 2U);
@@ -70,12 +117,7 @@ TEST_F(ServerWatch, AddsUpWhatTheyUse) {
     EXPECT_EQ(use.memory_bytes, 800U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
-TEST_F(ServerWatch, TheDeadUseNothing) {
-    write("7/stat", "7 (a) Z 1 1 1 0 -1 4194560 1 0 0 0 100 50 0 0 20 0");
-    EXPECT_EQ(read_use(std::array{7}, proc_).processes, 0U);
-}
-
-TEST_F(ServerWatch, FindsWhoBelongsToAGroup) {
+TEST_F(ServerWatchTest, FindsWhoBelongsToAGroup) {
     write("10/stat", "10 (worker) S 7 7 7 0 -1");
     write("11/stat", "11 (odd) name) 7 7) S 1 11 11 0 -1");
     write("12/stat", "12 (dead) Z 7 7 7 0 -1");
@@ -84,9 +126,11 @@ TEST_F(ServerWatch, FindsWhoBelongsToAGroup) {
     EXPECT_EQ(find_group(12, proc_), std::vector<int>{});
 }
 
-TEST_F(ServerWatch, NothingToReadIsNothingFound) {
+TEST_F(ServerWatchTest, NothingToReadIsNothingFound) {
     EXPECT_TRUE(find_listeners(core::Address::loopback(80), proc_ / "gone").empty());
-    EXPECT_EQ(read_use(std::array{7}, proc_ / "gone").processes, 0U);
+    ServerWatch watch(core::Address::loopback(80), 0, proc_ / "gone");
+    EXPECT_FALSE(watch.finish());
+    EXPECT_FALSE(watch.ended());
 }
 
 }  // namespace

@@ -13,7 +13,12 @@ namespace {
 using lab::LoadOptions;
 using Applied = std::expected<void, std::string>;
 
-constexpr std::array<std::string_view, 2> method_names{"GET", "HEAD"};
+constexpr std::array<std::string_view, 7> method_names{"GET",   "HEAD",   "POST",   "PUT",
+                                                       "PATCH", "DELETE", "OPTIONS"};
+constexpr std::array<std::string_view, 3> http_names{"1.0", "1.1", "2"};
+constexpr std::array<std::string_view, 3> drip_names{"all", "head", "body"};
+constexpr std::array http_versions{lab::LoadHttp::v1_0, lab::LoadHttp::v1_1, lab::LoadHttp::v2};
+constexpr std::array drips{lab::LoadDrips::all, lab::LoadDrips::head, lab::LoadDrips::body};
 
 std::string no_default(LoadOptions&) {
     return {};
@@ -60,8 +65,14 @@ Applied set_hash(LoadOptions& options, std::string_view value) {
     return {};
 }
 
-std::size_t method_index(LoadOptions& options) {
-    return options.verb() == method_names[1] ? 1 : 0;
+Applied set_ca(LoadOptions& options, std::string_view value) {
+    options.ca = value;
+    return {};
+}
+
+template <std::size_t count>
+std::size_t index_in(const std::array<std::string_view, count>& names, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
 std::size_t engine_index(LoadOptions& options) {
@@ -102,13 +113,27 @@ constexpr std::array flags{
          .field =
              CountField{[](LoadOptions& o) -> std::uint64_t& { return o.rate; }, 0, 100'000'000}},
 
+    Flag{.name = "ramp",
+         .value = "TIME",
+         .group = Group::amount,
+         .about = "the connections (with --rate: the rate) rise from none to all so long",
+         .zero_means = "none",
+         .field = DurationField{[](LoadOptions& o) -> Duration& { return o.ramp; }}},
+
+    Flag{.name = "http",
+         .value = "VERSION",
+         .group = Group::request,
+         .about = "the version of HTTP; 2 without TLS by prior knowledge",
+         .field = ChoiceField{
+             http_names, [](LoadOptions& o, std::size_t i) { o.http = http_versions[i]; },
+             [](LoadOptions& o) { return index_in(http_names, to_string(o.http)); }}},
     Flag{.name = "method",
          .value = "NAME",
          .group = Group::request,
-         .about = "the method",
+         .about = "the method (with a body: POST)",
          .field = ChoiceField{method_names,
                               [](LoadOptions& o, std::size_t i) { o.method = method_names[i]; },
-                              method_index}},
+                              [](LoadOptions& o) { return index_in(method_names, o.verb()); }}},
     Flag{.name = "header",
          .letter = 'H',
          .value = "NAME:VALUE",
@@ -116,6 +141,13 @@ constexpr std::array flags{
          .about = "a field for every request",
          .repeatable = true,
          .field = TextField{add_field, no_default}},
+    Flag{.name = "body-size",
+         .value = "SIZE",
+         .group = Group::request,
+         .about = "the body of each request",
+         .zero_means = "none",
+         .field =
+             BytesField{[](LoadOptions& o) -> std::uint64_t& { return o.body_bytes; }, 0, 256_MiB}},
     Flag{.name = "close",
          .group = Group::request,
          .about = "a connection for each request",
@@ -127,6 +159,27 @@ constexpr std::array flags{
         .group = Group::request,
         .about = "requests under way on each connection",
         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.pipeline; }, 1, 1'000}},
+    Flag{.name = "streams",
+         .value = "N",
+         .group = Group::request,
+         .about = "the same for HTTP/2",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.streams; }, 1, 1'000}},
+
+    Flag{.name = "insecure",
+         .letter = 'k',
+         .group = Group::encryption,
+         .about = "https: whoever answers is the server",
+         .field = SwitchField{[](LoadOptions& o) -> bool& { return o.insecure; }}},
+    Flag{.name = "ca",
+         .value = "FILE",
+         .group = Group::encryption,
+         .about = "https: certificates of authorities to trust, PEM",
+         .completes = Completes::file,
+         .field = TextField{set_ca, no_default}},
+    Flag{.name = "resume",
+         .group = Group::encryption,
+         .about = "https: sessions are resumed (otherwise each handshake is a whole one)",
+         .field = SwitchField{[](LoadOptions& o) -> bool& { return o.resume; }}},
 
     Flag{.name = "think",
          .value = "TIME",
@@ -146,6 +199,25 @@ constexpr std::array flags{
          .about = "what such a one reads in a second",
          .field =
              BytesField{[](LoadOptions& o) -> std::uint64_t& { return o.slow_rate; }, 1, 1_GiB}},
+    Flag{.name = "slow-senders",
+         .value = "PERCENT",
+         .group = Group::clients,
+         .about = "of the connections send slowly; their latency is told apart",
+         .field =
+             CountField{[](LoadOptions& o) -> std::uint64_t& { return o.slow_senders; }, 0, 100}},
+    Flag{.name = "slow-send-rate",
+         .value = "SIZE",
+         .group = Group::clients,
+         .about = "what such a one sends in a second",
+         .field = BytesField{[](LoadOptions& o) -> std::uint64_t& { return o.slow_send_rate; }, 1,
+                             1_GiB}},
+    Flag{.name = "slow-drips",
+         .value = "PART",
+         .group = Group::clients,
+         .about = "what of a request it sends slowly",
+         .field = ChoiceField{
+             drip_names, [](LoadOptions& o, std::size_t i) { o.slow_drips = drips[i]; },
+             [](LoadOptions& o) { return index_in(drip_names, to_string(o.slow_drips)); }}},
     Flag{.name = "source-addresses",
          .value = "N",
          .group = Group::clients,
@@ -185,9 +257,14 @@ constexpr std::array flags{
          .letter = 't',
          .value = "N",
          .group = Group::engine,
-         .about = "loops of the load, a thread each",
+         .about = "loops of the load, a thread each (of each process)",
          .zero_means = "half of the CPUs",
          .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.threads; }, 0, 1024}},
+    Flag{.name = "processes",
+         .value = "N",
+         .group = Group::engine,
+         .about = "processes of the load, each with --threads and its own limit on open files",
+         .field = CountField{[](LoadOptions& o) -> std::uint64_t& { return o.processes; }, 1, 64}},
     Flag{.name = "engine",
          .value = "NAME",
          .group = Group::engine,

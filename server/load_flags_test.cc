@@ -23,6 +23,19 @@ TEST(LoadFlags, ReachTheirFields) {
     EXPECT_EQ(with("requests", "9")->requests, 9U);
     EXPECT_EQ(with("rate", "1000")->rate, 1'000U);
     EXPECT_EQ(with("method", "HEAD")->method, "HEAD");
+    EXPECT_EQ(with("method", "PATCH")->method, "PATCH");
+    EXPECT_EQ(with("http", "1.0")->http, lab::LoadHttp::v1_0);
+    EXPECT_EQ(with("http", "2")->http, lab::LoadHttp::v2);
+    EXPECT_EQ(with("body-size", "3KiB")->body_bytes, 3_KiB);
+    EXPECT_EQ(with("ramp", "10s")->ramp, 10s);
+    EXPECT_EQ(with("streams", "100")->streams, 100U);
+    EXPECT_TRUE(with("insecure", "")->insecure);
+    EXPECT_TRUE(with("resume", "")->resume);
+    EXPECT_EQ(with("ca", "x.pem")->ca, "x.pem");
+    EXPECT_EQ(with("processes", "3")->processes, 3U);
+    EXPECT_EQ(with("slow-senders", "10")->slow_senders, 10U);
+    EXPECT_EQ(with("slow-send-rate", "1KiB")->slow_send_rate, 1_KiB);
+    EXPECT_EQ(with("slow-drips", "body")->slow_drips, lab::LoadDrips::body);
     EXPECT_TRUE(with("close", "")->close);
     EXPECT_EQ(with("pipeline", "16")->pipeline, 16U);
     EXPECT_EQ(with("think", "5ms")->think, 5ms);
@@ -61,6 +74,10 @@ TEST(LoadFlags, NumbersEndAtTheirLimits) {
     EXPECT_FALSE(with("connections", "0"));
     EXPECT_FALSE(with("pipeline", "0"));
     EXPECT_FALSE(with("slow-readers", "101"));
+    EXPECT_FALSE(with("slow-senders", "101"));
+    EXPECT_FALSE(with("processes", "0"));
+    EXPECT_FALSE(with("streams", "0"));
+    EXPECT_FALSE(with("http", "3"));
     EXPECT_FALSE(with("expect-status", "100"));
     EXPECT_FALSE(with("expect-length", "-1"));
 }

@@ -1,11 +1,9 @@
 // Connection: one peer, one ordered byte stream each way, over any Transport (TCP, TLS, test pipe).
 //
 //   in:  transport -> loop's receive block -> Session::on_data    a view, gone on return
-//   out: write() -> bounded queue -> transport                    never blocks; one gathering write
-//   a turn
+//   out: write() -> bounded queue -> transport                    never blocks; one write a turn
 //
-// Owner    TcpServer's slot map (or who made it). Everyone else borrows; every borrow ends with
-//          on_close.
+// Owner    TcpServer's slot map (or who made it). Everyone else borrows, until on_close.
 // Thread   The loop it was made on. Other threads keep its id and go through EventLoop::post.
 // Errors   A failing peer is normal and is told once, as a CloseReason. Misuse aborts.
 // Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
@@ -60,8 +58,7 @@ class Session {
     // Returns the bytes used, 0..data.size(); the rest comes again before newer bytes.
     // `data` is never empty. May call anything on the connection.
     virtual std::size_t on_data(Connection& connection, ByteView data) TR_ON_LOOP = 0;
-    // security() is final, for protocols in which the client speaks first and must know what ALPN
-    // chose. Once, before the first byte; never in clear text.
+    // security() is final: who speaks first knows what ALPN chose. Before any byte; not in clear.
     virtual void on_secured(Connection&) TR_ON_LOOP {}
     // The queue fell to queue_bytes_low from above queue_bytes_high, or after want_drained().
     virtual void on_drained(Connection&) TR_ON_LOOP {}

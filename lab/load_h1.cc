@@ -1,0 +1,160 @@
+// HTTP/1.0 and HTTP/1.1: one request after another, or several deep.
+#include <utility>
+#include <vector>
+
+#include "lab/crc32.h"
+#include "lab/load_dialogue.h"
+#include "tiderace/http/wire/response_reader.h"
+
+namespace tiderace::lab {
+namespace {
+
+using http::wire::ResponseFault;
+using http::wire::ResponseReader;
+using http::wire::ResponseStart;
+
+class LoadH1 final : public LoadDialogue {
+  public:
+    LoadH1(Client& client, const Rules& rules)
+        : client_(&client), rules_(rules), intended_(static_cast<std::size_t>(rules.depth)) {}
+
+    void begin() override {
+        reader_ = ResponseReader();
+        reader_.next(rules_.request->is_head);
+        first_ = under_way_ = fresh_ = 0;
+        in_answer_ = left_ = false;
+    }
+
+    std::size_t room() const override { return left_ ? 0 : intended_.size() - under_way_; }
+    std::size_t under_way() const override { return under_way_; }
+
+    void ask(Instant intended) override {
+        const std::size_t at = first_ + under_way_;
+        intended_[at < intended_.size() ? at : at - intended_.size()] = intended;
+        ++under_way_;
+        ++fresh_;
+    }
+
+    void asked() override {
+        const LoadRequest& request = *rules_.request;
+        if (!request.batch.empty() && !rules_.parts) {
+            client_->say(ByteView(request.batch).substr(0, fresh_ * request.bytes), Part::head);
+            fresh_ = 0;
+        }
+        for (; fresh_ > 0; --fresh_) {
+            client_->say(request.head, Part::head);
+            client_->lend(request.body, Part::body);
+        }
+    }
+
+    std::size_t hear(ByteView data) override;
+    void ended(bool unread) override;
+
+    void fail_all(LoadError error) override {
+        while (under_way_ > 0) client_->failed(error, take_oldest());
+        left_ = true;
+    }
+    std::size_t drop_all() override { return std::exchange(under_way_, 0); }
+
+  private:
+    Instant take_oldest() {
+        const Instant intended = intended_[first_];
+        first_ = first_ + 1 == intended_.size() ? 0 : first_ + 1;
+        --under_way_;
+        return intended;
+    }
+    void leave() {
+        left_ = true;
+        client_->leave();
+    }
+    void begin_answer();
+    void end_answer();
+    void refuse(ResponseFault fault);
+
+    Client* client_;
+    Rules rules_;
+    ResponseReader reader_;
+    std::vector<Instant> intended_;  // a ring: of the requests under way, oldest first
+    std::size_t first_ = 0;
+    std::size_t under_way_ = 0;
+    std::size_t fresh_ = 0;  // asked, and not yet said
+    LoadAnswer answer_;
+    bool in_answer_ = false;  // its head is read
+    bool left_ = false;
+};
+
+std::size_t LoadH1::hear(ByteView data) {
+    using Status = ResponseReader::Status;
+    std::size_t used = 0;
+    while (!left_) {
+        const auto step = reader_.step(data.substr(used));
+        used += step.used;
+        if (step.status == Status::need_more) return used;
+        if (step.status == Status::data) {
+            answer_.length += step.data.size();
+            if (rules_.hash) answer_.hash = crc32(answer_.hash, step.data);
+        } else if (step.status == Status::done) {
+            end_answer();
+            if (under_way_ == 0 && used == data.size()) return used;
+        } else if (step.status == Status::head) {
+            begin_answer();
+        } else {
+            refuse(reader_.fault());
+        }
+        if (under_way_ == 0 && used < data.size() && !left_) {
+            client_->failed_besides(LoadError::unasked);
+            leave();
+        }
+    }
+    return data.size();
+}
+
+void LoadH1::begin_answer() {
+    in_answer_ = true;
+    answer_ = {.status = reader_.start().status};
+    // A server may not use chunks towards a client that does not know them (RFC 9112, 6.1).
+    if (rules_.http_1_0 && reader_.start().body == ResponseStart::Body::chunked) {
+        refuse(ResponseFault::bad_coding);
+    }
+}
+
+void LoadH1::end_answer() {
+    if (under_way_ == 0) {
+        client_->failed_besides(LoadError::unasked);
+        leave();
+        return;
+    }
+    in_answer_ = false;
+    const bool last = !reader_.start().keep_alive || rules_.close;
+    const Instant intended = take_oldest();
+    reader_.next(rules_.request->is_head);
+    if (last) {
+        // The server reads no further: what else is under way is asked again elsewhere.
+        while (under_way_ > 0) client_->give_back(take_oldest());
+        left_ = true;
+    }
+    client_->answered(answer_, intended);
+    if (last) client_->leave();
+}
+
+void LoadH1::refuse(ResponseFault fault) {
+    client_->found(to_string(fault));
+    if (under_way_ == 0) client_->failed_besides(LoadError::not_http);
+    fail_all(LoadError::not_http);
+    client_->leave();
+}
+
+void LoadH1::ended(bool unread) {
+    if (in_answer_ && under_way_ > 0 && reader_.end_of_stream()) end_answer();
+    fail_all(in_answer_ || unread ? LoadError::cut_short : LoadError::closed_early);
+    client_->leave();
+}
+
+}  // namespace
+
+std::unique_ptr<LoadDialogue> make_load_h1(LoadDialogue::Client& client,
+                                           const LoadDialogue::Rules& rules) {
+    return std::make_unique<LoadH1>(client, rules);
+}
+
+}  // namespace tiderace::lab

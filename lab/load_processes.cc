@@ -1,0 +1,237 @@
+// Several processes: descriptors are limited for each. They are forked before any loop or thread of
+// the load is there, begin together, and hold the reading end of one pipe: when it ends (the parent
+// says stop, or is gone, however it went) they stop in order.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "lab/load_team.h"
+
+namespace tiderace::lab {
+namespace {
+
+constexpr int look_interval_ms = 20;
+constexpr Duration patience = 5s;  // with a child that was told to stop
+
+// What a child tells its parent, in memory that both have.
+struct Place {
+    std::atomic<std::uint64_t> answers = 0;
+    std::atomic<std::uint64_t> errors = 0;
+    std::atomic<std::uint64_t> received_bytes = 0;
+    std::atomic<std::uint64_t> opened = 0;
+    std::atomic<std::uint64_t> connect_errors = 0;
+    std::atomic<std::int64_t> open = 0;
+    std::atomic<bool> ready = false;
+    std::atomic<bool> done = false;
+    LoadSum sum;
+
+    void show(const LoadProgress& progress) {
+        answers = progress.answers;
+        errors = progress.errors;
+        received_bytes = progress.received_bytes;
+        opened = progress.opened;
+        connect_errors = progress.connect_errors;
+        open = progress.open;
+    }
+    LoadProgress progress() const {
+        return {.answers = answers,
+                .errors = errors,
+                .received_bytes = received_bytes,
+                .opened = opened,
+                .connect_errors = connect_errors,
+                .open = open,
+                .done = done};
+    }
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// Memory that children share with their parent.
+class Places {
+  public:
+    explicit Places(std::size_t count) : count_(count) {
+        at_ = ::mmap(nullptr, count * sizeof(Place), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at_ == MAP_FAILED) return;
+        for (std::size_t i = 0; i < count; ++i) ::new (&(*this)[i]) Place();
+    }
+    ~Places() {
+        if (at_ != MAP_FAILED) ::munmap(at_, count_ * sizeof(Place));
+    }
+    Places(const Places&) = delete;
+    Places& operator=(const Places&) = delete;
+
+    bool made() const { return at_ != MAP_FAILED; }
+    std::size_t size() const { return count_; }
+    Place& operator[](std::size_t i) { return static_cast<Place*>(at_)[i]; }
+
+  private:
+    std::size_t count_;
+    void* at_;
+};
+
+bool parent_says_stop(int pipe, int wait_ms) {
+    pollfd end{pipe, 0, 0};  // only its end counts: the others' bytes may still be in it
+    return ::poll(&end, 1, wait_ms) > 0;
+}
+
+// A byte for each child begins the run; the end of the pipe ends it.
+[[noreturn]] void be_child(const LoadPlan& plan, const LoadWorker::Share& share,
+                           std::size_t threads, Place& place, int pipe) {
+    std::signal(SIGINT, SIG_IGN);  // the parent's: it says stop
+    std::signal(SIGTERM, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    place.ready = true;
+    char go = 0;
+    if (::read(pipe, &go, 1) != 1) ::_exit(0);
+    auto team = start_threads(plan, share, threads);
+    if (!team) ::_exit(1);  // the parent has made one, too
+    bool stopping = false;
+    for (LoadProgress now; !(now = (*team)->progress()).done;) {
+        place.show(now);
+        if (stopping) {
+            ::poll(nullptr, 0, look_interval_ms);
+        } else if (parent_says_stop(pipe, look_interval_ms)) {
+            stopping = true;
+            (*team)->stop();
+        }
+    }
+    place.sum = *(*team)->finish();
+    place.show((*team)->progress());
+    place.done.store(true, std::memory_order_release);
+    ::_exit(0);
+}
+
+class LoadProcesses final : public LoadTeam {
+  public:
+    explicit LoadProcesses(std::size_t count) : places_(count) {}
+    ~LoadProcesses() override {
+        stop();
+        reap(true);
+    }
+
+    Result<> start(const LoadPlan& plan, const LoadWorker::Share& share, std::size_t threads);
+    LoadProgress progress() override;
+    void stop() override {
+        if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
+    }
+    std::unique_ptr<LoadSum> finish() override;
+
+  private:
+    struct Child {
+        pid_t pid = -1;  // -1: it ended
+        bool lost = false;
+    };
+
+    void reap(bool wait);
+
+    Places places_;
+    std::vector<Child> children_;
+    int pipe_ = -1;  // the writing end
+};
+
+Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& share,
+                              std::size_t threads) {
+    if (!places_.made()) return fail(Error::last("share memory among", "the load's processes"));
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Error::last("make", "a pipe"));
+    pipe_ = ends[1];
+    std::fflush(nullptr);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            ::close(pipe_);
+            be_child(plan, share_of(share, i, places_.size()), threads, places_[i], ends[0]);
+        }
+        if (pid < 0) {
+            const Error error = Error::last("start", "a process of the load");
+            ::close(ends[0]);
+            return fail(error);
+        }
+        children_.push_back({.pid = pid});
+    }
+    // All together.
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        while (!places_[i].ready && children_[i].pid > 0) {
+            ::poll(nullptr, 0, 1);
+            reap(false);
+        }
+    }
+    const std::string go(places_.size(), 'g');
+    const ssize_t said = ::write(pipe_, go.data(), go.size());
+    ::close(ends[0]);
+    if (said != static_cast<ssize_t>(go.size())) {
+        return fail(Error::last("begin", "the load's processes"));
+    }
+    return {};
+}
+
+void LoadProcesses::reap(bool wait) {
+    int waited_ms = 0;
+    for (std::size_t i = 0; i < children_.size();) {
+        Child& child = children_[i];
+        int status = 0;
+        const pid_t ended = child.pid > 0 ? ::waitpid(child.pid, &status, WNOHANG) : 0;
+        if (child.pid > 0 && ended != 0) {
+            child.lost = !places_[i].done;
+            child.pid = -1;
+        }
+        if (child.pid > 0 && wait) {
+            // Told to stop, it ends soon; if it does not, it is ended.
+            ::poll(nullptr, 0, look_interval_ms);
+            waited_ms += look_interval_ms;
+            if (waited_ms > patience / 1ms) ::kill(child.pid, SIGKILL);
+            continue;
+        }
+        ++i;
+    }
+}
+
+LoadProgress LoadProcesses::progress() {
+    reap(false);
+    LoadProgress sum{.done = true};
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+        LoadProgress one = places_[i].progress();
+        if (children_[i].pid < 0) {
+            one.done = true;
+            one.open = 0;
+        }
+        sum.add(one);
+    }
+    return sum;
+}
+
+std::unique_ptr<LoadSum> LoadProcesses::finish() {
+    stop();
+    reap(true);
+    auto sum = std::make_unique<LoadSum>();
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+        if (children_[i].lost) {
+            ++sum->lost;
+        } else {
+            sum->merge(places_[i].sum);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadTeam>> start_processes(const LoadPlan& plan,
+                                                  const LoadWorker::Share& share,
+                                                  std::size_t threads, std::size_t processes) {
+    auto team = std::make_unique<LoadProcesses>(processes);
+    if (auto started = team->start(plan, share, threads); !started) return fail(started.error());
+    return team;
+}
+
+}  // namespace tiderace::lab

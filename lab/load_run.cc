@@ -1,0 +1,238 @@
+#include "lab/load_run.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "lab/load_team.h"
+#include "lab/server_watch.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::lab {
+namespace {
+
+constexpr std::uint64_t connections_per_address = 20'000;  // of the 28,232 ports Linux gives out
+constexpr std::uint64_t addresses_for_closing = 16;        // ports rest a minute after use
+constexpr std::uint64_t spare_descriptors = 64;            // of each process
+constexpr int look_interval_ms = 250;
+constexpr int first_look_interval_ms = 20;
+constexpr Duration hopeless_after = 3s;
+constexpr Duration stop_patience = 5s;
+
+// As many as the run needs; each pair of addresses has its own ports.
+std::vector<core::Address> sources_for(const LoadOptions& options, const core::Address& target) {
+    sockaddr_storage storage;
+    target.to_sockaddr(storage);
+    if (storage.ss_family != AF_INET || !target.is_loopback()) return {};
+    std::uint64_t count = options.source_addresses;
+    if (count == 0) {
+        count = options.connections / connections_per_address + 1;
+        if (options.close) count = std::max(count, addresses_for_closing);
+    }
+    if (count == 1) return {};
+    std::vector<core::Address> sources;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+        const std::string text = "127." + std::to_string(i >> 16 & 255) + "." +
+                                 std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255) +
+                                 ":0";
+        sources.push_back(*core::Address::parse(text));
+    }
+    return sources;
+}
+
+// How many descriptors there may be, once the soft limit is raised to the hard one.
+std::uint64_t descriptors_max() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+        ::getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur;
+}
+
+// Of each process. Every loop has a connection, and a request if those are counted.
+std::size_t threads_for(const LoadOptions& options) {
+    const std::uint64_t half = std::max(1U, std::thread::hardware_concurrency() / 2);
+    const std::uint64_t asked = options.threads > 0
+                                    ? options.threads
+                                    : std::max<std::uint64_t>(1, half / options.processes);
+    std::uint64_t most = options.connections;
+    if (options.requests > 0) most = std::min(most, options.requests);
+    return static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(asked, 1, std::max<std::uint64_t>(1, most / options.processes)));
+}
+
+// The workload within what this machine's limits allow, each change with a note.
+void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
+    std::uint64_t most = options.connections;
+    if (options.requests > 0) most = std::min(most, options.requests);
+    options.processes = std::clamp<std::uint64_t>(options.processes, 1, most);
+    const std::uint64_t each = descriptors_max();
+    const std::uint64_t fits =
+        (each > spare_descriptors ? each - spare_descriptors : 1) * options.processes;
+    if (options.connections <= fits) return;
+    notes.push_back("the limit on open files is " + std::to_string(each) +
+                    (options.processes > 1 ? " for a process: " : ": ") + std::to_string(fits) +
+                    " connections instead of " + std::to_string(options.connections) +
+                    "; more --processes open more");
+    options.connections = fits;
+}
+
+// What cannot be, together. "" if all is well.
+std::string contradiction(const LoadOptions& options, const LoadTarget& target) {
+    const bool h2 = options.http == LoadHttp::v2;
+    if (h2 && options.pipeline > 1) return "--pipeline is of HTTP/1; HTTP/2 has --streams";
+    if (!h2 && options.streams > 1) return "--streams are of HTTP/2: --http 2";
+    if (options.http == LoadHttp::v1_0 && options.pipeline > 1) {
+        return "HTTP/1.0 is not pipelined";
+    }
+    if (options.slow_readers + options.slow_senders > 100) {
+        return "--slow-readers and --slow-senders are more than 100 percent together";
+    }
+    if (options.slow_drips == LoadDrips::body && options.slow_senders > 0 &&
+        options.body_bytes == 0) {
+        return "--slow-drips body needs a body: --body-size";
+    }
+    if (!target.tls && (options.insecure || !options.ca.empty() || options.resume)) {
+        return "--insecure, --ca and --resume are for https://";
+    }
+    return "";
+}
+
+// One run: the team, and the one that looks at it.
+class Run {
+  public:
+    Run(const LoadPlan& plan, LoadReport report, LoadAudience* audience)
+        : plan_(plan),
+          report_(std::move(report)),
+          audience_(audience),
+          watch_(plan.target.address, watched_pid(plan)) {}
+
+    Result<LoadReport> run() {
+        const LoadWorker::Share whole{.connections = plan_.options.connections,
+                                      .requests = plan_.options.requests,
+                                      .rate = static_cast<double>(plan_.options.rate)};
+        const std::size_t processes = report_.processes;
+        const std::size_t threads = report_.threads / processes;
+        auto team = processes > 1 ? start_processes(plan_, whole, threads, processes)
+                                  : start_threads(plan_, whole, threads);
+        if (!team) return fail(team.error());
+        look_on(**team);
+        const std::unique_ptr<LoadSum> sum = (*team)->finish();
+        add_up(*sum);
+        return std::move(report_);
+    }
+
+  private:
+    // -1 finds nothing: another machine's.
+    static int watched_pid(const LoadPlan& plan) {
+        if (plan.options.server_pid > 0) return static_cast<int>(plan.options.server_pid);
+        return plan.target.address.is_loopback() ? 0 : -1;
+    }
+
+    void look_on(LoadTeam& team) {
+        const Instant start = clock_.now();
+        Instant last_answer = start;
+        std::uint64_t last_seen = 0;
+        Instant stopped = Instant::max();
+        for (int looks = 0;; ++looks) {
+            const LoadProgress now = team.progress();
+            const Instant moment = clock_.now();
+            if (now.done || moment - stop_patience > stopped) break;
+            const std::uint64_t seen = now.answers + now.errors;
+            if (seen > last_seen || now.open > 0) last_answer = moment;
+            last_seen = seen;
+            if (audience_ != nullptr) audience_->on_progress(now, moment - start);
+            const bool hopeless = moment - last_answer > hopeless_after;
+            if (stopped == Instant::max() && (hopeless || wants_end())) {
+                stopped = moment;
+                if (hopeless) {
+                    report_.notes.push_back("given up: for 3 s no connection could be opened");
+                }
+                team.stop();
+            }
+            // Short runs end soon: the first looks come sooner.
+            const bool is_new = looks < 10 || (looks < 20 && now.answers == 0);
+            wait(is_new ? first_look_interval_ms : look_interval_ms, stopped != Instant::max());
+            if (!is_new || looks == 0) watch_.look();
+        }
+    }
+
+    bool wants_end() {
+        if (audience_ == nullptr || !audience_->wants_end()) return false;
+        return report_.interrupted = true;
+    }
+
+    void wait(int milliseconds, bool stopping) {
+        pollfd ready{audience_ != nullptr && !stopping ? audience_->descriptor() : -1, POLLIN, 0};
+        ::poll(&ready, 1, stopping ? first_look_interval_ms : milliseconds);
+    }
+
+    void add_up(const LoadSum& sum) {
+        report_.tally = sum.tally;
+        report_.elapsed = sum.elapsed;
+        report_.own_cpu = sum.cpu;
+        report_.busiest_loop = sum.busiest_loop;
+        report_.engine = sum.engine.data();
+        report_.resumed = sum.handshakes_resumed;
+        report_.lost = sum.lost;
+        report_.server = watch_.finish();
+        if (watch_.ended()) {
+            report_.server.reset();
+            report_.notes.push_back("the server ended during the run");
+        }
+        for (std::size_t i = 0; i < sum.handshakes_failed.size(); ++i) {
+            if (sum.handshakes_failed[i] == 0) continue;
+            const auto why = to_string(static_cast<tls::HandshakeFailure>(i));
+            report_.notes.push_back("TLS: " + std::to_string(sum.handshakes_failed[i]) +
+                                    " handshakes failed (" + std::string(why) + ")");
+        }
+    }
+
+    const LoadPlan& plan_;
+    LoadReport report_;
+    LoadAudience* audience_;
+    ServerWatch watch_;
+    core::SystemClock clock_;
+};
+
+LoadOutcome refuse(int status, std::string complaint) {
+    return {.status = status, .complaint = std::move(complaint), .report = {}};
+}
+
+}  // namespace
+
+LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
+    LoadPlan plan{.options = given};
+    auto target = parse_load_target(given.url);
+    if (!target) return refuse(2, given.url + ": " + target.error());
+    if (auto permitted = permit_load(*target, given.i_own_this_host); !permitted) {
+        return refuse(2, permitted.error());
+    }
+    if (std::string why = contradiction(given, *target); !why.empty()) return refuse(2, why);
+    LoadReport report;
+    fit_to_limits(plan.options, report.notes);
+    report.options = plan.options;
+    report.processes = static_cast<std::size_t>(plan.options.processes);
+    report.threads = threads_for(plan.options) * report.processes;
+    plan.target = std::move(*target);
+    plan.request = render_request(plan.target, plan.options);
+    plan.sources = sources_for(plan.options, plan.target.address);
+    report.source_addresses = plan.sources.size();
+    core::ignore_sigpipe();
+    // What no worker can have is told before there are processes.
+    if (auto trial = LoadWorker::create(plan, {}); !trial) {
+        return refuse(1, trial.error().message());
+    }
+    auto ran = Run(plan, std::move(report), audience).run();
+    if (!ran) return refuse(1, ran.error().message());
+    const int status = all_right(*ran) ? 0 : 1;
+    return {.status = status, .complaint = {}, .report = std::move(*ran)};
+}
+
+}  // namespace tiderace::lab
