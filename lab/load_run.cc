@@ -14,34 +14,11 @@
 namespace tiderace::lab {
 namespace {
 
-constexpr std::uint64_t connections_per_address = 20'000;  // of the 28,232 ports Linux gives out
-constexpr std::uint64_t addresses_for_closing = 16;        // ports rest a minute after use
-constexpr std::uint64_t spare_descriptors = 64;            // of each process
+constexpr std::uint64_t spare_descriptors = 64;  // of each process
 constexpr int look_interval_ms = 250;
 constexpr int first_look_interval_ms = 20;
 constexpr Duration hopeless_after = 3s;
 constexpr Duration stop_patience = 5s;
-
-// As many as the run needs; each pair of addresses has its own ports.
-std::vector<core::Address> sources_for(const LoadOptions& options, const core::Address& target) {
-    sockaddr_storage storage;
-    target.to_sockaddr(storage);
-    if (storage.ss_family != AF_INET || !target.is_loopback()) return {};
-    std::uint64_t count = options.source_addresses;
-    if (count == 0) {
-        count = options.connections / connections_per_address + 1;
-        if (options.close) count = std::max(count, addresses_for_closing);
-    }
-    if (count == 1) return {};
-    std::vector<core::Address> sources;
-    for (std::uint64_t i = 1; i <= count; ++i) {
-        const std::string text = "127." + std::to_string(i >> 16 & 255) + "." +
-                                 std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255) +
-                                 ":0";
-        sources.push_back(*core::Address::parse(text));
-    }
-    return sources;
-}
 
 // How many descriptors there may be, once the soft limit is raised to the hard one.
 std::uint64_t descriptors_max() {
@@ -81,27 +58,6 @@ void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
                     " connections instead of " + std::to_string(options.connections) +
                     "; more --processes open more");
     options.connections = fits;
-}
-
-// What cannot be, together. "" if all is well.
-std::string contradiction(const LoadOptions& options, const LoadTarget& target) {
-    const bool h2 = options.http == LoadHttp::v2;
-    if (h2 && options.pipeline > 1) return "--pipeline is of HTTP/1; HTTP/2 has --streams";
-    if (!h2 && options.streams > 1) return "--streams are of HTTP/2: --http 2";
-    if (options.http == LoadHttp::v1_0 && options.pipeline > 1) {
-        return "HTTP/1.0 is not pipelined";
-    }
-    if (options.slow_readers + options.slow_senders > 100) {
-        return "--slow-readers and --slow-senders are more than 100 percent together";
-    }
-    if (options.slow_drips == LoadDrips::body && options.slow_senders > 0 &&
-        options.body_bytes == 0) {
-        return "--slow-drips body needs a body: --body-size";
-    }
-    if (!target.tls && (options.insecure || !options.ca.empty() || options.resume)) {
-        return "--insecure, --ca and --resume are for https://";
-    }
-    return "";
 }
 
 // One run: the team, and the one that looks at it.
@@ -208,28 +164,21 @@ LoadOutcome refuse(int status, std::string complaint) {
 }  // namespace
 
 LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
-    LoadPlan plan{.options = given};
-    auto target = parse_load_target(given.url);
-    if (!target) return refuse(2, given.url + ": " + target.error());
-    if (auto permitted = permit_load(*target, given.i_own_this_host); !permitted) {
-        return refuse(2, permitted.error());
-    }
-    if (std::string why = contradiction(given, *target); !why.empty()) return refuse(2, why);
     LoadReport report;
-    fit_to_limits(plan.options, report.notes);
-    report.options = plan.options;
-    report.processes = static_cast<std::size_t>(plan.options.processes);
-    report.threads = threads_for(plan.options) * report.processes;
-    plan.target = std::move(*target);
-    plan.request = render_request(plan.target, plan.options);
-    plan.sources = sources_for(plan.options, plan.target.address);
-    report.source_addresses = plan.sources.size();
+    LoadOptions options = given;
+    fit_to_limits(options, report.notes);
+    auto plan = plan_load(std::move(options));
+    if (!plan) return refuse(2, plan.error());
+    report.options = plan->options;
+    report.processes = static_cast<std::size_t>(plan->options.processes);
+    report.threads = threads_for(plan->options) * report.processes;
+    report.source_addresses = plan->sources.size();
     core::ignore_sigpipe();
     // What no worker can have is told before there are processes.
-    if (auto trial = LoadWorker::create(plan, {}); !trial) {
+    if (auto trial = LoadWorker::create(*plan, {}); !trial) {
         return refuse(1, trial.error().message());
     }
-    auto ran = Run(plan, std::move(report), audience).run();
+    auto ran = Run(*plan, std::move(report), audience).run();
     if (!ran) return refuse(1, ran.error().message());
     const int status = all_right(*ran) ? 0 : 1;
     return {.status = status, .complaint = {}, .report = std::move(*ran)};

@@ -14,26 +14,15 @@
 #include <vector>
 
 #include "lab/load_connection.h"
-#include "lab/load_options.h"
 #include "lab/load_pacer.h"
+#include "lab/load_plan.h"
 #include "lab/load_progress.h"
-#include "lab/load_request.h"
 #include "lab/load_tally.h"
-#include "lab/load_target.h"
 #include "lab/load_tls.h"
 #include "lab/pace_ticks.h"
 #include "tiderace/net/connector.h"
 
 namespace tiderace::lab {
-
-// What all workers share: written before they start.
-struct LoadPlan {
-    LoadOptions options;
-    LoadTarget target;
-    LoadRequest request{};
-    std::vector<core::Address> sources{};  // empty: the kernel's choice
-    net::ConnectionLimits limits{};
-};
 
 class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
   public:

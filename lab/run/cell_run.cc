@@ -84,10 +84,10 @@ class Loads {
         return {};
     }
 
-    LoadWorker::Progress progress() const {
-        LoadWorker::Progress sum;
+    LoadProgress progress() const {
+        LoadProgress sum;
         for (const auto& load : loads_) {
-            const LoadWorker::Progress one = load->progress();
+            const LoadProgress one = load->progress();
             sum.answers += one.answers;
             sum.opened += one.opened;
             sum.open += one.open;
@@ -96,7 +96,7 @@ class Loads {
     }
     // Everybody has come: opened, or where connections close, opened as many; or has been answered.
     bool all_there() const {
-        const LoadWorker::Progress now = progress();
+        const LoadProgress now = progress();
         if (only_once_) return now.answers >= asked_;
         return (closes_
                     ? now.opened
@@ -131,12 +131,12 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
     const core::SystemClock clock;
     const Instant start = clock.now();
     Instant moved = start;
-    LoadWorker::Progress last;
+    LoadProgress last;
     const Duration patience = std::min<Duration>(plan.open_patience, 1s);
     while (!loads.all_there() && !server.ended()) {
         if (wait(look)) return false;
         const Instant now = clock.now();
-        const LoadWorker::Progress seen = loads.progress();
+        const LoadProgress seen = loads.progress();
         const bool moves =
             seen.open > last.open || (loads.only_once() && seen.answers > last.answers);
         if (moves) moved = now;
@@ -155,7 +155,7 @@ struct Reading {
 
 Reading read(const Loads& loads, const std::vector<int>& pids) {
     const core::SystemClock clock;
-    const LoadWorker::Progress progress = loads.progress();
+    const LoadProgress progress = loads.progress();
     return {clock.now(), cpu_of(pids), progress.answers, progress.opened};
 }
 

@@ -9,11 +9,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
-#include "lab/load_worker.h"
+#include "lab/load_plan.h"
+#include "lab/load_team.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::lab::run {
@@ -22,26 +20,21 @@ class LoadRun {
   public:
     // `options.url` names the server.
     static Result<std::unique_ptr<LoadRun>> start(LoadOptions options);
-    ~LoadRun();
-    LoadRun(const LoadRun&) = delete;
-    LoadRun& operator=(const LoadRun&) = delete;
 
-    LoadWorker::Progress progress() const;
-    void stop();
+    LoadProgress progress() const { return team_->progress(); }
+    void stop() { team_->stop(); }
     // Waits for its end, which comes by itself or soon after stop().
     const LoadTally& finish();
     // CPU time of its busiest loop by the time that it ran; after finish().
-    double busy() const;
+    double busy() const { return sum_ != nullptr ? sum_->busiest_loop : 0; }
     std::uint64_t connections() const { return plan_.options.connections; }
 
   private:
     explicit LoadRun(LoadPlan plan) : plan_(std::move(plan)) {}
-    Result<> make_workers();
 
     LoadPlan plan_;
-    std::vector<std::unique_ptr<LoadWorker>> workers_;
-    std::vector<std::thread> threads_;
-    LoadTally tally_;
+    std::unique_ptr<LoadTeam> team_;  // reads the plan
+    std::unique_ptr<LoadSum> sum_;
 };
 
 }  // namespace tiderace::lab::run
