@@ -38,7 +38,7 @@ def fields_for(workload, server):
 def check(workload, server, file_bytes):
     """Asks as the load will ask. Returns the answer that every other one must be as long as."""
     fields = fields_for(workload, server)
-    answer = client.ask(server.port, workload.path, fields, server.secure)
+    answer = asked_when_warm(workload, server, fields)
     if answer.status != workload.status:
         raise client.WrongAnswer(f"{server.name} answers {answer.status}, not {workload.status}")
     if workload.status == 200 and answer.body_bytes != file_bytes:
@@ -50,6 +50,18 @@ def check(workload, server, file_bytes):
             if (one.status, one.body_bytes) != (answer.status, answer.body_bytes):
                 raise client.WrongAnswer(f"{server.name} breaks a pipeline of {workload.pipelined}")
     return answer
+
+
+def asked_when_warm(workload, server, fields, seconds_max=10):
+    """The answer; where it is to be compressed, one of those that come when the server has made it:
+    in the background, from a file that has rested for a while."""
+    until = time.monotonic() + seconds_max
+    while True:
+        answer = client.ask(server.port, workload.path, fields, server.secure)
+        coded = answer.fields.get("content-encoding") == "gzip"
+        if coded or not (workload.wants_gzip and fields) or time.monotonic() > until:
+            return answer
+        time.sleep(0.2)
 
 
 def check_alike(workload, answers):
