@@ -69,6 +69,11 @@ class EventLoop {
     // a post of stop() it is never refused.
     void request_stop();
 
+    // For who turns the loop from inside another library's: how long run() would wait now
+    // (negative: until something happens), and whether it would end.
+    Duration wait_wanted() const { return wait_for(Duration(-1)); }
+    bool stopping() const { return stopping_; }
+
     // Runs `task` on the loop's thread in a later turn. Any thread. False: full, or the loop is
     // gone.
     bool post(unique_function<void()> task) { return mailbox_.post(std::move(task)); }

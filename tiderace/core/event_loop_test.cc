@@ -125,6 +125,22 @@ TEST(EventLoop, ATaskPostedByATaskRunsInALaterTurn) {
     EXPECT_GT(second, first);
 }
 
+TEST(EventLoop, WhoTurnsItElsewhereKnowsHowLongItWouldWaitAndWhetherItEnds) {
+    auto loop = make_loop();
+    EXPECT_LT(loop->wait_wanted(), Duration::zero()) << "for ever";
+    TestTurnEnd work([] {});
+    loop->at_turn_end(work);
+    EXPECT_EQ(loop->wait_wanted(), Duration::zero());
+    loop->turn(0s);
+    EXPECT_LT(loop->wait_wanted(), Duration::zero());
+    EXPECT_FALSE(loop->stopping());
+    loop->request_stop();
+    EXPECT_FALSE(loop->stopping()) << "not before the turn that sees it";
+    loop->turn(0s);
+    EXPECT_TRUE(loop->stopping());
+    EXPECT_EQ(loop->wait_wanted(), Duration::zero());
+}
+
 TEST(EventLoopDeathTest, AWrongThreadsCallAborts) {
     auto loop = make_loop();
     EXPECT_DEATH(
