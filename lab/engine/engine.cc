@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lab/engine/asio.h"
 #include "lab/engine/libevent.h"
 #include "lab/engine/queue.h"
 #include "lab/engine/threads.h"
@@ -104,6 +105,20 @@ constexpr std::array all_engines{
                    "wait. Files are segments that go by sendfile.",
            .absent = libevent_absent,
            .arrange = arrange_libevent},
+    Engine{.name = "asio-per-thread",
+           .what = "Standalone Asio with an io_context a thread: each connection has a read under "
+                   "way into a buffer of its own, and sends by async_send. What completed is "
+                   "served by one turn of the loop that stands behind it in the io_context's "
+                   "queue. Files go by sendfile.",
+           .absent = asio_absent,
+           .arrange = arrange_asio_per_thread},
+    Engine{.name = "asio-shared",
+           .what = "Standalone Asio with one io_context that all threads run. The handlers of a "
+                   "loop share a strand, so a loop with its connections goes from thread to thread "
+                   "and is never in two. What it costs above asio-per-thread is locks and caches "
+                   "that are cold.",
+           .absent = asio_absent,
+           .arrange = arrange_asio_shared},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "lab/engine/asio.h"
 #include "lab/engine/libevent.h"
 #include "tiderace/core/backend.h"
 
@@ -31,6 +32,7 @@ struct Maker {
     core::BackendFactory make;
 };
 constexpr Maker makers[] = {
+    {"asio", asio_absent, make_asio_backend},
     {"libevent", libevent_absent, make_libevent_backend},
 };
 

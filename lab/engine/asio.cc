@@ -1,0 +1,120 @@
+#include "lab/engine/asio.h"
+
+#include <pthread.h>
+
+#include <asio/io_context.hpp>
+#include <asio/strand.hpp>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lab/engine/asio_backend.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+using Context = std::shared_ptr<asio::io_context>;
+using ContextExecutor = asio::io_context::executor_type;
+using Strand = asio::strand<ContextExecutor>;
+
+constexpr std::string_view per_thread_name = "asio-per-thread";
+constexpr std::string_view shared_name = "asio-shared";
+
+// Loops in io_contexts that threads of ours run.
+template <typename Executor>
+class AsioLoops final : public net::LoopGroup {
+  public:
+    // One io_context for each loop, or one for all; as many threads as loops in any case.
+    AsioLoops(std::vector<std::unique_ptr<core::EventLoop>> loops,
+              std::vector<AsioBackend<Executor>*> backends, std::vector<Context> contexts)
+        : net::LoopGroup(std::move(loops)),
+          backends_(std::move(backends)),
+          contexts_(std::move(contexts)) {}
+
+    void run() override {
+        running_ = backends_.size();
+        for (std::size_t i = 0; i < backends_.size(); ++i) {
+            backends_[i]->drive(loop(i), [this, i] { end(i); });
+        }
+        std::vector<std::thread> threads;
+        for (std::size_t i = 1; i < backends_.size(); ++i) {
+            threads.emplace_back([this, i] {
+#if defined(__linux__)
+                ::pthread_setname_np(::pthread_self(), ("loop " + std::to_string(i)).c_str());
+#endif
+                context_of(i).run();
+            });
+        }
+        context_of(0).run();
+        for (std::thread& thread : threads) thread.join();
+        for (AsioBackend<Executor>* backend : backends_) backend->stop_driving();
+    }
+
+  private:
+    asio::io_context& context_of(std::size_t i) {
+        return *contexts_[contexts_.size() == 1 ? 0 : i];
+    }
+    // On a thread of the loop's io_context.
+    void end(std::size_t i) {
+        const bool last = running_.fetch_sub(1) == 1;
+        if (contexts_.size() > 1 || last) context_of(i).stop();
+    }
+
+    std::vector<AsioBackend<Executor>*> backends_;  // the loops own them
+    std::vector<Context> contexts_;
+    std::atomic<std::size_t> running_ = 0;
+};
+
+template <typename Executor>
+class AsioArrangement final : public net::Arrangement {
+    static constexpr bool shared = std::is_same_v<Executor, Strand>;
+
+  public:
+    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
+                                                       const core::LoopOptions& options) override {
+        std::vector<Context> contexts;
+        std::vector<std::unique_ptr<core::EventLoop>> loops;
+        std::vector<AsioBackend<Executor>*> backends;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!shared || i == 0) {
+                // The hint: how many threads run it. One needs fewer locks.
+                contexts.push_back(
+                    std::make_shared<asio::io_context>(shared ? static_cast<int>(count) : 1));
+            }
+            const Context& context = contexts.back();
+            auto backend = std::make_unique<AsioBackend<Executor>>(
+                context, Executor(context->get_executor()), shared ? shared_name : per_thread_name,
+                options.backend);
+            backends.push_back(backend.get());
+            loops.push_back(std::make_unique<core::EventLoop>(std::move(backend), options));
+        }
+        return std::make_unique<AsioLoops<Executor>>(std::move(loops), std::move(backends),
+                                                     std::move(contexts));
+    }
+    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+};
+
+}  // namespace
+
+std::string_view asio_absent() {
+    return "";
+}
+
+Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOptions& options) {
+    auto context = std::make_shared<asio::io_context>(1);
+    const ContextExecutor executor = context->get_executor();
+    return std::make_unique<AsioBackend<ContextExecutor>>(std::move(context), executor,
+                                                          per_thread_name, options);
+}
+
+std::unique_ptr<net::Arrangement> arrange_asio_per_thread() {
+    return std::make_unique<AsioArrangement<ContextExecutor>>();
+}
+
+std::unique_ptr<net::Arrangement> arrange_asio_shared() {
+    return std::make_unique<AsioArrangement<Strand>>();
+}
+
+}  // namespace tiderace::lab::engine

@@ -1,0 +1,487 @@
+#include "lab/engine/asio_backend.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/post.hpp>
+#include <asio/strand.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::lab::engine {
+
+using core::IoHandle;
+using core::IoObserver;
+using core::SendQueue;
+using core::Sent;
+
+namespace {
+
+// A buffer sequence as Asio takes them, without a heap.
+struct Pieces {
+    static constexpr std::size_t count_max = 16;
+
+    const asio::const_buffer* begin() const { return each.data(); }
+    const asio::const_buffer* end() const { return each.data() + count; }
+
+    std::array<asio::const_buffer, count_max> each;
+    std::size_t count = 0;
+};
+
+}  // namespace
+
+// Handlers hold it, so it outlives its place in the table.
+template <typename Executor>
+struct AsioBackend<Executor>::Entry : std::enable_shared_from_this<Entry> {
+    enum class Purpose : std::uint8_t { none, accept, watch, stream };
+    using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, Executor>;
+    using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+
+    IoObserver* observer = nullptr;  // null: closed; handlers that come now are for nobody
+    IoHandle handle;
+    Purpose purpose = Purpose::none;
+    bool noted = false;
+
+    // accept, watch
+    std::optional<Descriptor> plain;
+    bool wants_readable = false, wants_writable = false;
+    bool asked_readable = false, asked_writable = false;
+    bool readable = false, writable = false;
+
+    // stream
+    std::optional<Socket> socket;
+    std::unique_ptr<char[]> buffer;
+    std::size_t got = 0;  // in the buffer, not told
+    bool wants_bytes = false;
+    bool reading = false;
+    bool ended = false;     // and not told
+    int receive_error = 0;  // and not told
+    std::optional<int> connected;
+    SendQueue* queue = nullptr;        // of the send that is pending
+    std::optional<std::int64_t> sent;  // how it ended, not told
+};
+
+template <typename Executor>
+AsioBackend<Executor>::AsioBackend(std::shared_ptr<asio::io_context> context,
+                                   const Executor& executor, std::string_view name,
+                                   const core::BackendOptions& options)
+    : context_(std::move(context)),
+      executor_(executor),
+      name_(name),
+      options_(options),
+      work_(context_->get_executor()),
+      timer_(executor) {}
+
+template <typename Executor>
+auto AsioBackend<Executor>::find(IoHandle handle) const -> Entry* {
+    const auto number = static_cast<std::size_t>(handle.fd);
+    if (handle.fd < 0 || number >= slots_.size()) return nullptr;
+    const Slot& slot = slots_[number];
+    return slot.generation == handle.generation ? slot.entry.get() : nullptr;
+}
+
+template <typename Executor>
+auto AsioBackend<Executor>::entry(IoHandle handle) const -> Entry& {
+    Entry* const found = find(handle);
+    TR_CHECK(found != nullptr, "a handle that was closed");
+    return *found;
+}
+
+template <typename Executor>
+Result<IoHandle> AsioBackend<Executor>::attach(int fd, IoObserver& observer) {
+    TR_CHECK(fd >= 0);
+    const auto number = static_cast<std::size_t>(fd);
+    if (number >= slots_.size()) slots_.resize(number + number / 4 + 64);
+    Slot& slot = slots_[number];
+    TR_CHECK(slot.entry == nullptr, "attached twice");
+    slot.entry = std::make_shared<Entry>();
+    slot.entry->observer = &observer;
+    slot.entry->handle = {fd, ++slot.generation};
+    return slot.entry->handle;
+}
+
+template <typename Executor>
+auto AsioBackend<Executor>::forget(IoHandle& handle) -> std::shared_ptr<Entry> {
+    std::shared_ptr<Entry> gone = entry(handle).shared_from_this();
+    slots_[static_cast<std::size_t>(handle.fd)].entry.reset();
+    gone->observer = nullptr;
+    handle = IoHandle{};
+    return gone;
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::detach(IoHandle& handle) {
+    const std::shared_ptr<Entry> gone = forget(handle);
+    asio::error_code ignored;
+    if (gone->plain) gone->plain->release();
+    if (gone->socket) gone->socket->release(ignored);
+}
+
+// Asio forgets the descriptor under a lock of its own, so no other thread that runs the io_context
+// is sending the queue any more.
+template <typename Executor>
+void AsioBackend<Executor>::close(IoHandle& handle, SendQueue&& unsent) {
+    const int fd = handle.fd;
+    const std::shared_ptr<Entry> gone = forget(handle);
+    asio::error_code ignored;
+    if (gone->socket) {
+        gone->socket->close(ignored);
+    } else if (gone->plain) {
+        gone->plain->close(ignored);
+    } else {
+        options_.kernel->close(fd);
+    }
+    unsent.clear();
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::note(Entry& entry) {
+    turn_soon();
+    if (std::exchange(entry.noted, true)) return;
+    noted_.push_back(entry.handle);
+}
+
+// --- listeners and foreign descriptors ---------------------------------------------------------
+
+template <typename Executor>
+void AsioBackend<Executor>::set_accepting(IoHandle handle, bool on) {
+    Entry& listener = entry(handle);
+    listener.purpose = Entry::Purpose::accept;
+    listener.wants_readable = on;
+    ask_plain(listener);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) {
+    Entry& foreign = entry(handle);
+    foreign.purpose = Entry::Purpose::watch;
+    foreign.wants_readable = readable;
+    foreign.wants_writable = writable;
+    ask_plain(foreign);
+}
+
+// A wait that is not wanted any more is left to come, and then ignored.
+template <typename Executor>
+void AsioBackend<Executor>::ask_plain(Entry& entry) {
+    if (!entry.plain) entry.plain.emplace(executor_, entry.handle.fd);
+    using Wait = asio::posix::descriptor_base;
+    if (entry.wants_readable && !std::exchange(entry.asked_readable, true)) {
+        entry.plain->async_wait(Wait::wait_read,
+                                [this, self = entry.shared_from_this()](const asio::error_code&) {
+                                    self->asked_readable = false;
+                                    if (self->observer == nullptr) return;
+                                    self->readable = true;
+                                    note(*self);
+                                });
+    }
+    if (entry.wants_writable && !std::exchange(entry.asked_writable, true)) {
+        entry.plain->async_wait(Wait::wait_write,
+                                [this, self = entry.shared_from_this()](const asio::error_code&) {
+                                    self->asked_writable = false;
+                                    if (self->observer == nullptr) return;
+                                    self->writable = true;
+                                    note(*self);
+                                });
+    }
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::tell_plain(IoHandle handle, Entry& entry) {
+    const bool readable = std::exchange(entry.readable, false) && entry.wants_readable;
+    const bool writable = std::exchange(entry.writable, false) && entry.wants_writable;
+    if (entry.purpose == Entry::Purpose::accept) {
+        if (readable) accept_some(handle);
+    } else if (readable || writable) {
+        entry.observer->on_ready(readable, writable);
+    }
+    if (Entry* const still = find(handle)) ask_plain(*still);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::accept_some(IoHandle handle) {
+    for (std::size_t i = 0; i < options_.accepts_per_turn_max; ++i) {
+        sockaddr_storage peer;
+        socklen_t bytes = sizeof peer;
+        auto* const raw = reinterpret_cast<sockaddr*>(&peer);
+        const int fd = options_.kernel->accept(handle.fd, raw, &bytes);
+        IoObserver& observer = *entry(handle).observer;
+        if (fd >= 0) {
+            observer.on_accepted(
+                fd, core::Address::from_sockaddr(raw, bytes).value_or(core::Address{}));
+            const Entry* const still = find(handle);
+            if (still == nullptr || !still->wants_readable) return;
+            continue;
+        }
+        switch (fd) {
+            case -EAGAIN:
+                return;
+            case -EMFILE:
+            case -ENFILE:
+            case -ENOBUFS:
+            case -ENOMEM:
+                return observer.on_accept_failed(fd);
+            default:
+                continue;  // EINTR, ECONNABORTED and the peer's own network errors: the next one
+        }
+    }
+}
+
+// --- streams -----------------------------------------------------------------------------------
+
+template <typename Executor>
+auto AsioBackend<Executor>::stream(IoHandle handle) -> Entry& {
+    Entry& target = entry(handle);
+    if (target.socket) return target;
+    sockaddr_storage local;
+    socklen_t bytes = sizeof local;
+    local.ss_family = AF_UNSPEC;
+    options_.kernel->local_address(handle.fd, reinterpret_cast<sockaddr*>(&local), &bytes);
+    target.purpose = Entry::Purpose::stream;
+    target.socket.emplace(executor_, asio::generic::stream_protocol(local.ss_family, 0), handle.fd);
+    return target;
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::start_connect(IoHandle handle, const core::Address& address) {
+    Entry& target = stream(handle);
+    sockaddr_storage storage;
+    const socklen_t bytes = address.to_sockaddr(storage);
+    target.socket->async_connect(
+        asio::generic::stream_protocol::endpoint(&storage, bytes),
+        [this, self = target.shared_from_this()](const asio::error_code& error) {
+            if (self->observer == nullptr) return;
+            self->connected = -error.value();
+            note(*self);
+        });
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::set_receiving(IoHandle handle, bool on) {
+    Entry& target = stream(handle);
+    target.wants_bytes = on;
+    if (!on) return;  // a read that is under way is kept in the buffer
+    if (target.got > 0 || target.ended || target.receive_error != 0) return note(target);
+    if (!target.reading) read(target);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::read(Entry& entry) {
+    const std::size_t bytes = std::min(read_bytes, options_.receive_bytes);
+    if (entry.buffer == nullptr) entry.buffer = std::make_unique_for_overwrite<char[]>(bytes);
+    entry.reading = true;
+    entry.socket->async_read_some(
+        asio::buffer(entry.buffer.get(), bytes),
+        [this, self = entry.shared_from_this()](const asio::error_code& error, std::size_t got) {
+            self->reading = false;
+            if (self->observer == nullptr) return;
+            self->got = got;
+            self->ended = error == asio::error::eof;
+            self->receive_error = error && !self->ended ? -error.value() : 0;
+            note(*self);
+        });
+}
+
+// The observer may pause and close at every call.
+template <typename Executor>
+void AsioBackend<Executor>::tell_received(IoHandle handle) {
+    Entry& target = entry(handle);
+    // A peer that vanishes is told in a pause, too.
+    if (!target.wants_bytes && target.receive_error == 0) return;
+    if (const std::size_t got = std::exchange(target.got, 0); got > 0) {
+        const auto alive = target.shared_from_this();  // and with it the bytes
+        target.observer->on_received({target.buffer.get(), got});
+        Entry* const still = find(handle);
+        if (still != nullptr && still->wants_bytes && !still->reading && still->got == 0) {
+            read(*still);
+        }
+        return;
+    }
+    const int error = std::exchange(target.receive_error, 0);
+    if (error == 0 && !std::exchange(target.ended, false)) return;
+    target.wants_bytes = false;
+    if (error != 0) return target.observer->on_receive_failed(error);
+    target.observer->on_received({});
+}
+
+template <typename Executor>
+Sent AsioBackend<Executor>::send(IoHandle handle, SendQueue& queue) {
+    Entry& target = stream(handle);
+    TR_CHECK(target.queue == nullptr, "a send while one is pending");
+    std::uint64_t taken = 0;
+    while (!queue.empty()) {
+        const SendQueue::FileRange range = queue.front_file();
+        if (range.descriptor < 0) {
+            send_pieces(target, queue);
+            return {.bytes = taken, .pending = true};
+        }
+        auto offset = static_cast<off_t>(range.offset);
+        const std::uint64_t wanted =
+            std::min<std::uint64_t>(range.bytes, options_.send_file_bytes_max);
+        const ssize_t sent =
+            options_.kernel->send_file(handle.fd, range.descriptor, &offset, wanted);
+        if (sent == -EINTR) continue;
+        if (sent == 0) return {.bytes = taken, .error = -EBADMSG};
+        if (sent < 0 && sent != -EAGAIN) {
+            return {.bytes = taken, .error = static_cast<int>(sent)};
+        }
+        const auto bytes = static_cast<std::uint64_t>(std::max<ssize_t>(sent, 0));
+        queue.consume(bytes);
+        taken += bytes;
+        if (bytes < range.bytes) {
+            wait_for_room(target, queue);
+            return {.bytes = taken, .pending = true};
+        }
+    }
+    return {.bytes = taken};
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::send_pieces(Entry& entry, SendQueue& queue) {
+    std::array<iovec, Pieces::count_max> views;
+    Pieces pieces;
+    pieces.count = queue.gather(views);
+    for (std::size_t i = 0; i < pieces.count; ++i) {
+        pieces.each[i] = asio::const_buffer(views[i].iov_base, views[i].iov_len);
+    }
+    const int flags = queue.file_after(pieces.count) ? MSG_MORE : 0;
+    entry.queue = &queue;
+    entry.socket->async_send(
+        pieces, flags,
+        [this, self = entry.shared_from_this()](const asio::error_code& error, std::size_t sent) {
+            if (self->observer == nullptr) return;
+            self->sent = error ? -error.value() : static_cast<std::int64_t>(sent);
+            note(*self);
+        });
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::wait_for_room(Entry& entry, SendQueue& queue) {
+    entry.queue = &queue;
+    entry.socket->async_wait(asio::socket_base::wait_write, [this, self = entry.shared_from_this()](
+                                                                const asio::error_code& error) {
+        if (self->observer == nullptr) return;
+        self->sent = -error.value();
+        note(*self);
+    });
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::tell_sent(Entry& entry) {
+    const std::int64_t result = *std::exchange(entry.sent, std::nullopt);
+    SendQueue* const queue = std::exchange(entry.queue, nullptr);
+    if (result > 0) queue->consume(static_cast<std::uint64_t>(result));
+    entry.observer->on_sent(result);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::shut_down_sending(IoHandle handle) {
+    options_.kernel->shut_down(entry(handle).handle.fd, SHUT_WR);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::tell_stream(IoHandle handle) {
+    Entry& target = entry(handle);
+    if (const auto connected = std::exchange(target.connected, std::nullopt)) {
+        target.observer->on_connected(*connected);
+    }
+    if (find(handle) != nullptr) tell_received(handle);
+    Entry* const still = find(handle);
+    if (still != nullptr && still->sent) tell_sent(*still);
+}
+
+// --- turns -------------------------------------------------------------------------------------
+
+template <typename Executor>
+void AsioBackend<Executor>::tell(IoHandle handle) {
+    Entry* const target = find(handle);
+    if (target == nullptr) return;
+    target->noted = false;
+    if (target->purpose == Entry::Purpose::stream) {
+        tell_stream(handle);
+    } else {
+        tell_plain(handle, *target);
+    }
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::dispatch() {
+    // Those noted meanwhile are for the next turn.
+    for (const IoHandle handle : std::exchange(noted_, {})) tell(handle);
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::wait(Duration wait_max) {
+    if (in_turn_) return;  // what has completed is noted already
+    context_->restart();
+    if (!noted_.empty() || wait_max == Duration::zero()) {
+        context_->poll();
+        return;
+    }
+    wait_max < Duration::zero() ? context_->run_one() : context_->run_one_for(wait_max);
+    context_->poll();
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::wake() {
+    if (wake_asked_.exchange(true)) return;
+    asio::post(executor_, [this] {
+        wake_asked_.store(false);
+        turn_soon();
+    });
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::drive(core::EventLoop& loop, unique_function<void()> ended) {
+    loop_ = &loop;
+    ended_ = std::move(ended);
+    turn_soon();
+}
+
+// Behind the handlers that are due already, so that one turn serves them all.
+template <typename Executor>
+void AsioBackend<Executor>::turn_soon() {
+    if (loop_ == nullptr || in_turn_ || std::exchange(turn_asked_, true)) return;
+    asio::post(executor_, [this] { turn(); });
+}
+
+template <typename Executor>
+void AsioBackend<Executor>::turn() {
+    turn_asked_ = false;
+    if (loop_ == nullptr) return;
+    in_turn_ = true;
+    loop_->turn(Duration::zero());
+    in_turn_ = false;
+    if (loop_->stopping()) {
+        loop_ = nullptr;
+        return ended_();
+    }
+    const Duration wanted = noted_.empty() ? loop_->wait_wanted() : Duration::zero();
+    if (wanted == Duration::zero()) {
+        turn_soon();
+    } else if (wanted > Duration::zero()) {
+        turn_at(loop_->now() + wanted);
+    }
+}
+
+// A deadline that moved back leaves the timer as it is: it comes early, once, and is set anew.
+template <typename Executor>
+void AsioBackend<Executor>::turn_at(Instant when) {
+    if (timer_at_ && *timer_at_ <= when) return;
+    timer_at_ = when;
+    timer_.expires_at(when);
+    timer_.async_wait([this](const asio::error_code& error) {
+        if (error) return;  // set anew, or gone
+        timer_at_.reset();
+        turn_soon();
+    });
+}
+
+template class AsioBackend<asio::io_context::executor_type>;
+template class AsioBackend<asio::strand<asio::io_context::executor_type>>;
+
+}  // namespace tiderace::lab::engine
