@@ -234,6 +234,20 @@ def test_plain_http_on_the_port_is_told_so(secure, connect):
         assert connection.get("/a.txt").status == 200
 
 
+def test_plain_http_may_come_in_pieces(secure):
+    server = secure()
+    with plain_socket(server.address) as peer:
+        heard = b""
+        try:
+            for byte in request("/a.txt"):
+                peer.sendall(bytes([byte]))
+            while piece := peer.recv(4096):
+                heard += piece
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert heard.startswith(b"HTTP/1.1 400 ") and b"https://" in heard
+
+
 @pytest.mark.parametrize("garbage", [
     b"\x00" * 64, b"SSH-2.0-OpenSSH_9.0\r\n", b"\x16\x03\x01\xff\xff" + b"x" * 70_000,
     b"\x16\x03\x01\x00\x05hello", b"\x80\x2e\x01\x00\x02", b"\x15\x03\x01\x00\x02\x02\x00",
@@ -416,6 +430,32 @@ def test_a_session_is_not_resumed_without_the_certificate_it_began_with(serve, s
     with pytest.raises((ssl.SSLError, OSError, NoAnswer)):
         with TlsConnection(strict.address, context, session=session) as again:
             again.get("/a.txt")
+
+
+# Keys.
+
+
+@pytest.mark.parametrize("letter", ["k", "K"])
+def test_keys_are_updated_when_openssl_asks(secure, letter):
+    """s_client takes a letter that comes alone for a command: K asks for our key to change too."""
+    host, port = secure().address
+    client = subprocess.Popen(["openssl", "s_client", "-tls1_3", "-connect", f"{host}:{port}"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+    try:
+        said = b""
+        for words, sign in [(b"", b"Verify return code"), (letter.encode() + b"\n", b"KEYUPDATE"),
+                            (request("/a.txt", "Connection: close"), b"hello\n")]:
+            client.stdin.write(words)
+            client.stdin.flush()
+            while sign not in said:
+                piece = os.read(client.stdout.fileno(), 4096)
+                assert piece, said
+                said += piece
+        assert b"HTTP/1.1 200 OK" in said
+    finally:
+        client.kill()
+        client.wait(10)
 
 
 # Names.

@@ -151,6 +151,27 @@ TEST_F(ServerTest, TakesNoEarlyData) {
     EXPECT_EQ(SSL_SESSION_get_max_early_data(SSL_get0_session(client.ssl())), 0U);
 }
 
+// A client that was told by somebody else that it may.
+TEST_F(ServerTest, PassesOverEarlyDataThatComesAllTheSame) {
+    const SslContextPtr context = raw_context(TLS1_3_VERSION);
+    RawPeer first = raw(context.get());
+    ASSERT_TRUE(shakes_hands(first));
+    first.say("x");
+    ASSERT_TRUE(run_until([&] { return first.pump() && first.plain() == "x"; }));
+    const SslSessionPtr session(SSL_SESSION_dup(SSL_get0_session(first.ssl())));
+    ASSERT_EQ(SSL_SESSION_set_max_early_data(session.get(), 1'000), 1);
+    sessions_.received.clear();
+    RawPeer client(world_.loop(), reach(), context.get(), session.get());
+    std::size_t written = 0;
+    ASSERT_EQ(SSL_write_early_data(client.ssl(), "too early", 9, &written), 1);
+    client.flush();
+    ASSERT_TRUE(shakes_hands(client));
+    EXPECT_EQ(SSL_get_early_data_status(client.ssl()), SSL_EARLY_DATA_REJECTED);
+    client.say("in time");
+    ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == "in time"; }));
+    EXPECT_EQ(sessions_.received, "in time");
+}
+
 // ---- names --------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, ShowsTheCertificateOfTheNameThatIsAskedFor) {
