@@ -11,27 +11,25 @@ constexpr int ipv6_groups = 8;
 // The index after the longest reg-name at the start; a percent must begin an encoded byte.
 std::size_t reg_name_end(ByteView host) {
     std::size_t at = 0;
-    while (at < host.size()) {
-        if (is(host_byte, host[at])) {
-            ++at;
-        } else if (host[at] == '%' && at + 2 < host.size() && hex_value(host[at + 1]) >= 0 &&
-                   hex_value(host[at + 2]) >= 0) {
-            at += 3;
-        } else {
-            break;
-        }
+    while (true) {
+        while (at < host.size() && is(host_byte, host[at])) ++at;
+        const bool encoded = at + 2 < host.size() && host[at] == '%' &&
+                             hex_value(host[at + 1]) >= 0 && hex_value(host[at + 2]) >= 0;
+        if (!encoded) return at;
+        at += 3;
     }
-    return at;
 }
 
 // "" or ":" or ":8080".
 bool valid_port(ByteView rest) {
     if (rest.empty()) return true;
     if (rest.front() != ':') return false;
+    rest.remove_prefix(1);
     unsigned port = 0;
-    for (const char c : rest.substr(1)) {
-        if (!is_digit(c)) return false;
-        port = port * 10 + static_cast<unsigned>(c - '0');
+    for (const char c : rest) {
+        const auto digit = static_cast<unsigned>(static_cast<unsigned char>(c)) - '0';
+        if (digit > 9) return false;
+        port = port * 10 + digit;
         if (port > port_max) return false;
     }
     return true;
@@ -94,7 +92,10 @@ bool valid_ipv6(ByteView address) {
 }
 
 bool valid_host(ByteView host) {
-    if (!host.starts_with('[')) return valid_port(host.substr(reg_name_end(host)));
+    if (!host.starts_with('[')) {
+        host.remove_prefix(reg_name_end(host));
+        return valid_port(host);
+    }
     const std::size_t end = host.find(']');
     return end != ByteView::npos && valid_ipv6(host.substr(1, end - 1)) &&
            valid_port(host.substr(end + 1));
