@@ -24,6 +24,8 @@ LAB = {
     "pool": LabEngine(threads=32, one_each=True),
     "blocking-epoll": LabEngine(threads=64, one_each=True),
     "libevent": LabEngine(threads=1),
+    "asio-per-thread": LabEngine(threads=1),
+    "asio-shared": LabEngine(threads=2),
 }
 
 # What is left out, with the reason that the run prints. (engine, test): why.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lab/engine/asio_backend.h"
+#include "tiderace/net/hand_off.h"
 
 namespace tiderace::lab::engine {
 namespace {
@@ -50,6 +51,14 @@ class AsioLoops final : public net::LoopGroup {
         context_of(0).run();
         for (std::thread& thread : threads) thread.join();
         for (AsioBackend<Executor>* backend : backends_) backend->stop_driving();
+    }
+
+    // One io_context has one acceptor, as Asio's servers do: it deals to the strands.
+    std::unique_ptr<net::Intake> make_intake(std::vector<net::Intake::Target> targets,
+                                             const net::IntakeOptions& options) override {
+        if (contexts_.size() > 1) return nullptr;
+        return std::make_unique<net::HandOff>(loop(0), std::move(targets), options.waiting_max,
+                                              options.refusal);
     }
 
   private:
@@ -93,6 +102,7 @@ class AsioArrangement final : public net::Arrangement {
         return std::make_unique<AsioLoops<Executor>>(std::move(loops), std::move(backends),
                                                      std::move(contexts));
     }
+    bool listens_apart() const override { return shared; }
     std::string_view listening_engine(std::string_view) const override { return "auto"; }
 };
 

@@ -3,7 +3,8 @@
 //
 //   asio-per-thread   an io_context for each thread, and a loop in it
 //   asio-shared       one io_context that all threads run; each loop's handlers share a strand,
-//                     so a loop is one thread's at a time, and another's the next time
+//                     so a loop is one thread's at a time, and another's the next time;
+//                     one acceptor deals the connections to the strands in turn
 //
 //   receive  async_read_some into a buffer of the connection's own
 //   send     async_send of the pieces; a file by sendfile, and async_wait where there is no room
