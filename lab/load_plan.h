@@ -23,8 +23,8 @@ struct LoadPlan {
     net::ConnectionLimits limits{};
 };
 
-// Reads the URL, looks its name up (which blocks), refuses what may not be loaded and what cannot be
-// together.
+// Reads the URL, looks its name up (which blocks), refuses what may not be loaded and what cannot
+// be together.
 std::expected<LoadPlan, std::string> plan_load(LoadOptions options);
 
 }  // namespace tiderace::lab

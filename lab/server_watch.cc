@@ -56,14 +56,19 @@ void collect_inodes(const std::string& path, const core::Address& address,
     }
 }
 
+// Of all descriptors of the machine: no more than one system call for each.
 bool holds_one_of(const fs::path& process, const std::set<std::string>& inodes) {
+    constexpr std::string_view before = "socket:[";
     std::error_code failure;
+    std::array<char, 64> link;
     for (fs::directory_iterator fds(process / "fd", failure), end; !failure && fds != end;
          fds.increment(failure)) {
-        std::error_code unreadable;
-        const std::string link = fs::read_symlink(fds->path(), unreadable).string();
-        if (unreadable || !link.starts_with("socket:[") || !link.ends_with(']')) continue;
-        if (inodes.contains(link.substr(8, link.size() - 9))) return true;
+        const ssize_t bytes = ::readlink(fds->path().c_str(), link.data(), link.size());
+        const std::string_view text(link.data(),
+                                    static_cast<std::size_t>(std::max<ssize_t>(0, bytes)));
+        if (!text.starts_with(before) || !text.ends_with(']')) continue;
+        const std::string_view inode = text.substr(before.size(), text.size() - before.size() - 1);
+        if (inodes.contains(std::string(inode))) return true;
     }
     return false;
 }
@@ -184,11 +189,15 @@ ServerWatch::ServerWatch(const core::Address& address, int pid, std::string proc
 }
 
 void ServerWatch::look() {
-    // Who belongs to it is found out at the beginning and at the end; between those, what is known.
-    std::vector<int> pids;
-    if (!begun_ || finishing_) {
-        pids = pid_ > 0 ? std::vector<int>{pid_} : find_listeners(address_, proc_);
-    }
+    read(begun_ ? std::vector<int>{} : find());
+}
+
+std::vector<int> ServerWatch::find() const {
+    return pid_ > 0 ? std::vector<int>{pid_} : find_listeners(address_, proc_);
+}
+
+// Those, and who was there before.
+void ServerWatch::read(std::vector<int> pids) {
     for (const auto& [pid, seen] : seen_) {
         if (seen.alive && std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
     }
@@ -211,8 +220,11 @@ void ServerWatch::look() {
 }
 
 std::optional<ServerUse> ServerWatch::finish() {
-    finishing_ = true;
     look();
+    // Going through all processes of a machine costs. Others come only where some have ended.
+    if (std::ranges::any_of(seen_, [](const auto& each) { return !each.second.alive; })) {
+        read(find());
+    }
     if (seen_.empty()) return {};
     ServerUse use{.memory_bytes = memory_max_, .processes = alive_};
     for (const auto& [pid, seen] : seen_) use.cpu += seen.now - seen.before;

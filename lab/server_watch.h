@@ -58,6 +58,9 @@ class ServerWatch {
         bool first = false;  // it was there at the beginning
     };
 
+    std::vector<int> find() const;
+    void read(std::vector<int> pids);
+
     core::Address address_;
     int pid_;
     std::string proc_;
@@ -65,7 +68,6 @@ class ServerWatch {
     std::uint64_t memory_max_ = 0;
     std::size_t alive_ = 0;
     bool begun_ = false;
-    bool finishing_ = false;
     bool ended_ = false;
 };
 

@@ -50,19 +50,26 @@ bool needs_separate_value(const Flag& flag) {
     return !flag.is_switch() && flag.value_if_bare.empty();
 }
 
-// "--listen|-l"
-std::string bash_pattern(const Flag& flag) {
-    std::string pattern = "--" + std::string(flag.name);
-    if (flag.letter != 0) pattern.append("|-").append(1, flag.letter);
+// "serve:--listen|serve:-l"
+std::string bash_pattern(const CommandSpec& command, const Flag& flag) {
+    std::string pattern = std::string(command.name) + ":--" + std::string(flag.name);
+    if (flag.letter != 0) {
+        pattern.append("|").append(command.name).append(":-").append(1, flag.letter);
+    }
     return pattern;
 }
 
+// A folder is what most operands are; a URL is not.
+bool is_folder(const CommandSpec& command) {
+    return command.operand.find("DIR") != std::string_view::npos;
+}
+
 // What bash offers after each flag that takes a value of its own.
-std::string bash_values() {
+std::string bash_values(const CommandSpec& command) {
     std::string cases;
-    for (const Flag& flag : find_command("serve")->flags) {
+    for (const Flag& flag : command.flags) {
         if (!needs_separate_value(flag)) continue;
-        cases.append("        ").append(bash_pattern(flag)).append(") ");
+        cases.append("        ").append(bash_pattern(command, flag)).append(") ");
         if (!flag_choices(flag).empty()) {
             cases.append("COMPREPLY=($(compgen -W '").append(join(flag_choices(flag)));
             cases.append("' -- \"$word\"))");
@@ -112,7 +119,8 @@ std::string zsh_argument(const Flag& flag) {
 
 std::string zsh_operand(const CommandSpec& command) {
     if (command.operand.empty()) return {};
-    if (command.operand_choices.empty()) return " '::folder:_directories'";
+    if (is_folder(command)) return " '::folder:_directories'";
+    if (command.operand_choices.empty()) return " '::word:'";
     return " '::word:(" + join(command.operand_choices) + ")'";
 }
 
@@ -145,8 +153,9 @@ std::string bash_completions() {
         "' -- \"$word\"))\n"
         "        return\n"
         "    fi\n"
-        "    case $previous in\n" +
-        bash_values() +
+        "    case ${COMP_WORDS[1]}:$previous in\n";
+    for (const CommandSpec& command : commands()) script += bash_values(command);
+    script +=
         "    esac\n"
         "    case ${COMP_WORDS[1]} in\n";
     for (const CommandSpec& command : commands()) {
@@ -155,7 +164,7 @@ std::string bash_completions() {
             .append(")\n            if [[ $word == -* ]]; then\n");
         script.append("                COMPREPLY=($(compgen -W '").append(bash_flags(command));
         script += "' -- \"$word\"))\n";
-        if (!command.operand.empty()) {
+        if (is_folder(command) || !command.operand_choices.empty()) {
             script += "            else\n                COMPREPLY=($(compgen ";
             if (command.operand_choices.empty()) {
                 script += "-d";
@@ -206,10 +215,10 @@ std::string fish_completions() {
         script.append("complete -c tiderace -n __fish_use_subcommand -a ").append(command.name);
         script.append(" -d '").append(escaped(command.about, "'\\")).append("'\n");
         for (const Flag& flag : command.flags) script += fish_flag(command, flag);
-        if (command.operand.empty()) continue;
+        if (!is_folder(command) && command.operand_choices.empty()) continue;
         script.append("complete -c tiderace -n ").append(fish_condition(command)).append(" -a '");
-        const bool is_folder = command.operand_choices.empty();
-        script += is_folder ? "(__fish_complete_directories)" : join(command.operand_choices);
+        script +=
+            is_folder(command) ? "(__fish_complete_directories)" : join(command.operand_choices);
         script += "'\n";
     }
     return script;

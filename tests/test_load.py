@@ -1,24 +1,23 @@
 """tiderace load: against our server, nginx, and servers that answer wrongly, hang, die, refuse."""
 
-import contextlib
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
+import struct
 import subprocess
-import threading
 import zlib
 
 import pytest
 
+from certificates import Authority
+from load_servers import DEADLINE, answering, needs_nginx, nginx, scripted
 from server import wait_until
 
 BODY = b"x" * 1000
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + BODY
-DEADLINE = 60.0
 
 
 @pytest.fixture
@@ -40,53 +39,6 @@ def page(serve, tmp_path):
     server = serve(root)
     host, port = server.address
     return f"http://{host}:{port}/page.txt"
-
-
-@contextlib.contextmanager
-def scripted(talk):
-    """A server that does talk(connection) with each of its connections, each on a thread."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-    threads = []
-
-    def serve(connection):
-        with connection, contextlib.suppress(OSError):
-            talk(connection)
-
-    def accept():
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threads.append(threading.Thread(target=serve, args=(connection,), daemon=True))
-            threads[-1].start()
-    acceptor = threading.Thread(target=accept, daemon=True)
-    acceptor.start()
-    host, port = listener.getsockname()
-    try:
-        yield f"http://{host}:{port}/"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        acceptor.join(DEADLINE)
-        for thread in threads:
-            thread.join(DEADLINE)
-
-
-def answering(answers):
-    """Says answers(i) to the i-th request of each connection; None: ends the connection."""
-    def talk(connection):
-        pending, count = b"", 0
-        while received := connection.recv(65536):
-            pending += received
-            while b"\r\n\r\n" in pending:
-                pending = pending.partition(b"\r\n\r\n")[2]
-                answer = answers(count)
-                count += 1
-                if answer is None:
-                    return
-                connection.sendall(answer)
-    return talk
 
 
 # What is asked, and what is answered.
@@ -166,33 +118,40 @@ def test_slow_readers_are_told_apart(load, page):
     assert report["slow_latency_ns"]["count"] + report["latency_ns"]["count"] == 100
 
 
-@pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
+@needs_nginx
 def test_nginx_is_loaded_the_same(load, tmp_path):
     (tmp_path / "page.txt").write_bytes(BODY)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    (tmp_path / "nginx.conf").write_text(
-        ("user root;\n" if os.geteuid() == 0 else "") +  # it must read the test's folder
-        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error; worker_processes 1;\n"
-        f"events {{}}\nhttp {{ access_log off; keepalive_requests 100;\n"
-        f"server {{ listen 127.0.0.1:{port}; root {tmp_path}; }} }}\n")
-    process = subprocess.Popen(["nginx", "-e", str(tmp_path / "error"), "-p", str(tmp_path),
-                                "-c", str(tmp_path / "nginx.conf")])
-    try:
-        def listens():
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                return True
-        wait_until(listens, what="nginx listening")
-        url = f"http://127.0.0.1:{port}/page.txt"
-        for flags in ((), ("--pipeline", "8"), ("--close",)):
+    with nginx(tmp_path, "keepalive_requests 100;") as url:
+        for flags in ((), ("--pipeline", "8"), ("--close",), ("--http", "1.0"),
+                      ("--http", "1.0", "--close"), ("--processes", "2")):
             # It ends each connection after 100 answers: no error, and nothing is lost.
-            status, report = load(url, "-c", "4", "-n", "1000", "--check-hash", *flags)
+            status, report = load(url + "page.txt", "-c", "4", "-n", "1000", "--check-hash", *flags)
             assert (status, report["answers"]) == (0, 1000), report
             assert report["connections"]["opened"] >= 10
-    finally:
-        process.terminate()
-        process.wait(DEADLINE)
+
+
+@needs_nginx
+def test_all_processes_of_a_server_are_counted(load, tmp_path):
+    (tmp_path / "page.txt").write_bytes(BODY)
+    with nginx(tmp_path, workers=2) as url:
+        status, report = load(url + "page.txt", "-c", "8", "-d", "300ms")
+        assert (status, report["server"]["processes"]) == (0, 3), "a master and its workers"
+        each = report["server"]["cpu_us_per_answer"]
+        assert each > 0
+        # What they share counts once: far less than three times what one has resident.
+        assert 100_000 < report["server"]["memory_bytes"] < 30_000_000
+
+
+@needs_nginx
+def test_nginx_takes_bodies(load, tmp_path):
+    (tmp_path / "page.txt").write_bytes(BODY)
+    place = "location /take { return 200 taken; }"
+    with nginx(tmp_path, place=place) as url:
+        for flags in (("--body-size", "100"), ("--body-size", "600KiB"),
+                      ("--body-size", "20KiB", "--method", "PUT", "--pipeline", "3")):
+            status, report = load(url + "take", "-c", "4", "-n", "60", *flags)
+            assert (status, report["answers"]) == (0, 60), report
+            assert report["sent_bytes"] > 60 * report["config"]["body_bytes"]
 
 
 # Servers that fail.
@@ -211,6 +170,107 @@ def test_one_wrong_answer_among_many_is_seen(load, answer, kind):
     assert (status, report["ok"]) == (1, False)
     assert report["errors"][kind] == 1
     assert sum(report["errors"].values()) == 1
+
+
+@pytest.mark.parametrize("flags", [("--http", "2", "--streams", "10"), ("--http", "2", "--close"),
+                                   ("--http", "2", "--check-hash"), ("--http", "1.0",),
+                                   ("--http", "1.0", "--close"), ("--processes", "3"),
+                                   ("--ramp", "50ms"), ("--rate", "20000", "--ramp", "20ms"),
+                                   ("--slow-senders", "20", "--slow-send-rate", "2000"),
+                                   ("--http", "2", "--slow-senders", "20", "--slow-send-rate",
+                                    "3000")], ids=" ".join)
+def test_our_server_answers_all_ways_of_asking(load, page, flags):
+    status, report = load(page, "-c", "10", "-n", "100", *flags)
+    assert (status, report["answers"], report["sent"]) == (0, 100, 100), report
+    assert report["latency_ns"]["count"] + report["slow_latency_ns"]["count"] == 100
+    assert (report["slow_latency_ns"]["count"] > 0) == ("--slow-senders" in flags)
+    assert report["processes"] == (3 if "--processes" in flags else 1)
+    assert report["config"]["http"] == ("2" if "2" in flags else "1.0" if "1.0" in flags else "1.1")
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    authority = Authority(tmp_path_factory.mktemp("authority"), "tide")
+    return authority, authority.issue("site", ("localhost", "127.0.0.1"))
+
+
+@pytest.mark.parametrize("flags", [(), ("--http", "2", "--streams", "4"), ("--close",),
+                                   ("--close", "--resume"), ("--http", "1.0",),
+                                   ("--processes", "2")],
+                         ids=lambda flags: " ".join(flags) or "plain")
+def test_https_is_loaded_too(load, serve, certificates, tmp_path, flags):
+    authority, pair = certificates
+    (tmp_path / "page.txt").write_bytes(BODY)
+    host, port = serve(tmp_path, "--tls", pair.flag).address
+    url = f"https://{host}:{port}/page.txt"
+    status, report = load(url, "-c", "4", "-n", "60", "--ca", str(authority.file), *flags)
+    assert (status, report["answers"], report["body_bytes"]) == (0, 60, 60_000), report
+    resumed = report["load"]["handshakes_resumed"]
+    assert resumed > 40 if "--resume" in flags else resumed == 0
+
+
+def test_a_certificate_that_is_not_trusted(load, serve, site, certificates):
+    host, port = serve(site, "--tls", certificates[1].flag).address
+    url = f"https://{host}:{port}/"
+    status, report = load(url, "-c", "2", "-d", "200ms")
+    assert (status, report["answers"]) == (1, 0)
+    assert report["connections"]["errors"]["TLS failed"] >= 2
+    assert report["connections"]["starved"] == 2
+    assert any("handshakes failed" in note for note in report["notes"])
+    status, report = load(url, "-c", "2", "-n", "20", "--insecure")
+    assert (status, report["answers"]) == (0, 20)
+
+
+def test_a_redirect_is_not_followed(load, page):
+    elsewhere = f"HTTP/1.1 301 Gone\r\nLocation: {page}\r\nContent-Length: 0\r\n\r\n".encode()
+    asked = []
+
+    def answer(i):
+        asked.append(i)
+        return elsewhere
+    with scripted(answering(answer)) as url:
+        status, report = load(url, "-c", "1", "-n", "5")
+        assert (status, report["errors"]["wrong status"]) == (1, 5)
+        status, report = load(url, "-c", "1", "-n", "5", "--expect-status", "301")
+        assert (status, report["answers"]) == (0, 5)
+    assert len(asked) == 10
+
+
+@pytest.mark.parametrize("flags, slow_part", [
+    ((), b"GET / HTTP/1.1"), (("--body-size", "60"), b"POST / HTTP/1.1"),
+    (("--body-size", "60", "--slow-drips", "body"), b"")])
+def test_slow_senders_drip(load, flags, slow_part):
+    pieces = []
+    def talk(connection):
+        received = b""
+        while b"\r\n\r\n" not in received or len(received.partition(b"\r\n\r\n")[2]) < body:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            pieces.append(piece)
+            received += piece
+        connection.sendall(GOOD.replace(b"OK", b"OK\r\nConnection: close"))
+    body = 60 if flags else 0
+    with scripted(talk) as url:
+        status, report = load(url, "-c", "1", "-n", "1", "--slow-senders", "100",
+                              "--slow-send-rate", "200", *flags)
+    assert (status, report["slow_latency_ns"]["count"]) == (0, 1)
+    whole = b"".join(pieces)
+    assert len(pieces) > 1 and whole.startswith(slow_part)
+    slow = whole.partition(b"\r\n\r\n")[2] if "body" in flags else whole
+    assert report["slow_latency_ns"]["max"] >= (len(slow) - 40) / 200 * 1e9
+
+
+def test_starved_and_reset_connections_are_told(load):
+    def talk(connection):
+        connection.recv(65536)
+        linger = struct.pack("ii", 1, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)  # a reset, not an end
+    with scripted(talk) as url:
+        status, report = load(url, "-c", "3", "-n", "6")
+    connections = report["connections"]
+    assert (status, report["errors"]["connection reset"], connections["reset"]) == (1, 6, 6)
+    assert (connections["starved"], connections["requests_min"]) == (3, 0)
 
 
 def test_a_server_that_hangs_is_timed_out(load):
@@ -267,6 +327,59 @@ def test_ctrl_c_ends_it_with_the_figures_so_far(binary, page):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode in (0, 1) and "(interrupted)" in out, out + err
+
+
+def children_of(pid):
+    return [int(child) for child in
+            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_of_a_load_outlives_it(binary, page, number):
+    process = subprocess.Popen([binary, "load", page, "-d", "50s", "-c", "30", "--processes", "3"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(children_of(process.pid)) == 3, what="its processes")
+    children = children_of(process.pid)
+    wait_until(lambda: all(len(os.listdir(f"/proc/{child}/fd")) > 15 for child in children),
+               what="their connections")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=DEADLINE)
+    if number != signal.SIGKILL:
+        assert process.returncode in (0, 1) and "(interrupted)" in out, out + err
+    wait_until(lambda: not any(os.path.exists(f"/proc/{child}/fd/0") for child in children),
+               what="the end of its processes")
+
+
+def test_a_process_of_a_load_that_dies_is_told(binary, page):
+    process = subprocess.Popen([binary, "load", page, "-d", "1s", "-c", "30", "--processes", "3",
+                                "--json"], stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: len(children_of(process.pid)) == 3, what="its processes")
+    os.kill(children_of(process.pid)[1], signal.SIGKILL)
+    report = json.loads(process.communicate(timeout=DEADLINE)[0])
+    assert (process.returncode, report["ok"], report["processes_lost"]) == (1, False, 1)
+    assert report["answers"] > 0, "the others' figures are there"
+
+
+def test_ports_do_not_run_out_where_each_request_has_a_connection(load, page):
+    # More connections than one pair of addresses has ports; each rests a minute after its use.
+    count = int(os.environ.get("TIDERACE_LOAD_CLOSED", "500"))
+    status, report = load(page, "-c", "50", "-n", str(count), "--close")
+    assert (status, report["answers"]) == (0, count), report
+    assert report["connections"]["errors"]["no port left"] == 0
+    assert report["source_addresses"] == 16
+
+
+@needs_nginx
+@pytest.mark.skipif(not os.environ.get("TIDERACE_LOAD_MANY"), reason="TIDERACE_LOAD_MANY=40000")
+def test_more_connections_than_a_process_may_have(load, tmp_path):
+    count = int(os.environ["TIDERACE_LOAD_MANY"])
+    (tmp_path / "page.txt").write_bytes(BODY)
+    # Its workers have limits of their own, too, and take what comes unevenly.
+    with nginx(tmp_path, "keepalive_timeout 300s;", workers=4, connections=19_000) as url:
+        status, report = load(url + "page.txt", "-c", str(count), "-d", "20s", "--processes", "3")
+    connections = report["connections"]
+    assert (status, connections["asked"], connections["open_max"]) == (0, count, count), report
+    assert report["processes"] == 3 and report["source_addresses"] == count // 20_000 + 1
 
 
 @pytest.mark.parametrize("words, said", [
