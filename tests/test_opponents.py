@@ -37,12 +37,12 @@ class OpponentProgram(Server):
 
 
 @contextlib.contextmanager
-def started(binary, name, site, folder, threads=2):
+def started(binary, name, site, folder, **more):
     program, flags = OPPONENTS[name]
     path = binary.parent / program
     if not path.exists():
         pytest.skip(f"{program} is not built: its library is not here")
-    server = OpponentProgram(path, site, *flags, folder=folder, threads=threads)
+    server = OpponentProgram(path, site, *flags, folder=folder, **{"threads": 2, **more})
     try:
         yield server.wait_ready()
         server.stop()
@@ -164,6 +164,17 @@ def test_it_ends_on_sigterm_with_connections_open(binary, site, tmp_path, name):
             assert get_once(server.address, "/a.txt").status == 200
             server.stop()  # asserts status 0
             idle.finish_sending()
+
+
+@pytest.mark.parametrize("name", OPPONENTS)
+def test_without_descriptors_new_connections_wait(binary, site, tmp_path, name):
+    with started(binary, name, site, tmp_path, threads=1, nofile=40) as server:
+        held = [server.connect() for _ in range(40)]
+        wait_until(lambda: server.descriptors() >= 39, what="no descriptor left")
+        for connection in held:
+            connection.close()
+        assert server.get("/a.txt").body == b"hello\n"
+        assert len(server.stderr) < 2000  # not a warning at every turn
 
 
 @pytest.mark.parametrize("name", OPPONENTS)

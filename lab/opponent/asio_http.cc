@@ -14,6 +14,7 @@
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/strand.hpp>
 #include <asio/version.hpp>
 #include <asio/write.hpp>
@@ -33,6 +34,7 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::array<std::string_view, 1> switches{"--keep-alive"};
+constexpr auto accept_rest = std::chrono::milliseconds(100);  // when descriptors are short
 
 // What is served, and how: the same for all connections.
 struct Serving {
@@ -189,15 +191,25 @@ class Server {
     void accept() {
         acceptor_.async_accept(
             asio::make_strand(loop_), [this](const asio::error_code& error, tcp::socket socket) {
+                if (error == asio::error::no_descriptors) return rest();
                 if (!error) std::make_shared<Connection>(serving_, std::move(socket))->read();
                 accept();
             });
+    }
+
+    // The connection that found no descriptor waits in the kernel's queue.
+    void rest() {
+        rest_.expires_after(accept_rest);
+        rest_.async_wait([this](const asio::error_code& error) {
+            if (!error) accept();
+        });
     }
 
     const Serving& serving_;
     asio::io_context loop_;
     tcp::acceptor acceptor_;
     asio::posix::stream_descriptor stop_;
+    asio::steady_timer rest_{loop_};
 };
 
 std::string version() {

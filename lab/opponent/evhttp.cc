@@ -7,6 +7,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 #include <unistd.h>
 
 #include <memory>
@@ -97,6 +98,32 @@ bufferevent* make_bufferevent(event_base* base, void*) {
     return made;
 }
 
+// When descriptors are short it rests a while, and does not write a warning at every turn.
+class Resting {
+  public:
+    Resting(event_base* base, evconnlistener* listener)
+        : listener_(listener), timer_(evtimer_new(base, wake_up, this)) {
+        TR_CHECK(timer_ != nullptr, "no memory for an event");
+        evconnlistener_set_error_cb(listener, rest);
+        resting = this;
+    }
+
+  private:
+    static void rest(evconnlistener* listener, void*) {
+        const timeval a_while{.tv_sec = 0, .tv_usec = 100'000};
+        evconnlistener_disable(listener);
+        event_add(resting->timer_.get(), &a_while);
+    }
+    static void wake_up(evutil_socket_t, short, void* self) {
+        evconnlistener_enable(static_cast<Resting*>(self)->listener_);
+    }
+
+    // The listener's context is evhttp's.
+    static inline thread_local Resting* resting = nullptr;
+    evconnlistener* listener_;
+    std::unique_ptr<event, FreeEvent> timer_;
+};
+
 void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
     const std::unique_ptr<event_base, FreeBase> base(event_base_new());
     TR_CHECK(base != nullptr, "no event_base");
@@ -109,7 +136,10 @@ void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
     evhttp_set_bevcb(server.get(), make_bufferevent, nullptr);
     evhttp_set_gencb(server.get(), answer, const_cast<ServedFolder*>(&folder));
     // TCP_NODELAY comes from the listener; evhttp does not set it.
-    TR_CHECK(evhttp_accept_socket(server.get(), listener.release()) == 0, "no evconnlistener");
+    evhttp_bound_socket* const bound =
+        evhttp_accept_socket_with_handle(server.get(), listener.release());
+    TR_CHECK(bound != nullptr, "no evconnlistener");
+    const Resting resting(base.get(), evhttp_bound_socket_get_listener(bound));
     const std::unique_ptr<event, FreeEvent> ending(event_new(
         base.get(), stop, EV_READ,
         [](evutil_socket_t, short, void* loop) {
