@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "server/flags.h"
+#include "server/version.h"
+
 namespace tiderace::server {
 namespace {
 
@@ -194,6 +197,18 @@ TEST(CommandLine, SaysWhatAValueShouldLookLike) {
          "--cors example.com: expects an origin such as https://example.com, or nothing for all"},
     };
     expect_sentences(mistakes);
+}
+
+TEST(CommandLine, AnEngineOfAnotherSystemSaysWhereItIs) {
+    for (const std::string_view engine : {"kqueue", "epoll", "io_uring", "epoll-et"}) {
+        const std::string_view systems = systems_of_engine(engine);
+        if (systems.empty()) continue;
+        const auto command = parse_command_line(Words{"serve", "--engine", engine});
+        ASSERT_FALSE(command);
+        EXPECT_EQ(command.error().sentence, "--engine " + std::string(engine) + ": it is of " +
+                                                std::string(systems) + "; this machine has " +
+                                                join_choices(engine_choices));
+    }
 }
 
 TEST(CommandLine, AWrongPasswordFlagDoesNotRepeatThePassword) {

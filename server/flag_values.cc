@@ -62,7 +62,13 @@ struct Apply {
     Applied operator()(const ChoiceField& field) const {
         const auto found = std::ranges::find(field.names, value);
         if (found == field.names.end()) {
-            std::string expects = "expects " + join_choices(field.names);
+            const std::string here = join_choices(field.names);
+            const std::string_view systems = field.systems_of ? field.systems_of(value) : "";
+            if (!systems.empty()) {
+                return std::unexpected("it is of " + std::string(systems) + "; this machine has " +
+                                       here);
+            }
+            std::string expects = "expects " + here;
             const std::string_view nearest = nearest_spelling(value, field.names);
             if (!nearest.empty()) expects.append("; did you mean ").append(nearest).append("?");
             return std::unexpected(std::move(expects));

@@ -271,7 +271,7 @@ constexpr std::array serve_flags{
          .about = "how a loop asks the kernel",
          .field = ChoiceField{engine_choices,
                               [](ServeOptions& o, std::size_t i) { o.engine = engine_choices[i]; },
-                              engine_index}},
+                              engine_index, systems_of_engine}},
     Flag{.name = "accept",
          .value = "MODE",
          .group = Group::engine,

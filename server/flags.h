@@ -107,6 +107,8 @@ struct ChoiceField {
     std::span<const std::string_view> names;
     OptionsCall<void, std::size_t> set;
     OptionsCall<std::size_t> get;
+    // Which systems have a name that this one has not; "" for none. May be null.
+    std::string_view (*systems_of)(std::string_view) = nullptr;
 };
 // Anything else. `set` says what it expects when the value is not of that form.
 struct TextField {

@@ -271,7 +271,7 @@ constexpr std::array flags{
          .about = "how a loop asks the kernel",
          .field = ChoiceField{engine_choices,
                               [](LoadOptions& o, std::size_t i) { o.engine = engine_choices[i]; },
-                              engine_index}},
+                              engine_index, systems_of_engine}},
     Flag{.name = "server-pid",
          .value = "PID",
          .group = Group::engine,

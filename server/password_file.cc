@@ -11,8 +11,10 @@
 #include "server/build_facts.h"
 #include "tiderace/base/random.h"
 
-#if TIDERACE_HAVE_CRYPT
+#if TIDERACE_HAVE_CRYPT && __has_include(<crypt.h>)
 #include <crypt.h>
+#elif TIDERACE_HAVE_CRYPT
+#include <unistd.h>  // FreeBSD
 #endif
 
 namespace tiderace::server {

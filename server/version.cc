@@ -1,5 +1,7 @@
 #include "server/version.h"
 
+#include <algorithm>
+
 #include "server/build_facts.h"
 #include "server/commit.h"
 #include "tiderace/http/coding/content_encoder.h"
@@ -44,6 +46,12 @@ std::string features() {
 }
 
 }  // namespace
+
+std::string_view systems_of_engine(std::string_view engine) {
+    if (std::ranges::find(engine_choices, engine) != engine_choices.end()) return "";
+    if (engine == "kqueue") return "BSD and macOS";
+    return engine == "io_uring" || engine.starts_with("epoll") ? "Linux" : "";
+}
 
 std::string_view version() {
     return TIDERACE_VERSION;

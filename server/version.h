@@ -16,6 +16,9 @@ inline constexpr std::array<std::string_view, 8> engine_choices{
 inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "kqueue", "poll", "select"};
 #endif
 
+// "Linux" or "BSD and macOS", for an engine that they have and this system has not.
+std::string_view systems_of_engine(std::string_view engine);
+
 // "0.1.0", the version of the CMake project.
 std::string_view version();
 // "tiderace 0.1.0\n"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tiderace/tls/library.h"
 
 namespace tiderace::server {
@@ -32,6 +34,14 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
 TEST(Version, IsToldWithItsCommitAndItsBuild) {
     EXPECT_TRUE(version_and_commit().starts_with(version()));
     EXPECT_NE(build_text().find(", "), std::string::npos);
+}
+
+TEST(Version, KnowsTheEnginesOfOtherSystems) {
+    for (const std::string_view engine : engine_choices) EXPECT_EQ(systems_of_engine(engine), "");
+    EXPECT_EQ(systems_of_engine("iocp"), "");
+    const bool on_linux = std::ranges::find(engine_choices, "epoll") != engine_choices.end();
+    EXPECT_EQ(systems_of_engine("kqueue"), on_linux ? "BSD and macOS" : "");
+    EXPECT_EQ(systems_of_engine("epoll-et"), on_linux ? "" : "Linux");
 }
 
 }  // namespace
