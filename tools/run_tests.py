@@ -2,9 +2,10 @@
 """Builds and runs every test, group by group. `./dev test [filter]` calls it after installing.
 
 A group is a preset's unit tests (unit, asan, tsan), the tests of the tools (tools), the suites
-that drive the real binary (server, server-asan), the fuzz drivers (fuzz) or the house rules (tidy,
-shell). A filter is a piece of `group/program`: `unit`, `asan/core`, `http_wire`. The last line is
-`N passed, N failed`, in single cases; the exit status is 1 if any failed or nothing ran.
+that drive the real binary (server, server-asan), the fuzz drivers (fuzz), the program built for
+another system (cross-macos, cross-freebsd) or the house rules (tidy, shell). A filter is a piece of
+`group/program`: `unit`, `asan/core`, `http_wire`. The last line is `N passed, N failed`, in single
+cases; the exit status is 1 if any failed or nothing ran.
 
 Tests wait much and builds do not, so the next groups are built while one is tested.
 """
@@ -143,6 +144,10 @@ def skip(name, note):
 
 def configure(preset):
     """Makes the build files, or brings them up to date. Returns what failed, if it did."""
+    if preset.startswith("cross-"):
+        broken = virtual_environment("venv-cross", "tests/cross_requirements.txt")
+        if broken:
+            return broken
     if (BUILD / preset / "build.ninja").exists():
         done = run(f"configure-{preset}", ["ninja", "-C", BUILD / preset, "build.ninja"], 300)
     else:
@@ -286,17 +291,17 @@ def unit_group(group, preset, without=()):
 # ---- pytest -------------------------------------------------------------------------------------
 
 
-def virtual_environment():
-    """The pinned packages of tests/requirements.txt; made once, remade when the file changes."""
-    home = BUILD / "venv"
-    pinned = (ROOT / "tests/requirements.txt").read_text()
+def virtual_environment(name="venv", requirements="tests/requirements.txt"):
+    """The pinned packages of `requirements`; made once, remade when the file changes."""
+    home = BUILD / name
+    pinned = (ROOT / requirements).read_text()
     stamp = home / "requirements.txt"
     if stamp.exists() and stamp.read_text() == pinned:
         return None
-    done = run("venv", [sys.executable, "-m", "venv", "--clear", home], 120)
+    done = run(name, [sys.executable, "-m", "venv", "--clear", home], 120)
     if done.status == 0:
         done = run(
-            "venv",
+            name,
             [
                 home / "bin/python",
                 "-m",
@@ -305,7 +310,7 @@ def virtual_environment():
                 "--quiet",
                 "--disable-pip-version-check",
                 "-r",
-                ROOT / "tests/requirements.txt",
+                ROOT / requirements,
             ],
             300,
         )
@@ -441,6 +446,36 @@ def run_fuzz(driver):
     return total
 
 
+def cross_group(name, is_for_that_system):
+    """The program for a foreign system, compiled and linked; nobody runs it here."""
+
+    def test(_, built):
+        if built.status != 0:
+            return failure(name, built, "does not build")
+        if not is_for_that_system((BUILD / name / "tiderace").read_bytes()):
+            return failure(name, built, "is a program for another system")
+        report(name, Tally(passed=1))
+        return Tally(passed=1)
+
+    return Group(test, name, lambda _: ["tiderace"])
+
+
+def is_macos_arm64(program):
+    """A Mach-O executable for arm64."""
+    return program[:8] == b"\xcf\xfa\xed\xfe\x0c\0\0\1" and program[12] == 2
+
+
+def is_freebsd_amd64(program):
+    """A 64-bit ELF executable for x86-64 with FreeBSD's loader and its note."""
+    return (
+        program[:6] == b"\x7fELF\2\1"
+        and program[16] in (2, 3)
+        and program[18:20] == b"\x3e\0"
+        and b"/libexec/ld-elf.so.1\0" in program[:4096]
+        and b"FreeBSD\0" in program
+    )
+
+
 def tidy_group(*_):
     done = run("tidy", [sys.executable, ROOT / "tools/tidy.py", "--count"], 120)
     rules = done.log.read_text().splitlines()[-1:] or ["0 rules hold, 1 broken"]
@@ -480,6 +515,8 @@ GROUPS = {
     "server-asan": server_group("server-asan", "asan"),
     "tsan": unit_group("tsan", "tsan", without={"http_wire"}),  # pure functions: no thread
     "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
+    "cross-macos": cross_group("cross-macos", is_macos_arm64),
+    "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
 }
 HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one program of these
 

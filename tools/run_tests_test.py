@@ -143,3 +143,17 @@ def test_a_fault_of_the_driver_while_it_builds_is_not_silence(monkeypatch):
     monkeypatch.setattr(run_tests, "GROUPS", {"unit": group})
     with pytest.raises(OSError, match="no ninja"):
         run_tests.main([])
+
+
+def test_programs_for_foreign_systems_are_told_apart():
+    macos = b"\xcf\xfa\xed\xfe\x0c\0\0\1\0\0\0\0\2\0\0\0"
+    elf = b"\x7fELF\2\1\1" + bytes(9) + b"\3\0\x3e\0" + bytes(44)
+    freebsd = elf + b"/libexec/ld-elf.so.1\0" + bytes(9) + b"FreeBSD\0"
+    linux = elf + b"/lib64/ld-linux-x86-64.so.2\0" + b"GNU\0"
+    libraries = macos[:12] + b"\6" + macos[13:], freebsd[:16] + b"\1" + freebsd[17:]
+    assert run_tests.is_macos_arm64(macos)
+    assert run_tests.is_freebsd_amd64(freebsd)
+    for other in (freebsd, linux, *libraries):
+        assert not run_tests.is_macos_arm64(other)
+    for other in (macos, linux, *libraries):
+        assert not run_tests.is_freebsd_amd64(other)

@@ -1,0 +1,4 @@
+set(CMAKE_SYSTEM_NAME FreeBSD)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(TIDERACE_ZIG_TARGET x86_64-freebsd)
+include(${CMAKE_CURRENT_LIST_DIR}/toolchain-zig.cmake)

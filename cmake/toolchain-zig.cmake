@@ -1,0 +1,46 @@
+# Cross-builds with the compiler of PyPI's ziglang, which carries the headers, the libc stubs and the libc++
+# of its targets. toolchain-macos.cmake and toolchain-freebsd.cmake set the target and include this.
+#
+#   ./dev test cross                                            installs it in build/venv-cross
+#   cmake --preset cross-macos -DTIDERACE_ZIG=/path/of/zig      another one
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TIDERACE_ZIG)
+if(NOT TIDERACE_ZIG)
+  file(GLOB TIDERACE_ZIG
+       ${CMAKE_CURRENT_LIST_DIR}/../build/venv-cross/lib/python*/site-packages/ziglang/zig)
+endif()
+if(NOT EXISTS "${TIDERACE_ZIG}")
+  message(FATAL_ERROR "no zig: `./dev test cross` installs it, or say -DTIDERACE_ZIG=/path/of/zig")
+endif()
+
+set(CMAKE_C_COMPILER ${TIDERACE_ZIG} cc -target ${TIDERACE_ZIG_TARGET})
+set(CMAKE_CXX_COMPILER ${TIDERACE_ZIG} c++ -target ${TIDERACE_ZIG_TARGET})
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # a link would build libc++ first
+foreach(language C CXX)
+  set(CMAKE_${language}_ARCHIVE_CREATE "\"${TIDERACE_ZIG}\" ar qcs <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_APPEND "\"${TIDERACE_ZIG}\" ar qs <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_FINISH "")
+endforeach()
+set(CMAKE_AR ${TIDERACE_ZIG})
+set(CMAKE_RANLIB ${TIDERACE_ZIG})
+set(CMAKE_INSTALL_NAME_TOOL ${TIDERACE_ZIG})  # asked for, never run: nothing is installed
+
+# zig checks for undefined behaviour unless told not to, which is for programs that are run.
+set(CMAKE_CXX_FLAGS_INIT "-fno-sanitize=all")
+
+# Nothing of the build machine fits the target, except a library of headers alone.
+set(CMAKE_FIND_ROOT_PATH ${CMAKE_BINARY_DIR}/borrowed)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_BINARY_DIR}/borrowed)
+find_path(TIDERACE_CLI11_HEADERS CLI/CLI.hpp NO_CMAKE_FIND_ROOT_PATH
+          PATHS /usr/include /usr/local/include /opt/homebrew/include)
+set(CLI11_DIR ${CMAKE_BINARY_DIR}/borrowed)
+if(TIDERACE_CLI11_HEADERS AND NOT EXISTS ${CLI11_DIR}/CLI)
+  file(MAKE_DIRECTORY ${CLI11_DIR})
+  file(CREATE_LINK ${TIDERACE_CLI11_HEADERS}/CLI ${CLI11_DIR}/CLI SYMBOLIC)
+  file(WRITE ${CLI11_DIR}/CLI11Config.cmake
+       "add_library(CLI11::CLI11 INTERFACE IMPORTED)\n"
+       "target_include_directories(CLI11::CLI11 INTERFACE ${CLI11_DIR})\n")
+endif()
