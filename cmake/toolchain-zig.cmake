@@ -14,7 +14,20 @@ endif()
 
 set(CMAKE_C_COMPILER ${TIDERACE_ZIG} cc -target ${TIDERACE_ZIG_TARGET})
 set(CMAKE_CXX_COMPILER ${TIDERACE_ZIG} c++ -target ${TIDERACE_ZIG_TARGET})
-set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # a link would build libc++ first
+
+# Found out by CMake these would be the same, after a link that first builds libc++: minutes.
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+execute_process(COMMAND ${TIDERACE_ZIG} c++ --version OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "clang version ([0-9.]+)" said "${said}")
+foreach(language C CXX)
+  set(CMAKE_${language}_COMPILER_ID_RUN TRUE)
+  set(CMAKE_${language}_COMPILER_ID Clang)
+  set(CMAKE_${language}_COMPILER_VERSION ${CMAKE_MATCH_1})
+  set(CMAKE_${language}_COMPILER_FRONTEND_VARIANT GNU)
+  set(CMAKE_${language}_STANDARD_COMPUTED_DEFAULT 17)
+  set(CMAKE_${language}_EXTENSIONS_COMPUTED_DEFAULT ON)
+endforeach()
+
 foreach(language C CXX)
   set(CMAKE_${language}_ARCHIVE_CREATE "\"${TIDERACE_ZIG}\" ar qcs <TARGET> <LINK_FLAGS> <OBJECTS>")
   set(CMAKE_${language}_ARCHIVE_APPEND "\"${TIDERACE_ZIG}\" ar qs <TARGET> <LINK_FLAGS> <OBJECTS>")

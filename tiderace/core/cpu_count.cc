@@ -10,6 +10,9 @@
 #include <vector>
 #if defined(__linux__)
 #include <sched.h>
+#elif defined(__FreeBSD__)
+#include <sys/cpuset.h>
+#include <sys/param.h>
 #endif
 
 namespace tiderace::core {
@@ -113,6 +116,11 @@ std::size_t affinity() {
         if (::sched_getaffinity(0, bytes, mask.data()) == 0) {
             return static_cast<std::size_t>(std::max(CPU_COUNT_S(bytes, mask.data()), 1));
         }
+    }
+#elif defined(__FreeBSD__)
+    cpuset_t mask;
+    if (::cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_PID, -1, sizeof mask, &mask) == 0) {
+        return static_cast<std::size_t>(std::max(CPU_COUNT(&mask), 1));
     }
 #endif
     return std::max(std::thread::hardware_concurrency(), 1U);

@@ -8,21 +8,10 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/thread_name.h"
 
 namespace tiderace::core {
 namespace {
-
-// Shown by top and gdb; Linux takes 15 bytes.
-void name_this_thread(std::size_t number) {
-    const std::string name = "tr-worker-" + std::to_string(number);
-#if defined(__APPLE__)
-    ::pthread_setname_np(name.c_str());
-#elif defined(__linux__)
-    ::pthread_setname_np(::pthread_self(), name.substr(0, 15).c_str());
-#else
-    static_cast<void>(name);
-#endif
-}
 
 // A new thread inherits the mask of the one that starts it.
 class SignalsBlocked {
@@ -93,7 +82,7 @@ bool WorkerPool::start_thread() {
     const SignalsBlocked blocked;
     try {
         threads_.emplace_back([this, number = threads_.size()] {
-            name_this_thread(number);
+            name_this_thread("tr-worker-" + std::to_string(number));
             work();
         });
         return true;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/thread_name.h"
 
 namespace tiderace::log {
 namespace {
@@ -65,9 +66,7 @@ void Writer::reopen() {
 }
 
 void Writer::run() {
-#if defined(__linux__)
-    ::pthread_setname_np(::pthread_self(), "tiderace-log");
-#endif
+    name_this_thread("tiderace-log");
     for (;;) {
         // Looked at before the pass, so that the last pass sees all that was published before
         // stop().

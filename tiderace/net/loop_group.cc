@@ -1,11 +1,10 @@
 #include "tiderace/net/loop_group.h"
 
-#include <pthread.h>
-
 #include <string>
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/thread_name.h"
 
 namespace tiderace::net {
 
@@ -28,9 +27,7 @@ LoopGroup::~LoopGroup() {
 void LoopGroup::run() {
     for (std::size_t i = 1; i < loops_.size(); ++i) {
         threads_.emplace_back([this, i] {
-#if defined(__linux__)
-            ::pthread_setname_np(::pthread_self(), ("loop " + std::to_string(i)).c_str());
-#endif
+            name_this_thread("loop " + std::to_string(i));
             loops_[i]->run();
         });
     }
