@@ -44,16 +44,3 @@ if(TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_CXX_COMPILER_ID
 endif()
 
 find_package(Threads REQUIRED)
-
-# A cross-build only has to compile and link: the standard library's headers, which are most of its
-# work, are parsed once for all.
-if(TIDERACE_ZIG)
-  separate_arguments(words UNIX_COMMAND
-                     "${CMAKE_CXX_COMPILER_ARG1} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_DEBUG}")
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${words} -std=c++23 -fPIC
-                          -x c++-header ${CMAKE_SOURCE_DIR}/cmake/cross_pch.h
-                          -o ${CMAKE_BINARY_DIR}/cross.pch
-                  COMMAND_ERROR_IS_FATAL ANY)
-  target_compile_options(tiderace_flags INTERFACE
-                         $<$<COMPILE_LANGUAGE:CXX>:-include-pch;${CMAKE_BINARY_DIR}/cross.pch>)
-endif()

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <utility>
+
+#include "lab/crc32.h"
 
 namespace tiderace::lab::run {
 namespace {
@@ -44,8 +45,7 @@ Result<SiteFolder> SiteFolder::make() {
         file.flush();
         if (!file) return fail(Error::last("write", name));
         ::chmod(name.c_str(), 0644);
-        site.hashes_[i] = static_cast<std::uint32_t>(
-            ::crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size()));
+        site.hashes_[i] = crc32(0, text);
     }
     return site;
 }
