@@ -143,11 +143,15 @@ std::uint64_t memory_of(const std::string& folder) {
 }
 
 // Exact, where the kernel has a clock for each process.
-std::optional<Duration> clock_of(int pid) {
+std::optional<Duration> clock_of([[maybe_unused]] int pid) {
+#if !defined(__APPLE__)
     clockid_t clock{};
     timespec used{};
-    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
-    return Duration(1s) * used.tv_sec + Duration(used.tv_nsec);
+    if (::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &used) == 0) {
+        return Duration(1s) * used.tv_sec + Duration(used.tv_nsec);
+    }
+#endif
+    return {};
 }
 
 }  // namespace

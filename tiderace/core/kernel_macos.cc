@@ -1,11 +1,9 @@
 // What macOS has calls of its own for.
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/attr.h>
-#include <sys/vnode.h>
 #include <unistd.h>
-
-#include <dirent.h>
 
 #include <algorithm>
 #include <cstring>
@@ -30,15 +28,18 @@ int prepare(int fd) {
     return fd;
 }
 
+// ATTR_CMN_OBJTYPE, as <sys/vnode.h> numbers it.
+enum class ObjectType : fsobj_type_t { unknown = 0, file = 1, directory = 2, link = 5 };
+
 std::uint8_t directory_type(fsobj_type_t type) {
-    switch (type) {
-        case VREG:
+    switch (static_cast<ObjectType>(type)) {
+        case ObjectType::file:
             return DT_REG;
-        case VDIR:
+        case ObjectType::directory:
             return DT_DIR;
-        case VLNK:
+        case ObjectType::link:
             return DT_LNK;
-        case VNON:
+        case ObjectType::unknown:
             return DT_UNKNOWN;
         default:
             return DT_FIFO;  // or a device: nothing that is served
@@ -60,7 +61,7 @@ void append_entry(DirectoryRecords& records, const char* entry) {
     if ((returned.commonattr & ATTR_CMN_NAME) == 0) return;
     const char* const reference = at;
     const auto name = take<attrreference_t>(at);
-    fsobj_type_t type = VNON;
+    fsobj_type_t type = 0;
     if ((returned.commonattr & ATTR_CMN_OBJTYPE) != 0) type = take<fsobj_type_t>(at);
     records.append(reference + name.attr_dataoffset, directory_type(type));
 }
