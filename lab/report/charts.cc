@@ -66,8 +66,11 @@ std::string draw_bar(const Bar& bar, const Scale& scale, double y) {
         out += text("<path d=\"M%.1f %.1fH%.1f\" class=\"spread\"/>\n", scale.place(bar.least),
                     middle, clear);
     }
-    return out +
-           words(text("x=\"%.1f\" y=\"%g\" class=\"figure\"", clear + 5, middle + 4), bar.figure);
+    out += text("<text x=\"%.1f\" y=\"%g\">", clear + 5, middle + 4) + escape_markup(bar.figure);
+    if (!bar.beside.empty()) {
+        out += "<tspan dx=\"6\" class=\"quiet\">" + escape_markup(bar.beside) + "</tspan>";
+    }
+    return out + "</text>\n";
 }
 
 }  // namespace
@@ -80,7 +83,7 @@ std::string draw(const BarChart& chart) {
     for (const Bar& bar : chart.bars) {
         if (!bar.has_value) continue;
         most = std::max(most, std::max(bar.value, bar.most));
-        figures_width = std::max(figures_width, width_of(bar.figure));
+        figures_width = std::max(figures_width, width_of(bar.figure) + width_of(bar.beside) + 6);
     }
     if (chart.line > 0) most = std::min(most, chart.line * cut_at_lines);
     const double right = chart_width - std::min(figures_width + 10, chart_width / 2);
@@ -107,6 +110,7 @@ constexpr double plot_top = 8;
 constexpr double plot_bottom = 196;
 constexpr double lines_height = 236;
 constexpr double label_height = 13;
+constexpr std::size_t dotted_points_max = 6;  // of more, the line is a curve
 
 struct Axes {
     Scale x;
@@ -149,11 +153,11 @@ std::string class_of(const Line& line) {
 std::string draw_line(const Line& line, const Axes& axes) {
     std::string path, dots;
     const std::string name = class_of(line);
+    const bool has_dots = line.colour < colours && line.points.size() <= dotted_points_max;
     for (const Point& point : line.points) {
         const double x = axes.x.place(point.x), y = axes.y.place(point.y);
         path += text("%s%.1f %.1f", path.empty() ? "M" : "L", x, y);
-        if (line.colour < colours)
-            dots += text("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>", x, y);
+        if (has_dots) dots += text("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>", x, y);
     }
     return "<g class=\"" + name + "\"><path d=\"" + path + "\"/>" + dots + "</g>\n";
 }

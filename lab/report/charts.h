@@ -25,7 +25,8 @@ struct Bar {
     double least = 0;  // of the rounds
     double most = 0;
     bool is_marked = false;  // its figures are not of what was asked: drawn hollow
-    std::string figure;      // beside the bar; without a value: in its place
+    std::string figure;      // at its end; without a value: in its place
+    std::string beside;      // after that, quieter
 };
 
 struct BarChart {

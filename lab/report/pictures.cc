@@ -21,9 +21,9 @@ Tone tone_of(const Results& results, std::string_view subject) {
     return subject == chosen_engine ? Tone::chosen : Tone::engine;
 }
 
-const Workload* workload_of(const Results& results, std::string_view name) {
-    const auto found = std::ranges::find(results.workloads, name, &Workload::name);
-    return found == results.workloads.end() ? nullptr : &*found;
+std::string measure_of(const Results& results, std::string_view workload) {
+    const auto found = std::ranges::find(results.workloads, workload, &Workload::name);
+    return found == results.workloads.end() ? std::string("cpu_us") : found->measure;
 }
 
 std::string measured_text(std::string_view measure, double value) {
@@ -43,7 +43,9 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
                 .least = spread.least,
                 .most = spread.most,
                 .is_marked = cell->state != CellState::ok,
-                .figure = figure_of(findings, *cell)};
+                .figure = figure_of(findings, *cell),
+                .beside = beside_of(findings, *cell)};
+        if (!bar.has_value) std::swap(bar.figure, bar.beside);
         if (cell->subject == findings.floor && bar.has_value) {
             chart.line = spread.median;
             chart.line_name = "floor " + measured_text(measure, spread.median);
@@ -58,7 +60,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
     if (measure == "connection_bytes") {
         chart.line = 0;
     } else if (chart.line > 0) {
-        std::erase_if(chart.bars, [](const Bar& bar) { return bar.tone == Tone::floor; });
+        std::erase_if(chart.bars, [&](const Bar& bar) { return bar.name == findings.floor; });
     }
     return chart;
 }
@@ -77,7 +79,8 @@ std::vector<Point> latency_points(const Findings& findings, std::string_view sub
     if (found == findings.cells.end()) return points;
     for (const LatencyPoint& point : found->latency) {
         // 1 - share on a logarithm: 90 %, 99 %, 99.9 % stand at equal distances.
-        if (point.share < 1 && point.us > 0) points.push_back({1 / (1 - point.share), point.us});
+        if (point.share <= 0.999 && point.us > 0)
+            points.push_back({1 / (1 - point.share), point.us});
     }
     return points;
 }
@@ -185,15 +188,17 @@ std::string state_of(const CellSummary& cell) {
 }
 
 std::string figure_of(const Findings& findings, const CellSummary& cell) {
+    if (!cell.has_figures()) return {};
+    const std::string measure = measure_of(findings.results, cell.workload);
+    return measured_text(measure, cell.measured(measure).median);
+}
+
+std::string beside_of(const Findings& findings, const CellSummary& cell) {
     const std::string state = state_of(cell);
-    if (!cell.has_figures()) return state;
-    const Workload* workload = workload_of(findings.results, cell.workload);
-    const std::string measure = workload ? workload->measure : std::string("cpu_us");
-    std::string text = measured_text(measure, cell.measured(measure).median);
-    if (!state.empty()) return text + "  " + state;
-    if (measure == "connection_bytes") return text;
+    if (!state.empty()) return state;
+    if (measure_of(findings.results, cell.workload) == "connection_bytes") return {};
     const auto ratio = ratio_to(findings.cells, cell, findings.floor);
-    return ratio ? text + "  " + times(*ratio) : text;
+    return ratio ? times(*ratio) : std::string();
 }
 
 std::vector<Picture> cost_pictures(const Findings& findings) {

@@ -34,8 +34,10 @@ std::vector<Picture> latency_pictures(const Findings& findings, std::string_view
 std::vector<Picture> throughput_pictures(const Findings& findings);
 std::vector<Picture> memory_pictures(const Findings& findings);
 
-// "8.21 ×1.6", "held 1,012 of 10,000", "died": what stands beside a bar or in a cell of a table.
+// "8.21", "924 B": what a cell is about; "" where it has no figures.
 std::string figure_of(const Findings& findings, const CellSummary& cell);
+// What is said of it besides: "×1.60", "held 1,012", "died".
+std::string beside_of(const Findings& findings, const CellSummary& cell);
 std::string state_of(const CellSummary& cell);  // "" when ok
 // "w2, 10,000 connections".
 std::string heading_of(std::string_view workload, std::uint64_t connections);

@@ -17,7 +17,6 @@ using report::Cell;
 using report::CellState;
 
 constexpr Duration look = 5ms;
-constexpr Duration probe_patience = 5s;
 constexpr Duration load_time_most = 10min;  // the load is stopped long before
 constexpr std::uint64_t few_of = 1'000;     // of so many: an error is told, and no more
 constexpr std::uint64_t starved_part = 10;  // of a hundred: more, and the cell is not about all
@@ -51,8 +50,7 @@ Verdict probe(const CellPlan& plan, RunningServer& server, SiteFile file, const 
     options.url = url_of(server, file);
     options.connections = options.requests = 1;
     options.threads = 1;
-    options.timeout = probe_patience;
-    options.duration = probe_patience;
+    options.timeout = options.duration = plan.patience.answer;
     options.expect_length = facts_of(file).bytes;
     options.check_hash = true;
     options.expect_hash = plan.site->hash(file);
@@ -132,7 +130,6 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
     const Instant start = clock.now();
     Instant moved = start;
     LoadProgress last;
-    const Duration patience = std::min<Duration>(plan.open_patience, 1s);
     while (!loads.all_there() && !server.ended()) {
         if (wait(look)) return false;
         const Instant now = clock.now();
@@ -141,9 +138,27 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
             seen.open > last.open || (loads.only_once() && seen.answers > last.answers);
         if (moves) moved = now;
         last = seen;
-        if (now - moved > patience || now - start > plan.open_patience) break;
+        if (now - moved > plan.patience.stall || now - start > plan.patience.open) break;
     }
     return !wait(std::min<Duration>(plan.time / 10, 100ms));
+}
+
+// The time that is measured: what was planned, and longer for a server so slow that nobody, or not
+// everybody, has had an answer. False: interrupted.
+bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answers_before,
+                   RunningServer& server, const Wait& wait) {
+    if (wait(plan.time)) return false;
+    if (loads.only_once()) return true;
+    const core::SystemClock clock;
+    const Instant end = clock.now();
+    const Duration longer = std::max<Duration>(plan.time, 1s);
+    while (!server.ended()) {
+        const std::uint64_t answers = loads.progress().answers - answers_before;
+        const Duration over = clock.now() - end;
+        if (answers >= loads.asked() || over > (answers > 0 ? longer : plan.patience.answer)) break;
+        if (wait(look)) return false;
+    }
+    return true;
 }
 
 struct Reading {
@@ -205,7 +220,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     if (!wait_for_all(plan, loads, server, wait)) return false;
     const std::vector<int> pids = server.pids();
     const Reading before = read(loads, pids);
-    if (wait(plan.time)) return false;
+    if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
     const Reading after = read(loads, pids);
     cell.memory_bytes = memory_of(pids);
     const auto ended = server.ended();
@@ -229,16 +244,30 @@ std::string counted(std::uint64_t count, std::string_view what) {
     return report::with_commas(count) + " " + std::string(what);
 }
 
+bool is_wrong(LoadError kind) {
+    return kind < LoadError::cut_short;
+}
+
 // "3 reset, 1 timed out" of those kinds that are wrong answers, or that are none at all.
 std::string listed(const LoadTally& tally, bool wrong_ones) {
     std::string text;
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
         const auto kind = static_cast<LoadError>(i);
-        const bool is_wrong = kind < LoadError::cut_short;
-        if (tally.errors[i] == 0 || is_wrong != wrong_ones) continue;
+        if (tally.errors[i] == 0 || is_wrong(kind) != wrong_ones) continue;
         text += (text.empty() ? "" : ", ") + counted(tally.errors[i], to_string(kind));
     }
     return text;
+}
+
+// How often a server said that it has no room, which is no wrong answer, and none; 0 where anything
+// else was wrong, too.
+std::uint64_t answers_of_503(const LoadTally& tally) {
+    if (tally.wrong_status != 503) return 0;
+    for (std::size_t i = 0; i < tally.errors.size(); ++i) {
+        const auto kind = static_cast<LoadError>(i);
+        if (kind != LoadError::wrong_status && is_wrong(kind) && tally.errors[i] > 0) return 0;
+    }
+    return tally.errors[static_cast<std::size_t>(LoadError::wrong_status)];
 }
 
 }  // namespace
@@ -246,15 +275,19 @@ std::string listed(const LoadTally& tally, bool wrong_ones) {
 Verdict judge(const Observed& observed) {
     const LoadTally& tally = observed.tally;
     if (observed.ended) return {CellState::died, *observed.ended};
-    if (const std::string wrong = listed(tally, true); !wrong.empty()) {
-        return {CellState::wrong, "answers: " + wrong};
+    const std::uint64_t busy = answers_of_503(tally);
+    if (const std::string wrong = listed(tally, true); !wrong.empty() && busy == 0) {
+        const std::string status =
+            tally.wrong_status != 0 ? " (" + std::to_string(tally.wrong_status) + ")" : "";
+        return {CellState::wrong, "answers: " + wrong + status};
     }
     if (observed.answers == 0 && tally.errors_total() == 0 && tally.connect_errors_total() == 0) {
         return {CellState::hung, "no answer came in the time"};
     }
     const std::uint64_t asked = observed.asked;
     const std::uint64_t served = asked - std::min(asked, tally.starved);
-    const std::string none = listed(tally, false);
+    std::string none = listed(tally, false);
+    if (busy > 0) none = counted(busy, "answers of 503") + (none.empty() ? "" : ", ") + none;
     if (observed.answers > 0 && !observed.closes &&
         (tally.open_max < asked || (!none.empty() && tally.starved * 100 > asked))) {
         return {CellState::refused, "it served " +
@@ -267,7 +300,8 @@ Verdict judge(const Observed& observed) {
                                                 : "requests without an answer: " + none};
     }
     if (tally.errors_total() * few_of > tally.answers) {
-        return {CellState::failed, "requests without an answer: " + none};
+        return {busy > 0 ? CellState::refused : CellState::failed,
+                "requests without an answer: " + none};
     }
     if (tally.starved * 100 > asked * starved_part) {
         return {CellState::starved, report::with_commas(tally.starved) + " of " +

@@ -19,14 +19,21 @@
 
 namespace tiderace::lab::run {
 
+// How long is waited for what may never come.
+struct Patience {
+    Duration open = 20s;   // for all connections to be open
+    Duration stall = 3s;   // for one more; a SYN that was lost comes again after 1 s
+    Duration answer = 5s;  // for the first answer, before it counts as hung
+};
+
 struct CellPlan {
     const RunSubject* subject;
     const Workload* workload;
     const SiteFolder* site;
     std::uint64_t connections;
     std::uint64_t round = 1;
-    Duration time;                 // of load, once all connections are open
-    Duration open_patience = 10s;  // for them to be open
+    Duration time;  // of load, once all connections are open
+    Patience patience = {};
     std::uint64_t load_threads = 1;
     std::vector<unsigned> server_cpus;
 };

@@ -28,7 +28,8 @@ class CellRun : public ::testing::Test {
                               .site = &site_,
                               .connections = connections,
                               .round = 2,
-                              .time = 150ms},
+                              .time = 150ms,
+                              .patience = {.stall = 300ms, .answer = 500ms}},
                              wait_a_while);
         EXPECT_TRUE(cell);
         return cell ? *cell : Cell{};
@@ -160,6 +161,22 @@ TEST(Judge, TellsRefusedFromStarvedFromHung) {
     EXPECT_EQ(judge(seen).state, CellState::hung);
     seen.tally.error(ConnectError::refused) = 10;
     EXPECT_EQ(judge(seen), (Verdict{CellState::failed, "no connection could be opened"}));
+}
+
+TEST(Judge, AServerWithoutRoomMaySaySo) {
+    Observed seen{.tally = tally_of(1'000, 1'000, 600), .asked = 1'000, .answers = 5000};
+    seen.tally.error(LoadError::wrong_status) = 3'000;
+    seen.tally.wrong_status = 503;
+    EXPECT_EQ(judge(seen).state, CellState::refused);
+    EXPECT_THAT(judge(seen).reason, HasSubstr("400 of 1,000"));
+    EXPECT_THAT(judge(seen).reason, HasSubstr("3,000 answers of 503"));
+    seen.tally.starved = 0;
+    EXPECT_EQ(judge(seen).state, CellState::refused) << "three of a hundred";
+    seen.tally.error(LoadError::wrong_status) = 3;
+    EXPECT_EQ(judge(seen).state, CellState::ok);
+    seen.tally.wrong_status = 404;
+    EXPECT_EQ(judge(seen).state, CellState::wrong);
+    EXPECT_THAT(judge(seen).reason, HasSubstr("(404)"));
 }
 
 }  // namespace

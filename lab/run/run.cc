@@ -62,10 +62,13 @@ class Telling {
         ++done_;
         if (on_terminal_) std::fputs("\r\x1b[K", stdout);
         const std::string where = report::heading_of(cell.workload, cell.connections);
-        std::string what =
-            report::has_figures(cell.state)
-                ? report::short_number(cell.cpu_us) + " us, " + report::rate(cell.per_second) + "/s"
-                : std::string();
+        std::string what;
+        if (report::has_figures(cell.state) && cell.answers > 0) {
+            what =
+                report::short_number(cell.cpu_us) + " us, " + report::rate(cell.per_second) + "/s";
+        } else if (report::has_figures(cell.state)) {
+            what = report::bytes(static_cast<double>(cell.memory_bytes)) + " of memory";
+        }
         if (cell.state != CellState::ok) {
             what += (what.empty() ? "" : "; ") + std::string(to_string(cell.state)) + ": " +
                     cell.reason;
@@ -213,40 +216,37 @@ int save(const std::string& folder, report::Results results) {
 
 }  // namespace
 
-bool run_cells(const Plan& plan, const std::vector<RunSubject>& subjects, const SiteFolder& site,
-               const std::vector<unsigned>& server_cpus, std::uint64_t load_threads,
-               const Wait& wait, const std::function<void(const CellTold&)>& told,
-               std::vector<Cell>& cells) {
+bool run_cells(const RunParts& parts, std::vector<Cell>& cells) {
     std::size_t done = 0;
-    const std::size_t all = plan.to_run();
-    for (const PlannedCell& planned : plan.cells) {
-        const RunSubject& subject = subjects[planned.subject];
+    const std::size_t all = parts.plan->to_run();
+    for (const PlannedCell& planned : parts.plan->cells) {
+        const RunSubject& subject = (*parts.subjects)[planned.subject];
         const Workload& workload = workloads()[planned.workload];
-        if (!planned.skipped.empty()) {
-            cells.push_back({.subject = subject.facts.name,
-                             .workload = std::string(workload.name),
-                             .connections = planned.connections,
-                             .round = planned.round,
-                             .state = CellState::skipped,
-                             .reason = planned.skipped});
-            continue;
-        }
         const Cell coming{.subject = subject.facts.name,
                           .workload = std::string(workload.name),
-                          .connections = planned.connections};
-        told({&coming, done, all});
+                          .connections = planned.connections,
+                          .round = planned.round,
+                          .state = CellState::skipped,
+                          .reason = planned.skipped};
+        if (!planned.skipped.empty()) {
+            cells.push_back(coming);
+            continue;
+        }
+        parts.told({&coming, done, all});
         auto cell = run_cell({.subject = &subject,
                               .workload = &workload,
-                              .site = &site,
+                              .site = parts.site,
                               .connections = planned.connections,
                               .round = planned.round,
-                              .time = plan.cell_time,
-                              .load_threads = load_threads,
-                              .server_cpus = server_cpus},
-                             wait);
-        if (!cell || wait(Duration::zero())) return false;
+                              .time = parts.plan->cell_time,
+                              .patience = parts.patience,
+                              .load_threads = parts.load_threads,
+                              .server_cpus = parts.server_cpus},
+                             parts.wait);
+        if (!cell || parts.wait(Duration::zero())) return false;
         cells.push_back(std::move(*cell));
-        told({&cells.back(), ++done, all});
+        ++done;
+        parts.told({&cells.back(), done, all});
     }
     return true;
 }
@@ -281,9 +281,15 @@ int run(const RunOptions& options) {
         }
     };
     const Placing& placing = setting.placing;
-    setting.results.interrupted = !run_cells(setting.plan, setting.subjects, *site, placing.server,
-                                             std::max<std::size_t>(1, placing.load.size()), wait,
-                                             told, setting.results.cells);
+    setting.results.interrupted =
+        !run_cells({.plan = &setting.plan,
+                    .subjects = &setting.subjects,
+                    .site = &*site,
+                    .server_cpus = placing.server,
+                    .load_threads = std::max<std::size_t>(1, placing.load.size()),
+                    .wait = wait,
+                    .told = told},
+                   setting.results.cells);
     setting.results.took_seconds = telling.took();
     return save(options.folder, std::move(setting.results));
 }

@@ -20,17 +20,23 @@ namespace tiderace::lab::run {
 
 int run(const RunOptions& options);
 
-// The middle of it, for the tests: all cells of a plan, each told once it is done. `told` gets the
-// cell and how many are left.
+// The middle of it, for the tests: all cells of a plan.
 struct CellTold {
-    const report::Cell* cell;
+    const report::Cell* cell;  // before it is run: its names only
     std::size_t done;
     std::size_t of;
 };
-// False: interrupted.
-bool run_cells(const Plan& plan, const std::vector<RunSubject>& subjects, const SiteFolder& site,
-               const std::vector<unsigned>& server_cpus, std::uint64_t load_threads,
-               const Wait& wait, const std::function<void(const CellTold&)>& told,
-               std::vector<report::Cell>& cells);
+struct RunParts {
+    const Plan* plan;
+    const std::vector<RunSubject>* subjects;
+    const SiteFolder* site;
+    std::vector<unsigned> server_cpus = {};
+    std::uint64_t load_threads = 1;
+    Patience patience = {};
+    Wait wait;
+    std::function<void(const CellTold&)> told;  // as each begins, and as it ends
+};
+// False: interrupted; `cells` holds what was done until then.
+bool run_cells(const RunParts& parts, std::vector<report::Cell>& cells);
 
 }  // namespace tiderace::lab::run

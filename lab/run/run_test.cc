@@ -19,6 +19,10 @@ bool wait_a_while(Duration time) {
     return false;
 }
 
+void tell_nobody(const CellTold&) {}
+
+constexpr Patience impatient{.stall = 300ms, .answer = 500ms};
+
 std::vector<RunSubject> all_manners() {
     return {fake_subject("good", Manner::right), fake_subject("wrong", Manner::wrong_at_once),
             fake_subject("hung", Manner::mute_later), fake_subject("dead", Manner::dies)};
@@ -33,13 +37,17 @@ TEST(Run, GoesOnWhateverOneServerDoes) {
         {.workloads = {"scale"}, .quick = true, .rounds = 1, .cell_time = 150ms}, subjects, 500);
     std::vector<Cell> cells;
     std::size_t told = 0;
-    EXPECT_TRUE(run_cells(
-        plan, subjects, *site, {}, 1, wait_a_while,
-        [&](const CellTold& one) {
-            ++told;
-            EXPECT_EQ(one.of, 10U);
-        },
-        cells));
+    const auto count = [&](const CellTold& one) {
+        ++told;
+        EXPECT_EQ(one.of, 10U);
+    };
+    EXPECT_TRUE(run_cells({.plan = &plan,
+                           .subjects = &subjects,
+                           .site = &*site,
+                           .patience = impatient,
+                           .wait = wait_a_while,
+                           .told = count},
+                          cells));
     EXPECT_EQ(told, 20U) << "each is told as it begins and as it ends";
     std::vector<CellState> states;
     for (const Cell& cell : cells) {
@@ -55,8 +63,12 @@ TEST(Run, WhatIsSkippedIsInTheResults) {
     const Plan plan = plan_run({.workloads = {"w5"}, .rounds = 1}, subjects, 500);
     std::vector<Cell> cells;
     const auto site = SiteFolder::make();
-    EXPECT_TRUE(
-        run_cells(plan, subjects, *site, {}, 1, wait_a_while, [](const CellTold&) {}, cells));
+    EXPECT_TRUE(run_cells({.plan = &plan,
+                           .subjects = &subjects,
+                           .site = &*site,
+                           .wait = wait_a_while,
+                           .told = tell_nobody},
+                          cells));
     ASSERT_EQ(cells.size(), 1U);
     EXPECT_EQ(cells[0].state, CellState::skipped);
     EXPECT_EQ(cells[0].reason, "it answers once what is asked at once");
@@ -72,7 +84,13 @@ TEST(Run, AnInterruptedRunKeepsWhatItHas) {
         std::this_thread::sleep_for(time);
         return !cells.empty();
     };
-    EXPECT_FALSE(run_cells(plan, subjects, *site, {}, 1, wait, [](const CellTold&) {}, cells));
+    EXPECT_FALSE(run_cells({.plan = &plan,
+                            .subjects = &subjects,
+                            .site = &*site,
+                            .patience = impatient,
+                            .wait = wait,
+                            .told = tell_nobody},
+                           cells));
     EXPECT_EQ(cells.size(), 1U);
 }
 

@@ -1,0 +1,164 @@
+"""tiderace lab run and report: the real program, real servers, short cells; and what goes wrong."""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from server import wait_until
+
+DEADLINE = 60.0
+
+
+@pytest.fixture(scope="session")
+def lab(binary):
+    path = binary.parent / "tiderace-lab"
+    if not path.exists():
+        pytest.fail(f"{path} is not built")
+    return path
+
+
+class Run:
+    """One run with a temporary folder of its own, so that what is left behind is seen."""
+
+    def __init__(self, lab, folder, *words, before=None):
+        self.out = folder / "out"
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir(parents=True)
+        self.process = subprocess.Popen(
+            [lab, "run", "--out", self.out, *words], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, preexec_fn=before,
+            env={**os.environ, "TMPDIR": str(self.temporary)})
+
+    def end(self, deadline=DEADLINE):
+        self.said, self.complained = self.process.communicate(timeout=deadline)
+        assert list(self.temporary.iterdir()) == [], "files were left behind"
+        return self.process.returncode
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait()
+
+    def results(self):
+        return json.loads((self.out / "results.json").read_text())
+
+    def children(self):
+        """What it has started: the server of the moment."""
+        pids = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                pids += map(int, (task / "children").read_text().split())
+        return pids
+
+
+@pytest.fixture
+def run(lab, tmp_path):
+    runs = []
+
+    def start(*words, **more):
+        runs.append(Run(lab, tmp_path / str(len(runs)), *words, **more))
+        return runs[-1]
+
+    yield start
+    for one in runs:
+        one.kill()
+
+
+def cells_of(results, subject):
+    return [cell for cell in results["cells"] if cell["subject"] == subject]
+
+
+def test_a_short_run_measures_and_writes_its_pages(run, lab):
+    done = run("--engines", "epoll,poll", "--workloads", "churn,scale", "--quick", "--seconds",
+               "0.2")
+    assert done.end() == 0, done.complained
+    results = done.results()
+    assert results["format"] == "tiderace-lab-results"
+    assert [one["name"] for one in results["subjects"]] == ["epoll", "poll", "floor"]
+    for cell in results["cells"]:
+        assert cell["state"] == "ok", cell
+        assert cell["cpu_us"] > 0 and cell["per_second"] > 0 and cell["memory_bytes"] > 0, cell
+        assert cell["latency_us"][0][1] > 0
+    assert len(results["cells"]) == 3 * (1 + 2)
+    html = (done.out / "index.html").read_text()
+    assert "epoll" in html and "<script" not in html and "http" not in html.replace(
+        "http-equiv", "").replace("http://ADDRESS", "").replace("-http", "")
+    assert "| epoll |" in (done.out / "report.md").read_text()
+    for piece in ("servers", "pinned", "time", "churn, 100 connections"):
+        assert piece in done.said
+    # The pages again, from the file.
+    (done.out / "index.html").unlink()
+    again = subprocess.run([lab, "report", done.out], capture_output=True, timeout=DEADLINE,
+                           check=False)
+    assert again.returncode == 0
+    assert (done.out / "index.html").read_text() == html
+
+
+@pytest.mark.parametrize("words, pieces", [
+    (["run", "--engines", "epol"], ["epol", "did you mean epoll?"]),
+    (["run", "--workloads", "w11"], ["w11", "did you mean w1?"]),
+    (["run", "--workloads", "w3"], ["w3", "web application"]),
+    (["run", "--seconds", "soon"], ["soon", "seconds"]),
+    (["report"], ["folder"]),
+    (["rum"], ["did you mean run?"])])
+def test_a_wrong_word_is_named_and_the_nearest_with_it(lab, words, pieces):
+    done = subprocess.run([lab, *words], capture_output=True, text=True, timeout=DEADLINE,
+                          check=False)
+    assert done.returncode == 2
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    for piece in pieces:
+        assert piece in done.stderr
+
+
+def test_a_report_of_nothing_says_what_writes_it(lab, tmp_path):
+    done = subprocess.run([lab, "report", tmp_path], capture_output=True, text=True,
+                          timeout=DEADLINE, check=False)
+    assert done.returncode == 1
+    assert "tiderace lab run" in done.stderr
+
+
+def test_too_few_descriptors_scale_the_workload_and_are_said(run):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (500, 500))
+
+    done = run("--engines", "epoll", "--workloads", "w1", "--rounds", "1", "--seconds", "0.1",
+               before=limit)
+    assert done.end() == 0, done.complained
+    results = done.results()
+    assert [cell["connections"] for cell in results["cells"]] == [300, 300]
+    assert any("too low for 10000" in note for note in results["notes"])
+    assert "too low for 10000" in (done.out / "index.html").read_text()
+    assert cells_of(results, "epoll")[0]["open_max"] == 300
+
+
+def test_a_server_that_dies_is_told_and_the_run_goes_on(run):
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "1", "--seconds", "2")
+    wait_until(done.children, DEADLINE, "a server of the run")
+    time.sleep(0.5)  # into its load; were it earlier or later, it died as well
+    os.kill(done.children()[0], signal.SIGKILL)
+    assert done.end() == 0, done.complained
+    (epoll,) = cells_of(done.results(), "epoll")
+    assert epoll["state"] in ("died", "failed"), epoll
+    (floor,) = cells_of(done.results(), "floor")
+    assert floor["state"] == "ok", floor
+    assert "signal 9" in done.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_gets_what_there_is_and_nothing_is_left(run, number):
+    done = run("--engines", "epoll", "--workloads", "scale", "--rounds", "1", "--seconds", "30")
+    wait_until(done.children, DEADLINE, "a server of the run")
+    children = done.children()
+    done.process.send_signal(number)
+    assert done.end() == 1
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)
+    assert done.results()["interrupted"] is True
+    assert "interrupted" in done.said
+    assert (done.out / "index.html").exists()
