@@ -95,17 +95,6 @@ class Telling {
     bool on_terminal_;
 };
 
-// Those of the options, present or not: whom they name, or all.
-std::vector<RunSubject> chosen(std::vector<RunSubject> all, const RunOptions& options) {
-    if (options.engines.empty()) return all;
-    std::erase_if(all, [&](const RunSubject& subject) {
-        // The floor is what the others are compared with.
-        return subject.facts.name != "floor" &&
-               std::ranges::find(options.engines, subject.facts.name) == options.engines.end();
-    });
-    return all;
-}
-
 std::vector<report::Workload> told_workloads(const Plan& plan, const RunOptions& options) {
     std::vector<report::Workload> told;
     for (std::size_t w = 0; w < workloads().size(); ++w) {
@@ -150,7 +139,7 @@ Setting prepare(const RunOptions& options) {
     if (!place_self(setting.placing.load)) setting.placing = {};
     results.pinning = {widened(setting.placing.server), widened(setting.placing.load)};
     results.quick = options.quick;
-    setting.subjects = chosen(all_subjects(options.version, setting.placing.server), options);
+    setting.subjects = find_subjects(options.engines, options.version, setting.placing.server);
     setting.plan = plan_run(options, setting.subjects, results.machine.descriptors_max);
     results.rounds = setting.plan.rounds;
     results.seconds = as_seconds(setting.plan.cell_time);

@@ -1,5 +1,6 @@
 #include "lab/run/subject.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lab/engine/engine.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr Duration start_patience = 5s;
 constexpr Duration end_patience = 1s;
+constexpr std::string_view floor_name = "floor";  // what the others are compared with
 constexpr std::string_view own_program = "tiderace-lab";
 
 class ServerChild final : public RunningServer {
@@ -106,14 +108,20 @@ RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned
 
 }  // namespace
 
-std::vector<RunSubject> all_subjects(const std::string& own_version,
-                                     const std::vector<unsigned>& cpus) {
-    std::vector<RunSubject> all;
+std::vector<RunSubject> find_subjects(const std::vector<std::string>& names,
+                                      const std::string& own_version,
+                                      const std::vector<unsigned>& cpus) {
+    const auto is_wanted = [&names](std::string_view name) {
+        return names.empty() || name == floor_name || std::ranges::find(names, name) != names.end();
+    };
+    std::vector<RunSubject> found;
     for (const auto& engine : engine::engines()) {
-        all.push_back(engine_subject(engine, own_version));
+        if (is_wanted(engine.name)) found.push_back(engine_subject(engine, own_version));
     }
-    for (const Opponent& opponent : opponents()) all.push_back(opponent_subject(opponent, cpus));
-    return all;
+    for (const Opponent& opponent : opponents()) {
+        if (is_wanted(opponent.name)) found.push_back(opponent_subject(opponent, cpus));
+    }
+    return found;
 }
 
 std::vector<std::string_view> subject_names() {

@@ -43,10 +43,11 @@ struct RunSubject {
     std::function<Result<std::unique_ptr<RunningServer>>(const ServerPlan&)> start;
 };
 
-// All that have a name, absent or not, in the order of the report. Versions are asked for of those
-// that are here. `cpus`: of the server.
-std::vector<RunSubject> all_subjects(const std::string& own_version,
-                                     const std::vector<unsigned>& cpus);
+// Those of the names, or all that have one, absent or not, in the order of the report; the floor is
+// always among them. Versions are asked for of those that are here. `cpus`: of the server.
+std::vector<RunSubject> find_subjects(const std::vector<std::string>& names,
+                                      const std::string& own_version,
+                                      const std::vector<unsigned>& cpus);
 // The names only, without looking whether they are here.
 std::vector<std::string_view> subject_names();
 
