@@ -1,4 +1,4 @@
-// The results as JSON, and back: the file results.json of a run. docs/lab/results-format.md says
+// The results as JSON, and back: the file results.json of a run. docs/lab/measuring.md says
 // what each member means.
 //
 // Thread   Any: pure functions, and two that touch a file.

@@ -1,4 +1,4 @@
-// Workloads: what is asked of every server, as a table. docs/lab/workloads.md says why these.
+// Workloads: what is asked of every server, as a table. docs/lab/measuring.md says why these.
 //
 // Thread   Any: constants.
 #pragma once
