@@ -3,7 +3,8 @@
 //
 // Owner    A TlsTransport. An SSL's callbacks find it by SSL_get_app_data.
 // Thread   The loop's.
-// Memory   The SSL: about 10 KiB during the handshake, no record buffer between two calls.
+// Memory   The SSL (measured with OpenSSL 3.0): 9 KiB when made, 40 to 75 during the handshake, 10
+//          afterwards: no record buffer between two calls.
 #pragma once
 
 #include <memory>

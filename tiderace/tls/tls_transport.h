@@ -14,7 +14,8 @@
 // Limits   handshake_timeout, its own timer, from open() on. waiting_bytes_max of a handshake's
 //          bytes that wait for their step. out_bytes_max sealed and not yet taken below, then the
 //          observer waits.
-// Memory   Idle: about 300 bytes, and its keys. Else a piece of a record, and what below left.
+// Memory   Idle: about 300 bytes, and its keys. Else a piece of a record, and what below left. In
+//          its handshake an SSL with its buffers (ssl_records.h), for handshake_timeout at most.
 #pragma once
 
 #include <memory>
