@@ -42,6 +42,9 @@ class Assembly {
         : options_(options), arrangement_(&arrangement) {}
 
     Result<> assemble();
+    // The exit status, in a process that does not serve itself.
+    std::optional<int> split();
+    Result<> prepare();
     void run();
 
   private:
@@ -51,6 +54,7 @@ class Assembly {
     Result<> make_workers();
     Result<> share_ticket_keys();
     Result<> open_variants();
+    Result<> open_sockets();
     Result<> listen();
     void announce() const;
     void drain();
@@ -82,6 +86,8 @@ class Assembly {
     std::unique_ptr<net::LoopGroup> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<tls::TicketRotation> ticket_rotation_;
+    ListeningSockets sockets_;
+    std::size_t processes_ = 0;  // that serve, where it is not this one alone
     std::unique_ptr<Listening> listening_;
     std::unique_ptr<Control> control_;
     std::atomic<std::size_t> draining_servers_ = 0;
@@ -97,10 +103,43 @@ Result<> Assembly::assemble() {
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
     for (auto step : {&Assembly::open_root, &Assembly::open_logs, &Assembly::find_certificates,
-                      &Assembly::make_workers, &Assembly::listen}) {
+                      &Assembly::open_sockets}) {
         if (auto done = (this->*step)(); !done) return done;
     }
     return {};
+}
+
+// Of one process. Where there are several, each does it.
+Result<> Assembly::prepare() {
+    if (auto made = make_workers(); !made) return made;
+    return listen();
+}
+
+Result<> Assembly::open_sockets() {
+    auto sockets = ListeningSockets::open(options_);
+    if (!sockets) return fail(sockets.error());
+    sockets_ = std::move(*sockets);
+    return {};
+}
+
+// Several processes that serve, and this one watches over them, where the arrangement is so. In
+// those that serve: nothing, and they go on.
+std::optional<int> Assembly::split() {
+    processes_ = arrangement_->count_processes(options_.threads, core::count_cpus().usable);
+    if (processes_ == 0) return std::nullopt;
+    net::Watching watching{.on_serving = [this] { announce(); },
+                           .on_drain =
+                               [this] {
+                                   sockets_.remove_files();
+                                   sockets_.close();
+                               },
+                           .drain = options_.timeouts.drain};
+    const auto ended = arrangement_->split(processes_, *signals_, std::move(watching));
+    if (ended) return ended;
+    options_.quiet = true;  // all was said
+    options_.open_browser = false;
+    options_.accept = AcceptMode::shared;
+    return std::nullopt;
 }
 
 Result<> Assembly::open_root() {
@@ -236,7 +275,7 @@ Result<> Assembly::share_ticket_keys() {
 Result<> Assembly::listen() {
     std::vector<Worker*> workers;
     for (auto& worker : workers_) workers.push_back(worker.get());
-    auto listening = Listening::open(parts_, std::move(workers));
+    auto listening = Listening::open(parts_, std::move(workers), sockets_);
     if (!listening) return fail(listening.error());
     listening_ = std::move(*listening);
     return {};
@@ -250,7 +289,7 @@ std::string_view Assembly::engine_name() const {
 
 BannerFacts Assembly::facts() const {
     BannerFacts facts;
-    for (const core::Address& address : listening_->addresses()) {
+    for (const core::Address& address : sockets_.addresses()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
             parsed->secure = options_.tls.on();
             facts.listening.push_back(std::move(*parsed));
@@ -260,10 +299,10 @@ BannerFacts Assembly::facts() const {
     facts.lan_addresses = lan_addresses(interface_addresses());
     facts.root = options_.root;
     facts.engine = engine_name();
-    facts.loops = loops_->size();
+    facts.loops = processes_ > 0 ? processes_ : loops_->size();
     facts.access_log = options_.access_log;
-    facts.asks_password = parts_.passwords != nullptr;
-    facts.port_fallback = listening_->port_fallback();
+    facts.asks_password = !options_.basic_auth.empty();
+    facts.port_fallback = sockets_.port_fallback();
     facts.descriptors_before = descriptors_.before;
     facts.descriptors_now = descriptors_.after;
     return facts;
@@ -271,7 +310,7 @@ BannerFacts Assembly::facts() const {
 
 EncryptionFacts Assembly::encryption_facts() const {
     EncryptionFacts facts;
-    for (const core::Address& address : listening_->redirecting()) {
+    for (const core::Address& address : sockets_.redirecting()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
             facts.redirecting.push_back(std::move(*parsed));
         }
@@ -318,6 +357,7 @@ void Assembly::run() {
                                                  .end_at_once = [this] { loops_->stop(); },
                                                  .look_at_files = [this] { look_at_files(); }});
     announce();
+    arrangement_->tell_serving();
     loops_->run();
     control_.reset();
     refused_by_listening_ = listening_->refused();
@@ -365,9 +405,9 @@ void Assembly::look_at_files() {
 void Assembly::drain() {
     logger_->info("server", "stopping: finishing what runs",
                   log::field("deadline", format_duration(options_.timeouts.drain)));
-    listening_->remove_socket_files();
+    if (processes_ == 0) sockets_.remove_files();  // else the one that watches does
     listening_->stop();
-    const std::size_t servers_of_each = listening_->redirecting().empty() ? 1 : 2;
+    const std::size_t servers_of_each = sockets_.redirecting().empty() ? 1 : 2;
     draining_servers_ = workers_.size() * servers_of_each;
     const auto are_empty = [this](std::size_t servers) {
         if (draining_servers_.fetch_sub(servers) == servers) loops_->stop();
@@ -397,8 +437,13 @@ int serve(const ServeOptions& options) {
 
 int serve(const ServeOptions& options, net::Arrangement& arrangement) {
     Assembly assembly(options, arrangement);
-    if (auto assembled = assembly.assemble(); !assembled) {
-        std::fprintf(stderr, "tiderace: %s\n", assembled.error().message().c_str());
+    auto ready = assembly.assemble();
+    if (ready) {
+        if (const auto ended = assembly.split()) return *ended;
+        ready = assembly.prepare();
+    }
+    if (!ready) {
+        std::fprintf(stderr, "tiderace: %s\n", ready.error().message().c_str());
         return 1;
     }
     assembly.run();

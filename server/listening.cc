@@ -10,8 +10,6 @@
 namespace tiderace::server {
 namespace {
 
-constexpr std::uint16_t ports_tried_max = 20;
-
 core::Kernel& kernel() {
     return core::system_kernel();
 }
@@ -19,9 +17,10 @@ core::Kernel& kernel() {
 }  // namespace
 
 Result<std::unique_ptr<Listening>> Listening::open(const SharedParts& parts,
-                                                   std::vector<Worker*> workers) {
-    std::unique_ptr<Listening> listening(new Listening(parts, std::move(workers)));
-    if (auto opened = listening->open_all(); !opened) return fail(opened.error());
+                                                   std::vector<Worker*> workers,
+                                                   ListeningSockets& sockets) {
+    std::unique_ptr<Listening> listening(new Listening(parts, std::move(workers), sockets));
+    if (auto spread = listening->spread_all(); !spread) return fail(spread.error());
     return listening;
 }
 
@@ -29,19 +28,12 @@ Listening::~Listening() {
     stop();
 }
 
-Result<> Listening::open_all() {
+Result<> Listening::spread_all() {
     of_worker_.resize(workers_.size());
-    for (const std::string& text : options_->listen) {
-        auto bound = open_address(text, Door::site);
-        if (!bound) return fail(bound.error());
-        addresses_.push_back(std::move(*bound));
+    for (ListeningSockets::Socket& socket : sockets_->take()) {
+        if (auto done = spread(std::move(socket)); !done) return done;
     }
-    if (options_->tls.https_redirect.empty()) return {};
-    for (const std::string& text : options_->tls.https_redirect) {
-        auto bound = open_address(text, Door::redirect);
-        if (!bound) return fail(bound.error());
-        redirecting_.push_back(std::move(*bound));
-    }
+    if (sockets_->redirecting().empty()) return {};
     for (Worker* worker : workers_) worker->open_redirect(encrypted_port(), *parts_);
     return {};
 }
@@ -49,59 +41,31 @@ Result<> Listening::open_all() {
 // That of a Unix socket is whoever stands before it: the scheme's own.
 std::uint16_t Listening::encrypted_port() const {
     if (options_->tls.https_port != 0) return static_cast<std::uint16_t>(options_->tls.https_port);
-    for (const core::Address& address : addresses_) {
+    for (const core::Address& address : sockets_->addresses()) {
         if (!address.is_unix()) return address.port();
     }
     return 443;
 }
 
-Result<core::Address> Listening::open_address(const std::string& text, Door door) {
-    auto address = core::Address::parse(text);
-    if (!address) return fail(address.error());
-    auto first = open_first(*address, door);
-    if (!first) return fail(first.error());
-    core::Address bound = address->is_unix() ? *address : net::local_address(kernel(), *first);
-    if (auto spread_over = spread(std::move(*first), bound, door); !spread_over) {
-        return fail(spread_over.error());
-    }
-    return bound;
-}
-
-// Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
-// their traffic.
-Result<core::Descriptor> Listening::open_first(core::Address& address, Door door) {
-    const net::ListenOptions plain{.backlog = static_cast<int>(options_->backlog)};
-    auto listener = net::open_listener(kernel(), address, plain);
-    const bool may_move = options_->listen_is_default && door == Door::site;
-    const std::uint16_t wanted = address.port();
-    for (std::uint16_t i = 1;
-         i < ports_tried_max && !listener && may_move && listener.error().code() == EADDRINUSE;
-         ++i) {
-        address = address.with_port(static_cast<std::uint16_t>(wanted + i));
-        listener = net::open_listener(kernel(), address, plain);
-        if (listener) port_fallback_ = PortFallback{wanted, address.port()};
-    }
-    return listener;
-}
-
-Result<> Listening::spread(core::Descriptor first, const core::Address& bound, Door door) {
+Result<> Listening::spread(ListeningSockets::Socket socket) {
+    const Door door = socket.door;
+    const core::Address& bound = socket.bound;
     if (options_->accept == AcceptMode::queue) {
-        of_queue_.push_back({std::move(first), door});
+        of_queue_.push_back({std::move(socket.listener), door});
         return {};
     }
     if (workers_.size() == 1) {
-        of_worker_[0].push_back({std::move(first), door});
+        of_worker_[0].push_back({std::move(socket.listener), door});
         return {};
     }
-    if (options_->accept == AcceptMode::shared || bound.is_unix() ||
-        !net::shared_ports_are_spread()) {
+    if (options_->accept == AcceptMode::shared || bound.is_unix()) {
         for (auto& sockets : of_worker_) {
-            sockets.push_back({core::Descriptor(kernel(), ::dup(first.get())), door});
+            sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), door});
             if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
         }
         return {};
     }
-    first.reset();
+    socket.listener.reset();
     const net::ListenOptions shared_port{.backlog = static_cast<int>(options_->backlog),
                                          .reuse_port = true};
     for (auto& sockets : of_worker_) {
@@ -127,7 +91,7 @@ void Listening::start() {
 
 void Listening::start_queue() {
     intakes_.push_back(make_intake(Door::site));
-    if (!redirecting_.empty()) intakes_.push_back(make_intake(Door::redirect));
+    if (!sockets_->redirecting().empty()) intakes_.push_back(make_intake(Door::redirect));
     for (Socket& socket : of_queue_) {
         net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.door)];
         if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
@@ -170,14 +134,6 @@ std::uint64_t Listening::refused() const {
     std::uint64_t all = 0;
     for (const auto& intake : intakes_) all += intake->refused();
     return all;
-}
-
-void Listening::remove_socket_files() const {
-    for (const auto* addresses : {&addresses_, &redirecting_}) {
-        for (const core::Address& address : *addresses) {
-            if (address.is_unix()) ::unlink(std::string(address.path()).c_str());
-        }
-    }
 }
 
 void Listening::stop() {

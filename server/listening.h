@@ -1,5 +1,5 @@
-// Listening: opens the sockets that the options ask for, and spreads their connections over the
-// workers in the accept mode asked for.
+// Listening: spreads the connections of the listening sockets over the workers in the accept mode
+// asked for.
 //
 //   reuseport  a socket per worker on each address; the kernel spreads
 //   shared     one socket per address, in every worker's loop
@@ -13,15 +13,14 @@
 //
 // Owner    serve().
 // Thread   The main thread, before the loops run; stop() from the first loop.
-// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
-//          default, gives way to the next free one.
+// Errors   A further socket that cannot be had: which, why, what to do.
 #pragma once
 
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "server/banner.h"
+#include "server/listening_sockets.h"
 #include "server/options.h"
 #include "server/worker.h"
 #include "tiderace/net/hand_off.h"
@@ -32,39 +31,34 @@ class Listening {
   public:
     static constexpr std::size_t waiting_max = 1024;  // accept mode "queue"
 
+    // `sockets` outlives it.
     static Result<std::unique_ptr<Listening>> open(const SharedParts& parts,
-                                                   std::vector<Worker*> workers);
+                                                   std::vector<Worker*> workers,
+                                                   ListeningSockets& sockets);
     ~Listening();
-
-    // As bound: port 0 is the port that the kernel chose.
-    const std::vector<core::Address>& addresses() const { return addresses_; }
-    const std::vector<core::Address>& redirecting() const { return redirecting_; }
-    const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
 
     // Starts accepting: from the main thread, before the workers' loops run.
     void start();
-    // The names of Unix sockets, gone before the sockets are closed: after that they may be another
-    // server's.
-    void remove_socket_files() const;
     // Ends the listening of mode "queue"; the other modes' sockets are the workers' own.
     void stop();
     // New connections that mode "queue" turned away.
     std::uint64_t refused() const;
 
   private:
-    enum class Door : std::uint8_t { site, redirect };
+    using Door = ListeningSockets::Door;
     struct Socket {
         core::Descriptor listener;
         Door door;
     };
 
-    Listening(const SharedParts& parts, std::vector<Worker*> workers)
-        : parts_(&parts), options_(parts.options), workers_(std::move(workers)) {}
+    Listening(const SharedParts& parts, std::vector<Worker*> workers, ListeningSockets& sockets)
+        : parts_(&parts),
+          options_(parts.options),
+          sockets_(&sockets),
+          workers_(std::move(workers)) {}
 
-    Result<> open_all();
-    Result<core::Address> open_address(const std::string& text, Door door);
-    Result<core::Descriptor> open_first(core::Address& address, Door door);
-    Result<> spread(core::Descriptor first, const core::Address& bound, Door door);
+    Result<> spread_all();
+    Result<> spread(ListeningSockets::Socket socket);
     std::uint16_t encrypted_port() const;
     void start_queue();
     std::vector<net::Intake::Target> targets(Door door) const;
@@ -72,10 +66,8 @@ class Listening {
 
     const SharedParts* parts_;
     const ServeOptions* options_;
+    ListeningSockets* sockets_;
     std::vector<Worker*> workers_;
-    std::vector<core::Address> addresses_;
-    std::vector<core::Address> redirecting_;
-    std::optional<PortFallback> port_fallback_;
     std::vector<std::vector<Socket>> of_worker_;  // to be given to each worker
     std::vector<Socket> of_queue_;
     std::unique_ptr<core::EventLoop> queue_loop_;

@@ -30,7 +30,10 @@ class ListeningTest : public ::testing::Test {
             workers_.push_back(std::move(*Worker::create(*loops_.back(), parts_)));
             all.push_back(workers_.back().get());
         }
-        auto made = Listening::open(parts_, all);
+        auto sockets = ListeningSockets::open(options_);
+        if (!sockets) return fail(sockets.error());
+        sockets_ = std::move(*sockets);
+        auto made = Listening::open(parts_, all, sockets_);
         if (!made) return fail(made.error());
         listening_ = std::move(*made);
         listening_->start();
@@ -65,7 +68,7 @@ class ListeningTest : public ::testing::Test {
         return heard;
     }
     void expect_served() {
-        for (const core::Address& address : listening_->addresses()) {
+        for (const core::Address& address : sockets_.addresses()) {
             for (int i = 0; i < 8; ++i) {
                 EXPECT_THAT(ask(address), ::testing::EndsWith("\r\n\r\ntide\n"))
                     << address.to_string();
@@ -81,6 +84,7 @@ class ListeningTest : public ::testing::Test {
     SharedParts parts_;
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
+    ListeningSockets sockets_;
     std::unique_ptr<Listening> listening_;
 };
 
@@ -94,9 +98,9 @@ TEST_F(ListeningTest, EveryModeServesWithOneWorkerAndWithTwo) {
             options_.accept = mode;
             options_.listen = {"127.0.0.1:0", "unix:" + folder_.path_of("socket")};
             ASSERT_TRUE(open(workers).has_value());
-            ASSERT_EQ(listening_->addresses().size(), 2U);
-            EXPECT_NE(listening_->addresses()[0].port(), 0);
-            EXPECT_FALSE(listening_->port_fallback().has_value());
+            ASSERT_EQ(sockets_.addresses().size(), 2U);
+            EXPECT_NE(sockets_.addresses()[0].port(), 0);
+            EXPECT_FALSE(sockets_.port_fallback().has_value());
             expect_served();
             if (mode == AcceptMode::queue && workers == 2) {
                 EXPECT_EQ(opened(0), opened(1));  // dealt out in turn
@@ -115,59 +119,24 @@ TEST_F(ListeningTest, PlainAddressesLeadToTheFirstOfTheOthersInEveryMode) {
         options_.accept = mode;
         options_.tls.https_redirect = {"127.0.0.1:0", "unix:" + folder_.path_of("plain")};
         ASSERT_TRUE(open(2).has_value());
-        ASSERT_EQ(listening_->redirecting().size(), 2U);
+        ASSERT_EQ(sockets_.redirecting().size(), 2U);
         expect_served();
-        const std::string port = std::to_string(listening_->addresses()[0].port());
-        for (const core::Address& address : listening_->redirecting()) {
+        const std::string port = std::to_string(sockets_.addresses()[0].port());
+        for (const core::Address& address : sockets_.redirecting()) {
             EXPECT_THAT(ask(address, "/a?b", "tide:1"),
                         ::testing::HasSubstr("\r\nLocation: https://tide:" + port + "/a?b\r\n"));
             EXPECT_THAT(ask(address, "/.well-known/acme-challenge/token", "tide"),
                         ::testing::EndsWith("\r\n\r\na token\n"));
         }
-        listening_->remove_socket_files();
+        sockets_.remove_files();
     }
-}
-
-TEST_F(ListeningTest, ATakenPortIsAnErrorThatNamesIt) {
-    ASSERT_TRUE(open(1).has_value());
-    const std::string taken = listening_->addresses()[0].to_string();
-    ServeOptions again = options_;
-    const SharedParts parts{.options = &again};
-    again.listen = {taken};
-    const auto second = Listening::open(parts, {workers_[0].get()});
-    ASSERT_FALSE(second.has_value());
-    EXPECT_THAT(second.error().message(), ::testing::HasSubstr(taken));
-}
-
-TEST_F(ListeningTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
-    ASSERT_TRUE(open(1).has_value());
-    const core::Address taken = listening_->addresses()[0];
-    ServeOptions again = options_;
-    const SharedParts parts{.options = &again};
-    again.listen = {taken.to_string()};
-    again.listen_is_default = true;
-    const auto second = Listening::open(parts, {workers_[0].get()});
-    ASSERT_TRUE(second.has_value());
-    const auto& fallback = (*second)->port_fallback();
-    ASSERT_TRUE(fallback.has_value());
-    EXPECT_EQ(fallback->wanted, taken.port());
-    EXPECT_GT(fallback->used, taken.port());
-    EXPECT_EQ((*second)->addresses()[0].port(), fallback->used);
 }
 
 TEST_F(ListeningTest, NoTwoServersShareAPort) {
     ASSERT_TRUE(open(2).has_value());  // SO_REUSEPORT among its own workers
     ServeOptions again = options_;
-    const SharedParts parts{.options = &again};
-    again.listen = {listening_->addresses()[0].to_string()};
-    EXPECT_FALSE(Listening::open(parts, {workers_[0].get(), workers_[1].get()}).has_value());
-}
-
-TEST_F(ListeningTest, AnAddressThatCannotBeHadIsAnError) {
-    options_.listen = {"unix:" + folder_.path_of("no/such/folder/socket")};
-    const auto opened = open(1);
-    ASSERT_FALSE(opened.has_value());
-    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("no/such/folder"));
+    again.listen = {sockets_.addresses()[0].to_string()};
+    EXPECT_FALSE(ListeningSockets::open(again).has_value());
 }
 
 TEST_F(ListeningTest, StoppingTwiceIsHarmless) {

@@ -15,7 +15,8 @@ from server import Server  # noqa: E402
 from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-BEHAVIOUR = ("test_http1_behaviour", "test_http1_strict")  # these run on every engine there is
+# These run on every engine there is.
+BEHAVIOUR = ("test_http1_behaviour", "test_http1_strict", "test_engines_agree")
 
 
 def pytest_addoption(parser):

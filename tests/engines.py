@@ -23,6 +23,7 @@ LAB = {
     "threads": LabEngine(threads=420, one_each=True),
     "pool": LabEngine(threads=32, one_each=True),
     "blocking-epoll": LabEngine(threads=64, one_each=True),
+    "prefork": LabEngine(threads=2),
     "libevent": LabEngine(threads=1),
     "asio-per-thread": LabEngine(threads=1),
     "asio-shared": LabEngine(threads=2),

@@ -145,7 +145,7 @@ class Server:
         return pids + [int(child) for child in children]
 
     def sum_of(self, count):
-        """count(folder in /proc), for all its processes; one that ends meanwhile counts for none."""
+        """count(folder in /proc) of all its processes; one that ends meanwhile counts for none."""
         total = 0
         for pid in self.pids():
             try:

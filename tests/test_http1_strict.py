@@ -115,7 +115,8 @@ def cut_connections(binary, site, engine, tmp_path_factory):
     patient = [word for name in ("header", "body", "idle", "write")
                for word in (f"--{name}-timeout", "200s")]
     server = Server(binary, site, *patient, "--min-receive-rate", "off", engine=engine,
-                    threads=threads_at_once(engine, len(CASES) + 1), folder=tmp_path_factory.mktemp(f"cut-{engine}"))
+                    threads=threads_at_once(engine, len(CASES) + 1),
+                    folder=tmp_path_factory.mktemp(f"cut-{engine}"))
     connections = {}
     try:
         server.wait_ready()

@@ -5,6 +5,7 @@
 
 #include "lab/engine/asio.h"
 #include "lab/engine/libevent.h"
+#include "lab/engine/prefork.h"
 #include "lab/engine/queue.h"
 #include "lab/engine/threads.h"
 #include "tiderace/core/backend.h"
@@ -98,6 +99,13 @@ constexpr std::array all_engines{
                "get nothing meanwhile, and their deadlines go on: they are closed when those "
                "pass. It is how many a first server is written, and it is here to be seen.",
            .arrange = arrange_blocking_epoll},
+    Engine{.name = "prefork",
+           .what =
+               "N processes of one epoll loop each share the listening sockets, and one that "
+               "watches starts another in the place of each that dies. A new connection wakes "
+               "every idle process and one gets it; memory and limits such as --max-connections "
+               "are for each process. A crash costs the connections of one process only.",
+           .arrange = arrange_prefork},
     Engine{.name = "libevent",
            .what = "One event_base a thread, and a bufferevent for each connection, as libevent's "
                    "users build servers. Bytes are read into the bufferevent and written from it "

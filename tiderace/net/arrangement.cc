@@ -2,6 +2,10 @@
 
 namespace tiderace::net {
 
+std::optional<int> Arrangement::split(std::size_t, core::Signals&, Watching) {
+    return std::nullopt;
+}
+
 std::size_t Arrangement::count_loops(std::size_t asked, std::size_t cpus) const {
     if (asked > 0) return asked;
     return cpus > 0 ? cpus : 1;

@@ -12,16 +12,36 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "tiderace/core/signals.h"
 #include "tiderace/net/loop_group.h"
 
 namespace tiderace::net {
+
+// What the process that watches over others asks of the server.
+struct Watching {
+    unique_function<void()> on_serving;  // once: all of them serve
+    unique_function<void()> on_drain;    // once: they are about to be told to end
+    Duration drain{};                    // which they do within this
+};
 
 class Arrangement {
   public:
     virtual ~Arrangement() = default;
 
+    // How many processes serve, beside the one that was started, which watches over them then; 0:
+    // it serves itself.
+    virtual std::size_t count_processes(std::size_t /*asked*/, std::size_t /*cpus*/) const {
+        return 0;
+    }
+    // Makes them, when the listening sockets are open and before there is a thread or a loop. Empty
+    // in each that serves. In the one that watches: the exit status, once all have ended.
+    virtual std::optional<int> split(std::size_t processes, core::Signals& signals,
+                                     Watching watching);
+    // In a process that serves: it does from now on.
+    virtual void tell_serving() {}
     // How many loops there are where `asked` (0: nothing was said) of --threads and as many CPUs
     // are given.
     virtual std::size_t count_loops(std::size_t asked, std::size_t cpus) const;

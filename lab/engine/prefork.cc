@@ -1,0 +1,253 @@
+#include "lab/engine/prefork.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "tiderace/core/clock.h"
+
+namespace tiderace::lab::engine {
+namespace {
+
+constexpr Duration pause_min = 100ms;  // doubled with each that ends, until one serves
+constexpr Duration pause_max = 10s;
+constexpr Duration patience = 5s;  // beyond the time for draining
+constexpr int failures_max = 5;    // of each process, before any has served
+
+// Watches over the processes. One per process that was started.
+class Watch {
+  public:
+    Watch(std::size_t processes, core::Signals& signals, net::Watching server)
+        : signals_(&signals), server_(std::move(server)), watched_(processes) {}
+
+    std::optional<int> run();
+    // In a process that serves: what it says that on.
+    int own_pipe() const { return own_pipe_; }
+
+  private:
+    // A process that serves. Its pipe brings one byte once it does, and ends with it.
+    struct Process {
+        pid_t pid = -1;  // -1: none now
+        int pipe = -1;
+        Instant next_start{};  // where there is none
+        Duration pause = pause_min;
+        bool serves = false;
+    };
+
+    bool start(Process& process);
+    void become_one(int pipe);
+    void listen_to(Process& process);
+    bool start_those_due();
+    void wait();
+    void look_at_signals();
+    void bury(Process& process);
+    void drain();
+    void tell_all(int signal) const;
+    bool any_left() const;
+
+    core::Signals* signals_;
+    net::Watching server_;
+    core::SystemClock clock_;
+    std::vector<Process> watched_;
+    pid_t self_ = ::getpid();
+    std::size_t failures_ = 0;  // since one has served
+    int status_ = 0;
+    int own_pipe_ = -1;
+    bool told_serving_ = false;
+    bool draining_ = false;
+    Instant kill_at_ = Instant::max();
+};
+
+// Empty: this is one of the processes that serve.
+std::optional<int> Watch::run() {
+    while (!draining_ || any_left()) {
+        if (!draining_ && start_those_due()) return std::nullopt;
+        wait();
+        look_at_signals();
+        if (clock_.now() >= kill_at_) tell_all(SIGKILL);
+    }
+    return status_;
+}
+
+// True in the new process.
+bool Watch::start_those_due() {
+    for (Process& process : watched_) {
+        if (process.pid < 0 && clock_.now() >= process.next_start && start(process)) return true;
+    }
+    return false;
+}
+
+bool Watch::start(Process& process) {
+    int ends[2];
+    process.next_start = clock_.now() + process.pause;  // should it fail
+    if (::pipe(ends) != 0) return false;
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::close(ends[0]);
+        become_one(ends[1]);
+        return true;
+    }
+    ::close(ends[1]);
+    if (pid < 0) {
+        ::close(ends[0]);
+        std::fprintf(stderr, "tiderace: %s\n", Error::last("fork", "a process").message().c_str());
+        return false;
+    }
+    process.pid = pid;
+    process.pipe = ends[0];
+    return false;
+}
+
+void Watch::become_one(int pipe) {
+    own_pipe_ = pipe;
+    for (const Process& other : watched_) {
+        if (other.pipe >= 0) ::close(other.pipe);
+    }
+    // A Ctrl-C of the terminal is for the one that watches; it tells us, once.
+    ::setpgid(0, 0);
+#if defined(__linux__)
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != self_) ::_exit(1);  // it died before we asked
+#endif
+}
+
+void Watch::wait() {
+    std::vector<pollfd> polled{{.fd = signals_->descriptor(), .events = POLLIN, .revents = 0}};
+    Instant next = kill_at_;
+    for (const Process& process : watched_) {
+        polled.push_back({.fd = process.pipe, .events = POLLIN, .revents = 0});
+        if (process.pid < 0 && !draining_) next = std::min(next, process.next_start);
+    }
+    int timeout = -1;
+    if (next != Instant::max()) {
+        const Duration left = std::max(Duration::zero(), next - clock_.now());
+        timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+    }
+    if (::poll(polled.data(), polled.size(), timeout) <= 0) return;
+    for (std::size_t i = 0; i < watched_.size(); ++i) {
+        if (polled[i + 1].revents != 0) listen_to(watched_[i]);
+    }
+}
+
+void Watch::listen_to(Process& process) {
+    char byte = 0;
+    const ssize_t got = ::read(process.pipe, &byte, 1);
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) {
+        bury(process);
+        return;
+    }
+    process.serves = true;
+    process.pause = pause_min;
+    failures_ = 0;
+    if (!told_serving_ && std::ranges::all_of(watched_, &Process::serves)) {
+        told_serving_ = true;
+        server_.on_serving();
+    }
+}
+
+void Watch::bury(Process& process) {
+    int status = 0;
+    while (::waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    ::close(process.pipe);
+    const pid_t pid = process.pid;
+    const bool served = std::exchange(process.serves, false);
+    process.pid = process.pipe = -1;
+    if (draining_) {
+        if (!WIFEXITED(status)) status_ = 1;
+        return;
+    }
+    if (!served) ++failures_;
+    process.next_start = clock_.now() + process.pause;
+    const bool by_signal = WIFSIGNALED(status);
+    std::fprintf(stderr, "tiderace: process %d ended with %s %d; another is started in %s\n",
+                 static_cast<int>(pid), by_signal ? "signal" : "status",
+                 by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
+                 format_duration(process.pause).c_str());
+    process.pause = std::min(process.pause * 2, pause_max);
+    if (failures_ < failures_max * watched_.size()) return;
+    std::fprintf(stderr, "tiderace: the processes end as soon as they are started: given up\n");
+    status_ = 1;
+    drain();
+}
+
+void Watch::look_at_signals() {
+    while (const auto signal = signals_->next()) {
+        if (*signal == SIGUSR1) {
+            tell_all(SIGUSR1);
+        } else if (!draining_) {
+            drain();
+        } else {
+            tell_all(SIGTERM);  // a second one ends them at once
+        }
+    }
+}
+
+void Watch::drain() {
+    draining_ = true;
+    server_.on_drain();
+    tell_all(SIGTERM);
+    kill_at_ = clock_.now() + server_.drain + patience;
+}
+
+void Watch::tell_all(int signal) const {
+    for (const Process& process : watched_) {
+        if (process.pid > 0) ::kill(process.pid, signal);
+    }
+}
+
+bool Watch::any_left() const {
+    return std::ranges::any_of(watched_, [](const Process& process) { return process.pid > 0; });
+}
+
+class Prefork final : public net::Arrangement {
+  public:
+    std::size_t count_processes(std::size_t asked, std::size_t cpus) const override {
+        return net::Arrangement::count_loops(asked, cpus);
+    }
+    std::optional<int> split(std::size_t processes, core::Signals& signals,
+                             net::Watching watching) override {
+        Watch watch(processes, signals, std::move(watching));
+        const auto ended = watch.run();
+        own_pipe_ = watch.own_pipe();
+        return ended;
+    }
+    void tell_serving() override {
+        static_cast<void>(!::write(own_pipe_, "!", 1));  // stays open: its end is our end
+    }
+    std::size_t count_loops(std::size_t, std::size_t) const override { return 1; }
+    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
+                                                       const core::LoopOptions& options) override {
+        core::LoopOptions loops = options;
+        loops.engine = "auto";
+        return net::LoopGroup::create(count, loops);
+    }
+    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+
+  private:
+    int own_pipe_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<net::Arrangement> arrange_prefork() {
+    return std::make_unique<Prefork>();
+}
+
+}  // namespace tiderace::lab::engine

@@ -1,0 +1,139 @@
+// The watching process is a child of the test, and what it starts are its own: nothing of this
+// process ever serves.
+#include "lab/engine/prefork.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <set>
+#include <vector>
+
+namespace tiderace::lab::engine {
+namespace {
+
+enum class Kind : char { serving, drained, closed_listeners };
+
+struct Word {
+    Kind kind;
+    pid_t pid;
+};
+
+class PreforkTest : public ::testing::Test {
+  protected:
+    // `serve` is what each process does, and its exit status; it may block in wait_for_end().
+    void start(std::size_t processes, int (*serve)(PreforkTest&)) {
+        ASSERT_EQ(::pipe(pipe_), 0);
+        watching_ = ::fork();
+        if (watching_ == 0) {
+            ::close(pipe_[0]);
+            watch(processes, serve);
+        }
+        ::close(pipe_[1]);
+    }
+    [[noreturn]] void watch(std::size_t processes, int (*serve)(PreforkTest&)) {
+        static_cast<void>(!::freopen("/dev/null", "w", stderr));
+        auto signals = core::Signals::open(std::vector<int>{SIGTERM, SIGINT, SIGUSR1});
+        const auto ended = arrange_prefork()->split(processes, *signals, Duration(10s),
+                                                    [this] { say(Kind::closed_listeners); });
+        if (ended) ::_exit(*ended);
+        say(Kind::serving);
+        ::_exit(serve(*this));
+    }
+    void say(Kind kind) const {
+        const Word word{kind, ::getpid()};
+        static_cast<void>(!::write(pipe_[1], &word, sizeof word));
+    }
+    // In a process that serves: until it is told to end.
+    static void wait_for_end() {
+        sigset_t end;
+        sigemptyset(&end);
+        sigaddset(&end, SIGTERM);
+        int number = 0;
+        sigwait(&end, &number);
+    }
+    static int serve_until_told(PreforkTest& test) {
+        wait_for_end();
+        test.say(Kind::drained);
+        return 0;
+    }
+
+    // The next thing said; pid -1: all of them have ended.
+    Word hear() const {
+        Word word{Kind::serving, -1};
+        pollfd polled{.fd = pipe_[0], .events = POLLIN, .revents = 0};
+        EXPECT_EQ(::poll(&polled, 1, 20'000), 1);
+        if (::read(pipe_[0], &word, sizeof word) != sizeof word) word.pid = -1;
+        return word;
+    }
+    std::set<pid_t> hear_serving(std::size_t count) const {
+        std::set<pid_t> pids;
+        while (pids.size() < count) {
+            const Word word = hear();
+            EXPECT_EQ(word.kind, Kind::serving);
+            if (word.pid < 0) break;
+            pids.insert(word.pid);
+        }
+        return pids;
+    }
+    int status_of_watching() const {
+        int status = 0;
+        EXPECT_EQ(::waitpid(watching_, &status, 0), watching_);
+        return status;
+    }
+
+    int pipe_[2] = {-1, -1};
+    pid_t watching_ = -1;
+};
+
+TEST_F(PreforkTest, StartsThemAndTellsThemToEnd) {
+    start(3, serve_until_told);
+    const std::set<pid_t> pids = hear_serving(3);
+    EXPECT_EQ(pids.size(), 3u);
+    EXPECT_FALSE(pids.contains(watching_));
+    ::kill(watching_, SIGTERM);
+    EXPECT_EQ(hear().kind, Kind::closed_listeners) << "before any is told";
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(hear().kind, Kind::drained);
+    EXPECT_EQ(hear().pid, -1);
+    const int status = status_of_watching();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST_F(PreforkTest, AnotherTakesThePlaceOfOneThatDied) {
+    start(2, serve_until_told);
+    std::set<pid_t> pids = hear_serving(2);
+    const pid_t victim = *pids.begin();
+    ::kill(victim, SIGKILL);
+    const std::set<pid_t> fresh = hear_serving(1);
+    EXPECT_FALSE(pids.contains(*fresh.begin()));
+    ::kill(watching_, SIGINT);
+    while (hear().pid >= 0) {
+    }
+    EXPECT_EQ(status_of_watching(), 0);
+}
+
+TEST_F(PreforkTest, NoneOutlivesTheOneThatWatches) {
+    start(2, serve_until_told);
+    hear_serving(2);
+    ::kill(watching_, SIGKILL);
+    status_of_watching();
+    EXPECT_EQ(hear().kind, Kind::drained) << "told by the kernel, in order";
+    EXPECT_EQ(hear().kind, Kind::drained);
+    EXPECT_EQ(hear().pid, -1);
+}
+
+TEST_F(PreforkTest, GivesUpWhereAllEndAsSoonAsTheyAreStarted) {
+    start(1, [](PreforkTest&) { return 3; });
+    std::size_t started = 0;
+    Word word = hear();
+    for (; word.pid >= 0 && word.kind == Kind::serving; word = hear()) ++started;
+    EXPECT_EQ(started, 5u) << "with pauses that double";
+    EXPECT_EQ(word.kind, Kind::closed_listeners);
+    const int status = status_of_watching();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+}
+
+}  // namespace
+}  // namespace tiderace::lab::engine

@@ -1,0 +1,54 @@
+// ListeningSockets: the sockets that the options ask for, open, and where they are. Before anything
+// else is made, so that a port in use is said at once, and before there is more than one process.
+//
+// Owner    serve(). The descriptors go to Listening; the addresses stay.
+// Thread   The main thread.
+// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
+//          default, gives way to the next free one.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "server/banner.h"
+#include "server/options.h"
+#include "tiderace/core/address.h"
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::server {
+
+class ListeningSockets {
+  public:
+    // Whether it leads to the site, or only to the encrypted port.
+    enum class Door : std::uint8_t { site, redirect };
+    struct Socket {
+        core::Descriptor listener;
+        core::Address bound;
+        Door door;
+    };
+
+    static Result<ListeningSockets> open(const ServeOptions& options);
+
+    // As bound: port 0 is the port that the kernel chose.
+    const std::vector<core::Address>& addresses() const { return addresses_; }
+    const std::vector<core::Address>& redirecting() const { return redirecting_; }
+    const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
+
+    // In the order of the options; once.
+    std::vector<Socket> take() { return std::move(sockets_); }
+    // In a process that does not serve itself.
+    void close() { sockets_.clear(); }
+    // The names of Unix sockets, gone before the sockets are closed: after that they may be another
+    // server's.
+    void remove_files() const;
+
+  private:
+    Result<> open_one(const ServeOptions& options, const std::string& text, Door door);
+
+    std::vector<Socket> sockets_;
+    std::vector<core::Address> addresses_;
+    std::vector<core::Address> redirecting_;
+    std::optional<PortFallback> port_fallback_;
+};
+
+}  // namespace tiderace::server

@@ -1,0 +1,88 @@
+#include "server/listening_sockets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::server {
+namespace {
+
+class ListeningSocketsTest : public ::testing::Test {
+  protected:
+    ListeningSocketsTest() {
+        options_.listen = {"127.0.0.1:0"};
+        options_.listen_is_default = false;
+    }
+
+    testing::TemporaryFolder folder_;
+    ServeOptions options_;
+};
+
+TEST_F(ListeningSocketsTest, AreOpenInTheOrderOfTheOptions) {
+    options_.listen = {"127.0.0.1:0", "unix:" + folder_.path_of("socket")};
+    options_.tls.https_redirect = {"127.0.0.1:0"};
+    auto opened = ListeningSockets::open(options_);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message();
+    ASSERT_EQ(opened->addresses().size(), 2U);
+    EXPECT_NE(opened->addresses()[0].port(), 0);
+    EXPECT_TRUE(opened->addresses()[1].is_unix());
+    EXPECT_EQ(opened->redirecting().size(), 1U);
+    EXPECT_FALSE(opened->port_fallback().has_value());
+    const auto sockets = opened->take();
+    ASSERT_EQ(sockets.size(), 3U);
+    EXPECT_EQ(sockets[0].bound.port(), opened->addresses()[0].port());
+    EXPECT_EQ(sockets[2].door, ListeningSockets::Door::redirect);
+    for (const auto& socket : sockets) EXPECT_TRUE(socket.listener);
+    EXPECT_TRUE(opened->take().empty());
+
+    EXPECT_EQ(::access(folder_.path_of("socket").c_str(), F_OK), 0);
+    opened->remove_files();
+    EXPECT_NE(::access(folder_.path_of("socket").c_str(), F_OK), 0);
+}
+
+TEST_F(ListeningSocketsTest, ATakenPortIsAnErrorThatNamesIt) {
+    const auto first = ListeningSockets::open(options_);
+    ASSERT_TRUE(first.has_value());
+    ServeOptions again = options_;
+    again.listen = {first->addresses()[0].to_string()};
+    const auto second = ListeningSockets::open(again);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_THAT(second.error().message(), ::testing::HasSubstr(again.listen[0]));
+}
+
+TEST_F(ListeningSocketsTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
+    const auto first = ListeningSockets::open(options_);
+    ASSERT_TRUE(first.has_value());
+    const core::Address taken = first->addresses()[0];
+    ServeOptions again = options_;
+    again.listen = {taken.to_string()};
+    again.listen_is_default = true;
+    const auto second = ListeningSockets::open(again);
+    ASSERT_TRUE(second.has_value());
+    const auto& fallback = second->port_fallback();
+    ASSERT_TRUE(fallback.has_value());
+    EXPECT_EQ(fallback->wanted, taken.port());
+    EXPECT_GT(fallback->used, taken.port());
+    EXPECT_EQ(second->addresses()[0].port(), fallback->used);
+}
+
+TEST_F(ListeningSocketsTest, ClosedOnesLeaveTheirPort) {
+    auto first = ListeningSockets::open(options_);
+    ASSERT_TRUE(first.has_value());
+    first->close();
+    ServeOptions again = options_;
+    again.listen = {first->addresses()[0].to_string()};
+    EXPECT_TRUE(ListeningSockets::open(again).has_value());
+}
+
+TEST_F(ListeningSocketsTest, AnAddressThatCannotBeHadIsAnError) {
+    options_.listen = {"unix:" + folder_.path_of("no/such/folder/socket")};
+    const auto opened = ListeningSockets::open(options_);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("no/such/folder"));
+}
+
+}  // namespace
+}  // namespace tiderace::server
