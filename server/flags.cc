@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "i
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
 constexpr std::array<std::string_view, 8> command_names{"serve",   "load", "lab", "trust",
                                                         "version", "help", "man", "completions"};
-constexpr std::array<std::string_view, 3> lab_command_names{"serve", "engines", "help"};
+constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
+                                                            "help"};
 
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_choices, options.engine);

@@ -36,9 +36,12 @@ def find_binary(config):
 def pytest_generate_tests(metafunc):
     if "engine" in metafunc.fixturenames:
         given = metafunc.config.getoption("--engines")
-        every = metafunc.module.__name__.endswith(BEHAVIOUR)
-        more = engines.VARIANTS + tuple(engines.LAB) if every else ()
-        names = given.split(",") if given else engines.MAIN + more
+        names = engines.MAIN
+        if metafunc.module.__name__.endswith(BEHAVIOUR):
+            names = engines.MAIN + engines.VARIANTS + tuple(engines.LAB)
+        if metafunc.module.__name__.endswith("test_lab_engines"):
+            names = tuple(engines.LAB)
+        names = given.split(",") if given else names
         metafunc.parametrize("engine", names, scope="session", indirect=True)
 
 

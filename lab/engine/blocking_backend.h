@@ -35,7 +35,9 @@ class BlockingBackend final : public core::Backend {
     // How many descriptors it has.
     std::size_t attached() const { return attached_.size(); }
 
-    std::string_view name() const override { return "blocking"; }
+    std::string_view name() const override {
+        return sticking_ == Sticking::at_once ? "blocking" : "blocking_epoll";
+    }
     Result<core::IoHandle> attach(int fd, core::IoObserver& observer) override;
     void detach(core::IoHandle& handle) override;
     void close(core::IoHandle& handle, core::SendQueue&& unsent) override;

@@ -1,4 +1,4 @@
-// What is its own in this backend. What every backend does is asked of it in backends_test.cc.
+// What is its own in this backend. What each does is asked of it in foreign_backend_test.cc.
 #include "lab/engine/blocking_backend.h"
 
 #include <fcntl.h>
@@ -134,7 +134,7 @@ TEST_F(Blocking, WhatWasReceivedWhileReadingPausedIsKept) {
 
 TEST_F(Blocking, AWakeEndsTheReceive) {
     Line line(*alone_);
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 50; ++i) {
         std::thread other([&] { alone_->wake(); });
         turn(*alone_, Duration(-1));
         other.join();

@@ -1,5 +1,5 @@
-// What core/backend_test.cc asks of core's engines, asked of those of other makers. These may
-// finish a send later, from dispatch(): then `pending` and on_sent tell.
+// What core/backend_test.cc asks of core's engines, asked of those that block and of those of
+// other makers. These may finish a send later, from dispatch(): then `pending` and on_sent tell.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lab/engine/asio.h"
+#include "lab/engine/blocking_backend.h"
 #include "lab/engine/libevent.h"
 #include "tiderace/core/backend.h"
 
@@ -31,9 +32,14 @@ struct Maker {
     std::string_view (*absent)();
     core::BackendFactory make;
 };
+constexpr std::string_view always_here() {
+    return "";
+}
 constexpr Maker makers[] = {
     {"asio", asio_absent, make_asio_backend},
     {"libevent", libevent_absent, make_libevent_backend},
+    {"blocking", always_here, make_blocking_backend},
+    {"blocking_epoll", always_here, make_blocking_epoll_backend},
 };
 
 // Writes down what it is told.

@@ -14,7 +14,7 @@
 namespace tiderace::lab::engine {
 namespace {
 
-enum class Kind : char { serving, drained, closed_listeners };
+enum class Kind : char { serving, all_serve, drained, closed_listeners };
 
 struct Word {
     Kind kind;
@@ -36,10 +36,14 @@ class PreforkTest : public ::testing::Test {
     [[noreturn]] void watch(std::size_t processes, int (*serve)(PreforkTest&)) {
         static_cast<void>(!::freopen("/dev/null", "w", stderr));
         auto signals = core::Signals::open(std::vector<int>{SIGTERM, SIGINT, SIGUSR1});
-        const auto ended = arrange_prefork()->split(processes, *signals, Duration(10s),
-                                                    [this] { say(Kind::closed_listeners); });
+        const auto prefork = arrange_prefork();
+        const auto ended = prefork->split(processes, *signals,
+                                          {.on_serving = [this] { say(Kind::all_serve); },
+                                           .on_drain = [this] { say(Kind::closed_listeners); },
+                                           .drain = 10s});
         if (ended) ::_exit(*ended);
         say(Kind::serving);
+        if (serve == &serve_until_told) prefork->tell_serving();
         ::_exit(serve(*this));
     }
     void say(Kind kind) const {
@@ -68,13 +72,18 @@ class PreforkTest : public ::testing::Test {
         if (::read(pipe_[0], &word, sizeof word) != sizeof word) word.pid = -1;
         return word;
     }
-    std::set<pid_t> hear_serving(std::size_t count) const {
+    // The processes that begin to serve; those of the start end with the word that all do.
+    std::set<pid_t> hear_serving(std::size_t count, bool at_start = true) const {
         std::set<pid_t> pids;
-        while (pids.size() < count) {
+        for (bool all = !at_start; pids.size() < count || !all;) {
             const Word word = hear();
-            EXPECT_EQ(word.kind, Kind::serving);
             if (word.pid < 0) break;
-            pids.insert(word.pid);
+            if (word.kind == Kind::serving) pids.insert(word.pid);
+            if (word.kind == Kind::all_serve) {
+                EXPECT_EQ(pids.size(), count);
+                EXPECT_EQ(word.pid, watching_);
+                all = true;
+            }
         }
         return pids;
     }
@@ -106,7 +115,7 @@ TEST_F(PreforkTest, AnotherTakesThePlaceOfOneThatDied) {
     std::set<pid_t> pids = hear_serving(2);
     const pid_t victim = *pids.begin();
     ::kill(victim, SIGKILL);
-    const std::set<pid_t> fresh = hear_serving(1);
+    const std::set<pid_t> fresh = hear_serving(1, false);
     EXPECT_FALSE(pids.contains(*fresh.begin()));
     ::kill(watching_, SIGINT);
     while (hear().pid >= 0) {

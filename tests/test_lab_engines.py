@@ -1,0 +1,172 @@
+"""What is special about an engine of the lab: how it ends, how it fails, how one asks for it."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from raw_client import request
+from server import wait_until
+from site_folder import HUGE
+
+
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=30,
+                          stdin=subprocess.DEVNULL)
+
+
+def refuses(server):
+    try:
+        with server.connect(deadline=1):
+            return False
+    except OSError:
+        return True
+
+
+# Words.
+
+
+@pytest.mark.quick
+def test_an_unknown_engine_is_named_with_the_nearest(binary):
+    for words in (["lab", "serve", "--engine", "prefrok"], ["lab", "srve"], ["lab", "engine"]):
+        done = run(binary, *words)
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr.startswith("tiderace lab: ") and done.stderr.count("\n") == 1
+        assert "did you mean" in done.stderr
+
+
+@pytest.mark.quick
+def test_the_lab_lists_its_engines(binary):
+    done = run(binary, "lab", "engines")
+    assert done.returncode == 0 and done.stderr == ""
+    names = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    for name in ("epoll", "io_uring", "queue", "threads", "pool", "blocking-epoll", "prefork",
+                 "libevent", "asio-shared", "asio-per-thread"):
+        assert name in names
+
+
+def test_without_the_labs_program_one_line_says_how_to_get_it(binary, tmp_path):
+    alone = tmp_path / "tiderace"
+    alone.write_bytes(binary.read_bytes())
+    alone.chmod(0o755)
+    done = run(alone, "lab", "engines")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "./dev build" in done.stderr and done.stderr.count("\n") == 1
+
+
+# Endings.
+
+
+@pytest.mark.quick
+def test_a_signal_drains_and_the_running_download_is_finished(serve, huge_site, engine):
+    server = serve(huge_site, engine=engine)
+    with server.connect(receive_bytes=16384) as running, server.connect() as idle:
+        assert idle.get("/a.txt").status == 200
+        running.send(request("/huge.bin"))
+        assert running.read_head().status == 200
+        server.signal(signal.SIGTERM)
+        assert idle.wait_end()
+        wait_until(lambda: refuses(server), what="no new connections")
+        assert server.alive()
+        running.skip(HUGE, time.monotonic() + 30)
+        assert running.wait_end()
+        assert server.wait_exit() == 0
+
+
+@pytest.mark.quick
+def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
+    server = serve(site, "--drain-timeout", "60s", engine=engine)
+    connections = [server.connect() for _ in range(5)]
+    for connection in connections:
+        assert connection.get("/a.txt").status == 200
+    server.signal(signal.SIGTERM)
+    assert server.wait_exit(10) == 0
+    for connection in connections:
+        assert connection.wait_end()
+        connection.close()
+
+
+# Failing as documented.
+
+
+@pytest.mark.quick
+def test_a_pool_lets_connections_wait_and_refuses_above_its_bound(serve, site):
+    server = serve(site, "--max-connections", "3", engine="pool", threads=None)
+    kept = [server.connect() for _ in range(3)]
+    for connection in kept:
+        assert connection.get("/a.txt").status == 200
+    with server.connect() as refused:
+        answer = refused.ask(request("/a.txt"))
+        assert answer.status == 503 and answer.says_close and refused.wait_end()
+    kept.pop().close()
+    wait_until(lambda: server.get("/a.txt").status == 200, what="room again")
+    for connection in kept:
+        assert connection.get("/a.txt").status == 200
+        connection.close()
+    server.stop()
+    assert re.search(r"refused=[1-9]", server.stderr)
+
+
+@pytest.mark.quick
+def test_a_pool_with_more_connections_than_threads_serves_them_in_turn(serve, site):
+    server = serve(site, "--threads", "2", engine="pool", threads=None)
+    served = [server.connect() for _ in range(2)]
+    for connection in served:
+        assert connection.get("/a.txt").status == 200
+    waiting = [server.connect() for _ in range(20)]
+    for connection in waiting:
+        connection.send(request("/k.bin"))
+        assert not connection.readable()
+    for connection in served:
+        connection.close()
+    for connection in waiting:
+        assert len(connection.read_answer().body) == 1024
+        connection.close()
+
+
+def test_a_thread_for_each_connection_is_gone_with_it(serve, site):
+    server = serve(site, engine="threads")
+    idle = server.threads()
+    connections = [server.connect() for _ in range(20)]
+    for connection in connections:
+        assert connection.get("/a.txt").status == 200
+    assert server.threads() == idle + 20
+    for connection in connections:
+        connection.close()
+    wait_until(lambda: server.threads() == idle, what="as many threads as before")
+
+
+# Processes.
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.quick
+def test_a_process_that_dies_is_replaced_and_it_is_said(serve, site):
+    server = serve(site, engine="prefork")
+    master, victim, other = server.pids()
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: len(server.pids()) == 3 and victim not in server.pids(), what="another")
+    assert other in server.pids() and server.pid == master
+    for _ in range(20):
+        assert server.get("/a.txt").status == 200
+    assert "signal 9; another is started" in server.stderr
+
+
+@pytest.mark.quick
+def test_no_process_outlives_the_one_that_watches(serve, site):
+    server = serve(site, engine="prefork")
+    _, *children = server.pids()
+    os.kill(server.pid, signal.SIGKILL)
+    assert server.wait_exit() == -signal.SIGKILL
+    for child in children:
+        wait_until(lambda pid=child: gone(pid), what="its processes ended")
