@@ -1,12 +1,12 @@
 #include "lab/engine/connection_threads.h"
 
-#include <pthread.h>
-
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/thread_name.h"
 #include "tiderace/net/acceptor.h"
 
 namespace tiderace::lab::engine {
@@ -173,9 +173,7 @@ bool ConnectionThreads::start_thread(Seat& seat) {
 }
 
 void ConnectionThreads::serve(Seat& seat) {
-#if defined(__linux__)
-    ::pthread_setname_np(::pthread_self(), ("seat " + std::to_string(seat.number)).c_str());
-#endif
+    name_this_thread("seat " + std::to_string(seat.number));
     do {
         seat.loop->turn(Duration(-1));
     } while (!stopping_.load(std::memory_order_acquire) && has_more(seat));
