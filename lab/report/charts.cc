@@ -159,7 +159,8 @@ std::string draw_line(const Line& line, const Axes& axes) {
         path += text("%s%.1f %.1f", path.empty() ? "M" : "L", x, y);
         if (has_dots) dots += text("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>", x, y);
     }
-    return "<g class=\"" + name + "\"><path d=\"" + path + "\"/>" + dots + "</g>\n";
+    return "<g class=\"" + name + (line.is_dashed ? " again" : "") + "\"><path d=\"" + path +
+           "\"/>" + dots + "</g>\n";
 }
 
 std::string draw_labels(const LineChart& chart, const Axes& axes) {

@@ -47,7 +47,8 @@ struct Point {
 
 struct Line {
     std::string name;
-    unsigned colour = 0;  // 0..5; above: the quiet one, for a reference
+    unsigned colour = 0;     // 0..5; above: the quiet one, for a reference
+    bool is_dashed = false;  // where one colour is there twice
     std::vector<Point> points;
 };
 

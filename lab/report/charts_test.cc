@@ -72,6 +72,10 @@ TEST(Charts, ALineIsNamedAtItsEnd) {
     EXPECT_THAT(svg, HasSubstr("class=\"label c1\">epoll</text>"));
     EXPECT_THAT(svg, HasSubstr("class=\"label reference\">old</text>"));
     EXPECT_THAT(svg, Not(HasSubstr("absent")));
+    EXPECT_THAT(svg, Not(HasSubstr(" again")));
+    LineChart dashed = chart;
+    dashed.lines[0].is_dashed = true;
+    EXPECT_THAT(draw(dashed), HasSubstr("class=\"c1 again\""));
 }
 
 TEST(Charts, AChartOfNothingIsStillAPicture) {

@@ -60,6 +60,7 @@ svg .c0 { stroke: var(--c0); } svg .c1 { stroke: var(--c1); } svg .c2 { stroke: 
 svg .c3 { stroke: var(--c3); } svg .c4 { stroke: var(--c4); } svg .c5 { stroke: var(--c5); }
 svg .reference { stroke: var(--quiet); } svg g.reference path { stroke-dasharray: 4 3;
   stroke-width: 1.2; }
+svg g.again path { stroke-dasharray: 7 3; }
 svg text.label { stroke: none; font-size: 11.5px; } svg circle { stroke: none; }
 svg text.c0, svg g.c0 circle { fill: var(--c0); } svg text.c1, svg g.c1 circle { fill: var(--c1); }
 svg text.c2, svg g.c2 circle { fill: var(--c2); } svg text.c3, svg g.c3 circle { fill: var(--c3); }

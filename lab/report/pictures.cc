@@ -136,13 +136,18 @@ std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, 
         for (const auto& [name, points] : all) {
             const bool is_reference =
                 (name == chosen_engine && family != Family::kernel) || name == findings.floor;
-            if (is_reference) chart.lines.push_back({name, colours, points});
+            if (is_reference) {
+                chart.lines.push_back({.name = name, .colour = colours, .points = points});
+            }
         }
         const std::size_t references = chart.lines.size();
         for (const auto& [name, points] : all) {
             if (name == findings.floor || family_of(name) != family) continue;
             const auto colour = static_cast<unsigned>(chart.lines.size() - references);
-            chart.lines.push_back({name, colour % colours, points});
+            chart.lines.push_back({.name = name,
+                                   .colour = colour % colours,
+                                   .is_dashed = colour >= colours,
+                                   .points = points});
         }
         if (chart.lines.size() == references) continue;
         chart.label = std::string(what) + ": " + std::string(title_of(family));

@@ -101,7 +101,8 @@ const CellSummary* find(const std::vector<CellSummary>& all, std::string_view su
 std::optional<double> ratio_to(const std::vector<CellSummary>& all, const CellSummary& one,
                                std::string_view floor) {
     const CellSummary* base = find(all, floor, one.workload, one.connections);
-    if (!base || !base->has_figures() || !one.has_figures()) return std::nullopt;
+    // A floor that did not do its work is none.
+    if (!base || base->state != CellState::ok || !one.has_figures()) return std::nullopt;
     if (base->cpu_us.median <= 0 || one.cpu_us.median <= 0) return std::nullopt;
     return one.cpu_us.median / base->cpu_us.median;
 }

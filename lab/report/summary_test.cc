@@ -50,6 +50,12 @@ TEST(Summary, WithoutAFloorThereIsNoRatio) {
     const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
     EXPECT_FALSE(ratio_to(all, *epoll, ""));
     EXPECT_FALSE(ratio_to(all, *find(all, "pool", "w1", 10'000), "floor"));
+    Results results = sample_results();
+    for (Cell& cell : results.cells) {
+        if (cell.subject == "floor") cell.state = CellState::starved;
+    }
+    const auto starved = summarize(results);
+    EXPECT_FALSE(ratio_to(starved, *find(starved, "epoll", "w1", 10'000), "floor"));
     EXPECT_EQ(floor_of(sample_results()), "floor");
     EXPECT_EQ(floor_of(Results{}), "");
 }

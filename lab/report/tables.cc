@@ -89,7 +89,8 @@ void add_claim(const Findings& findings, const Claim& claim, Table& table) {
     Row row{std::string(claim.one) + " costs at most " + times(claim.at_most) + " of " +
                 std::string(claim.other) + " on " + std::string(claim.workload),
             nothing, "not measured"};
-    if (one->has_figures() && other->has_figures() && other->cpu_us.median > 0) {
+    const bool both = one->state == CellState::ok && other->state == CellState::ok;
+    if (both && other->cpu_us.median > 0) {
         const double ratio = one->cpu_us.median / other->cpu_us.median;
         row[1] = times(ratio);
         row[2] = ratio <= claim.at_most ? "yes" : "no";
@@ -112,7 +113,7 @@ void add_poll_claim(const Findings& findings, Table& table) {
     const CellSummary* epoll_few = find(findings.cells, "epoll", "scale", 100);
     const CellSummary* epoll_many = find(findings.cells, "epoll", "w1", 10'000);
     for (const CellSummary* cell : {few, many, epoll_few, epoll_many}) {
-        if (!cell || !cell->has_figures() || cell->cpu_us.median <= 0) return;
+        if (!cell || cell->state != CellState::ok || cell->cpu_us.median <= 0) return;
     }
     const double poll_grows = many->cpu_us.median / few->cpu_us.median;
     const double epoll_grows = epoll_many->cpu_us.median / epoll_few->cpu_us.median;
