@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration look_interval = 100ms;
 constexpr Duration ramp_interval_min = 1ms;
+constexpr Duration gather_interval = 5ms;
 
 Duration thread_cpu() {
 #if defined(RUSAGE_THREAD)
@@ -62,13 +63,12 @@ LoadWorker::~LoadWorker() = default;
 void LoadWorker::run() {
     const Duration cpu_before = thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
-    start_ = look_ = read_clock();
-    const Duration run_time = plan_->options.run_time();
-    end_ = run_time == Duration::max() ? Instant::max() : start_ + run_time;
-    pacer_.begin(start_);
-    if (pacer_.open_loop())
-        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
-                                             share_.rate);
+    start_ = look_ = opened_last_ = read_clock();
+    end_ = Instant::max();
+    const LoadOptions& options = plan_->options;
+    gathering_ =
+        connections_.size() > opening_max && !options.close && options.ramp == Duration::zero();
+    if (!gathering_) begin_asking();
     let_in(start_);
     loop_->arm(*this, next_look(start_));
     while (!ending_) {
@@ -77,11 +77,25 @@ void LoadWorker::run() {
         if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
     }
     elapsed_ = std::min(read_clock(), end_) - start_;
-    tally_.never_sent = pacer_.overdue(std::min(now_, end_));
+    if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
     cpu_ = thread_cpu() - cpu_before;
     publish();
     shown_.done.store(true, std::memory_order_release);
+}
+
+// The time counts from here.
+void LoadWorker::begin_asking() {
+    gathering_ = false;
+    start_ = read_clock();
+    const Duration run_time = plan_->options.run_time();
+    end_ = run_time == Duration::max() ? Instant::max() : start_ + run_time;
+    pacer_.begin(start_);
+    if (pacer_.open_loop()) {
+        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
+                                             share_.rate);
+    }
+    for (auto& connection : connections_) has_room(*connection);
 }
 
 // A closed loop's connections open one after another over the ramp; an open loop's are all there
@@ -98,6 +112,7 @@ void LoadWorker::let_in(Instant now) {
 }
 
 Instant LoadWorker::next_look(Instant now) const {
+    if (gathering_) return now + gather_interval;
     if (let_in_ == connections_.size()) return std::min(now + look_interval, end_);
     const double share = static_cast<double>(let_in_) / static_cast<double>(connections_.size());
     const auto due = start_ + Duration(static_cast<std::int64_t>(
@@ -147,6 +162,14 @@ void LoadWorker::on_expired() {
         ending_ = true;
         return;
     }
+    if (gathering_) {
+        if (tally_.opened > opened_seen_) opened_last_ = now;
+        opened_seen_ = tally_.opened;
+        const bool all = opened_seen_ >= connections_.size();
+        if (all || now - opened_last_ >= opening_patience || now - start_ >= gathering_max) {
+            begin_asking();
+        }
+    }
     if (let_in_ < connections_.size()) let_in(now);
     if (now >= look_) {
         look_ = now + look_interval;
@@ -182,7 +205,7 @@ void LoadWorker::count_open(int change) {
 }
 
 void LoadWorker::has_room(LoadConnection& connection) {
-    if (!connection.has_room()) return;
+    if (gathering_ || !connection.has_room()) return;
     if (!pacer_.open_loop()) {
         if (now_ < loop_->now()) now_ = loop_->now();
         connection.send(SIZE_MAX);

@@ -33,6 +33,11 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
         double rate = 0;
     };
     static constexpr std::size_t opening_max = 128;
+    // Where there are more than those, and none closes of itself, nothing is asked until all are
+    // open, or no further one was for so long: a server that is busy answering opens few. Nor
+    // longer than gathering_max: servers end connections that say nothing.
+    static constexpr Duration opening_patience = 1s;
+    static constexpr Duration gathering_max = 4s;
 
     // Fails as LoadTls::create does.
     static Result<std::unique_ptr<LoadWorker>> create(const LoadPlan& plan, Share share);
@@ -78,6 +83,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
 
     void on_expired() override;  // a look at the time, at who takes too long, at whose turn it is
     void on_tick() override;
+    void begin_asking();
     void let_in(Instant now);
     Instant next_look(Instant now) const;
     void open_more();
@@ -106,6 +112,9 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     std::size_t opening_ = 0;
     Duration cpu_{};
     Duration elapsed_{};
+    std::uint64_t opened_seen_ = 0;  // while gathering
+    Instant opened_last_{};
+    bool gathering_ = false;  // connections, before anything is asked
     bool ending_ = false;
     std::atomic<bool> stop_ = false;
 

@@ -149,6 +149,24 @@ TEST(LoadWorker, AsksExactlyAsOftenAsTold) {
     }
 }
 
+TEST(LoadWorker, ManyConnectionsAreOpenBeforeAnythingIsAsked) {
+    const struct {
+        std::string_view name;
+        LoadOptions options;
+    } cases[] = {
+        {"closed loop", {.connections = 300, .requests = 600}},
+        {"open loop", {.connections = 300, .requests = 600, .rate = 50'000}},
+        {"HTTP/1.0", {.connections = 300, .requests = 600, .http = LoadHttp::v1_0}},
+    };
+    for (const auto& each : cases) {
+        const LoadTally tally = run_against([](auto) { return std::string(hello); }, each.options);
+        EXPECT_EQ(tally.answers, 600U) << each.name;
+        EXPECT_EQ(tally.open_max, 300U) << each.name;
+        EXPECT_EQ(tally.starved, 0U) << each.name;
+        EXPECT_LT(tally.late_max, 10s) << each.name;
+    }
+}
+
 TEST(LoadWorker, CountsEachWrongAnswerByItsKind) {
     const struct {
         LoadError kind;
