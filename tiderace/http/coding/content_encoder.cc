@@ -11,7 +11,7 @@ namespace {
 using wire::ContentCoding;
 
 // Raised by hand when a level, a window or the size of a piece given to an encoder changes.
-constexpr ByteView levels = " levels 1";
+constexpr ByteView levels = " levels 2";
 
 std::string recipe(ByteView library, ByteView version) {
     if (version.empty()) return {};

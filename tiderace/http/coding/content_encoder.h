@@ -9,7 +9,7 @@
 // Thread   One at a time.
 // Errors   Data cannot be wrong. A lack of memory is `failed`; after it only reset() helps.
 // Limits   By Purpose: window and level are chosen so that an encoder holds at most
-//          encoder_bytes_max(purpose).
+//          encoder_bytes_max(purpose); for a file its length has to be said.
 // Memory   memory_bytes(); kept over reset(), so that the next stream allocates nothing.
 #pragma once
 
@@ -32,7 +32,7 @@ enum class Purpose : std::uint8_t {
 inline constexpr std::size_t purposes = 3;
 
 constexpr std::size_t encoder_bytes_max(Purpose purpose) {
-    return purpose == Purpose::answer ? 3_MiB : purpose == Purpose::events ? 1_MiB : 80_MiB;
+    return purpose == Purpose::answer ? 1280_KiB : purpose == Purpose::events ? 640_KiB : 16_MiB;
 }
 
 class ContentEncoder {

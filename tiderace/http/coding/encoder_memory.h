@@ -17,7 +17,7 @@ namespace tiderace::http::coding {
 
 class EncoderMemory {
   public:
-    static constexpr std::size_t kept_bytes_max = 3_MiB;
+    static constexpr std::size_t kept_bytes_max = 1280_KiB;
 
     EncoderMemory() = default;
     EncoderMemory(const EncoderMemory&) = delete;

@@ -6,10 +6,20 @@
 
 namespace tiderace::http::coding {
 
+namespace {
+
+// Of an encoder at a place on the shelf, at most.
+std::size_t bytes_of(std::size_t place) {
+    return encoder_bytes_max(static_cast<Purpose>(place % purposes));
+}
+
+}  // namespace
+
 void EncoderShelf::Loan::give_back() {
     if (encoder_ == nullptr) return;
     EncoderShelf& shelf = *shelf_;
     --shelf.loans_;
+    shelf.loan_bytes_ -= bytes_of(place_);
     auto& idle = shelf.idle_[place_];
     if (idle.size() < shelf.limits_.kept_max) idle.push_back(std::move(encoder_));
     encoder_.reset();
@@ -20,9 +30,11 @@ EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purp
                                         std::optional<std::uint64_t> bytes) {
     TR_CHECK(coding != wire::ContentCoding::identity);
     Loan loan;
-    if (loans_ >= limits_.loans_max) return loan;
     const std::size_t place =
         (static_cast<std::size_t>(coding) - 1) * purposes + static_cast<std::size_t>(purpose);
+    if (loans_ >= limits_.loans_max || loan_bytes_ + bytes_of(place) > limits_.loan_bytes_max) {
+        return loan;
+    }
     std::unique_ptr<ContentEncoder> encoder;
     if (auto& idle = idle_[place]; !idle.empty()) {
         encoder = std::move(idle.back());
@@ -33,6 +45,7 @@ EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purp
     }
     if (encoder == nullptr || !encoder->reset(bytes)) return loan;
     ++loans_;
+    loan_bytes_ += bytes_of(place);
     loan.shelf_ = core::Ref<EncoderShelf>(this);
     loan.encoder_ = std::move(encoder);
     loan.place_ = place;

@@ -6,7 +6,7 @@
 // Errors   An empty loan: too many are out, the coding is not built in, or there is no memory. Send
 //          the plain bytes then.
 // Limits   ShelfLimits.
-// Memory   loans_max + kept_max × 6 encoders, each at most encoder_bytes_max(purpose).
+// Memory   loan_bytes_max, and kept_max × 6 encoders, each at most encoder_bytes_max(purpose).
 #pragma once
 
 #include <array>
@@ -23,6 +23,8 @@ namespace tiderace::http::coding {
 struct ShelfLimits {
     std::size_t loans_max = 128;  // answers being compressed at one time; more go out plain
     std::size_t kept_max = 2;     // idle ones of each coding and purpose
+    // A loan counts as encoder_bytes_max of its purpose: 51 answers, or 102 streams of events.
+    std::size_t loan_bytes_max = 64_MiB;
 };
 
 class EncoderShelf final : public core::Shared {
@@ -58,6 +60,7 @@ class EncoderShelf final : public core::Shared {
     Loan borrow(wire::ContentCoding coding, Purpose purpose, std::optional<std::uint64_t> bytes);
 
     std::size_t loans() const { return loans_; }
+    std::size_t loan_bytes() const { return loan_bytes_; }
     std::size_t kept() const;
     // How many were made in all; the others were used again.
     std::uint64_t made() const { return made_; }
@@ -68,6 +71,7 @@ class EncoderShelf final : public core::Shared {
     ShelfLimits limits_;
     std::array<std::vector<std::unique_ptr<ContentEncoder>>, codings * purposes> idle_;
     std::size_t loans_ = 0;
+    std::size_t loan_bytes_ = 0;
     std::uint64_t made_ = 0;
 };
 

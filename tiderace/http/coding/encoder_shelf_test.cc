@@ -14,7 +14,8 @@ class EncoderShelfTest : public ::testing::Test {
     void SetUp() override {
         if (!built_in_codings().gzip) GTEST_SKIP() << "gzip is not built in";
     }
-    core::Ref<EncoderShelf> shelf_ = core::make_ref<EncoderShelf>(ShelfLimits{2, 1});
+    core::Ref<EncoderShelf> shelf_ =
+        core::make_ref<EncoderShelf>(ShelfLimits{.loans_max = 2, .kept_max = 1});
 };
 
 TEST_F(EncoderShelfTest, WhatComesBackIsLentAgain) {
@@ -43,6 +44,21 @@ TEST_F(EncoderShelfTest, NoMoreAreLentThanTheBoundSays) {
     auto two = shelf_->borrow(ContentCoding::gzip, Purpose::answer, {});
     EXPECT_FALSE(shelf_->borrow(ContentCoding::gzip, Purpose::answer, {}));
     one = {};
+    EXPECT_TRUE(shelf_->borrow(ContentCoding::gzip, Purpose::answer, {}));
+}
+
+TEST_F(EncoderShelfTest, NoMoreMemoryIsLentThanTheBoundSays) {
+    shelf_ = core::make_ref<EncoderShelf>(
+        ShelfLimits{.loan_bytes_max = 2 * encoder_bytes_max(Purpose::answer)});
+    auto one = shelf_->borrow(ContentCoding::gzip, Purpose::answer, {});
+    auto events = shelf_->borrow(ContentCoding::gzip, Purpose::events, {});
+    EXPECT_EQ(shelf_->loan_bytes(),
+              encoder_bytes_max(Purpose::answer) + encoder_bytes_max(Purpose::events));
+    EXPECT_FALSE(shelf_->borrow(ContentCoding::gzip, Purpose::answer, {}));
+    EXPECT_TRUE(shelf_->borrow(ContentCoding::gzip, Purpose::events, {}));
+    one = {};
+    events = {};
+    EXPECT_EQ(shelf_->loan_bytes(), 0u);
     EXPECT_TRUE(shelf_->borrow(ContentCoding::gzip, Purpose::answer, {}));
 }
 

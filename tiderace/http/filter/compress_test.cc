@@ -81,7 +81,7 @@ class CompressTest : public ::testing::Test {
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     core::Ref<coding::EncoderShelf> shelf_ =
-        core::make_ref<coding::EncoderShelf>(coding::ShelfLimits{2, 1});
+        core::make_ref<coding::EncoderShelf>(coding::ShelfLimits{.loans_max = 2, .kept_max = 1});
     Compress compress_{shelf_, {}};
     std::unique_ptr<Answer> handler_;
     std::unique_ptr<Site> site_;
@@ -98,6 +98,17 @@ TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceAndItsLengthIsSaid) {
         EXPECT_LT(answer.body().size(), page.size() / 4);
     }
     EXPECT_EQ(shelf_->loans(), 0u);
+}
+
+TEST_F(CompressTest, AHundredAnswersAreMadeByOneEncoderOfEachCoding) {
+    for (int i = 0; i < 100; ++i) {
+        for (const auto coding : {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
+            EXPECT_EQ(get(wire::coding_name(coding)).field("Content-Encoding"),
+                      wire::coding_name(coding));
+        }
+    }
+    EXPECT_EQ(shelf_->made(), 3U);
+    EXPECT_EQ(shelf_->loans(), 0U);
 }
 
 TEST_F(CompressTest, HeadSaysWhatGetWouldSay) {
