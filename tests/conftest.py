@@ -170,7 +170,8 @@ def find_chromium():
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def launch_chromium():
+    """launch_chromium(flags…): a browser, until the module ends."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright here")
     path = find_chromium()
     if path is None:
@@ -178,9 +179,23 @@ def chromium():
     # Root may not use Chromium's sandbox, and a container's /dev/shm is small.
     arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=arguments)
-        yield browser
-        browser.close()
+        yield lambda *flags: driver.chromium.launch(executable_path=path,
+                                                    args=[*arguments, *flags])
+
+
+@pytest.fixture(scope="module")
+def chromium(launch_chromium):
+    browser = launch_chromium()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def old_chromium(launch_chromium):
+    """One that does not know HTTP/2."""
+    browser = launch_chromium("--disable-http2")
+    yield browser
+    browser.close()
 
 
 # The score of the strict table, printed at the end of the run.

@@ -59,6 +59,13 @@ class Visit:
             (message.text, message.location.get("url"))) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.complaints.append((str(error), None)))
 
+        # How each WebSocket was answered: 101 over HTTP/1.1, 200 on a stream of HTTP/2.
+        self.socket_statuses = []
+        wire = self.context.new_cdp_session(self.page)
+        wire.send("Network.enable")
+        wire.on("Network.webSocketHandshakeResponseReceived", lambda told:
+                self.socket_statuses.append(told["response"]["status"]))
+
     def __enter__(self):
         return self
 
@@ -156,23 +163,32 @@ def secure_chat(run_example, tmp_path_factory):
     return f"https://localhost:{port}/"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_two_browsers_chat_over_https_and_http2(chromium, secure_chat, scheme):
-    room = f"#room={scheme}&name="
-    with Visit(chromium, scheme, "desk", secure=False) as ann, \
-            Visit(chromium, scheme, "phone", secure=False) as bob:
+def two_talk(browser, url, scheme, protocol, status):
+    room = f"#room={scheme}-{protocol[-1]}&name="
+    with Visit(browser, scheme, "desk", secure=False) as ann, \
+            Visit(browser, scheme, "phone", secure=False) as bob:
         for visit, name in ((ann, "Ann"), (bob, "Bob")):
             # networkidle would wait for the WebSocket to end.
-            assert visit.page.goto(secure_chat + room + name).status == 200
-            visit.page.get_by_text(f"in {scheme} as {name}").wait_for()
-            protocol = "performance.getEntriesByType('navigation')[0].nextHopProtocol"
-            assert visit.page.evaluate(protocol) == "h2"
+            assert visit.page.goto(url + room + name).status == 200
+            visit.page.get_by_text(f"in {scheme}-{protocol[-1]} as {name}").wait_for()
+            asked = "performance.getEntriesByType('navigation')[0].nextHopProtocol"
+            assert visit.page.evaluate(asked) == protocol
             assert visit.page.evaluate("isSecureContext")
         for visit, name, other in ((ann, "Ann", bob), (bob, "Bob", ann)):
             visit.page.get_by_label("Message", exact=True).fill(f"{name} says: 潮")
             visit.page.keyboard.press("Enter")
             other.page.get_by_text(f"{name} says: 潮").wait_for()
         for visit, screen in ((ann, "desk"), (bob, "phone")):
+            assert visit.socket_statuses == [status]
             visit.picture(f"chat-{scheme}-{screen}")
             assert not visit.is_wider_than_the_screen()
             assert visit.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_two_browsers_chat_over_https_and_http2(chromium, secure_chat, scheme):
+    two_talk(chromium, secure_chat, scheme, "h2", 200)
+
+
+def test_two_browsers_chat_over_https_and_http1(old_chromium, secure_chat):
+    two_talk(old_chromium, secure_chat, "light", "http/1.1", 101)

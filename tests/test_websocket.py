@@ -1,10 +1,13 @@
 """WebSocket in the real programs: other people's clients, a browser, chat rooms, hostile peers."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -14,9 +17,10 @@ import pytest
 import websockets
 
 import h2_client
+from certificates import Authority
 from raw_client import BadAnswer, get_once
 from server import wait_until
-from websocket_fanout import FanOut
+from websocket_fanout import FanOut, Subscriber, delivered
 from websocket_wire import BINARY, CLOSE, PING, TEXT, WebSocket, close_payload, frame, head
 
 
@@ -77,6 +81,59 @@ def test_our_client_talks_with_the_websockets_server(binary, offer, compression)
             assert (process.returncode, out) == (0, b"closed 3001 done\n")
 
     asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+@pytest.fixture(scope="module")
+def secure(run_example, tmp_path_factory):
+    """The chat over HTTPS: its address, and a context that trusts it."""
+    authority = Authority(tmp_path_factory.mktemp("authority"), "authority")
+    pair = authority.issue("chat", hosts=("localhost", "127.0.0.1"))
+    chat = run_example("chat", "--tls", pair.flag, "--events", "off")
+    return chat.places()[0], ssl.create_default_context(cafile=authority.file)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("compression", [None, "deflate"])
+def test_the_websockets_package_agrees_over_tls(secure, compression):
+    (_, port), trust = secure
+    url = f"wss://localhost:{port}/chat?room=secure&name="
+
+    async def talk():
+        settings = {"ssl": trust, "compression": compression}
+        async with websockets.connect(url + "Ann", **settings) as ann, \
+                websockets.connect(url + "Bob", **settings) as bob:
+            for text in ["hello", "κόσμε" * 300, "x" * 4_000, *map(str, range(200))]:
+                await ann.send(text)
+                for socket in (ann, bob):
+                    assert json.loads(await socket.recv())["text"] == text
+            await (await bob.ping())
+        assert ann.close_code == bob.close_code == 1000
+
+    asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+@pytest.mark.quick
+def test_streams_of_http2_over_tls_are_websockets_too(secure):
+    """A room whose two guests are streams of one connection."""
+    address, trust = secure
+    trust.set_alpn_protocols(["h2"])
+    sock = trust.wrap_socket(socket.create_connection(address, 10), server_hostname="localhost")
+    assert sock.selected_alpn_protocol() == "h2"
+    said = frame(TEXT, "to both")
+    event = b'{"type":"said","from":"N","text":"to both"}'
+    expected = head(TEXT, len(event), masked=False) + event
+    with h2_client.Client(address, sock=sock) as client:
+        streams = []
+        for _ in range(2):
+            stream, asked = client.request_bytes(
+                "/chat?room=streams&name=N", "CONNECT",
+                [(":protocol", "websocket"), ("sec-websocket-version", "13")], end_stream=False)
+            client.send(asked)
+            client.wait(lambda s=stream: client.streams[s].status == 200)
+            streams.append(stream)
+        client.send(h2_client.raw_frame(0, 0, streams[0], said))
+        for stream in streams:
+            client.wait(lambda s=stream: bytes(client.streams[s].body) == expected)
 
 
 @pytest.mark.quick
@@ -289,19 +346,59 @@ def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(chat_with, 
     crowd.close()
 
 
+class Heard:
+    """What one subscriber hears, frame by frame: the numbers of the messages, and its end."""
+
+    def __init__(self, socket):
+        self.socket, self.data, self.numbers, self.ended = socket, b"", [], False
+
+    def listen(self):
+        while not self.ended:
+            try:
+                more = self.socket.recv(1 << 18)
+            except BlockingIOError:
+                return
+            except ConnectionResetError:
+                more = b""
+            self.ended = not more
+            self.data += more
+            size = len(delivered(0))
+            while len(self.data) >= size:
+                self.numbers.append(int(re.search(rb'"text":"(\d{10})', self.data)[1]))
+                assert self.data[:size] == delivered(self.numbers[-1])
+                self.data = self.data[size:]
+
+
 @pytest.mark.parametrize("slow", ["drop", "close"])
-def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, slow):
+def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, sanitized, slow):
     chat = chat_with("--slow", slow, "--events", "off")
-    crowd = FanOut(chat.websocket, 20, room="harmless")
-    stalled = crowd.subscribers.pop()
-    crowd.pause(stalled)
-    del crowd.by_fd[stalled.socket.fileno()]
-    for _ in range(60):
+    crowd = FanOut(chat.websocket, 20, room=f"harmless-{slow}")
+    before = chat.pss_bytes()
+    stalled = Heard(Subscriber(chat.websocket, f"harmless-{slow}", receive_bytes=4096).socket)
+    for _ in range(80):
         crowd.publish(1_000)
         crowd.run()  # the others stay in step, so that nobody else is slow
+    if not sanitized:
+        assert chat.pss_bytes() - before < 8 << 20
+
+    def caught_up():
+        crowd.publish(1)
+        crowd.run()
+        stalled.listen()
+        return stalled.ended or stalled.numbers and stalled.numbers[-1] >= 80_000
+
+    wait_until(caught_up, 30, "its end, or what is said after it reads again")
+    numbers = stalled.numbers
+    if slow == "drop":  # it has gaps, and goes on
+        assert not stalled.ended and numbers[0] == 0 and len(numbers) < crowd.published
+        assert all(one < other for one, other in itertools.pairwise(numbers))
+    else:  # it has all that was said before its end
+        assert stalled.ended and 0 < len(numbers) < 80_000
+        assert numbers == list(range(len(numbers)))
+    stalled.socket.close()
+    crowd.run()
     crowd.check()
     crowd.close()
-    stalled.socket.close()
 
 
 @pytest.mark.skipif(not os.environ.get("TIDERACE_FANOUT"),

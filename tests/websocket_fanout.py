@@ -28,8 +28,8 @@ def delivered(number):
 
 
 class Subscriber:
-    def __init__(self, address, room):
-        socket = WebSocket(address, f"/chat?room={room}&name=s")
+    def __init__(self, address, room, receive_bytes=None):
+        socket = WebSocket(address, f"/chat?room={room}&name=s", receive_bytes=receive_bytes)
         assert not socket.connection.buffer
         self.socket = socket.connection.socket
         self.socket.setblocking(False)
