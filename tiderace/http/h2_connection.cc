@@ -210,7 +210,8 @@ void H2Connection::schedule(H2Exchange& exchange) {
 
 void H2Connection::answer_ended(H2Exchange& exchange) {
     exchange.write_due = Instant::max();
-    budget_.answered();
+    // A refusal is no use to anybody: what asking cost is not paid back.
+    if (!exchange.was_refused()) budget_.answered();
     advance(exchange, H2StreamEvent::sent_end);
     wrote();
     settle(exchange);
@@ -357,6 +358,7 @@ void H2Connection::go_away(std::uint32_t last_stream, H2Error error) {
 void H2Connection::fail(H2Error error) {
     if (phase_ == Phase::closing) return;
     if (error != H2Error::no_error) ++service_->counters().faults;
+    if (error == H2Error::enhance_your_calm) ++service_->counters().calmed;
     go_away(highest_, error);
     end(false);
 }

@@ -27,7 +27,6 @@ void H2Connection::on_fault(const wire::H2Fault& fault) {
 
 bool H2Connection::charge(H2Act act, std::uint32_t times) {
     if (budget_.charge(act, service_->loop().now(), times)) return true;
-    ++service_->counters().calmed;
     fail(H2Error::enhance_your_calm);
     return false;
 }

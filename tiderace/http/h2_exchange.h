@@ -80,6 +80,8 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     bool attached() const { return connection_ != nullptr; }
     bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
     bool answer_complete() const { return answer_complete_; }
+    // Answered without a handler, or its body was.
+    bool was_refused() const { return body_refused_; }
     // Whether the rest of a body that came after the answer's end is worth waiting for.
     bool may_drop_rest() const;
     // The body's bytes that are here and not given on: they take room in the windows.

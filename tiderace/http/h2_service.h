@@ -50,7 +50,7 @@ struct H2Counters {
     std::uint64_t resets_sent = 0;  // RST_STREAM, for whatever reason
     std::uint64_t resets_received = 0;
     std::uint64_t faults = 0;  // connections ended by GOAWAY with an error
-    std::uint64_t calmed = 0;  // of these, with ENHANCE_YOUR_CALM: over the budget
+    std::uint64_t calmed = 0;  // of these, with ENHANCE_YOUR_CALM: over a limit or the budget
 };
 
 class H2Service final : public net::SessionFactory, private net::Connection::Owner {

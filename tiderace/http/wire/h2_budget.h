@@ -56,7 +56,7 @@ class H2Budget {
     [[nodiscard]] bool charge(H2Act act, Instant now, std::uint32_t times = 1);
 
     // Useful work, which gives back what asking for it cost.
-    void answered();                      // an answer went out whole
+    void answered();                      // an answer of a handler went out whole
     void transferred(std::size_t bytes);  // of DATA, used by a handler or sent
 
     std::uint32_t units() const { return units_; }
