@@ -171,8 +171,10 @@ class Server:
         return self.sum_of(sockets_of)
 
     def pss_bytes(self):
+        """Its own memory. The program's file counts for nothing: what of it is ours changes with
+        other servers that come and go beside."""
         return self.sum_of(lambda process: int(re.search(
-            r"^Pss:\s+(\d+) kB", (process / "smaps_rollup").read_text(), re.M)[1]) * 1024)
+            r"^Pss_Anon:\s+(\d+) kB", (process / "smaps_rollup").read_text(), re.M)[1]) * 1024)
 
     def cpu_ticks(self):
         def ticks_of(process):
