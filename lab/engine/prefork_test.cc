@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <set>
 #include <vector>
 
@@ -26,6 +27,7 @@ class PreforkTest : public ::testing::Test {
     // `serve` is what each process does, and its exit status; it may block in wait_for_end().
     void start(std::size_t processes, int (*serve)(PreforkTest&)) {
         ASSERT_EQ(::pipe(pipe_), 0);
+        std::fflush(nullptr);  // what is buffered is this process's to write
         watching_ = ::fork();
         if (watching_ == 0) {
             ::close(pipe_[0]);
