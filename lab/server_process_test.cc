@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "tiderace/core/clock.h"
 #include "tiderace/net/listener.h"
 #include "tiderace/testing/temporary_folder.h"
 
@@ -75,6 +76,11 @@ TEST_F(ServerProcessTest, RunsFromItsFirstAnswerToItsEnd) {
         {.child = shell(std::string("sleep 60 & ") + for_ever), .address = answering.address()});
     ASSERT_TRUE(server) << server.error().message();
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "gone as soon as it has answered";
+    // The shell starts its child when it comes to it.
+    const Instant patience = core::SystemClock().now() + 10s;
+    while (server->pids().size() < 2 && core::SystemClock().now() < patience) {
+        std::this_thread::yield();
+    }
     EXPECT_GE(server->pids().size(), 2U);
     EXPECT_EQ(server->exit(), std::nullopt);
     server->end();
