@@ -37,7 +37,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     // open, or no further one was for so long: a server that is busy answering opens few. Nor
     // longer than gathering_max: servers end connections that say nothing.
     static constexpr Duration opening_patience = 1s;
-    static constexpr Duration gathering_max = 4s;
+    static constexpr Duration gathering_max = 8s;
 
     // Fails as LoadTls::create does.
     static Result<std::unique_ptr<LoadWorker>> create(const LoadPlan& plan, Share share);
