@@ -151,7 +151,7 @@ bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answe
     if (loads.only_once()) return true;
     const core::SystemClock clock;
     const Instant end = clock.now();
-    const Duration longer = std::max<Duration>(plan.time, 1s);
+    const Duration longer = std::max<Duration>(plan.time, plan.patience.others);
     while (!server.ended()) {
         const std::uint64_t answers = loads.progress().answers - answers_before;
         const Duration over = clock.now() - end;

@@ -24,6 +24,7 @@ struct Patience {
     Duration open = 20s;   // for all connections to be open
     Duration stall = 3s;   // for one more; a SYN that was lost comes again after 1 s
     Duration answer = 5s;  // for the first answer, before it counts as hung
+    Duration others = 2s;  // for everybody's answer, once somebody has one
 };
 
 struct CellPlan {

@@ -29,7 +29,7 @@ class CellRun : public ::testing::Test {
                               .connections = connections,
                               .round = 2,
                               .time = 150ms,
-                              .patience = {.stall = 300ms, .answer = 500ms}},
+                              .patience = {.stall = 300ms, .answer = 500ms, .others = 300ms}},
                              wait_a_while);
         EXPECT_TRUE(cell);
         return cell ? *cell : Cell{};

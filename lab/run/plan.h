@@ -14,8 +14,9 @@
 
 namespace tiderace::lab::run {
 
-inline constexpr Duration quick_time = 150s;   // promised: under 3 minutes
-inline constexpr Duration full_time = 2'100s;  // promised: under 40 minutes
+// Promised are 3 and 40 minutes; servers that refuse, starve or hang take some seconds more.
+inline constexpr Duration quick_time = 110s;
+inline constexpr Duration full_time = 2'000s;
 
 struct PlannedCell {
     std::size_t subject;   // index of the plan's
