@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
+#include <utility>
 
 #include "lab/report/figures.h"
 
@@ -191,7 +192,7 @@ std::vector<double> spread_labels(const std::vector<double>& wanted, double heig
                                   double bottom) {
     std::vector<std::size_t> order(wanted.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return wanted[i]; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(wanted[i], i); });
     std::vector<double> places = wanted;
     double next = top;
     for (const std::size_t i : order) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "lab/report/charts.h"
 #include "lab/report/figures.h"
@@ -52,9 +53,8 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
         }
         chart.bars.push_back(std::move(bar));
     }
-    std::ranges::stable_sort(chart.bars, [](const Bar& one, const Bar& other) {
-        if (one.has_value != other.has_value) return one.has_value;
-        return one.has_value && one.value < other.value;
+    std::ranges::sort(chart.bars, {}, [](const Bar& bar) {
+        return std::tuple(!bar.has_value, bar.value, bar.name);
     });
     // The floor is the line; its bar would say the same again. Memory has no floor worth a line.
     if (measure == "connection_bytes") {
@@ -94,7 +94,7 @@ std::vector<Point> series(const Findings& findings, std::string_view subject, Va
         const double y = value(cell);
         if (y > 0) points.push_back({static_cast<double>(cell.connections), y});
     }
-    std::ranges::stable_sort(points, {}, &Point::x);
+    std::ranges::sort(points, {}, &Point::x);
     const auto same = std::ranges::unique(points, {}, &Point::x);
     points.erase(same.begin(), same.end());
     return points;
