@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -104,15 +105,27 @@ bool is_dead(const std::string& state) {
 }  // namespace
 
 std::vector<int> find_group(int group, const std::string& proc) {
-    std::vector<int> pids = all_pids(proc);
-    std::erase_if(pids, [&](int pid) {
+    std::set<int> found;
+    std::map<int, int> others;  // their parents
+    for (const int pid : all_pids(proc)) {
         std::istringstream fields = stat_fields(proc, pid);
         std::string state;
         int parent = 0, its_group = 0;
         fields >> state >> parent >> its_group;
-        return is_dead(state) || its_group != group;
-    });
-    return pids;
+        if (is_dead(state)) continue;
+        if (its_group == group) {
+            found.insert(pid);
+        } else {
+            others.emplace(pid, parent);
+        }
+    }
+    const auto was_started = [&](const auto& other) { return found.contains(other.second); };
+    for (auto at = std::ranges::find_if(others, was_started); at != others.end();
+         at = std::ranges::find_if(others, was_started)) {
+        found.insert(at->first);
+        others.erase(at);
+    }
+    return {found.begin(), found.end()};
 }
 
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc) {

@@ -26,7 +26,7 @@ struct ServerUse {
 
 // In order. `proc`: where the system tells of its processes; a test has a folder of its own.
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc = "/proc");
-// The processes of a process group, in order.
+// The processes of a process group and those that they started, which may have left it; in order.
 std::vector<int> find_group(int group, const std::string& proc = "/proc");
 
 // One process; nothing when it is not there (any more). CPU is exact in the system's own /proc, in

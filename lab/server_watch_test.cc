@@ -121,7 +121,9 @@ TEST_F(ServerWatchTest, FindsWhoBelongsToAGroup) {
     write("10/stat", "10 (worker) S 7 7 7 0 -1");
     write("11/stat", "11 (odd) name) 7 7) S 1 11 11 0 -1");
     write("12/stat", "12 (dead) Z 7 7 7 0 -1");
-    EXPECT_EQ(find_group(7, proc_), std::vector<int>{10});
+    write("13/stat", "13 (worker of its own group) S 10 13 13 0 -1");
+    write("14/stat", "14 (and its) S 13 14 14 0 -1");
+    EXPECT_EQ(find_group(7, proc_), (std::vector<int>{10, 13, 14}));
     EXPECT_EQ(find_group(11, proc_), std::vector<int>{11});
     EXPECT_EQ(find_group(12, proc_), std::vector<int>{});
 }

@@ -259,15 +259,17 @@ std::string listed(const LoadTally& tally, bool wrong_ones) {
     return text;
 }
 
-// How often a server said that it has no room, which is no wrong answer, and none; 0 where anything
-// else was wrong, too.
+// How often a server said that it has no room, which is no wrong answer, and none; it may say so
+// before it is asked. 0 where anything else was wrong, too.
 std::uint64_t answers_of_503(const LoadTally& tally) {
     if (tally.wrong_status != 503) return 0;
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
         const auto kind = static_cast<LoadError>(i);
-        if (kind != LoadError::wrong_status && is_wrong(kind) && tally.errors[i] > 0) return 0;
+        const bool is_503 = kind == LoadError::wrong_status || kind == LoadError::unasked;
+        if (!is_503 && is_wrong(kind) && tally.errors[i] > 0) return 0;
     }
-    return tally.errors[static_cast<std::size_t>(LoadError::wrong_status)];
+    return tally.errors[static_cast<std::size_t>(LoadError::wrong_status)] +
+           tally.errors[static_cast<std::size_t>(LoadError::unasked)];
 }
 
 }  // namespace

@@ -170,6 +170,10 @@ TEST(Judge, AServerWithoutRoomMaySaySo) {
     EXPECT_EQ(judge(seen).state, CellState::refused);
     EXPECT_THAT(judge(seen).reason, HasSubstr("400 of 1,000"));
     EXPECT_THAT(judge(seen).reason, HasSubstr("3,000 answers of 503"));
+    // Said before it was asked.
+    seen.tally.errors[static_cast<std::size_t>(LoadError::unasked)] = 500;
+    EXPECT_THAT(judge(seen).reason, HasSubstr("3,500 answers of 503"));
+    seen.tally.errors[static_cast<std::size_t>(LoadError::unasked)] = 0;
     seen.tally.starved = 0;
     EXPECT_EQ(judge(seen).state, CellState::refused) << "three of a hundred";
     seen.tally.error(LoadError::wrong_status) = 3;
