@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 
 #include "lab/opponent/launches.h"
 
@@ -239,8 +240,12 @@ std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan) 
     if (!launch) return {};
     std::string text;
     for (const auto& [name, value] : launch->child.environment) text += name + '=' + value + ' ';
-    for (const std::string& word : launch->child.arguments) text += word + ' ';
-    text.back() = '\n';
+    // The name is enough: a report is read on other machines.
+    const std::string& program = launch->child.arguments.front();
+    text += program.substr(program.rfind('/') + 1);
+    for (const std::string& word : launch->child.arguments | std::views::drop(1))
+        text += ' ' + word;
+    text += '\n';
     for (const auto& [name, content] : launch->files) text += "# " + name + '\n' + content;
     return text;
 }

@@ -55,6 +55,7 @@ TEST_P(EveryOpponent, StartsAnswersAndIsGone) {
     if (const auto absent = why_absent(*opponent_)) GTEST_SKIP() << *absent;
     EXPECT_NE(opponent_version(*opponent_), "");
     EXPECT_NE(describe_launch(*opponent_, plan_), "");
+    EXPECT_FALSE(describe_launch(*opponent_, plan_).starts_with('/'));
     auto server = start_opponent(*opponent_, plan_);
     ASSERT_TRUE(server) << server.error().message();
     EXPECT_EQ(ask_once(server->address(), "/1k.html", 10s), 200);
