@@ -35,6 +35,10 @@ std::string measured_text(std::string_view measure, double value) {
 BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>& cells,
                  std::string_view measure) {
     BarChart chart;
+    const CellSummary* floor =
+        cells.empty() ? nullptr
+                      : floor_cell(findings.cells, findings.floor, cells.front()->workload,
+                                   cells.front()->connections);
     for (const CellSummary* cell : cells) {
         const Spread spread = cell->measured(measure);
         Bar bar{.name = cell->subject,
@@ -47,9 +51,9 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
                 .figure = figure_of(findings, *cell),
                 .beside = beside_of(findings, *cell)};
         if (!bar.has_value) std::swap(bar.figure, bar.beside);
-        if (cell->subject == findings.floor && bar.has_value) {
+        if (cell == floor) {
             chart.line = spread.median;
-            chart.line_name = "floor " + measured_text(measure, spread.median);
+            chart.line_name = cell->subject + " " + measured_text(measure, spread.median);
         }
         chart.bars.push_back(std::move(bar));
     }
@@ -60,7 +64,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
     if (measure == "connection_bytes") {
         chart.line = 0;
     } else if (chart.line > 0) {
-        std::erase_if(chart.bars, [&](const Bar& bar) { return bar.name == findings.floor; });
+        std::erase_if(chart.bars, [&](const Bar& bar) { return bar.name == floor->subject; });
     }
     return chart;
 }

@@ -98,12 +98,25 @@ const CellSummary* find(const std::vector<CellSummary>& all, std::string_view su
     return found == all.end() ? nullptr : &*found;
 }
 
+const CellSummary* floor_cell(const std::vector<CellSummary>& all, std::string_view floor,
+                              std::string_view workload, std::uint64_t connections) {
+    const CellSummary* least = nullptr;
+    if (floor.empty()) return least;
+    for (const CellSummary& one : all) {
+        const bool is_floor =
+            one.subject == floor || one.subject.starts_with(std::string(floor) + "-");
+        if (!is_floor || one.workload != workload || one.connections != connections) continue;
+        // A floor that did not do its work is none.
+        if (one.state != CellState::ok || one.cpu_us.median <= 0) continue;
+        if (least == nullptr || one.cpu_us.median < least->cpu_us.median) least = &one;
+    }
+    return least;
+}
+
 std::optional<double> ratio_to(const std::vector<CellSummary>& all, const CellSummary& one,
                                std::string_view floor) {
-    const CellSummary* base = find(all, floor, one.workload, one.connections);
-    // A floor that did not do its work is none.
-    if (!base || base->state != CellState::ok || !one.has_figures()) return std::nullopt;
-    if (base->cpu_us.median <= 0 || one.cpu_us.median <= 0) return std::nullopt;
+    const CellSummary* base = floor_cell(all, floor, one.workload, one.connections);
+    if (base == nullptr || !one.has_figures() || one.cpu_us.median <= 0) return std::nullopt;
     return one.cpu_us.median / base->cpu_us.median;
 }
 

@@ -64,6 +64,10 @@ std::vector<CellSummary> summarize(const Results& results);
 
 const CellSummary* find(const std::vector<CellSummary>& all, std::string_view subject,
                         std::string_view workload, std::uint64_t connections);
+// The floor sends from memory or by sendfile, as subjects of their own (`floor`, `floor-…`): the
+// cheaper of them that did its work there, or nullptr.
+const CellSummary* floor_cell(const std::vector<CellSummary>& all, std::string_view floor,
+                              std::string_view workload, std::uint64_t connections);
 // CPU for each answer by that of the floor in the same cell; nothing where one of them has none.
 std::optional<double> ratio_to(const std::vector<CellSummary>& all, const CellSummary& one,
                                std::string_view floor);

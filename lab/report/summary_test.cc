@@ -45,6 +45,22 @@ TEST(Summary, ARoundThatWasSkippedTakesNothingFromTheOthers) {
     EXPECT_EQ(find(all, "epoll", "w1", 10'000)->rounds, 2U);
 }
 
+TEST(Summary, TheCheaperWayOfTheFloorIsTheFloor) {
+    Results results = sample_results();
+    results.subjects.push_back({.name = "floor-sendfile", .kind = SubjectKind::floor});
+    for (std::size_t i = 0, count = results.cells.size(); i < count; ++i) {
+        if (results.cells[i].subject != "floor") continue;
+        Cell cheaper = results.cells[i];
+        cheaper.subject = "floor-sendfile";
+        cheaper.cpu_us /= 2;
+        results.cells.push_back(cheaper);
+    }
+    const auto all = summarize(results);
+    EXPECT_EQ(floor_cell(all, "floor", "w1", 10'000)->subject, "floor-sendfile");
+    EXPECT_DOUBLE_EQ(*ratio_to(all, *find(all, "epoll", "w1", 10'000), "floor"), 3);
+    EXPECT_EQ(floor_cell(all, "floor", "w1", 9), nullptr);
+}
+
 TEST(Summary, WithoutAFloorThereIsNoRatio) {
     const auto all = summarize(sample_results());
     const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
