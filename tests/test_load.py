@@ -86,7 +86,7 @@ def test_the_servers_own_use_is_told(load, page):
     status, report = load(page, "-c", "10", "-d", "500ms")
     assert status == 0
     assert report["server"]["processes"] == 1
-    assert report["server"]["memory_bytes"] > 1_000_000
+    assert report["server"]["memory_bytes"] > 100_000  # of its own: other servers share its pages
     assert report["load"]["cpu_s"] > 0
     connections = report["connections"]
     assert connections["open_max"] == connections["opened"] == 10

@@ -279,7 +279,7 @@ def test_several_listeners(serve, site, tmp_path):
 def test_loops_and_ways_of_accepting(serve, site, engine, mode):
     server = serve(site, "--accept", mode, engine=engine, threads=3)
     assert re.search(rf"^engine +{engine}, 3 loops$", server.output, re.M)
-    assert server.threads() >= 3
+    wait_until(lambda: server.threads() >= 3)
     connections = [server.connect() for _ in range(60)]
     try:
         for _ in range(3):
