@@ -108,8 +108,10 @@ def test_10241_resets(server):
 
 
 @pytest.mark.quick
-def test_no_more_descriptors(serve, site, engine):
+def test_no_more_descriptors(serve, site, engine, sanitized):
     """EMFILE at accept: no spin, no end, and service again when there is room."""
+    if sanitized:
+        pytest.skip("UBSan checks an address with a pipe of its own, and finds none left")
     server = serve(site, engine=engine, nofile=48)
     held = []
     for _ in range(80):
