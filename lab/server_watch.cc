@@ -160,7 +160,8 @@ std::optional<Duration> clock_of([[maybe_unused]] int pid) {
 #if !defined(__APPLE__)
     clockid_t clock{};
     timespec used{};
-    if (::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &used) == 0) {
+    if (pid > 0 &&  // the clock of 0 is our own
+        ::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &used) == 0) {
         return Duration(1s) * used.tv_sec + Duration(used.tv_nsec);
     }
 #endif
@@ -192,6 +193,12 @@ ServerUse read_use(std::span<const int> pids, const std::string& proc) {
         sum.memory_bytes += use.memory_bytes;
         sum.processes += use.processes;
     }
+    return sum;
+}
+
+Duration read_cpu(std::span<const int> pids) {
+    Duration sum = Duration::zero();
+    for (const int pid : pids) sum += clock_of(pid).value_or(Duration::zero());
     return sum;
 }
 

@@ -34,6 +34,9 @@ std::vector<int> find_group(int group, const std::string& proc = "/proc");
 std::optional<ServerUse> read_use(int pid, const std::string& proc = "/proc");
 // Of several, what is there of them.
 ServerUse read_use(std::span<const int> pids, const std::string& proc = "/proc");
+// Their exact CPU time only. Reading memory stops a process for a moment: not while it is measured.
+// Threads that have ended are in it: who makes one for each connection would otherwise look cheap.
+Duration read_cpu(std::span<const int> pids);
 
 // The processes of one server over a run. Some may end meanwhile and others begin.
 class ServerWatch {

@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 namespace tiderace::lab {
 namespace {
@@ -81,6 +83,33 @@ TEST_F(ServerWatchTest, ReadsItsOwnUseInTheSystemsProc) {
     ASSERT_TRUE(use);
     EXPECT_GT(use->cpu, Duration::zero());
     EXPECT_GT(use->memory_bytes, 100'000U);
+}
+
+// Something for a CPU to do, that no compiler takes away.
+void work() {
+    volatile unsigned sum = 0;
+    for (unsigned i = 0; i < 3'000'000; ++i) sum = sum + i;
+}
+
+TEST(ReadUse, CpuTimeHoldsThatOfThreadsThatEnded) {
+    const std::array self{static_cast<int>(::getpid())};
+    const Duration before = read_cpu(self);
+    std::thread(work).join();
+    EXPECT_GT(read_cpu(self), before + 1ms);
+}
+
+TEST(ReadUse, MemoryGrowsWithWhatIsTouched) {
+    const std::array self{static_cast<int>(::getpid())};
+    const std::uint64_t before = read_use(self).memory_bytes;
+    const std::vector<char> block(64 << 20, 'x');
+    EXPECT_GT(read_use(self).memory_bytes, before + (60 << 20));
+    EXPECT_EQ(block.back(), 'x');
+}
+
+TEST(ReadUse, WhoIsNotThereUsesNothing) {
+    const std::array nobody{-1, 0, 999'999'999};
+    EXPECT_EQ(read_cpu(nobody), Duration::zero());
+    EXPECT_EQ(read_use(nobody).memory_bytes, 0U);
 }
 
 TEST_F(ServerWatchTest, AddsUpTheProcessesOfOneServer) {

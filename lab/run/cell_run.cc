@@ -7,7 +7,7 @@
 
 #include "lab/report/figures.h"
 #include "lab/run/load_run.h"
-#include "lab/run/process_use.h"
+#include "lab/server_watch.h"
 #include "tiderace/core/clock.h"
 
 namespace tiderace::lab::run {
@@ -171,7 +171,7 @@ struct Reading {
 Reading read(const Loads& loads, const std::vector<int>& pids) {
     const core::SystemClock clock;
     const LoadProgress progress = loads.progress();
-    return {clock.now(), cpu_of(pids), progress.answers, progress.opened};
+    return {clock.now(), read_cpu(pids), progress.answers, progress.opened};
 }
 
 void fill_figures(Cell& cell, const Reading& before, const Reading& after) {
@@ -222,7 +222,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     const Reading before = read(loads, pids);
     if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
     const Reading after = read(loads, pids);
-    cell.memory_bytes = memory_of(pids);
+    cell.memory_bytes = read_use(pids).memory_bytes;
     const auto ended = server.ended();
     loads.finish();
     fill_figures(cell, before, after);
@@ -334,7 +334,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
         cell.reason = "the first answer: " + verdict.reason;
         return cell;
     }
-    cell.memory_before_bytes = memory_of((*server)->pids());
+    cell.memory_before_bytes = read_use((*server)->pids()).memory_bytes;
     if (!load_and_measure(plan, **server, wait, cell)) return std::nullopt;
     return cell;
 }
