@@ -4,6 +4,7 @@
 // Thread   Plain data: written before the workers start, read-only after.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,6 +83,10 @@ struct LoadOptions {
     std::string_view verb() const {
         if (!method.empty()) return method;
         return body_bytes > 0 ? "POST" : "GET";
+    }
+    // Loops, or processes, that can each have a connection, and a request where those are counted.
+    std::uint64_t loops_max() const {
+        return requests > 0 ? std::min(connections, requests) : connections;
     }
     // Requests that may be under way on one connection.
     std::uint64_t depth() const { return http == LoadHttp::v2 ? streams : pipeline; }

@@ -1,7 +1,6 @@
 #include "lab/load_run.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <thread>
@@ -9,6 +8,7 @@
 
 #include "lab/load_team.h"
 #include "lab/server_watch.h"
+#include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
 
 namespace tiderace::lab {
@@ -20,38 +20,24 @@ constexpr int first_look_interval_ms = 20;
 constexpr Duration hopeless_after = 3s;
 constexpr Duration stop_patience = 5s;
 
-// How many descriptors there may be, once the soft limit is raised to the hard one.
-std::uint64_t descriptors_max() {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-        ::getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return limit.rlim_cur;
-}
-
 // Of each process. Every loop has a connection, and a request if those are counted.
 std::size_t threads_for(const LoadOptions& options) {
     const std::uint64_t half = std::max(1U, std::thread::hardware_concurrency() / 2);
     const std::uint64_t asked = options.threads > 0
                                     ? options.threads
                                     : std::max<std::uint64_t>(1, half / options.processes);
-    std::uint64_t most = options.connections;
-    if (options.requests > 0) most = std::min(most, options.requests);
-    return static_cast<std::size_t>(
-        std::clamp<std::uint64_t>(asked, 1, std::max<std::uint64_t>(1, most / options.processes)));
+    const std::uint64_t most = std::max<std::uint64_t>(1, options.loops_max() / options.processes);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(asked, 1, most));
 }
 
 // The workload within what this machine's limits allow, each change with a note.
 void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
-    std::uint64_t most = options.connections;
-    if (options.requests > 0) most = std::min(most, options.requests);
-    options.processes = std::clamp<std::uint64_t>(options.processes, 1, most);
-    const std::uint64_t each = descriptors_max();
-    const std::uint64_t fits =
-        (each > spare_descriptors ? each - spare_descriptors : 1) * options.processes;
+    options.processes = std::clamp<std::uint64_t>(options.processes, 1, options.loops_max());
+    const auto limit = core::raise_descriptor_limit();
+    if (!limit) return;  // who gets no descriptor is told in the report
+    const std::uint64_t each = limit->after;
+    const std::uint64_t room = each > spare_descriptors ? each - spare_descriptors : 1;
+    const std::uint64_t fits = std::min(room, options.connections) * options.processes;
     if (options.connections <= fits) return;
     notes.push_back("the limit on open files is " + std::to_string(each) +
                     (options.processes > 1 ? " for a process: " : ": ") + std::to_string(fits) +
@@ -70,9 +56,7 @@ class Run {
           watch_(plan.target.address, watched_pid(plan)) {}
 
     Result<LoadReport> run() {
-        const LoadWorker::Share whole{.connections = plan_.options.connections,
-                                      .requests = plan_.options.requests,
-                                      .rate = static_cast<double>(plan_.options.rate)};
+        const LoadWorker::Share whole = whole_of(plan_);
         const std::size_t processes = report_.processes;
         const std::size_t threads = report_.threads / processes;
         auto team = processes > 1 ? start_processes(plan_, whole, threads, processes)

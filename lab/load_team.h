@@ -45,7 +45,8 @@ class LoadTeam {
     virtual std::unique_ptr<LoadSum> finish() = 0;
 };
 
-// The part of a load that is the i-th of `parts`; the first ones get what is left over.
+// All of a load, and the part of one that is the i-th of `parts`; the first ones get what is left over.
+LoadWorker::Share whole_of(const LoadPlan& plan);
 LoadWorker::Share share_of(const LoadWorker::Share& whole, std::size_t i, std::size_t parts);
 
 // Runs from here on. `threads` of each process.

@@ -89,6 +89,12 @@ void LoadSum::merge(const LoadSum& other) {
     lost += other.lost;
 }
 
+LoadWorker::Share whole_of(const LoadPlan& plan) {
+    return {.connections = plan.options.connections,
+            .requests = plan.options.requests,
+            .rate = static_cast<double>(plan.options.rate)};
+}
+
 LoadWorker::Share share_of(const LoadWorker::Share& whole, std::size_t i, std::size_t parts) {
     std::uint64_t first = whole.first_connection;
     for (std::size_t before = 0; before < i; ++before) {

@@ -11,12 +11,8 @@ Result<std::unique_ptr<LoadRun>> LoadRun::start(LoadOptions options) {
     if (!plan) return fail(Error(0, "load", url, plan.error()));
     std::unique_ptr<LoadRun> run(new LoadRun(std::move(*plan)));
     const LoadOptions& told = run->plan_.options;
-    std::uint64_t most = told.connections;
-    if (told.requests > 0) most = std::min(most, told.requests);
-    const LoadWorker::Share all{.connections = told.connections,
-                                .requests = told.requests,
-                                .rate = static_cast<double>(told.rate)};
-    auto team = start_threads(run->plan_, all, std::clamp<std::uint64_t>(told.threads, 1, most));
+    const std::uint64_t threads = std::clamp<std::uint64_t>(told.threads, 1, told.loops_max());
+    auto team = start_threads(run->plan_, whole_of(run->plan_), threads);
     if (!team) return fail(team.error());
     run->team_ = std::move(*team);
     return run;
