@@ -23,35 +23,10 @@ constexpr Duration patience = 5s;  // with a child that was told to stop
 
 // What a child tells its parent, in memory that both have.
 struct Place {
-    std::atomic<std::uint64_t> answers = 0;
-    std::atomic<std::uint64_t> errors = 0;
-    std::atomic<std::uint64_t> received_bytes = 0;
-    std::atomic<std::uint64_t> opened = 0;
-    std::atomic<std::uint64_t> connect_errors = 0;
-    std::atomic<std::int64_t> open = 0;
+    ShownProgress shown;
     std::atomic<bool> ready = false;
-    std::atomic<bool> done = false;
     LoadSum sum;
-
-    void show(const LoadProgress& progress) {
-        answers = progress.answers;
-        errors = progress.errors;
-        received_bytes = progress.received_bytes;
-        opened = progress.opened;
-        connect_errors = progress.connect_errors;
-        open = progress.open;
-    }
-    LoadProgress progress() const {
-        return {.answers = answers,
-                .errors = errors,
-                .received_bytes = received_bytes,
-                .opened = opened,
-                .connect_errors = connect_errors,
-                .open = open,
-                .done = done};
-    }
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // Memory that children share with their parent.
 class Places {
@@ -97,7 +72,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
     if (!team) ::_exit(1);  // the parent has made one, too
     bool stopping = false;
     for (LoadProgress now; !(now = (*team)->progress()).done;) {
-        place.show(now);
+        place.shown.show(now);
         if (stopping) {
             ::poll(nullptr, 0, look_interval_ms);
         } else if (parent_says_stop(pipe, look_interval_ms)) {
@@ -106,8 +81,8 @@ bool parent_says_stop(int pipe, int wait_ms) {
         }
     }
     place.sum = *(*team)->finish();
-    place.show((*team)->progress());
-    place.done.store(true, std::memory_order_release);
+    place.shown.show((*team)->progress());
+    place.shown.finish();
     ::_exit(0);
 }
 
@@ -182,7 +157,7 @@ void LoadProcesses::reap(bool wait) {
         int status = 0;
         const pid_t ended = child.pid > 0 ? ::waitpid(child.pid, &status, WNOHANG) : 0;
         if (child.pid > 0 && ended != 0) {
-            child.lost = !places_[i].done;
+            child.lost = !places_[i].shown.read().done;
             child.pid = -1;
         }
         if (child.pid > 0 && wait) {
@@ -200,7 +175,7 @@ LoadProgress LoadProcesses::progress() {
     reap(false);
     LoadProgress sum{.done = true};
     for (std::size_t i = 0; i < children_.size(); ++i) {
-        LoadProgress one = places_[i].progress();
+        LoadProgress one = places_[i].shown.read();
         if (children_[i].pid < 0) {
             one.done = true;
             one.open = 0;

@@ -1,8 +1,9 @@
 // LoadProgress: how far a run is, for who looks on.
 //
-// Thread   Plain values.
+// Thread   Plain values. A ShownProgress is written by one thread or process and read by any.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tiderace::lab {
@@ -26,6 +27,45 @@ struct LoadProgress {
         open += other.open;
         done = done && other.done;
     }
+};
+
+// The progress of a run where others see it: another thread, or, in memory that is shared, another
+// process. Each figure is whole; together they are of about the same moment.
+class ShownProgress {
+  public:
+    // All but done.
+    void show(const LoadProgress& now) {
+        answers_.store(now.answers, std::memory_order_relaxed);
+        errors_.store(now.errors, std::memory_order_relaxed);
+        received_bytes_.store(now.received_bytes, std::memory_order_relaxed);
+        opened_.store(now.opened, std::memory_order_relaxed);
+        connect_errors_.store(now.connect_errors, std::memory_order_relaxed);
+        open_.store(now.open, std::memory_order_relaxed);
+    }
+    // Whoever reads that it is done sees all that was written before.
+    void finish() { done_.store(true, std::memory_order_release); }
+
+    LoadProgress read() const {
+        const bool done = done_.load(std::memory_order_acquire);
+        return {.answers = answers_.load(std::memory_order_relaxed),
+                .errors = errors_.load(std::memory_order_relaxed),
+                .received_bytes = received_bytes_.load(std::memory_order_relaxed),
+                .opened = opened_.load(std::memory_order_relaxed),
+                .connect_errors = connect_errors_.load(std::memory_order_relaxed),
+                .open = open_.load(std::memory_order_relaxed),
+                .done = done};
+    }
+
+  private:
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "between processes, too");
+
+    std::atomic<std::uint64_t> answers_ = 0;
+    std::atomic<std::uint64_t> errors_ = 0;
+    std::atomic<std::uint64_t> received_bytes_ = 0;
+    std::atomic<std::uint64_t> opened_ = 0;
+    std::atomic<std::uint64_t> connect_errors_ = 0;
+    std::atomic<std::int64_t> open_ = 0;
+    std::atomic<bool> done_ = false;
 };
 
 }  // namespace tiderace::lab

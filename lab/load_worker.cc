@@ -81,7 +81,7 @@ void LoadWorker::run() {
     shut_down();
     cpu_ = thread_cpu() - cpu_before;
     publish();
-    shown_.done.store(true, std::memory_order_release);
+    shown_.finish();
 }
 
 // The time counts from here.
@@ -136,28 +136,19 @@ void LoadWorker::shut_down() {
     }
 }
 
+// After every turn: errors, which are sums, only in on_expired().
 void LoadWorker::publish() {
-    shown_.answers.store(tally_.answers, std::memory_order_relaxed);
-    shown_.received_bytes.store(tally_.received_bytes, std::memory_order_relaxed);
-    shown_.opened.store(tally_.opened, std::memory_order_relaxed);
-    shown_.open.store(open_, std::memory_order_relaxed);
-}
-
-LoadProgress LoadWorker::progress() const {
-    const bool done = shown_.done.load(std::memory_order_acquire);
-    return {.answers = shown_.answers.load(std::memory_order_relaxed),
-            .errors = shown_.errors.load(std::memory_order_relaxed),
-            .received_bytes = shown_.received_bytes.load(std::memory_order_relaxed),
-            .opened = shown_.opened.load(std::memory_order_relaxed),
-            .connect_errors = shown_.connect_errors.load(std::memory_order_relaxed),
-            .open = shown_.open.load(std::memory_order_relaxed),
-            .done = done};
+    seen_.answers = tally_.answers;
+    seen_.received_bytes = tally_.received_bytes;
+    seen_.opened = tally_.opened;
+    seen_.open = open_;
+    shown_.show(seen_);
 }
 
 void LoadWorker::on_expired() {
     const Instant now = read_clock();
-    shown_.errors.store(tally_.errors_total(), std::memory_order_relaxed);
-    shown_.connect_errors.store(tally_.connect_errors_total(), std::memory_order_relaxed);
+    seen_.errors = tally_.errors_total();
+    seen_.connect_errors = tally_.connect_errors_total();
     if (now >= end_ || stop_.load(std::memory_order_relaxed)) {
         ending_ = true;
         return;

@@ -47,7 +47,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void run();
     // Any thread.
     void stop() { stop_.store(true, std::memory_order_relaxed); }
-    LoadProgress progress() const;
+    LoadProgress progress() const { return shown_.read(); }
 
     // After run().
     const LoadTally& tally() const { return tally_; }
@@ -117,17 +117,8 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     bool gathering_ = false;  // connections, before anything is asked
     bool ending_ = false;
     std::atomic<bool> stop_ = false;
-
-    struct Shown {
-        std::atomic<std::uint64_t> answers = 0;
-        std::atomic<std::uint64_t> errors = 0;
-        std::atomic<std::uint64_t> received_bytes = 0;
-        std::atomic<std::uint64_t> opened = 0;
-        std::atomic<std::uint64_t> connect_errors = 0;
-        std::atomic<std::int64_t> open = 0;
-        std::atomic<bool> done = false;
-    };
-    Shown shown_;
+    LoadProgress seen_;
+    ShownProgress shown_;
 };
 
 }  // namespace tiderace::lab

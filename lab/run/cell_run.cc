@@ -84,12 +84,7 @@ class Loads {
 
     LoadProgress progress() const {
         LoadProgress sum;
-        for (const auto& load : loads_) {
-            const LoadProgress one = load->progress();
-            sum.answers += one.answers;
-            sum.opened += one.opened;
-            sum.open += one.open;
-        }
+        for (const auto& load : loads_) sum.add(load->progress());
         return sum;
     }
     // Everybody has come: opened, or where connections close, opened as many; or has been answered.
