@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "lab/figures.h"
+#include "lab/json_text.h"
 #include "lab/load_report.h"
-#include "lab/load_text.h"
 
 namespace tiderace::lab {
 namespace {
@@ -41,17 +42,17 @@ std::string config(const LoadReport& report) {
     const LoadOptions& options = report.options;
     JsonObject json;
     json.add("connections", options.connections).add("requests", options.requests);
-    json.add("duration_s", seconds(options.duration), 3);
-    json.add("rate", options.rate).add("ramp_s", seconds(options.ramp), 3);
+    json.add("duration_s", in_seconds(options.duration), 3);
+    json.add("rate", options.rate).add("ramp_s", in_seconds(options.ramp), 3);
     json.add("http", to_string(options.http)).add("method", options.verb());
     json.add("body_bytes", options.body_bytes).add_flag("close", options.close);
     json.add("pipeline", options.pipeline).add("streams", options.streams);
     json.add_flag("verified", !options.insecure).add_flag("resume", options.resume);
-    json.add("think_s", seconds(options.think), 6);
+    json.add("think_s", in_seconds(options.think), 6);
     json.add("slow_readers", options.slow_readers).add("slow_rate", options.slow_rate);
     json.add("slow_senders", options.slow_senders).add("slow_send_rate", options.slow_send_rate);
     json.add("slow_drips", to_string(options.slow_drips));
-    json.add("timeout_s", seconds(options.timeout), 3);
+    json.add("timeout_s", in_seconds(options.timeout), 3);
     json.add("expect_status", options.expect_status).add_flag("check_hash", options.check_hash);
     json.add("engine", options.engine).add("processes", report.processes);
     return json.add("threads", report.threads).text();
@@ -84,7 +85,7 @@ std::uint64_t microseconds(Duration duration) {
 
 std::string server(const ServerUse& use, std::uint64_t answers) {
     JsonObject json;
-    json.add("cpu_s", seconds(use.cpu), 6).add("cpu_us", microseconds(use.cpu));
+    json.add("cpu_s", in_seconds(use.cpu), 6).add("cpu_us", microseconds(use.cpu));
     json.add("cpu_us_per_answer", each_us(use.cpu, answers), 3);
     json.add("memory_bytes", use.memory_bytes);
     return json.add("processes", use.processes).text();
@@ -92,7 +93,7 @@ std::string server(const ServerUse& use, std::uint64_t answers) {
 
 std::string load_itself(const LoadReport& report) {
     JsonObject json;
-    json.add("cpu_s", seconds(report.own_cpu), 6).add("cpu_us", microseconds(report.own_cpu));
+    json.add("cpu_s", in_seconds(report.own_cpu), 6).add("cpu_us", microseconds(report.own_cpu));
     json.add("cpu_us_per_answer", each_us(report.own_cpu, report.tally.answers), 3);
     json.add("handshakes_resumed", report.resumed);
     return json.add("busiest_loop", report.busiest_loop, 3).text();
@@ -100,7 +101,7 @@ std::string load_itself(const LoadReport& report) {
 
 void add_totals(JsonObject& json, const LoadReport& report) {
     const LoadTally& tally = report.tally;
-    json.add("elapsed_s", seconds(report.elapsed), 6).add("answers", tally.answers);
+    json.add("elapsed_s", in_seconds(report.elapsed), 6).add("answers", tally.answers);
     json.add("sent", tally.sent);
     json.add("per_second", per_second(tally.answers, report.elapsed), 2);
     json.add("received_bytes", tally.received_bytes).add("sent_bytes", tally.sent_bytes);

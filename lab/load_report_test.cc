@@ -36,8 +36,8 @@ TEST(LoadReport, TellsTheFigures) {
     EXPECT_THAT(table, HasSubstr("100 asked for, 100 opened, at most 100 at one time"));
     EXPECT_THAT(table, HasSubstr("9 to 11 answered per connection, 0 starved"));
     EXPECT_THAT(table,
-                HasSubstr("500.00 us of CPU per answer, 25 % of a CPU, 3.0 MB of memory, 2"));
-    EXPECT_THAT(table, HasSubstr("1000.00 us of CPU per answer, busiest loop 0 %"));
+                HasSubstr("500.00 µs of CPU per answer, 25 % of a CPU, 3.00 MB of memory, 2"));
+    EXPECT_THAT(table, HasSubstr("1000.00 µs of CPU per answer, busiest loop 0 %"));
     EXPECT_THAT(table, Not(HasSubstr("note:")));
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "lab/report/figures.h"
+#include "lab/figures.h"
 
 namespace tiderace::lab::report {
 namespace {

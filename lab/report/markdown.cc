@@ -1,6 +1,6 @@
 #include "lab/report/markdown.h"
 
-#include "lab/report/figures.h"
+#include "lab/report/markup.h"
 #include "lab/report/portraits.h"
 #include "lab/report/story.h"
 #include "lab/report/tables.h"

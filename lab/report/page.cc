@@ -1,6 +1,6 @@
 #include "lab/report/page.h"
 
-#include "lab/report/figures.h"
+#include "lab/report/markup.h"
 #include "lab/report/page_style.h"
 #include "lab/report/portraits.h"
 #include "lab/report/story.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "lab/figures.h"
 #include "lab/report/charts.h"
-#include "lab/report/figures.h"
 #include "lab/report/portraits.h"
 
 namespace tiderace::lab::report {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "lab/report/figures.h"
 #include "lab/report/tables.h"
 
 namespace tiderace::lab::report::story {

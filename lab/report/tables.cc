@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "lab/report/figures.h"
+#include "lab/figures.h"
+#include "lab/report/markup.h"
 #include "lab/report/published.h"
 
 namespace tiderace::lab::report {

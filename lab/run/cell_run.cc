@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "lab/report/figures.h"
+#include "lab/figures.h"
 #include "lab/run/load_run.h"
 #include "lab/server_watch.h"
 #include "tiderace/core/clock.h"
@@ -199,7 +199,7 @@ void fill_tally(Cell& cell, const LoadTally& tally) {
             tally.connect_errors[i]);
     }
     if (tally.never_sent > 0) {
-        cell.notes.push_back(report::with_commas(tally.never_sent) +
+        cell.notes.push_back(with_commas(tally.never_sent) +
                              " requests were due and not sent: no connection was free");
     }
 }
@@ -236,7 +236,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
-    return report::with_commas(count) + " " + std::string(what);
+    return with_commas(count) + " " + std::string(what);
 }
 
 bool is_wrong(LoadError kind) {
@@ -287,9 +287,8 @@ Verdict judge(const Observed& observed) {
     if (busy > 0) none = counted(busy, "answers of 503") + (none.empty() ? "" : ", ") + none;
     if (observed.answers > 0 && !observed.closes &&
         (tally.open_max < asked || (!none.empty() && tally.starved * 100 > asked))) {
-        return {CellState::refused, "it served " +
-                                        report::with_commas(std::min(tally.open_max, served)) +
-                                        " of " + report::with_commas(asked) + " connections" +
+        return {CellState::refused, "it served " + with_commas(std::min(tally.open_max, served)) +
+                                        " of " + with_commas(asked) + " connections" +
                                         (none.empty() ? "" : ", the others: " + none)};
     }
     if (observed.answers == 0) {
@@ -301,8 +300,8 @@ Verdict judge(const Observed& observed) {
                 "requests without an answer: " + none};
     }
     if (tally.starved * 100 > asked * starved_part) {
-        return {CellState::starved, report::with_commas(tally.starved) + " of " +
-                                        report::with_commas(asked) + " connections got no answer"};
+        return {CellState::starved, with_commas(tally.starved) + " of " + with_commas(asked) +
+                                        " connections got no answer"};
     }
     return {};
 }

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "lab/report/figures.h"
+#include "lab/figures.h"
 #include "lab/report/pictures.h"
 #include "lab/report/report.h"
 #include "lab/report/results_json.h"
@@ -39,10 +39,6 @@ std::string date_of(const core::Clock& clock) {
     return {text.data(), size};
 }
 
-double as_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
-
 // The progress of a run: a line for each cell, and on a terminal one below that says what is left.
 class Telling {
   public:
@@ -64,10 +60,9 @@ class Telling {
         const std::string where = report::heading_of(cell.workload, cell.connections);
         std::string what;
         if (report::has_figures(cell.state) && cell.answers > 0) {
-            what =
-                report::short_number(cell.cpu_us) + " us, " + report::rate(cell.per_second) + "/s";
+            what = short_number(cell.cpu_us) + " µs, " + rate(cell.per_second) + "/s";
         } else if (report::has_figures(cell.state)) {
-            what = report::bytes(static_cast<double>(cell.memory_bytes)) + " of memory";
+            what = bytes(static_cast<double>(cell.memory_bytes)) + " of memory";
         }
         if (cell.state != CellState::ok) {
             what += (what.empty() ? "" : "; ") + std::string(to_string(cell.state)) + ": " +
@@ -76,15 +71,15 @@ class Telling {
         std::printf("  %-28s %-16s %s\n", where.c_str(), cell.subject.c_str(), what.c_str());
         std::fflush(stdout);
     }
-    double took() const { return as_seconds(clock_.now() - start_); }
+    double took() const { return in_seconds(clock_.now() - start_); }
 
   private:
     // By the pace so far, once there is one.
     std::string left() const {
         const double part = static_cast<double>(done_) / static_cast<double>(cells_);
-        const double planned = as_seconds(estimate_);
+        const double planned = in_seconds(estimate_);
         const double whole = part > 0.05 ? took() / part : planned;
-        return report::seconds(std::max(0.0, whole - took()));
+        return seconds(std::max(0.0, whole - took()));
     }
 
     core::SystemClock clock_;
@@ -142,7 +137,7 @@ Setting prepare(const RunOptions& options) {
     setting.subjects = find_subjects(options.engines, options.version, setting.placing.server);
     setting.plan = plan_run(options, setting.subjects, results.machine.descriptors_max);
     results.rounds = setting.plan.rounds;
-    results.seconds = as_seconds(setting.plan.cell_time);
+    results.seconds = in_seconds(setting.plan.cell_time);
     results.notes = setting.plan.notes;
     if (setting.placing.server.empty()) {
         results.notes.push_back(
@@ -174,11 +169,11 @@ void tell_plan(const Setting& setting) {
     std::printf("servers   %s\nworkloads %s\ncells      %zu in %llu %s, %s of load each\n",
                 names.c_str(), loads.c_str(), plan.to_run(),
                 static_cast<unsigned long long>(plan.rounds), plan.rounds == 1 ? "round" : "rounds",
-                report::micros(as_seconds(plan.cell_time) * 1e6).c_str());
+                readable(plan.cell_time).c_str());
     std::printf("pinned     server to %s, load to %s\ntime       about %s\n",
                 cpus_in_words(results.pinning.server_cpus).c_str(),
                 cpus_in_words(results.pinning.load_cpus).c_str(),
-                report::seconds(as_seconds(plan.estimate)).c_str());
+                seconds(in_seconds(plan.estimate)).c_str());
     for (const RunSubject& subject : setting.subjects) {
         if (subject.facts.absent.empty()) continue;
         std::printf("skipped    %s: %s\n", subject.facts.name.c_str(),

@@ -1,10 +1,10 @@
-#include "lab/report/figures.h"
+#include "lab/figures.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace tiderace::lab::report {
+namespace tiderace::lab {
 namespace {
 
 TEST(Figures, HaveThreeDigitsThatMeanSomething) {
@@ -17,15 +17,37 @@ TEST(Figures, HaveThreeDigitsThatMeanSomething) {
     EXPECT_EQ(short_number(std::nan("")), "–");
 }
 
+TEST(Figures, AreForEachSecondAndForEachAnswer) {
+    EXPECT_EQ(in_seconds(1'500ms), 1.5);
+    EXPECT_EQ(per_second(10, 2s), 5);
+    EXPECT_EQ(per_second(10, 0s), 0);
+    EXPECT_EQ(each_us(1s, 1'000), 1'000);
+    EXPECT_EQ(each_us(1s, 0), 0);
+}
+
+TEST(Figures, ArePrintedAsCDoes) {
+    EXPECT_EQ(printed("%d of %s", 3, "four"), "3 of four");
+    EXPECT_EQ(fixed(1.5, 2), "1.50");
+}
+
 TEST(Figures, CarryTheirUnit) {
     EXPECT_EQ(with_commas(0), "0");
     EXPECT_EQ(with_commas(999), "999");
     EXPECT_EQ(with_commas(2'496'629), "2,496,629");
+    EXPECT_EQ(micros(0), "0 µs");
     EXPECT_EQ(micros(4.21), "4.2 µs");
     EXPECT_EQ(micros(820), "820 µs");
     EXPECT_EQ(micros(1240), "1.24 ms");
     EXPECT_EQ(micros(2'500'000), "2.50 s");
+    EXPECT_EQ(readable(0ns), "0 µs");
+    EXPECT_EQ(readable(999us), "999 µs");
+    EXPECT_EQ(readable(2'500us), "2.50 ms");
+    EXPECT_EQ(readable(61s), "61.0 s");
     EXPECT_EQ(bytes(924), "924 B");
+    EXPECT_EQ(bytes(999), "999 B");
+    EXPECT_EQ(bytes(1'500), "1.50 kB");
+    EXPECT_EQ(bytes(3e6), "3.00 MB");
+    EXPECT_EQ(bytes(7e9), "7.00 GB");
     EXPECT_EQ(bytes(24'300), "24.3 kB");
     EXPECT_EQ(bytes(1.25e9), "1.25 GB");
     EXPECT_EQ(rate(312), "312");
@@ -36,14 +58,5 @@ TEST(Figures, CarryTheirUnit) {
     EXPECT_EQ(seconds(120), "2 min");
 }
 
-TEST(Figures, NothingOfATextIsMarkup) {
-    EXPECT_EQ(escape_markup("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
-    EXPECT_EQ(escape_markup(std::string_view("a\0b\x1b", 4)), "a\uFFFDb\uFFFD");
-    EXPECT_EQ(escape_markup("潮 ×"), "潮 ×");
-    EXPECT_EQ(escape_markdown("a|b `c` *d* [e](f) <g> _h_ \\"),
-              "a\\|b \\`c\\` \\*d\\* \\[e\\](f) &lt;g\\> \\_h\\_ \\\\");
-    EXPECT_EQ(escape_markdown("one\ntwo\r\nthree"), "one two  three");
-}
-
 }  // namespace
-}  // namespace tiderace::lab::report
+}  // namespace tiderace::lab

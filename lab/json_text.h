@@ -1,4 +1,4 @@
-// Load text: how a report spells its figures, for a person and in JSON.
+// JSON text: what the lab writes for programs (RFC 8259).
 //
 // Thread   Any: pure functions; a JsonObject belongs to one thread.
 // Errors   None: what is not text of UTF-8 is escaped as http/wire has it.
@@ -11,15 +11,6 @@
 #include "tiderace/base/units.h"
 
 namespace tiderace::lab {
-
-double seconds(Duration duration);
-double per_second(std::uint64_t count, Duration elapsed);  // 0 for no time
-// CPU microseconds for each right answer; 0 without one.
-double each_us(Duration cpu, std::uint64_t answers);
-
-std::string readable(Duration duration);      // "12.30 ms"
-std::string readable_bytes(double bytes);     // "1.5 MB"
-std::string fixed(double value, int digits);  // "1.50"
 
 // One object, member by member, in the order of the calls.
 class JsonObject {

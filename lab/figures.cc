@@ -1,17 +1,12 @@
-#include "lab/report/figures.h"
+#include "lab/figures.h"
 
 #include <array>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 
-namespace tiderace::lab::report {
+namespace tiderace::lab {
 namespace {
-
-std::string fixed(double value, int digits) {
-    std::array<char, 64> text;
-    std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-    return text.data();
-}
 
 // Three digits, no zeros that say nothing behind a whole number of units: "1.2", "12.4", "384".
 std::string three_digits(double value) {
@@ -20,6 +15,31 @@ std::string three_digits(double value) {
 }
 
 }  // namespace
+
+double in_seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+double per_second(std::uint64_t count, Duration elapsed) {
+    return elapsed > Duration::zero() ? static_cast<double>(count) / in_seconds(elapsed) : 0;
+}
+
+double each_us(Duration cpu, std::uint64_t answers) {
+    return answers > 0 ? in_seconds(cpu) * 1e6 / static_cast<double>(answers) : 0;
+}
+
+std::string fixed(double value, int digits) {
+    return printed("%.*f", digits, value);
+}
+
+std::string printed(const char* format, ...) {
+    std::array<char, printed_bytes_max + 1> out;
+    va_list values;
+    va_start(values, format);
+    std::vsnprintf(out.data(), out.size(), format, values);
+    va_end(values);
+    return out.data();
+}
 
 std::string with_commas(std::uint64_t value) {
     std::string digits = std::to_string(value);
@@ -34,9 +54,13 @@ std::string short_number(double value) {
 }
 
 std::string micros(double us) {
-    if (us < 999.5) return fixed(us, us < 9.95 ? 1 : 0) + " µs";
+    if (us < 999.5) return fixed(us, us > 0 && us < 9.95 ? 1 : 0) + " µs";
     if (us < 999'500) return three_digits(us / 1e3) + " ms";
     return three_digits(us / 1e6) + " s";
+}
+
+std::string readable(Duration duration) {
+    return micros(in_seconds(duration) * 1e6);
 }
 
 std::string bytes(double value) {
@@ -71,48 +95,4 @@ std::string seconds(double value) {
     return std::to_string(whole / 60) + " min" + rest;
 }
 
-std::string escape_markup(std::string_view text) {
-    std::string out;
-    out.reserve(text.size() + text.size() / 8);
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '&') {
-            out += "&amp;";
-        } else if (c == '<') {
-            out += "&lt;";
-        } else if (c == '>') {
-            out += "&gt;";
-        } else if (c == '"') {
-            out += "&quot;";
-        } else if (c == '\'') {
-            out += "&#39;";
-        } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
-            out += "\uFFFD";
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
-std::string escape_markdown(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7F) {
-            out += ' ';
-        } else if (c == '&') {
-            out += "&amp;";
-        } else if (c == '<') {
-            out += "&lt;";
-        } else if (std::string_view("\\`*_[]|#~>").contains(c)) {
-            out += '\\';
-            out += c;
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
-}  // namespace tiderace::lab::report
+}  // namespace tiderace::lab
