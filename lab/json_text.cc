@@ -1,5 +1,8 @@
 #include "lab/json_text.h"
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <span>
 
 #include "lab/figures.h"
@@ -7,6 +10,12 @@
 #include "tiderace/http/wire/json_escape.h"
 
 namespace tiderace::lab {
+namespace {
+
+constexpr unsigned indent_step = 2;
+constexpr double whole_max = 9e15;  // below 2^53: every whole number is itself
+
+}  // namespace
 
 std::string json_text(std::string_view value) {
     std::string room(value.size() * http::wire::json_growth_max + 1, '\0');
@@ -15,9 +24,30 @@ std::string json_text(std::string_view value) {
     return '"' + std::string(out.view()) + '"';
 }
 
+std::string json_number(double value) {
+    if (!std::isfinite(value)) return "null";
+    // The fewest digits of 100,000 are "1e+05".
+    if (value == std::floor(value) && std::abs(value) < whole_max) {
+        return std::to_string(static_cast<std::int64_t>(value));
+    }
+    std::array<char, 32> digits;
+    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+}
+
+void JsonItems::add(std::string_view json) {
+    if (!items_.empty()) items_ += ',';
+    if (indent_ > 0) items_.append(1, '\n').append(indent_, ' ');
+    items_ += json;
+}
+
+std::string JsonItems::between(char first, char last) const {
+    std::string out = first + items_;
+    if (indent_ > 0 && !items_.empty()) out.append(1, '\n').append(indent_ - indent_step, ' ');
+    return out + last;
+}
+
 JsonObject& JsonObject::add_json(std::string_view name, std::string_view json) {
-    if (!members_.empty()) members_ += ',';
-    members_.append(json_text(name)).append(1, ':').append(json);
+    members_.add(json_text(name).append(1, ':').append(json));
     return *this;
 }
 
@@ -35,6 +65,10 @@ JsonObject& JsonObject::add(std::string_view name, double value, int digits) {
 
 JsonObject& JsonObject::add(std::string_view name, std::string_view text) {
     return add_json(name, json_text(text));
+}
+
+JsonObject& JsonObject::add_number(std::string_view name, double value) {
+    return add_json(name, json_number(value));
 }
 
 JsonObject& JsonObject::add_flag(std::string_view name, bool value) {

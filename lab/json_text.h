@@ -1,7 +1,12 @@
 // JSON text: what the lab writes for programs (RFC 8259).
 //
-// Thread   Any: pure functions; a JsonObject belongs to one thread.
-// Errors   None: what is not text of UTF-8 is escaped as http/wire has it.
+// An object or a list is text as soon as it is asked for it; those within others are added as
+// such. Told an indent, it has each of its members in a line of its own, that many spaces from the
+// left: 2 for the outermost, 4 within it.
+//
+// Thread   Any: pure functions; a JsonObject or a JsonList belongs to one thread.
+// Errors   None: what is not text of UTF-8 is escaped as http/wire has it; a number that JSON has
+//          no word for is null.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +17,55 @@
 
 namespace tiderace::lab {
 
-// One object, member by member, in the order of the calls.
+std::string json_text(std::string_view value);  // in quotes
+std::string json_number(double value);          // as few digits as read back the same
+
+// What both are made of: text after text, with commas.
+class JsonItems {
+  public:
+    explicit JsonItems(unsigned indent) : indent_(indent) {}
+    void add(std::string_view json);
+    std::string between(char first, char last) const;
+
+  private:
+    std::string items_;
+    unsigned indent_;
+};
+
+// Member by member, in the order of the calls.
 class JsonObject {
   public:
+    explicit JsonObject(unsigned indent = 0) : members_(indent) {}
+
     JsonObject& add(std::string_view name, std::uint64_t value);
     JsonObject& add(std::string_view name, Duration nanoseconds);
     JsonObject& add(std::string_view name, double value, int digits);
     JsonObject& add(std::string_view name, std::string_view text);
+    JsonObject& add_number(std::string_view name, double value);
     JsonObject& add_flag(std::string_view name, bool value);
-    // An object, an array, null: JSON as it stands.
+    // An object, a list, null: JSON as it stands.
     JsonObject& add_json(std::string_view name, std::string_view json);
-    std::string text() const { return "{" + members_ + "}"; }
+    std::string text() const { return members_.between('{', '}'); }
 
   private:
-    std::string members_;
+    JsonItems members_;
 };
 
-std::string json_text(std::string_view value);  // in quotes
+class JsonList {
+  public:
+    explicit JsonList(unsigned indent = 0) : elements_(indent) {}
+
+    JsonList& add(std::uint64_t value) { return add_json(std::to_string(value)); }
+    JsonList& add(std::string_view text) { return add_json(json_text(text)); }
+    JsonList& add_number(double value) { return add_json(json_number(value)); }
+    JsonList& add_json(std::string_view json) {
+        elements_.add(json);
+        return *this;
+    }
+    std::string text() const { return elements_.between('[', ']'); }
+
+  private:
+    JsonItems elements_;
+};
 
 }  // namespace tiderace::lab

@@ -1,8 +1,7 @@
 // The report as one line of JSON. Programs read it: names stay, new ones may come, and load_schema
 // changes only where the meaning of an old one does (docs/load.md).
 #include <array>
-#include <cstdio>
-#include <utility>
+#include <cinttypes>
 
 #include "lab/figures.h"
 #include "lab/json_text.h"
@@ -24,18 +23,12 @@ std::string latency(const LatencyHistogram& histogram) {
     JsonObject json;
     json.add("count", histogram.count()).add("min", histogram.min()).add("mean", histogram.mean());
     for (const auto& [label, share] : load_quantiles) json.add(label, histogram.quantile(share));
-    std::string bars;
+    JsonList bars;
     for (const LatencyHistogram::Bar& bar : histogram.bars()) {
-        bars += bars.empty() ? "[" : ",[";
-        bars += std::to_string(bar.value.count()) + "," + std::to_string(bar.count) + "]";
+        const auto value = static_cast<std::uint64_t>(bar.value.count());
+        bars.add_json(JsonList().add(value).add(bar.count).text());
     }
-    return json.add_json("histogram", "[" + bars + "]").text();
-}
-
-std::string crc_text(std::uint32_t hash) {
-    std::array<char, 9> text;
-    std::snprintf(text.data(), text.size(), "%08x", unsigned{hash});
-    return text.data();
+    return json.add_json("histogram", bars.text()).text();
 }
 
 std::string config(const LoadReport& report) {
@@ -75,7 +68,8 @@ std::string expected(const LoadReport& report) {
     JsonObject json;
     json.add("status", report.options.expect_status);
     json.add("length", report.tally.reference.length);
-    if (report.options.check_hash) json.add("crc32", crc_text(report.tally.reference.hash));
+    if (report.options.check_hash)
+        json.add("crc32", printed("%08" PRIx32, report.tally.reference.hash));
     return json.text();
 }
 
@@ -129,11 +123,9 @@ std::string load_json(const LoadReport& report) {
     if (tally.reference.known) json.add_json("expected", expected(report));
     if (report.server) json.add_json("server", server(*report.server, tally.answers));
     json.add_json("load", load_itself(report));
-    std::string notes;
-    for (const std::string& warning : warnings(report)) {
-        notes += (notes.empty() ? "" : ",") + json_text(warning);
-    }
-    return json.add_json("notes", "[" + notes + "]").text() + "\n";
+    JsonList notes;
+    for (const std::string& warning : warnings(report)) notes.add(warning);
+    return json.add_json("notes", notes.text()).text() + "\n";
 }
 
 }  // namespace tiderace::lab

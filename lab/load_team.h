@@ -45,7 +45,7 @@ class LoadTeam {
     virtual std::unique_ptr<LoadSum> finish() = 0;
 };
 
-// All of a load, and the part of one that is the i-th of `parts`; the first ones get what is left over.
+// All of a load, and the i-th of `parts` of one; the first ones get what is left over.
 LoadWorker::Share whole_of(const LoadPlan& plan);
 LoadWorker::Share share_of(const LoadWorker::Share& whole, std::size_t i, std::size_t parts);
 

@@ -1,240 +1,124 @@
 #include "lab/report/results_json.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-#include <utility>
 
-#include "lab/report/json_value.h"
+#include "lab/json_text.h"
 
 namespace tiderace::lab::report {
 namespace {
 
-constexpr std::string_view format_name = "tiderace-lab-results";
-
-// ---- to JSON ------------------------------------------------------------------------------------
-
-template <typename T>
-JsonValue list_of(const std::vector<T>& elements) {
-    JsonValue::List list;
-    for (const T& element : elements) list.emplace_back(element);
-    return JsonValue(std::move(list));
+std::string to_json(const std::vector<std::uint64_t>& counts) {
+    JsonList list;
+    for (const std::uint64_t count : counts) list.add(count);
+    return list.text();
 }
 
-JsonValue to_json(const std::vector<LatencyPoint>& curve) {
-    JsonValue::List list;
+std::string to_json(const std::vector<std::string>& texts, unsigned indent = 0) {
+    JsonList list(indent);
+    for (const std::string& text : texts) list.add(text);
+    return list.text();
+}
+
+std::string to_json(const std::vector<LatencyPoint>& curve) {
+    JsonList list;
     for (const LatencyPoint& point : curve) {
-        list.emplace_back(JsonValue::List{JsonValue(point.share), JsonValue(point.us)});
+        list.add_json(JsonList().add_number(point.share).add_number(point.us).text());
     }
-    return JsonValue(std::move(list));
+    return list.text();
 }
 
-JsonValue to_json(const Cell& cell) {
-    JsonValue out = JsonValue::object();
-    out.set("subject", cell.subject).set("workload", cell.workload);
-    out.set("connections", cell.connections).set("round", cell.round);
-    out.set("state", to_string(cell.state));
-    if (!cell.reason.empty()) out.set("reason", cell.reason);
-    if (cell.state == CellState::skipped) return out;
-    out.set("seconds", cell.seconds).set("answers", cell.answers);
-    out.set("per_second", cell.per_second).set("cpu_us", cell.cpu_us);
-    out.set("cpu_share", cell.cpu_share).set("load_share", cell.load_share);
-    out.set("memory_bytes", cell.memory_bytes);
-    out.set("memory_before_bytes", cell.memory_before_bytes);
-    out.set("opened", cell.opened).set("open_max", cell.open_max).set("starved", cell.starved);
-    out.set("opened_per_second", cell.opened_per_second);
+void add_figures(JsonObject& out, const Cell& cell) {
+    out.add_number("seconds", cell.seconds).add("answers", cell.answers);
+    out.add_number("per_second", cell.per_second).add_number("cpu_us", cell.cpu_us);
+    out.add_number("cpu_share", cell.cpu_share).add_number("load_share", cell.load_share);
+    out.add("memory_bytes", cell.memory_bytes);
+    out.add("memory_before_bytes", cell.memory_before_bytes);
+    out.add("opened", cell.opened).add("open_max", cell.open_max).add("starved", cell.starved);
+    out.add_number("opened_per_second", cell.opened_per_second);
     if (!cell.errors.empty()) {
-        JsonValue errors = JsonValue::object();
-        for (const auto& [name, count] : cell.errors) errors.set(name, count);
-        out.set("errors", std::move(errors));
+        JsonObject errors;
+        for (const auto& [name, count] : cell.errors) errors.add(name, count);
+        out.add_json("errors", errors.text());
     }
-    out.set("latency_us", to_json(cell.latency));
-    if (!cell.slow_latency.empty()) out.set("slow_latency_us", to_json(cell.slow_latency));
-    if (!cell.notes.empty()) out.set("notes", list_of(cell.notes));
-    return out;
+    out.add_json("latency_us", to_json(cell.latency));
+    if (!cell.slow_latency.empty()) out.add_json("slow_latency_us", to_json(cell.slow_latency));
+    if (!cell.notes.empty()) out.add_json("notes", to_json(cell.notes));
 }
 
-JsonValue to_json(const Subject& subject) {
-    JsonValue out = JsonValue::object();
-    out.set("name", subject.name).set("kind", to_string(subject.kind));
-    if (!subject.what.empty()) out.set("what", subject.what);
-    if (!subject.version.empty()) out.set("version", subject.version);
-    if (!subject.command.empty()) out.set("command", subject.command);
-    if (!subject.absent.empty()) out.set("absent", subject.absent);
-    return out;
+std::string to_json(const Cell& cell) {
+    JsonObject out;
+    out.add("subject", cell.subject).add("workload", cell.workload);
+    out.add("connections", cell.connections).add("round", cell.round);
+    out.add("state", to_string(cell.state));
+    if (!cell.reason.empty()) out.add("reason", cell.reason);
+    if (cell.state != CellState::skipped) add_figures(out, cell);
+    return out.text();
 }
 
-JsonValue to_json(const Workload& workload) {
-    JsonValue out = JsonValue::object();
-    out.set("name", workload.name).set("about", workload.about);
-    out.set("measure", workload.measure);
-    if (!workload.load.empty()) out.set("load", workload.load);
-    if (!workload.connections.empty()) out.set("connections", list_of(workload.connections));
-    if (!workload.absent.empty()) out.set("absent", workload.absent);
-    return out;
+std::string to_json(const Subject& subject) {
+    JsonObject out;
+    out.add("name", subject.name).add("kind", to_string(subject.kind));
+    if (!subject.what.empty()) out.add("what", subject.what);
+    if (!subject.version.empty()) out.add("version", subject.version);
+    if (!subject.command.empty()) out.add("command", subject.command);
+    if (!subject.absent.empty()) out.add("absent", subject.absent);
+    return out.text();
 }
 
-JsonValue to_json(const Machine& machine) {
-    JsonValue out = JsonValue::object();
-    out.set("cpu", machine.cpu).set("cpus", machine.cpus).set("kernel", machine.kernel);
-    out.set("memory_bytes", machine.memory_bytes);
-    if (!machine.governor.empty()) out.set("governor", machine.governor);
-    return out.set("descriptors_max", machine.descriptors_max);
+std::string to_json(const Workload& workload) {
+    JsonObject out;
+    out.add("name", workload.name).add("about", workload.about);
+    out.add("measure", workload.measure);
+    if (!workload.load.empty()) out.add("load", workload.load);
+    if (!workload.connections.empty()) {
+        out.add_json("connections", to_json(workload.connections));
+    }
+    if (!workload.absent.empty()) out.add("absent", workload.absent);
+    return out.text();
+}
+
+std::string to_json(const Machine& machine, unsigned indent) {
+    JsonObject out(indent);
+    out.add("cpu", machine.cpu).add("cpus", machine.cpus).add("kernel", machine.kernel);
+    out.add("memory_bytes", machine.memory_bytes);
+    if (!machine.governor.empty()) out.add("governor", machine.governor);
+    return out.add("descriptors_max", machine.descriptors_max).text();
+}
+
+std::string to_json(const Pinning& pinning, unsigned indent) {
+    JsonObject out(indent);
+    out.add_json("server_cpus", to_json(pinning.server_cpus));
+    return out.add_json("load_cpus", to_json(pinning.load_cpus)).text();
 }
 
 template <typename T>
-JsonValue all_to_json(const std::vector<T>& elements) {
-    JsonValue::List list;
-    for (const T& element : elements) list.push_back(to_json(element));
-    return JsonValue(std::move(list));
-}
-
-// ---- and back -----------------------------------------------------------------------------------
-
-std::vector<std::string> texts(const JsonValue& list) {
-    std::vector<std::string> found;
-    for (const JsonValue& element : list.list()) found.push_back(element.text());
-    return found;
-}
-
-std::vector<std::uint64_t> counts(const JsonValue& list) {
-    std::vector<std::uint64_t> found;
-    for (const JsonValue& element : list.list()) found.push_back(element.count());
-    return found;
-}
-
-std::vector<LatencyPoint> curve(const JsonValue& list) {
-    std::vector<LatencyPoint> points;
-    for (const JsonValue& point : list.list()) {
-        if (point.list().size() != 2) continue;
-        points.push_back({point.list()[0].number(), point.list()[1].number()});
-    }
-    return points;
-}
-
-std::expected<Cell, std::string> to_cell(const JsonValue& from) {
-    Cell cell;
-    cell.subject = from["subject"].text();
-    cell.workload = from["workload"].text();
-    cell.connections = from["connections"].count();
-    cell.round = from["round"].count();
-    const std::string state = from["state"].text();
-    const auto known = cell_state(state);
-    if (!known) return std::unexpected("a cell's state is \"" + state + "\"");
-    cell.state = *known;
-    cell.reason = from["reason"].text();
-    cell.seconds = from["seconds"].number();
-    cell.answers = from["answers"].count();
-    cell.per_second = from["per_second"].number();
-    cell.cpu_us = from["cpu_us"].number();
-    cell.cpu_share = from["cpu_share"].number();
-    cell.load_share = from["load_share"].number();
-    cell.memory_bytes = from["memory_bytes"].count();
-    cell.memory_before_bytes = from["memory_before_bytes"].count();
-    cell.opened = from["opened"].count();
-    cell.open_max = from["open_max"].count();
-    cell.starved = from["starved"].count();
-    cell.opened_per_second = from["opened_per_second"].number();
-    for (const auto& [name, count] : from["errors"].members()) {
-        cell.errors.emplace_back(name, count.count());
-    }
-    cell.latency = curve(from["latency_us"]);
-    cell.slow_latency = curve(from["slow_latency_us"]);
-    cell.notes = texts(from["notes"]);
-    return cell;
-}
-
-Subject to_subject(const JsonValue& from) {
-    const std::string kind = from["kind"].text();
-    return {.name = from["name"].text(),
-            .kind = kind == "floor"      ? SubjectKind::floor
-                    : kind == "opponent" ? SubjectKind::opponent
-                                         : SubjectKind::engine,
-            .what = from["what"].text(),
-            .version = from["version"].text(),
-            .command = from["command"].text(),
-            .absent = from["absent"].text()};
-}
-
-Workload to_workload(const JsonValue& from) {
-    return {.name = from["name"].text(),
-            .about = from["about"].text(),
-            .measure = from["measure"].text("cpu_us"),
-            .load = from["load"].text(),
-            .connections = counts(from["connections"]),
-            .absent = from["absent"].text()};
+std::string all_to_json(const std::vector<T>& elements, unsigned indent) {
+    JsonList list(indent);
+    for (const T& element : elements) list.add_json(to_json(element));
+    return list.text();
 }
 
 }  // namespace
 
 std::string results_json(const Results& results) {
-    JsonValue out = JsonValue::object();
-    out.set("format", format_name).set("format_version", Results::format_version);
-    out.set("date", results.date).set("version", results.version).set("build", results.build);
-    out.set("command", results.command);
-    out.set("machine", to_json(results.machine));
-    JsonValue pinning = JsonValue::object();
-    pinning.set("server_cpus", list_of(results.pinning.server_cpus));
-    pinning.set("load_cpus", list_of(results.pinning.load_cpus));
-    out.set("pinning", std::move(pinning));
-    out.set("quick", results.quick).set("interrupted", results.interrupted);
-    out.set("rounds", results.rounds).set("seconds", results.seconds);
-    out.set("took_seconds", results.took_seconds);
-    out.set("notes", list_of(results.notes));
-    out.set("subjects", all_to_json(results.subjects));
-    out.set("workloads", all_to_json(results.workloads));
-    out.set("cells", all_to_json(results.cells));
-    return out.write(true) + "\n";
-}
-
-std::expected<Results, std::string> parse_results(std::string_view text) {
-    const auto parsed = JsonValue::parse(text);
-    if (!parsed) return std::unexpected("not JSON: " + parsed.error());
-    const JsonValue& from = *parsed;
-    if (from["format"].text() != format_name) {
-        return std::unexpected("not the results of a run: its format is not " +
-                               std::string(format_name));
-    }
-    const std::uint64_t version = from["format_version"].count();
-    if (version != Results::format_version) {
-        return std::unexpected("of format version " + std::to_string(version) +
-                               "; this program reads version " +
-                               std::to_string(Results::format_version));
-    }
-    Results results;
-    results.date = from["date"].text();
-    results.version = from["version"].text();
-    results.build = from["build"].text();
-    results.command = from["command"].text();
-    const JsonValue& machine = from["machine"];
-    results.machine = {.cpu = machine["cpu"].text(),
-                       .cpus = machine["cpus"].count(),
-                       .kernel = machine["kernel"].text(),
-                       .memory_bytes = machine["memory_bytes"].count(),
-                       .governor = machine["governor"].text(),
-                       .descriptors_max = machine["descriptors_max"].count()};
-    results.pinning = {.server_cpus = counts(from["pinning"]["server_cpus"]),
-                       .load_cpus = counts(from["pinning"]["load_cpus"])};
-    results.quick = from["quick"].flag();
-    results.interrupted = from["interrupted"].flag();
-    results.rounds = from["rounds"].count();
-    results.seconds = from["seconds"].number();
-    results.took_seconds = from["took_seconds"].number();
-    results.notes = texts(from["notes"]);
-    for (const JsonValue& one : from["subjects"].list()) {
-        results.subjects.push_back(to_subject(one));
-    }
-    for (const JsonValue& one : from["workloads"].list()) {
-        results.workloads.push_back(to_workload(one));
-    }
-    for (const JsonValue& one : from["cells"].list()) {
-        auto cell = to_cell(one);
-        if (!cell) return std::unexpected(std::move(cell.error()));
-        results.cells.push_back(std::move(*cell));
-    }
-    return results;
+    // A line for each server, workload and cell.
+    constexpr unsigned outer = 2, inner = 4;
+    JsonObject out(outer);
+    out.add("format", results_format).add("format_version", Results::format_version);
+    out.add("date", results.date).add("version", results.version).add("build", results.build);
+    out.add("command", results.command);
+    out.add_json("machine", to_json(results.machine, inner));
+    out.add_json("pinning", to_json(results.pinning, inner));
+    out.add_flag("quick", results.quick).add_flag("interrupted", results.interrupted);
+    out.add("rounds", results.rounds).add_number("seconds", results.seconds);
+    out.add_number("took_seconds", results.took_seconds);
+    out.add_json("notes", to_json(results.notes, inner));
+    out.add_json("subjects", all_to_json(results.subjects, inner));
+    out.add_json("workloads", all_to_json(results.workloads, inner));
+    out.add_json("cells", all_to_json(results.cells, inner));
+    return out.text() + "\n";
 }
 
 Result<> write_file(const std::string& folder, std::string_view name, std::string_view text) {
@@ -257,13 +141,21 @@ Result<> write_file(const std::string& folder, std::string_view name, std::strin
 
 std::expected<Results, std::string> read_results(const std::string& folder) {
     const std::string path = folder + "/" + std::string(results_name);
+    std::error_code failure;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
+    if (failure || !file) {
         return std::unexpected(path + ": cannot be read; tiderace lab run --out " + folder +
                                " writes it");
     }
-    auto results = parse_results(std::move(text).str());
+    if (bytes > results_bytes_max) {
+        return std::unexpected(path + ": longer than the " + std::to_string(results_bytes_max) +
+                               " bytes that are read");
+    }
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    auto results = parse_results(text);
     if (!results) return std::unexpected(path + ": " + results.error());
     return results;
 }

@@ -2,9 +2,12 @@
 // what each member means.
 //
 // Thread   Any: pure functions, and two that touch a file.
-// Errors   A text that is not of this format, or of a later version of it: a sentence.
+// Errors   A text that is not JSON (simdjson says what is wrong, not in which line), not of this
+//          format, or of a later version of it: a sentence.
+// Limits   results_bytes_max; nested depth_max deep (results_from_json.cc).
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -13,6 +16,9 @@
 #include "tiderace/base/result.h"
 
 namespace tiderace::lab::report {
+
+inline constexpr std::string_view results_format = "tiderace-lab-results";
+inline constexpr std::size_t results_bytes_max = std::size_t{64} << 20;
 
 std::string results_json(const Results& results);
 std::expected<Results, std::string> parse_results(std::string_view text);
