@@ -22,7 +22,7 @@ class LoadH1 final : public LoadDialogue {
         reader_ = ResponseReader();
         reader_.next(rules_.request->is_head);
         first_ = under_way_ = fresh_ = 0;
-        in_answer_ = left_ = false;
+        in_answer_ = has_asked_ = left_ = false;
     }
 
     std::size_t room() const override { return left_ ? 0 : intended_.size() - under_way_; }
@@ -33,6 +33,7 @@ class LoadH1 final : public LoadDialogue {
         intended_[at < intended_.size() ? at : at - intended_.size()] = intended;
         ++under_way_;
         ++fresh_;
+        has_asked_ = true;
     }
 
     void asked() override {
@@ -69,6 +70,7 @@ class LoadH1 final : public LoadDialogue {
     }
     void begin_answer();
     void end_answer();
+    void hear_unasked();
     void refuse(ResponseFault fault);
 
     Client* client_;
@@ -80,6 +82,7 @@ class LoadH1 final : public LoadDialogue {
     std::size_t fresh_ = 0;  // asked, and not yet said
     LoadAnswer answer_;
     bool in_answer_ = false;  // its head is read
+    bool has_asked_ = false;  // on this connection
     bool left_ = false;
 };
 
@@ -101,10 +104,7 @@ std::size_t LoadH1::hear(ByteView data) {
         } else {
             refuse(reader_.fault());
         }
-        if (under_way_ == 0 && used < data.size() && !left_) {
-            client_->failed_besides(LoadError::unasked);
-            leave();
-        }
+        if (under_way_ == 0 && used < data.size() && !left_) hear_unasked();
     }
     return data.size();
 }
@@ -119,11 +119,7 @@ void LoadH1::begin_answer() {
 }
 
 void LoadH1::end_answer() {
-    if (under_way_ == 0) {
-        client_->failed_besides(LoadError::unasked);
-        leave();
-        return;
-    }
+    if (under_way_ == 0) return hear_unasked();
     in_answer_ = false;
     const bool last = !reader_.start().keep_alive || rules_.close;
     const Instant intended = take_oldest();
@@ -135,6 +131,12 @@ void LoadH1::end_answer() {
     }
     client_->answered(answer_, intended);
     if (last) client_->leave();
+}
+
+void LoadH1::hear_unasked() {
+    const bool has_no_room = !has_asked_ && in_answer_ && answer_.status == 503;
+    client_->failed_besides(has_no_room ? LoadError::turned_away : LoadError::unasked);
+    leave();
 }
 
 void LoadH1::refuse(ResponseFault fault) {

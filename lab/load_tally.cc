@@ -6,8 +6,9 @@ namespace tiderace::lab {
 
 std::string_view to_string(LoadError error) {
     static constexpr std::array<std::string_view, static_cast<std::size_t>(LoadError::count_)>
-        names{"wrong status", "wrong length", "wrong hash",       "not HTTP",  "unasked bytes",
-              "cut short",    "closed early", "connection reset", "timed out", "stream reset"};
+        names{"wrong status",  "wrong length", "wrong hash",   "not HTTP",
+              "unasked bytes", "cut short",    "closed early", "connection reset",
+              "timed out",     "stream reset", "turned away"};
     return names[static_cast<std::size_t>(error)];
 }
 

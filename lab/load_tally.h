@@ -25,6 +25,7 @@ enum class LoadError : std::uint8_t {
     reset,
     timed_out,
     stream_reset,  // HTTP/2: this request alone
+    turned_away,   // 503 before anything was asked: it has no room, and says so at once
     count_
 };
 std::string_view to_string(LoadError error);

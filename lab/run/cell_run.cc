@@ -239,32 +239,38 @@ std::string counted(std::uint64_t count, std::string_view what) {
     return with_commas(count) + " " + std::string(what);
 }
 
-bool is_wrong(LoadError kind) {
-    return kind < LoadError::cut_short;
+// That a server has no room is no wrong answer, and none. It may say so before it is asked.
+bool is_no_room(LoadError kind, const LoadTally& tally) {
+    return kind == LoadError::turned_away ||
+           (kind == LoadError::wrong_status && tally.wrong_status == 503);
 }
 
-// "3 reset, 1 timed out" of those kinds that are wrong answers, or that are none at all.
-std::string listed(const LoadTally& tally, bool wrong_ones) {
+enum class Fault : std::uint8_t { wrong_answer, no_room, no_answer };
+
+Fault fault_of(LoadError kind, const LoadTally& tally) {
+    if (is_no_room(kind, tally)) return Fault::no_room;
+    return kind < LoadError::cut_short ? Fault::wrong_answer : Fault::no_answer;
+}
+
+std::uint64_t counted(const LoadTally& tally, Fault fault) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < tally.errors.size(); ++i) {
+        if (fault_of(static_cast<LoadError>(i), tally) == fault) sum += tally.errors[i];
+    }
+    return sum;
+}
+
+// "3 reset, 1 timed out".
+std::string listed(const LoadTally& tally, Fault fault) {
     std::string text;
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
         const auto kind = static_cast<LoadError>(i);
-        if (tally.errors[i] == 0 || is_wrong(kind) != wrong_ones) continue;
+        if (tally.errors[i] == 0 || fault_of(kind, tally) != fault) continue;
         text += (text.empty() ? "" : ", ") + counted(tally.errors[i], to_string(kind));
+        if (kind == LoadError::wrong_status)
+            text += " (" + std::to_string(tally.wrong_status) + ")";
     }
     return text;
-}
-
-// How often a server said that it has no room, which is no wrong answer, and none; it may say so
-// before it is asked. 0 where anything else was wrong, too.
-std::uint64_t answers_of_503(const LoadTally& tally) {
-    if (tally.wrong_status != 503) return 0;
-    for (std::size_t i = 0; i < tally.errors.size(); ++i) {
-        const auto kind = static_cast<LoadError>(i);
-        const bool is_503 = kind == LoadError::wrong_status || kind == LoadError::unasked;
-        if (!is_503 && is_wrong(kind) && tally.errors[i] > 0) return 0;
-    }
-    return tally.errors[static_cast<std::size_t>(LoadError::wrong_status)] +
-           tally.errors[static_cast<std::size_t>(LoadError::unasked)];
 }
 
 }  // namespace
@@ -272,18 +278,16 @@ std::uint64_t answers_of_503(const LoadTally& tally) {
 Verdict judge(const Observed& observed) {
     const LoadTally& tally = observed.tally;
     if (observed.ended) return {CellState::died, *observed.ended};
-    const std::uint64_t busy = answers_of_503(tally);
-    if (const std::string wrong = listed(tally, true); !wrong.empty() && busy == 0) {
-        const std::string status =
-            tally.wrong_status != 0 ? " (" + std::to_string(tally.wrong_status) + ")" : "";
-        return {CellState::wrong, "answers: " + wrong + status};
+    if (const std::string wrong = listed(tally, Fault::wrong_answer); !wrong.empty()) {
+        return {CellState::wrong, "answers: " + wrong};
     }
     if (observed.answers == 0 && tally.errors_total() == 0 && tally.connect_errors_total() == 0) {
         return {CellState::hung, "no answer came in the time"};
     }
     const std::uint64_t asked = observed.asked;
     const std::uint64_t served = asked - std::min(asked, tally.starved);
-    std::string none = listed(tally, false);
+    const std::uint64_t busy = counted(tally, Fault::no_room);
+    std::string none = listed(tally, Fault::no_answer);
     if (busy > 0) none = counted(busy, "answers of 503") + (none.empty() ? "" : ", ") + none;
     if (observed.answers > 0 && !observed.closes &&
         (tally.open_max < asked || (!none.empty() && tally.starved * 100 > asked))) {

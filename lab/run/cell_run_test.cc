@@ -163,6 +163,24 @@ TEST(Judge, TellsRefusedFromStarvedFromHung) {
     EXPECT_EQ(judge(seen), (Verdict{CellState::failed, "no connection could be opened"}));
 }
 
+// The engine `queue` at 10,000 connections: 74 of them met a full queue, before they had asked.
+TEST(Judge, AFullQueueIsNoWrongAnswer) {
+    Observed seen{.tally = tally_of(10'000, 10'000, 0), .asked = 10'000, .answers = 5000};
+    seen.tally.error(LoadError::turned_away) = 74;
+    EXPECT_EQ(seen.tally.wrong_status, 0);
+    EXPECT_EQ(judge(seen), Verdict{}) << "they came in at a later try";
+    seen.tally.answers = 5'000;
+    EXPECT_EQ(judge(seen),
+              (Verdict{CellState::refused, "requests without an answer: 74 answers of 503"}));
+    seen.tally.open_max = 9'926;
+    seen.tally.starved = 74;
+    EXPECT_EQ(judge(seen), (Verdict{CellState::refused,
+                                    "it served 9,926 of 10,000 connections, the others: 74 "
+                                    "answers of 503"}));
+    seen.tally.error(LoadError::unasked) = 1;
+    EXPECT_EQ(judge(seen), (Verdict{CellState::wrong, "answers: 1 unasked bytes"}));
+}
+
 TEST(Judge, AServerWithoutRoomMaySaySo) {
     Observed seen{.tally = tally_of(1'000, 1'000, 600), .asked = 1'000, .answers = 5000};
     seen.tally.error(LoadError::wrong_status) = 3'000;
@@ -171,9 +189,9 @@ TEST(Judge, AServerWithoutRoomMaySaySo) {
     EXPECT_THAT(judge(seen).reason, HasSubstr("400 of 1,000"));
     EXPECT_THAT(judge(seen).reason, HasSubstr("3,000 answers of 503"));
     // Said before it was asked.
-    seen.tally.errors[static_cast<std::size_t>(LoadError::unasked)] = 500;
+    seen.tally.error(LoadError::turned_away) = 500;
     EXPECT_THAT(judge(seen).reason, HasSubstr("3,500 answers of 503"));
-    seen.tally.errors[static_cast<std::size_t>(LoadError::unasked)] = 0;
+    seen.tally.error(LoadError::turned_away) = 0;
     seen.tally.starved = 0;
     EXPECT_EQ(judge(seen).state, CellState::refused) << "three of a hundred";
     seen.tally.error(LoadError::wrong_status) = 3;
