@@ -50,7 +50,7 @@ ARROWS = {
     "lab": EVERYTHING | {"core/backend"},
     "examples": EVERYTHING,
     "bench": EVERYTHING | {"testing", "core/backend", "server", "lab"},
-    "fuzz": EVERYTHING | {"testing", "core/backend", "server"},
+    "fuzz": EVERYTHING | {"testing", "core/backend", "server", "lab"},
     "tests": EVERYTHING | {"testing", "core/backend", "server"},
 }
 TOP_ROOMS = {"server", "lab", "examples", "bench", "fuzz", "tests"}  # the others are in tiderace/
