@@ -9,53 +9,19 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "lab/server_watch.h"
+#include "lab/temporary_folder.h"
 #include "tiderace/net/listener.h"
 
 namespace tiderace::lab {
 namespace {
 
 using std::chrono::steady_clock;
-namespace fs = std::filesystem;
-
 constexpr std::size_t last_words_bytes_max = 500;
 constexpr std::string_view folder_mark = "{folder}";
-
-class TemporaryFolder {
-  public:
-    TemporaryFolder() = default;
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        if (!path_.empty()) fs::remove_all(path_, ignored);
-    }
-
-    Result<> make() {
-        std::error_code none;
-        std::string name = (fs::temp_directory_path(none) / "tiderace-lab-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) return fail(Error::last("make folder", name));
-        path_ = name;
-        return {};
-    }
-    Result<> write(const std::string& name, std::string_view text) const {
-        std::ofstream file(path_ + '/' + name, std::ios::binary);
-        file << text;
-        file.flush();
-        if (!file) return fail(Error::last("write", path_ + '/' + name));
-        return {};
-    }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 void fill_in(std::string& text, std::string_view value) {
     for (std::size_t at = 0; (at = text.find(folder_mark, at)) != std::string::npos;) {
@@ -136,10 +102,10 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
 }
 
 Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
-    TemporaryFolder folder;
-    if (auto made = folder.make(); !made) return fail(made.error());
-    if (auto written = write_files(launch, folder); !written) return fail(written.error());
-    auto words = open_words(folder);
+    const auto folder = TemporaryFolder::make("tiderace-lab");
+    if (!folder) return fail(folder.error());
+    if (auto written = write_files(launch, *folder); !written) return fail(written.error());
+    auto words = open_words(*folder);
     if (!words) return fail(words.error());
     const std::string program = launch.child.arguments.front();
     launch.child.output = launch.child.errors = words->get();

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "lab/run/workload.h"
+#include "lab/temporary_folder.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::lab::run {
@@ -17,18 +19,15 @@ namespace tiderace::lab::run {
 class SiteFolder {
   public:
     static Result<SiteFolder> make();
-    ~SiteFolder();
-    SiteFolder(SiteFolder&& other) noexcept;
-    SiteFolder& operator=(SiteFolder&&) = delete;
 
-    const std::string& path() const { return path_; }
+    const std::string& path() const { return folder_.path(); }
     // CRC-32 of its bytes: what an answer must have.
     std::uint32_t hash(SiteFile file) const { return hashes_[static_cast<std::size_t>(file)]; }
 
   private:
-    SiteFolder() = default;
+    explicit SiteFolder(TemporaryFolder folder) : folder_(std::move(folder)) {}
 
-    std::string path_;
+    TemporaryFolder folder_;
     std::array<std::uint32_t, site_files.size()> hashes_{};
 };
 

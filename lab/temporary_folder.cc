@@ -1,0 +1,33 @@
+#include "lab/temporary_folder.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tiderace::lab {
+
+namespace fs = std::filesystem;
+
+Result<TemporaryFolder> TemporaryFolder::make(std::string_view name) {
+    std::error_code none;
+    std::string path = fs::temp_directory_path(none) / std::string(name).append("-XXXXXX");
+    if (::mkdtemp(path.data()) == nullptr) return fail(Error::last("make folder", path));
+    return TemporaryFolder(std::move(path));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<> TemporaryFolder::write(const std::string& name, std::string_view text) const {
+    const std::string path = path_ + '/' + name;
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.flush();
+    if (!file) return fail(Error::last("write", path));
+    return {};
+}
+
+}  // namespace tiderace::lab

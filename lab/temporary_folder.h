@@ -1,0 +1,33 @@
+// TemporaryFolder: a folder in the system's place for such, gone with all that is in it at the end.
+//
+// Owner    Whoever made it; one that was moved from has none.
+// Thread   One.
+// Errors   make(), write(): a Result that names the path. What cannot be removed stays.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tiderace/base/result.h"
+
+namespace tiderace::lab {
+
+class TemporaryFolder {
+  public:
+    // `name`: what it begins with, for who finds one that was left.
+    static Result<TemporaryFolder> make(std::string_view name);
+    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+    ~TemporaryFolder();
+
+    const std::string& path() const { return path_; }
+    Result<> write(const std::string& name, std::string_view text) const;
+
+  private:
+    explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+
+    std::string path_;
+};
+
+}  // namespace tiderace::lab

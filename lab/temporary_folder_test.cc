@@ -1,0 +1,34 @@
+#include "lab/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace tiderace::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(TemporaryFolder, IsGoneWithItsFilesHoweverOftenItMoved) {
+    std::optional<TemporaryFolder> last;
+    std::string path;
+    {
+        auto made = TemporaryFolder::make("tiderace-lab-test");
+        ASSERT_TRUE(made) << made.error().message();
+        path = made->path();
+        EXPECT_NE(path.find("/tiderace-lab-test-"), std::string::npos);
+        ASSERT_TRUE(made->write("a", "words"));
+        EXPECT_FALSE(made->write("none/a", "words"));
+        last.emplace(std::move(*made));
+    }
+    std::string word;
+    std::ifstream(path + "/a") >> word;
+    EXPECT_EQ(word, "words");
+    last.reset();
+    EXPECT_FALSE(fs::exists(path));
+}
+
+}  // namespace
+}  // namespace tiderace::lab
