@@ -80,14 +80,6 @@ std::string times(double ratio) {
     return "×" + three_digits(ratio);
 }
 
-std::string share(double part) {
-    const double percent = part * 100;
-    std::string text = fixed(percent, 3);
-    while (text.ends_with('0')) text.pop_back();
-    if (text.ends_with('.')) text.pop_back();
-    return text + " %";
-}
-
 std::string seconds(double value) {
     const auto whole = static_cast<std::uint64_t>(std::llround(value < 0 ? 0 : value));
     if (whole < 60) return std::to_string(whole) + " s";

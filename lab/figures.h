@@ -25,7 +25,6 @@ std::string readable(Duration duration);       // the same
 std::string bytes(double value);               // "924 B", "24.3 kB", "1.20 MB", "1.20 GB"
 std::string rate(double per_second);           // "312", "12.4k", "384k", "1.20M"
 std::string times(double ratio);               // "×1.62"
-std::string share(double part);                // 0.993 -> "99.3 %"
 std::string seconds(double value);             // "42 s", "3 min 20 s"
 std::string fixed(double value, int digits);   // "1.50"
 

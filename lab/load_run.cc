@@ -3,11 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "lab/load_team.h"
 #include "lab/server_watch.h"
+#include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
 
@@ -22,7 +22,7 @@ constexpr Duration stop_patience = 5s;
 
 // Of each process. Every loop has a connection, and a request if those are counted.
 std::size_t threads_for(const LoadOptions& options) {
-    const std::uint64_t half = std::max(1U, std::thread::hardware_concurrency() / 2);
+    const std::uint64_t half = std::max<std::uint64_t>(1, core::count_cpus().usable / 2);
     const std::uint64_t asked = options.threads > 0
                                     ? options.threads
                                     : std::max<std::uint64_t>(1, half / options.processes);

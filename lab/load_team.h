@@ -5,7 +5,7 @@
 //
 // Owner    run_load(); the plan outlives it.
 // Thread   The one that made it.
-// Errors   Loops and TLS contexts that cannot be made; a child that dies: told in notes().
+// Errors   Loops and TLS contexts that cannot be made: a Result. A child that dies: LoadSum::lost.
 #pragma once
 
 #include <memory>

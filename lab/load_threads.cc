@@ -1,21 +1,11 @@
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <thread>
 
 #include "lab/load_team.h"
+#include "lab/own_cpu.h"
 
 namespace tiderace::lab {
 namespace {
-
-Duration process_cpu() {
-    rusage used{};
-    ::getrusage(RUSAGE_SELF, &used);
-    const auto of = [](const timeval& t) {
-        return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
-    };
-    return of(used.ru_utime) + of(used.ru_stime);
-}
 
 std::uint64_t part(std::uint64_t whole, std::size_t i, std::size_t parts) {
     return whole / parts + (i < whole % parts ? 1 : 0);
@@ -24,7 +14,7 @@ std::uint64_t part(std::uint64_t whole, std::size_t i, std::size_t parts) {
 class LoadThreads final : public LoadTeam {
   public:
     explicit LoadThreads(std::vector<std::unique_ptr<LoadWorker>> workers)
-        : workers_(std::move(workers)), cpu_before_(process_cpu()) {
+        : workers_(std::move(workers)), cpu_before_(own_process_cpu()) {
         for (auto& worker : workers_) threads_.emplace_back([&worker] { worker->run(); });
     }
     ~LoadThreads() override {
@@ -44,7 +34,7 @@ class LoadThreads final : public LoadTeam {
         join();
         auto sum = std::make_unique<LoadSum>();
         for (const auto& worker : workers_) add(*sum, *worker);
-        sum->cpu = process_cpu() - cpu_before_;
+        sum->cpu = own_process_cpu() - cpu_before_;
         return sum;
     }
 

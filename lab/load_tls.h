@@ -2,7 +2,7 @@
 //
 // Owner    A LoadWorker.
 // Thread   Its loop's.
-// Errors   create(): the file of CAs, or a program without TLS. Handshakes that fail: failures().
+// Errors   create(): the file of CAs, or a program without TLS. Handshakes that fail: counters().
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 #include "lab/load_worker.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+
+#include "lab/own_cpu.h"
 
 namespace tiderace::lab {
 namespace {
@@ -10,19 +10,6 @@ namespace {
 constexpr Duration look_interval = 100ms;
 constexpr Duration ramp_interval_min = 1ms;
 constexpr Duration gather_interval = 5ms;
-
-Duration thread_cpu() {
-#if defined(RUSAGE_THREAD)
-    rusage used{};
-    ::getrusage(RUSAGE_THREAD, &used);
-    const auto of = [](const timeval& t) {
-        return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
-    };
-    return of(used.ru_utime) + of(used.ru_stime);
-#else
-    return Duration::zero();
-#endif
-}
 
 }  // namespace
 
@@ -61,7 +48,7 @@ LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::
 LoadWorker::~LoadWorker() = default;
 
 void LoadWorker::run() {
-    const Duration cpu_before = thread_cpu();
+    const Duration cpu_before = own_thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
     start_ = look_ = opened_last_ = read_clock();
     end_ = Instant::max();
@@ -79,7 +66,7 @@ void LoadWorker::run() {
     elapsed_ = std::min(read_clock(), end_) - start_;
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
-    cpu_ = thread_cpu() - cpu_before;
+    cpu_ = own_thread_cpu() - cpu_before;
     publish();
     shown_.finish();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "lab/load_team.h"
 #include "tiderace/net/listener.h"
 #include "tiderace/net/tcp_server.h"
 
@@ -91,10 +92,7 @@ LoadPlan plan_for(const core::Address& address, LoadOptions options) {
 }
 
 LoadTally run(const LoadPlan& plan) {
-    const LoadWorker::Share share{.connections = plan.options.connections,
-                                  .requests = plan.options.requests,
-                                  .rate = static_cast<double>(plan.options.rate)};
-    auto worker = LoadWorker::create(plan, share);
+    auto worker = LoadWorker::create(plan, whole_of(plan));
     EXPECT_TRUE(worker) << worker.error().message();
     (*worker)->run();
     EXPECT_TRUE((*worker)->progress().done);

@@ -28,6 +28,8 @@ constexpr Words haproxy_program{"haproxy"};
 constexpr Words long_version{"--version"};
 constexpr Words short_version{"-v"};
 constexpr Words word_version{"version"};
+constexpr string_view in_use = "ddress already in use";  // EADDRINUSE, as they all say it
+constexpr int attempts_max = 3;
 
 constexpr std::array table{
     Opponent{
@@ -36,8 +38,6 @@ constexpr std::array table{
                 "is what one gets who takes libevent and writes a callback: headers are lists of "
                 "copied strings, bodies go through evbuffers. Small files are read next to their "
                 "head, larger ones go by sendfile.",
-        .flow = "epoll -> bufferevent reads -> evhttp parses lines into lists -> callback opens "
-                "the file -> evbuffer -> writev or sendfile",
         .programs = evhttp_program,
         .version_words = long_version,
         .launch = opponent::launch_evhttp,
@@ -48,8 +48,6 @@ constexpr std::array table{
                 "with a strand for each connection. Requests are parsed a character at a time, and "
                 "each file is read into memory for each request. The example closes after every "
                 "answer; here it may also keep the connection.",
-        .flow = "io_context -> strand -> async_read_some -> parser, a character at a time -> file "
-                "read into a string -> async_write",
         .programs = asio_program,
         .version_words = long_version,
         .launch = opponent::launch_asio_http,
@@ -59,8 +57,6 @@ constexpr std::array table{
         .what = "The server that most of the web is measured by: processes, each with one event "
                 "loop. Requests go through phases in which modules take part. Open files are "
                 "cached here, and sent by sendfile behind a corked head.",
-        .flow = "epoll -> recv -> header parser -> phases -> static module, open file cache -> "
-                "header and body filters -> writev and sendfile",
         .programs = nginx_program,
         .version_words = short_version,
         .launch = opponent::launch_nginx,
@@ -70,8 +66,6 @@ constexpr std::array table{
         .what = "A small server with one process and one event loop. Connections are state "
                 "machines that are run when their socket is ready. Files go by sendfile from "
                 "descriptors that its stat cache keeps.",
-        .flow = "epoll -> connection state machine -> plugins -> stat cache -> chunk queue -> "
-                "writev and sendfile",
         .programs = lighttpd_program,
         .version_words = short_version,
         .launch = opponent::launch_lighttpd,
@@ -81,7 +75,6 @@ constexpr std::array table{
         .what = "A server built for HTTP/2, with one event loop for each thread. Requests are "
                 "parsed by picohttpparser with SIMD, and allocate from a pool of their own. Files "
                 "are read in pieces and written, with a cache of open ones.",
-        .flow = "epoll -> read -> picohttpparser -> handlers -> file handler -> filters -> writev",
         .programs = h2o_program,
         .version_words = short_version,
         .launch = opponent::launch_h2o,
@@ -92,8 +85,6 @@ constexpr std::array table{
                 "pool of worker threads. A worker reads, handles and writes one request by "
                 "blocking calls, then gives the connection back to the listener. Files go by "
                 "sendfile through its chain of filters.",
-        .flow = "listener thread polls -> queue -> worker thread reads -> hooks -> default handler "
-                "-> filter chain -> sendfile -> back to the listener",
         .programs = apache_programs,
         .version_words = short_version,
         .launch = opponent::launch_apache,
@@ -104,8 +95,6 @@ constexpr std::array table{
                 "it waits for the network. Requests are net/http's, passed through handlers that "
                 "are configured as JSON. The number of threads that run goroutines is bounded as "
                 "that of the other servers' workers.",
-        .flow = "netpoll -> goroutine -> net/http reads -> handler chain -> file server -> "
-                "sendfile",
         .programs = caddy_program,
         .version_words = word_version,
         .launch = opponent::launch_caddy,
@@ -116,8 +105,6 @@ constexpr std::array table{
                 "memory. What it shows is what parsing, rules and writing cost in one of the "
                 "fastest HTTP engines there is. It serves no files, and the answer has to fit its "
                 "buffer.",
-        .flow = "epoll -> recv -> HTX parser -> rules -> return rule with its file in memory -> "
-                "send",
         .serves_files = false,
         .programs = haproxy_program,
         .version_words = short_version,
@@ -128,7 +115,6 @@ constexpr std::array table{
         .what = "The least that a server can do: it reads whatever came and sends one answer "
                 "from memory, head and body in one call. It parses nothing, checks nothing, keeps "
                 "no time. What another server costs above it is what it does with the request.",
-        .flow = "epoll -> recv -> send",
         .serves_files = false,
         .programs = floor_program,
         .version_words = long_version,
@@ -139,7 +125,6 @@ constexpr std::array table{
         .what = "The floor again, with the body by sendfile behind a head with MSG_MORE. The file "
                 "stays in the page cache and is not copied through the process. For a large file "
                 "on a real network this is the floor; on loopback the copy is often cheaper.",
-        .flow = "epoll -> recv -> send -> sendfile",
         .serves_files = false,
         .programs = floor_program,
         .version_words = long_version,
@@ -229,7 +214,8 @@ Result<ServerProcess> start_opponent(const Opponent& opponent, const OpponentPla
         auto launch = plan_launch(opponent, plan);
         if (!launch) return fail(launch.error());
         auto server = ServerProcess::start(std::move(*launch));
-        if (server || attempt == 3 || server.error().message().find("use") == std::string::npos) {
+        if (server || attempt == attempts_max ||
+            server.error().message().find(in_use) == std::string::npos) {
             return server;
         }
     }

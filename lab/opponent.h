@@ -36,7 +36,6 @@ struct OpponentPlan {
 struct Opponent {
     std::string_view name;
     std::string_view what;     // three sentences
-    std::string_view flow;     // how a request goes through it, in steps with " -> " between them
     bool serves_files = true;  // false: one fixed answer
     // What it is started as, the first that is there; of ours: in our own program's folder.
     std::span<const std::string_view> programs;

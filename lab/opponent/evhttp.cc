@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lab/opponent/program.h"

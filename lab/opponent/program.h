@@ -5,8 +5,14 @@
 //
 // Says the port it listens at on its standard output, as a line. Ends on SIGTERM and SIGINT, with
 // status 0.
+//
+// Thread   main's; run_program() starts the others and waits for them.
+// Errors   One line on standard error, and the exit status: 1 what is served or a listener cannot
+//          be opened, 2 the command line is wrong.
+// Limits   threads_max.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <span>
 #include <string>
