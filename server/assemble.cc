@@ -16,6 +16,7 @@
 #include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
+#include "server/terminal.h"
 #include "server/trust.h"
 #include "server/worker.h"
 #include "tiderace/core/cpu_count.h"
@@ -348,7 +349,7 @@ void Assembly::announce() const {
 
 void Assembly::run() {
     if (auto started = writer_->start(); !started) {
-        std::fprintf(stderr, "tiderace: %s\n", started.error().message().c_str());
+        complain("tiderace", started.error().message());
     }
     listening_->start();
     control_ =
@@ -443,7 +444,7 @@ int serve(const ServeOptions& options, net::Arrangement& arrangement) {
         ready = assembly.prepare();
     }
     if (!ready) {
-        std::fprintf(stderr, "tiderace: %s\n", ready.error().message().c_str());
+        complain("tiderace", ready.error().message());
         return 1;
     }
     assembly.run();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "server/qr.h"
+#include "server/terminal.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -17,15 +18,6 @@ constexpr std::string_view link = "\x1b[36m";
 constexpr std::string_view warning = "\x1b[33m";
 constexpr std::string_view reset = "\x1b[0m";
 constexpr std::size_t label_columns = 10;
-
-std::string printable(std::string_view text) {
-    std::string shown;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        shown += byte < 0x20 || byte == 0x7f ? '?' : c;
-    }
-    return shown;
-}
 
 // "1,048,576"
 std::string grouped(std::uint64_t number) {

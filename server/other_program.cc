@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <vector>
 
+#include "server/terminal.h"
 #include "tiderace/tls/library.h"
 
 namespace tiderace::server {
@@ -40,7 +40,7 @@ bool asks_for_tls(const Command& command) {
 int become_program(std::string_view name, std::span<const std::string_view> words) {
     const auto program = find_program(name);
     if (!program) {
-        std::fprintf(stderr, "tiderace: %s\n", program.error().message().c_str());
+        complain("tiderace", program.error().message());
         return 1;
     }
     std::vector<std::string> copies(words.begin(), words.end());
@@ -48,8 +48,7 @@ int become_program(std::string_view name, std::span<const std::string_view> word
     for (std::string& word : copies) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     ::execv(program->c_str(), arguments.data());
-    const Error fault = Error::last("run", *program);
-    std::fprintf(stderr, "tiderace: %s\n", fault.message().c_str());
+    complain("tiderace", Error::last("run", *program).message());
     return 1;
 }
 

@@ -1,0 +1,23 @@
+// Terminal: the two things that the programs of this room write there, and how.
+//
+// Errors   An output that cannot be written is said on standard error.
+// Thread   Any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tiderace::server {
+
+// `text` with "?" in the place of control characters: words of a command line, and names of files,
+// may hold what moves the cursor or changes the title.
+std::string printable(std::string_view text);
+
+// A text on standard output. Returns the exit status of `program`: 0 also where the reader, such as
+// `head`, has seen enough.
+int print(std::string_view program, std::string_view text);
+
+// A sentence on standard error, in one line after the name of the program.
+void complain(std::string_view program, std::string_view sentence);
+
+}  // namespace tiderace::server

@@ -1,0 +1,54 @@
+#include "server/terminal.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace tiderace::server {
+namespace {
+
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+TEST(Terminal, NothingThatMovesItsCursorIsShown) {
+    EXPECT_EQ(printable("a\x1b[2Jb\r\n\t\x7f"), "a?[2Jb????");
+    EXPECT_EQ(printable("caf\xc3\xa9 ~"), "caf\xc3\xa9 ~");
+    EXPECT_EQ(printable(std::string_view("\0", 1)), "?");
+    EXPECT_EQ(printable(""), "");
+}
+
+TEST(Terminal, ATextGoesOutAsItIs) {
+    CaptureStdout();
+    const int status = print("tiderace", "one\n\x1b[1mtwo\n");
+    EXPECT_EQ(GetCapturedStdout(), "one\n\x1b[1mtwo\n");
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Terminal, AComplaintIsOneLineAfterTheProgramsName) {
+    CaptureStderr();
+    complain("tiderace lab", "unknown command \x1b]0;title\x07\nserve");
+    EXPECT_EQ(GetCapturedStderr(), "tiderace lab: unknown command ?]0;title??serve\n");
+}
+
+TEST(Terminal, AFullDiskIsSaidAndIsAFailure) {
+    const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+    if (full < 0) GTEST_SKIP() << "this system has no /dev/full";
+    std::fflush(stdout);
+    const int before = ::dup(STDOUT_FILENO);
+    ::dup2(full, STDOUT_FILENO);
+    CaptureStderr();
+    const int status = print("tiderace", "\n");
+    ::dup2(before, STDOUT_FILENO);
+    std::clearerr(stdout);
+    for (const int spare : {full, before}) ::close(spare);
+    EXPECT_EQ(GetCapturedStderr(),
+              "tiderace: cannot write to standard output: no space left on device\n");
+    EXPECT_EQ(status, 1);
+}
+
+}  // namespace
+}  // namespace tiderace::server
