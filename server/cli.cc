@@ -21,11 +21,6 @@ std::unexpected<CliFailure> refuse(std::string sentence) {
     return std::unexpected(CliFailure{std::move(sentence)});
 }
 
-bool has_flag(const CommandWords& words, std::string_view name) {
-    return std::ranges::any_of(words.flags,
-                               [&](const GivenFlag& g) { return g.flag->name == name; });
-}
-
 // A flag where the command should stand.
 std::string flag_without_command(std::string_view word) {
     const CommandSpec& serve = *find_command("serve");
@@ -38,19 +33,6 @@ std::string flag_without_command(std::string_view word) {
         return std::string(name) + " comes after a command: tiderace serve " + std::string(word);
     return "unknown flag " + std::string(name) +
            "; the first word is a command, as in tiderace serve";
-}
-
-// The sentence that says which flag does not take its value.
-std::expected<void, std::string> apply_flags(const CommandWords& words, OptionsOf options) {
-    for (const GivenFlag& given : words.flags) {
-        const auto applied = apply_flag(*given.flag, given.value, options);
-        if (applied) continue;
-        std::string sentence = "--" + std::string(given.flag->name);
-        // A password does not belong on the screen or in a log.
-        if (given.flag->group != Group::access) sentence.append(" ").append(given.value);
-        return std::unexpected(sentence + ": " + applied.error());
-    }
-    return {};
 }
 
 Parsed parse_load(const CommandWords& words) {
@@ -92,7 +74,7 @@ std::size_t operands_max(const CommandSpec& command) {
 Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {
     const auto words = split_command_words(command, rest);
     if (!words) return refuse(words.error());
-    if (has_flag(*words, "help")) return Command(Printout{command_help(command)});
+    if (words->has("help")) return Command(Printout{command_help(command)});
     const std::size_t allowed = operands_max(command);
     if (words->operands.size() > allowed) {
         return refuse(std::string(command.name) + " does not take the word " +
@@ -108,7 +90,7 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});
     if (command.name == "completions") return parse_completions(*words, command);
-    if (has_flag(*words, "verbose")) return Command(Printout{version_details(), true});
+    if (words->has("verbose")) return Command(Printout{version_details(), true});
     return Command(Printout{version_line()});
 }
 

@@ -156,6 +156,10 @@ std::string without_value(const CommandSpec& command, std::string_view message) 
 
 }  // namespace
 
+bool CommandWords::has(std::string_view flag) const {
+    return std::ranges::any_of(flags, [&](const GivenFlag& g) { return g.flag->name == flag; });
+}
+
 std::expected<CommandWords, std::string> split_command_words(
     const CommandSpec& command, std::span<const std::string_view> words) {
     if (auto misread = misread_word(command, words)) return std::unexpected(*misread);
@@ -179,6 +183,18 @@ std::expected<CommandWords, std::string> split_command_words(
         std::ranges::move(*given, std::back_inserter(result.flags));
     }
     return result;
+}
+
+std::expected<void, std::string> apply_flags(const CommandWords& words, OptionsOf options) {
+    for (const GivenFlag& given : words.flags) {
+        const auto applied = apply_flag(*given.flag, given.value, options);
+        if (applied) continue;
+        std::string sentence = spelled(*given.flag);
+        // A password does not belong on the screen or in a log.
+        if (given.flag->group != Group::access) sentence.append(" ").append(given.value);
+        return std::unexpected(sentence + ": " + applied.error());
+    }
+    return {};
 }
 
 }  // namespace tiderace::server

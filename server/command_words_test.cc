@@ -70,5 +70,28 @@ TEST(CommandWords, NamesTheFirstUnknownFlagEvenWhenItsValueFollows) {
     EXPECT_EQ(words.error(), "unknown flag --lisen; did you mean --listen?");
 }
 
+TEST(CommandWords, KnowWhichFlagsWereGiven) {
+    const auto words = split_command_words(serve(), Words{"--listing", "-t", "2"});
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(words->has("listing"));
+    EXPECT_TRUE(words->has("threads"));
+    EXPECT_FALSE(words->has("spa"));
+}
+
+TEST(CommandWords, AreAppliedUpToTheFirstFlagThatDoesNotTakeItsValue) {
+    ServeOptions options;
+    auto words = split_command_words(serve(), Words{"--listing", "--threads", "2"});
+    ASSERT_TRUE(words);
+    ASSERT_TRUE(apply_flags(*words, options));
+    EXPECT_TRUE(options.listing);
+    EXPECT_EQ(options.threads, 2u);
+
+    words = split_command_words(serve(), Words{"--threads", "many"});
+    ASSERT_TRUE(words);
+    const auto applied = apply_flags(*words, options);
+    ASSERT_FALSE(applied);
+    EXPECT_TRUE(applied.error().starts_with("--threads many: ")) << applied.error();
+}
+
 }  // namespace
 }  // namespace tiderace::server

@@ -122,11 +122,8 @@ Parsed parse_lab_serve(const CommandWords& words) {
 
 Parsed parse_run(const CommandWords& words, std::span<const std::string_view> typed) {
     lab::run::RunOptions options;
-    for (const GivenFlag& given : words.flags) {
-        const auto applied = apply_flag(*given.flag, given.value, options);
-        if (applied) continue;
-        return std::unexpected(CliFailure{"--" + std::string(given.flag->name) + " " + given.value +
-                                          ": " + applied.error()});
+    if (auto applied = apply_flags(words, options); !applied) {
+        return std::unexpected(CliFailure{applied.error()});
     }
     options.version = version_and_commit();
     options.build = build_text();
@@ -147,9 +144,7 @@ Parsed parse_report(const CommandWords& words) {
 Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> rest) {
     const auto words = split_command_words(command, rest);
     if (!words) return std::unexpected(CliFailure{words.error()});
-    const bool asks_help = std::ranges::any_of(
-        words->flags, [](const GivenFlag& given) { return given.flag->name == "help"; });
-    if (asks_help) return LabCommand(Printout{command_help(command)});
+    if (words->has("help")) return LabCommand(Printout{command_help(command)});
     if (command.name == "serve") return parse_lab_serve(*words);
     const std::size_t allowed = command.operand.empty() ? 0 : 1;
     if (words->operands.size() > allowed) {
