@@ -118,8 +118,9 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words) {
     }
     if (!words.operands.empty()) options.root = words.operands[0];
     if (options.root.empty()) return refuse("the folder to serve has an empty name");
-    if (const auto settled = settle_tls(options, has_tls()); !settled)
-        return refuse(settled.error());
+    // Whether there is TLS is a look at the disk, for those who ask for it.
+    const auto settled = settle_tls(options, options.tls.on() && has_tls());
+    if (!settled) return refuse(settled.error());
     return options;
 }
 

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
         server::complain(program, command.error().sentence);
         return command.error().exit_status;
     }
-    if (!tiderace::tls::is_built_in() && server::has_tls() && server::asks_for_tls(*command)) {
+    if (!tiderace::tls::is_built_in() && server::asks_for_tls(*command) && server::has_tls()) {
         return server::become_program(server::tls_program_name, words);
     }
     if (const auto* printout = std::get_if<server::Printout>(&*command)) {

@@ -17,7 +17,8 @@ std::expected<void, std::string> set_https_redirect(ServeOptions& options, std::
 std::expected<void, std::string> set_client_ca(ServeOptions& options, std::string_view value);
 
 // Once all flags are read: refuses those that make no sense together, or all of them in a program
-// that has no TLS (other_program.h), and gives the default address its port for https.
+// that has no TLS (other_program.h; not asked where none of them is on), and gives the default
+// address its port for https.
 std::expected<void, std::string> settle_tls(ServeOptions& options, bool has_tls);
 
 }  // namespace tiderace::server
