@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <vector>
 
 #include "server/terminal.h"
@@ -11,16 +10,13 @@
 
 namespace tiderace::server {
 
-std::string own_folder() {
-    std::error_code fault;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
-    return fault ? std::string(".") : program.parent_path().string();
-}
-
-Result<std::string> find_program(std::string_view name, const std::string& folder) {
-    std::string program = folder + "/" + std::string(name);
-    if (::access(program.c_str(), X_OK) == 0) return program;
-    return fail(Error(errno, "find", program,
+Result<std::string> find_program(std::string_view name, const std::optional<std::string>& folder) {
+    if (!folder) {
+        return fail(Error(0, "find", name, "this system does not say where its neighbours are"));
+    }
+    const std::string program = *folder + "/" + std::string(name);
+    if (core::find_program(program)) return program;
+    return fail(Error(ENOENT, "find", program,
                       "it is a program of its own; ./dev build makes it beside this one"));
 }
 

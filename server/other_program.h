@@ -8,22 +8,23 @@
 // Thread   Main only, before any other.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "server/cli.h"
 #include "tiderace/base/result.h"
+#include "tiderace/core/child_process.h"
 
 namespace tiderace::server {
 
 inline constexpr std::string_view tls_program_name = "tiderace-tls";
 inline constexpr std::string_view lab_program_name = "tiderace-lab";
 
-// Where this program is.
-std::string own_folder();
 // Where the other one is, if it can be run: in `folder`.
-Result<std::string> find_program(std::string_view name, const std::string& folder = own_folder());
+Result<std::string> find_program(std::string_view name,
+                                 const std::optional<std::string>& folder = core::own_folder());
 
 // TLS is built in, or in the program beside.
 bool has_tls();

@@ -10,9 +10,16 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <ranges>
 #include <thread>
-#if defined(__linux__)
+#if defined(__APPLE__)
+#include <limits.h>
+#include <mach-o/dyld.h>
+#elif defined(__FreeBSD__)
+#include <limits.h>
+#include <sys/sysctl.h>
+#elif defined(__linux__)
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -226,6 +233,25 @@ std::optional<std::string> find_program(std::string_view name) {
         if (can_be_executed(candidate)) return candidate;
     }
     return std::nullopt;
+}
+
+std::optional<std::string> own_folder() {
+    std::error_code fault;
+#if defined(__APPLE__)
+    char path[PATH_MAX];
+    std::uint32_t bytes = sizeof path;
+    if (::_NSGetExecutablePath(path, &bytes) != 0) return std::nullopt;
+    const auto program = std::filesystem::canonical(path, fault);
+#elif defined(__FreeBSD__)
+    char path[PATH_MAX];
+    std::size_t bytes = sizeof path;
+    const int question[] = {CTL_KERN, KERN_PROC, KERN_PROC_PATHNAME, -1};
+    if (::sysctl(question, 4, path, &bytes, nullptr, 0) != 0) return std::nullopt;
+    const std::filesystem::path program(path);
+#else
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
+#endif
+    return fault ? std::nullopt : std::optional(program.parent_path().string());
 }
 
 Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {

@@ -85,5 +85,7 @@ class ChildProcess final {
 // Where a program is: `name` itself if it holds a slash, otherwise the first of that name in PATH
 // or, for servers are often there, in /usr/local/sbin, /usr/sbin and /sbin. It can be executed.
 std::optional<std::string> find_program(std::string_view name);
+// Where the program is that runs; nothing where the system does not say.
+std::optional<std::string> own_folder();
 
 }  // namespace tiderace::core

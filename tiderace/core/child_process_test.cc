@@ -221,5 +221,11 @@ TEST(FindProgram, LooksInThePathAndWhereServersAre) {
     EXPECT_EQ(find_program("tiderace-no-such-program"), std::nullopt);
 }
 
+TEST(OwnFolder, HoldsTheProgramThatRuns) {
+    const auto folder = own_folder();
+    ASSERT_TRUE(folder);
+    EXPECT_TRUE(find_program(*folder + "/core_test")) << *folder;
+}
+
 }  // namespace
 }  // namespace tiderace::core
