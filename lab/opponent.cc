@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <ranges>
 
 #include "lab/opponent/launches.h"
@@ -156,10 +155,8 @@ const Opponent* find_opponent(string_view name) {
 }
 
 std::optional<std::string> find_own_program(string_view name) {
-    std::error_code unreadable;
-    const auto ours = std::filesystem::read_symlink("/proc/self/exe", unreadable);
-    if (!unreadable) {
-        if (auto found = core::find_program((ours.parent_path() / name).string())) return found;
+    if (const auto folder = core::own_folder()) {
+        if (auto found = core::find_program(*folder + "/" + std::string(name))) return found;
     }
     return core::find_program(name);
 }
