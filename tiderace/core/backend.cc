@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <string>
 
+#include "tiderace/base/check.h"
 #include "tiderace/core/backend/epoll.h"
 #include "tiderace/core/backend/epoll_edge.h"
 #include "tiderace/core/backend/io_uring.h"
@@ -12,6 +13,28 @@
 #include "tiderace/core/backend/select.h"
 
 namespace tiderace::core {
+
+void IoObserver::on_accepted(int, const Address&) {
+    TR_CHECK(false, "not a listener");
+}
+void IoObserver::on_accept_failed(int) {
+    TR_CHECK(false, "not a listener");
+}
+void IoObserver::on_connected(int) {
+    TR_CHECK(false, "never connected");
+}
+void IoObserver::on_received(ByteView) {
+    TR_CHECK(false, "never received");
+}
+void IoObserver::on_receive_failed(int) {
+    TR_CHECK(false, "never received");
+}
+void IoObserver::on_sent(std::int64_t) {
+    TR_CHECK(false, "never sent");
+}
+void IoObserver::on_ready(bool, bool) {
+    TR_CHECK(false, "not watched");
+}
 
 std::string_view engine_names() {
 #if defined(__linux__)

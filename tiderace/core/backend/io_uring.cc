@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
+#include "tiderace/core/backend/direct_accept.h"
 #include "tiderace/core/backend/direct_send.h"
 #include "tiderace/core/backend/uring.h"
 #include "tiderace/core/backend/waker.h"
@@ -65,7 +67,8 @@ class IoUringBackend final : public Backend {
     void set_receiving(IoHandle handle, bool on) override;
     Sent send(IoHandle handle, SendQueue& queue) override;
     void shut_down_sending(IoHandle handle) override {
-        options_.kernel->shut_down(entry(handle).observer != nullptr ? handle.fd : -1, SHUT_WR);
+        TR_CHECK(entries_.find(handle) != nullptr, "a handle that was closed");
+        options_.kernel->shut_down(handle.fd, SHUT_WR);
     }
     void watch(IoHandle handle, bool readable, bool writable) override;
     void wait(Duration wait_max) override;
@@ -87,8 +90,6 @@ class IoUringBackend final : public Backend {
         bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }
     };
 
-    Entry* find(IoHandle handle);
-    Entry& entry(IoHandle handle);
     void want(IoHandle handle, Operation operation, bool on);
     void start(IoHandle handle, Entry& entry, Operation operation);
     void cancel(IoHandle handle, Entry& entry, Operation operation);
@@ -112,7 +113,7 @@ class IoUringBackend final : public Backend {
     std::unique_ptr<Uring> ring_;
     BackendOptions options_;
     Waker waker_;
-    std::vector<Entry> entries_;                  // by descriptor number
+    DescriptorTable<Entry> entries_;
     std::vector<Uring::Completion> done_;         // what the last wait() found
     std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
     std::size_t accepts_ = 0;                     // in this turn
@@ -122,33 +123,13 @@ class IoUringBackend final : public Backend {
     std::unordered_map<int, Held> held_;                     // by descriptor number; few
 };
 
-IoUringBackend::Entry* IoUringBackend::find(IoHandle handle) {
-    const auto number = static_cast<std::size_t>(handle.fd);
-    if (handle.fd < 0 || number >= entries_.size()) return nullptr;
-    Entry& found = entries_[number];
-    const bool same = found.observer != nullptr && found.generation == handle.generation;
-    return same ? &found : nullptr;
-}
-
-IoUringBackend::Entry& IoUringBackend::entry(IoHandle handle) {
-    Entry* const found = find(handle);
-    TR_CHECK(found != nullptr, "a handle that was closed");
-    return *found;
-}
-
 Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
-    TR_CHECK(fd >= 0 && fd <= descriptor_max);
-    const auto number = static_cast<std::size_t>(fd);
-    if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
-    Entry& fresh = entries_[number];
-    TR_CHECK(fresh.observer == nullptr, "attached twice");
-    const std::uint32_t generation = fresh.generation + 1;
-    fresh = Entry{.observer = &observer, .generation = generation};
-    return IoHandle{fd, generation};
+    TR_CHECK(fd <= descriptor_max);
+    return entries_.add(fd, observer);
 }
 
 void IoUringBackend::forget(IoHandle& handle) {
-    Entry& gone = entry(handle);
+    Entry& gone = entries_.at(handle);
     for (std::size_t i = 0; i < operations; ++i) {
         const auto operation = static_cast<Operation>(i);
         if (gone.runs(operation)) cancel(handle, gone, operation);
@@ -159,8 +140,7 @@ void IoUringBackend::forget(IoHandle& handle) {
         options_.kernel->close(each.second);
         return true;
     });
-    gone = Entry{.generation = gone.generation};
-    handle = IoHandle{};
+    entries_.remove(handle);
 }
 
 void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
@@ -174,7 +154,7 @@ void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
 // --- asking ----------------------------------------------------------------------------------
 
 void IoUringBackend::want(IoHandle handle, Operation operation, bool on) {
-    Entry& target = entry(handle);
+    Entry& target = entries_.at(handle);
     if (on) {
         target.wanted |= bit(operation);
         if (!target.runs(operation)) start(handle, target, operation);
@@ -241,7 +221,7 @@ void IoUringBackend::set_receiving(IoHandle handle, bool on) {
 }
 
 void IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
-    Entry& foreign = entry(handle);
+    Entry& foreign = entries_.at(handle);
     const auto watched = static_cast<std::uint8_t>((readable ? 1U : 0U) | (writable ? 2U : 0U));
     if (foreign.watched == watched) return;
     foreign.watched = watched;
@@ -262,7 +242,7 @@ void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
     const int outcome =
         options_.kernel->connect(handle.fd, reinterpret_cast<const sockaddr*>(&storage), bytes);
     if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
-        start(handle, entry(handle), Operation::connect);
+        start(handle, entries_.at(handle), Operation::connect);
     } else {
         failed_connects_.emplace_back(handle, outcome);
     }
@@ -272,7 +252,7 @@ Sent IoUringBackend::send(IoHandle handle, SendQueue& queue) {
     const DirectSend sent =
         send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
     if (!sent.no_room) return {.bytes = sent.bytes, .error = sent.error};
-    Entry& stream = entry(handle);
+    Entry& stream = entries_.at(handle);
     if (!stream.runs(Operation::room)) start(handle, stream, Operation::room);
     return {.bytes = sent.bytes, .pending = true};
 }
@@ -298,7 +278,7 @@ void IoUringBackend::wait(Duration wait_max) {
 // better of, and are wanted.
 void IoUringBackend::start_again() {
     for (const IoHandle handle : std::exchange(ended_, {})) {
-        Entry* const target = find(handle);
+        Entry* const target = entries_.find(handle);
         if (target == nullptr) continue;
         const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
         for (std::size_t i = 0; i < operations; ++i) {
@@ -319,14 +299,14 @@ void IoUringBackend::dispatch() {
 
 void IoUringBackend::tell_failed() {
     for (const auto& [handle, error] : std::exchange(failed_connects_, {})) {
-        if (Entry* const target = find(handle)) target->observer->on_connected(error);
+        if (Entry* const target = entries_.find(handle)) target->observer->on_connected(error);
     }
 }
 
 void IoUringBackend::redeliver() {
     for (const IoHandle handle : std::exchange(to_redeliver_, {})) {
         const auto found = held_.find(handle.fd);
-        if (find(handle) == nullptr || found == held_.end()) continue;
+        if (entries_.find(handle) == nullptr || found == held_.end()) continue;
         const Held held = std::move(found->second);
         held_.erase(found);
         redeliver(handle, held);
@@ -336,18 +316,18 @@ void IoUringBackend::redeliver() {
 // In pieces as a receive gives them, as long as they are wanted. The observer may close meanwhile.
 void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
     const auto wanted = [&] {
-        const Entry* const stream = find(handle);
+        const Entry* const stream = entries_.find(handle);
         return stream != nullptr && stream->wants(Operation::receive);
     };
     ByteView rest = held.bytes;
     while (!rest.empty() && wanted()) {
         const ByteView piece = rest.substr(0, options_.receive_bytes);
         rest.remove_prefix(piece.size());
-        find(handle)->observer->on_received(piece);
+        entries_.find(handle)->observer->on_received(piece);
     }
     const bool over = held.ended || held.error != 0;
-    if (find(handle) == nullptr || (rest.empty() && !over)) return;
-    if (rest.empty() && wanted()) return deliver(handle, *find(handle), held.error, {});
+    if (entries_.find(handle) == nullptr || (rest.empty() && !over)) return;
+    if (rest.empty() && wanted()) return deliver(handle, *entries_.find(handle), held.error, {});
     Held& again = held_[handle.fd];
     again.bytes.insert(0, rest);
     again.ended |= held.ended;
@@ -358,7 +338,7 @@ void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
 void IoUringBackend::complete(const Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if (tag.operation == Operation::none) return;
-    Entry* const target = find(tag.handle);
+    Entry* const target = entries_.find(tag.handle);
     const bool last = (completion.flags & IORING_CQE_F_MORE) == 0;
     if (target != nullptr && last) {
         target->under_way &= static_cast<std::uint8_t>(~bit(tag.operation));
@@ -411,22 +391,10 @@ void IoUringBackend::finish_accept(IoHandle handle, Entry* listener, std::int32_
         return;
     }
     if (listener == nullptr || !listener->wants(Operation::accept)) return;
-    switch (result) {
-        case -EMFILE:
-        case -ENFILE:
-        case -ENOBUFS:
-        case -ENOMEM:
-            listener->observer->on_accept_failed(result);
-            return;
-        case -EBADF:
-        case -EINVAL:
-        case -ENOTSOCK:
-        case -EOPNOTSUPP:
-            TR_CHECK(false, "not a listening socket");
-            return;
-        default:
-            return;  // EINTR, ECONNABORTED and the peer's own network errors: asked again
-    }
+    TR_CHECK(result != -EBADF && result != -EINVAL && result != -ENOTSOCK && result != -EOPNOTSUPP,
+             "not a listening socket");
+    // Others are EINTR, ECONNABORTED and the peer's own network errors: it is asked again.
+    if (lacks_resources(result)) listener->observer->on_accept_failed(result);
 }
 
 void IoUringBackend::hand_out(const Entry& listener, int fd) {
@@ -441,14 +409,14 @@ void IoUringBackend::hand_out(const Entry& listener, int fd) {
 
 bool IoUringBackend::has_late_for_someone() {
     return std::ranges::any_of(late_, [&](const auto& each) {
-        const Entry* const listener = find(each.first);
+        const Entry* const listener = entries_.find(each.first);
         return listener != nullptr && listener->wants(Operation::accept);
     });
 }
 
 void IoUringBackend::hand_out_late() {
     for (const auto& [handle, fd] : std::exchange(late_, {})) {
-        Entry* const listener = find(handle);
+        Entry* const listener = entries_.find(handle);
         if (listener == nullptr) {
             options_.kernel->close(fd);
         } else if (listener->wants(Operation::accept) && accepts_ < options_.accepts_per_turn_max) {
@@ -498,7 +466,7 @@ void IoUringBackend::hold(IoHandle handle, std::int32_t result, ByteView bytes) 
     held.bytes += bytes;
     if (result == 0) held.ended = true;
     if (result < 0) held.error = result;
-    const Entry& stream = entry(handle);
+    const Entry& stream = entries_.at(handle);
     if (stream.wants(Operation::receive)) to_redeliver_.push_back(handle);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tiderace/core/backend.h"
+#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/poller.h"
 
 namespace tiderace::core {
@@ -38,7 +39,6 @@ class ReadinessBackend final : public Backend {
   private:
     enum class Purpose : std::uint8_t { none, accept, connect, stream, watch };
 
-    // One per descriptor number.
     struct Entry {
         IoObserver* observer = nullptr;
         std::uint32_t generation = 0;
@@ -53,21 +53,19 @@ class ReadinessBackend final : public Backend {
         int error;
     };
 
-    Entry* find(int fd, std::uint32_t generation);
-    Entry& entry(IoHandle handle);
     void set_interest(IoHandle handle, Entry& entry, Interest interest);
     void tell_refused();
     void dispatch_one(const Ready& ready);
     void tell_room(IoHandle handle, Entry& stream);
-    void accept_some(const Ready& ready);
-    void finish_connect(const Ready& ready);
-    void receive_once(const Ready& ready);
+    void accept_some(IoHandle handle);
+    void finish_connect(IoHandle handle);
+    void receive_once(IoHandle handle);
     Sent wait_for_room(IoHandle handle, std::uint64_t sent);
 
     std::unique_ptr<Poller> poller_;
     BackendOptions options_;
-    std::vector<Entry> entries_;  // by descriptor number
-    std::vector<Ready> ready_;    // the first ready_count_ are what the last wait found
+    DescriptorTable<Entry> entries_;
+    std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
     std::vector<Refused> refused_;  // operations that failed in the call, told by the next turn
     std::unique_ptr<char[]> receive_buffer_;

@@ -1,0 +1,59 @@
+// DescriptorTable: what a backend knows of each descriptor, by its number.
+//
+// An Entry has an `observer` (nullptr: the number is nobody's) and a `generation`, which counts the
+// number's users, so that a handle of an earlier one finds nothing.
+//
+// Owner    A backend. References to entries are good until the next add().
+// Thread   The loop's.
+// Memory   An Entry for each number up to the highest that was added, for good.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tiderace/base/check.h"
+#include "tiderace/core/backend.h"
+
+namespace tiderace::core {
+
+template <typename Entry>
+class DescriptorTable {
+  public:
+    IoHandle add(int fd, IoObserver& observer) {
+        TR_CHECK(fd >= 0);
+        const auto number = static_cast<std::size_t>(fd);
+        if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
+        Entry& fresh = entries_[number];
+        TR_CHECK(fresh.observer == nullptr, "attached twice");
+        const std::uint32_t generation = fresh.generation + 1;
+        fresh = Entry{.observer = &observer, .generation = generation};
+        return IoHandle{fd, generation};
+    }
+
+    // nullptr: closed, or another's by now.
+    Entry* find(IoHandle handle) {
+        const auto number = static_cast<std::size_t>(handle.fd);
+        if (handle.fd < 0 || number >= entries_.size()) return nullptr;
+        Entry& found = entries_[number];
+        const bool same = found.observer != nullptr && found.generation == handle.generation;
+        return same ? &found : nullptr;
+    }
+
+    Entry& at(IoHandle handle) {
+        Entry* const found = find(handle);
+        TR_CHECK(found != nullptr, "a handle that was closed");
+        return *found;
+    }
+
+    // The handle is empty after this.
+    void remove(IoHandle& handle) {
+        Entry& gone = at(handle);
+        gone = Entry{.generation = gone.generation};
+        handle = IoHandle{};
+    }
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+}  // namespace tiderace::core

@@ -1,0 +1,45 @@
+// Accepting by system call, as direct_send.h sends: for every backend that hears of readiness.
+//
+// Thread   The loop's.
+// Errors   Without descriptors or memory the observer is told, once, and no more are accepted in
+//          this turn. The faults of single connections (ECONNABORTED, those of the peer's network)
+//          are passed over.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+
+#include "tiderace/core/backend.h"
+
+namespace tiderace::core {
+
+// Whether accepting failed for what this machine has not, and would fail again at once.
+inline bool lacks_resources(int error) {
+    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+}
+
+// Tells `observer` of the connections that wait at `listener`, of at most `accepts_max`. It may
+// stop or close the listener in each call: it goes on while `listens()` is true. Returns whether
+// the kernel said that none is left.
+template <typename Listens>
+bool accept_directly(Kernel& kernel, int listener, IoObserver& observer, std::size_t accepts_max,
+                     const Listens& listens) {
+    for (std::size_t i = 0; i < accepts_max; ++i) {
+        sockaddr_storage peer;
+        socklen_t bytes = sizeof peer;
+        auto* const raw = reinterpret_cast<sockaddr*>(&peer);
+        const int fd = kernel.accept(listener, raw, &bytes);
+        if (fd >= 0) {
+            observer.on_accepted(fd, Address::from_sockaddr(raw, bytes).value_or(Address{}));
+            if (!listens()) return false;
+        } else if (fd == -EAGAIN || fd == -EWOULDBLOCK) {
+            return true;
+        } else if (lacks_resources(fd)) {
+            observer.on_accept_failed(fd);
+            return false;
+        }
+    }
+    return false;
+}
+
+}  // namespace tiderace::core
