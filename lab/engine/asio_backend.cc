@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/direct_accept.h"
 
 namespace tiderace::lab::engine {
 
@@ -204,31 +205,11 @@ void AsioBackend<Executor>::tell_plain(IoHandle handle, Entry& entry) {
 
 template <typename Executor>
 void AsioBackend<Executor>::accept_some(IoHandle handle) {
-    for (std::size_t i = 0; i < options_.accepts_per_turn_max; ++i) {
-        sockaddr_storage peer;
-        socklen_t bytes = sizeof peer;
-        auto* const raw = reinterpret_cast<sockaddr*>(&peer);
-        const int fd = options_.kernel->accept(handle.fd, raw, &bytes);
-        IoObserver& observer = *entry(handle).observer;
-        if (fd >= 0) {
-            observer.on_accepted(
-                fd, core::Address::from_sockaddr(raw, bytes).value_or(core::Address{}));
-            const Entry* const still = find(handle);
-            if (still == nullptr || !still->wants_readable) return;
-            continue;
-        }
-        switch (fd) {
-            case -EAGAIN:
-                return;
-            case -EMFILE:
-            case -ENFILE:
-            case -ENOBUFS:
-            case -ENOMEM:
-                return observer.on_accept_failed(fd);
-            default:
-                continue;  // EINTR, ECONNABORTED and the peer's own network errors: the next one
-        }
-    }
+    core::accept_directly(*options_.kernel, handle.fd, *entry(handle).observer,
+                          options_.accepts_per_turn_max, [&] {
+                              const Entry* const still = find(handle);
+                              return still != nullptr && still->wants_readable;
+                          });
 }
 
 // --- streams -----------------------------------------------------------------------------------
