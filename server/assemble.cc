@@ -202,7 +202,7 @@ Result<> Assembly::make_workers() {
 
     parts_.options = &options_;
     parts_.engine = engine_name();
-    parts_.listening_engine = arrangement_->listening_engine(options_.engine);
+    parts_.listening_engine = arrangement_->core_engine(options_.engine);
     parts_.group = loops_.get();
     parts_.loops = count;
     parts_.small = arrangement_->has_small_loops();

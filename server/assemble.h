@@ -1,4 +1,7 @@
 // The one place that knows every part of the server and puts them together.
+//
+// Thread   The main one, before there is any other.
+// Errors   What keeps it from serving is said on standard error, with status 1.
 #pragma once
 
 #include "server/options.h"

@@ -1,7 +1,6 @@
 #include "server/cli.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "server/completions.h"
 #include "server/flags.h"

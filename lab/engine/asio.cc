@@ -1,7 +1,5 @@
 #include "lab/engine/asio.h"
 
-#include <pthread.h>
-
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "lab/engine/asio_backend.h"
+#include "tiderace/base/thread_name.h"
 #include "tiderace/net/hand_off.h"
 
 namespace tiderace::lab::engine {
@@ -42,9 +41,7 @@ class AsioLoops final : public net::LoopGroup {
         std::vector<std::thread> threads;
         for (std::size_t i = 1; i < backends_.size(); ++i) {
             threads.emplace_back([this, i] {
-#if defined(__linux__)
-                ::pthread_setname_np(::pthread_self(), ("loop " + std::to_string(i)).c_str());
-#endif
+                name_this_thread("loop " + std::to_string(i));
                 context_of(i).run();
             });
         }
@@ -103,7 +100,7 @@ class AsioArrangement final : public net::Arrangement {
                                                      std::move(contexts));
     }
     bool listens_apart() const override { return shared; }
-    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+    std::string_view core_engine(std::string_view) const override { return "auto"; }
 };
 
 }  // namespace

@@ -465,7 +465,7 @@ class LibeventArrangement final : public net::Arrangement {
         ours.make_backend = make_libevent_backend;
         return net::LoopGroup::create(count, ours);
     }
-    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+    std::string_view core_engine(std::string_view) const override { return "auto"; }
 };
 
 }  // namespace

@@ -232,13 +232,7 @@ class Prefork final : public net::Arrangement {
         static_cast<void>(!::write(own_pipe_, "!", 1));  // stays open: its end is our end
     }
     std::size_t count_loops(std::size_t, std::size_t) const override { return 1; }
-    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
-                                                       const core::LoopOptions& options) override {
-        core::LoopOptions loops = options;
-        loops.engine = "auto";
-        return net::LoopGroup::create(count, loops);
-    }
-    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+    std::string_view core_engine(std::string_view) const override { return "auto"; }
 
   private:
     int own_pipe_ = -1;

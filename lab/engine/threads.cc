@@ -24,7 +24,7 @@ class SeatsArrangement final : public net::Arrangement {
     }
     bool listens_apart() const override { return true; }
     bool has_small_loops() const override { return true; }
-    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+    std::string_view core_engine(std::string_view) const override { return "auto"; }
 
   private:
     SeatThreads threads_;
@@ -64,7 +64,7 @@ class BlockingEpoll final : public net::Arrangement {
         return std::make_unique<DealtLoops>(std::move(loops));
     }
     bool listens_apart() const override { return true; }
-    std::string_view listening_engine(std::string_view) const override { return "auto"; }
+    std::string_view core_engine(std::string_view) const override { return "auto"; }
 };
 
 }  // namespace

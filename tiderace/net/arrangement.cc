@@ -13,7 +13,9 @@ std::size_t Arrangement::count_loops(std::size_t asked, std::size_t cpus) const 
 
 Result<std::unique_ptr<LoopGroup>> Arrangement::make_loops(std::size_t count,
                                                            const core::LoopOptions& options) {
-    return LoopGroup::create(count, options);
+    core::LoopOptions plain = options;
+    plain.engine = core_engine(options.engine);
+    return LoopGroup::create(count, plain);
 }
 
 }  // namespace tiderace::net

@@ -55,8 +55,8 @@ class Arrangement {
     // Whether there are many loops with one connection each, so that each gets a small part of what
     // one loop would have.
     virtual bool has_small_loops() const { return false; }
-    // The engine of a loop that does nothing but listen.
-    virtual std::string_view listening_engine(std::string_view asked) const { return asked; }
+    // Which of core's engines its plain loops have, and one that does nothing but listen.
+    virtual std::string_view core_engine(std::string_view asked) const { return asked; }
 };
 
 }  // namespace tiderace::net

@@ -15,12 +15,13 @@ class SystemQueue final : public KernelQueue {
   public:
     explicit SystemQueue(int queue) : queue_(queue) {}
     ~SystemQueue() override { ::close(queue_); }
+    SystemQueue(const SystemQueue&) = delete;
+    SystemQueue& operator=(const SystemQueue&) = delete;
 
     int exchange(std::span<const struct kevent> changes, std::span<struct kevent> events,
                  const timespec* wait_max) override {
-        using Count = int;
-        const int count = ::kevent(queue_, changes.data(), static_cast<Count>(changes.size()),
-                                   events.data(), static_cast<Count>(events.size()), wait_max);
+        const int count = ::kevent(queue_, changes.data(), static_cast<int>(changes.size()),
+                                   events.data(), static_cast<int>(events.size()), wait_max);
         return count < 0 ? -errno : count;
     }
 
