@@ -21,6 +21,7 @@
 #include "server/worker.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
+#include "tiderace/core/startup_memory.h"
 #include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
 #include "tiderace/net/loop_group.h"
@@ -359,6 +360,7 @@ void Assembly::run() {
                                                  .look_at_files = [this] { look_at_files(); }});
     announce();
     arrangement_->tell_serving();
+    core::give_back_startup_memory();
     loops_->run();
     control_.reset();
     refused_by_listening_ = listening_->refused();

@@ -3,10 +3,6 @@
 #include <string_view>
 #include <vector>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include "lab/load.h"
 #include "server/assemble.h"
 #include "server/cli.h"
@@ -26,13 +22,6 @@ int show_trust() {
     if (certificate) return server::print(program, server::trust_text(*certificate));
     server::complain(program, certificate.error().message());
     return 1;
-}
-
-// Parsing leaves the heap in tatters; a server that idles for months should not keep them.
-void return_free_memory() {
-#if defined(__GLIBC__)
-    malloc_trim(0);
-#endif
 }
 
 }  // namespace
@@ -57,6 +46,5 @@ int main(int argc, char** argv) {
     if (std::holds_alternative<server::ToLab>(*command)) {
         return server::become_program(server::lab_program_name, std::span(words).subspan(1));
     }
-    return_free_memory();
     return server::serve(std::get<server::ServeOptions>(*command));
 }
