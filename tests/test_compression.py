@@ -282,6 +282,31 @@ def test_clients_that_vanish_leave_nothing(serve, folder):
     assert server.pss_bytes() < memory + (8 << 20)
 
 
+def test_streams_that_are_given_up_leave_nothing(serve, folder):
+    """Over HTTP/2, in the middle of a compressed answer: by RST_STREAM, and with the connection."""
+    server = serve(folder, "--listing")
+
+    def vanish(count):
+        for i in range(count):
+            with Client(server.address, settings={4: 100}) as client:  # windows of 100 bytes
+                asked = [("accept-encoding", CODINGS[i % 3]), ("accept", "text/html")]
+                streams = [client.get(target, asked) for target in ("/list/", "/a.css") * 3]
+                for number in streams:
+                    client.wait(lambda s=client.streams[number]: len(s.body) == 100)
+                coded = [client.streams[n].get("content-encoding") for n in streams[::2]]
+                assert coded == [CODINGS[i % 3]] * 3
+                for number in streams[:i % 7]:
+                    client.send(client.reset_bytes(number))
+                more = client.get("/small.css")
+                client.send(client.window_update_bytes(more, 10_000))
+                assert bytes(client.answer(more).body) == TEXT[:1000]
+    vanish(20)
+    before, memory = server.descriptors(), server.pss_bytes()
+    vanish(60)
+    wait_until(lambda: server.descriptors() <= before, 20, "as few descriptors as before")
+    assert server.pss_bytes() < memory + (4 << 20)
+
+
 def test_a_large_file_is_not_compressed_in_memory(serve, tmp_path):
     with open(tmp_path / "large.log", "wb") as file:
         file.truncate(1 << 30)

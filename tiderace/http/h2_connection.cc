@@ -240,7 +240,19 @@ void H2Connection::fill() {
         }
         if (fill_from(*next) == FillStep::stop) break;
     }
+    if (peer_finished_) drop_what_waits_for_windows();
     if (phase_ != Phase::closing) connection_->written();
+}
+
+// The peer finished: no WINDOW_UPDATE comes any more.
+void H2Connection::drop_what_waits_for_windows() {
+    if (connection_->has_unread()) return;
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+        if (exchange->attached() && exchange->waits_for(send_window_)) {
+            reset(*exchange, H2Error::cancel);
+        }
+    }
+    end_if_done();
 }
 
 H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
@@ -382,6 +394,7 @@ void H2Connection::on_peer_finished(net::Connection&) {
     for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
         if (!exchange->body_arrived() && exchange->attached()) reset(*exchange, H2Error::cancel);
     }
+    fill();
     end_if_done();
 }
 

@@ -133,6 +133,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void end_if_done();
     void end(bool in_order);
     void fill();
+    void drop_what_waits_for_windows();
     FillStep fill_from(H2Exchange& exchange);
     void begin_settings();
     void arm();
@@ -152,10 +153,10 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     wire::H2Scheduler<H2Exchange> scheduler_;
     wire::H2ClosedStreams closed_;
     wire::H2EarlyPriorities early_priorities_;  // with the open streams at most streams_max
-    Instant frame_due_;                     // a frame that began, or the first SETTINGS
-    Instant idle_due_ = Instant::max();     // without streams
-    Instant streams_due_ = Instant::max();  // not later than the first of the streams' own
-    std::uint32_t highest_ = 0;             // stream that the peer opened
+    Instant frame_due_;                         // a frame that began, or the first SETTINGS
+    Instant idle_due_ = Instant::max();         // without streams
+    Instant streams_due_ = Instant::max();      // not later than the first of the streams' own
+    std::uint32_t highest_ = 0;                 // stream that the peer opened
     Phase phase_ = Phase::open;
     bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
     bool fill_asked_ : 1 = false;

@@ -299,6 +299,24 @@ TEST_P(H2, APeerThatFinishesIsAnsweredStill) {
     EXPECT_TRUE(run_until([&] { return peer_->over() && stage_->server().size() == 0; }));
 }
 
+TEST_P(H2, APeerThatFinishesGetsNothingThatWaitsForItsWindows) {
+    for (const bool of_connection : {false, true}) {
+        H2Client& client = connect({{H2SettingId::initial_window_size, 100'000}});
+        if (!of_connection) client.window_update(0, 1'000'000);
+        const auto kept = client.get("/kept");
+        const auto large = client.get("/large");  // larger than either window
+        const std::size_t sent = of_connection ? 65'535 : 100'000;
+        ASSERT_TRUE(run_until([&] { return kept_ && client.answer(large).body.size() == sent; }));
+        peer_->finish();
+        ASSERT_TRUE(reset(large));
+        EXPECT_EQ(client.answer(large).reset, H2Error::cancel);
+        std::exchange(kept_, {})->respond_status(204);  // needs no window
+        ASSERT_TRUE(ended(kept));
+        EXPECT_TRUE(run_until([&] { return peer_->over() && stage_->server().size() == 0; }));
+    }
+    EXPECT_EQ(stage_->counters().timed_out, 0U);
+}
+
 // --- deadlines -------------------------------------------------------------------------------
 
 TEST_P(H2, AnIdleConnectionIsToldAndEnded) {

@@ -68,6 +68,11 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     enum class Piece : std::uint8_t { sent, ended, blocked, no_window, failed };
     Piece send_piece(core::SendQueue& queue, wire::H2SendWindow& window);
     bool has_output() const { return out_.bytes() > 0 || source_ != nullptr || out_ended_; }
+    // It has more, and its own window or the connection's lets nothing through.
+    bool waits_for(const wire::H2SendWindow& window) const {
+        return (out_.bytes() > 0 || (source_ != nullptr && !source_waits_)) &&
+               (send_window.available() == 0 || window.available() == 0);
+    }
 
     // The stream is gone, with its answer or its body incomplete.
     void detach();
