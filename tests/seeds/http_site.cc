@@ -86,7 +86,7 @@ bool is_late_refusal(std::string_view text) {
     static constexpr std::array<std::string_view, 2> known{"HTTP/1.1 408 ", "HTTP/1.1 400 "};
     for (const std::string_view start : known) {
         if (is_beginning(text.substr(0, start.size()), start)) {
-            return text.size() < start.size() || text.substr(20).find("HTTP/1.") == text.npos;
+            return text.size() < 20 || text.substr(20).find("HTTP/1.") == text.npos;
         }
     }
     return false;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/seeds/fake_talk.h"
 #include "tests/seeds/http_site.h"
 #include "tests/seeds/seed_runner.h"
 #include "tests/seeds/tls_talker.h"
@@ -158,13 +159,6 @@ void plan_talk(FakeWorld& world, Random& random, Client& client) {
     });
 }
 
-// Slow, but done long before the scenario is.
-FakePeer::Pace random_pace(Random& random, std::size_t least) {
-    if (random.chance(2, 3)) return {};
-    return {.bytes = least + random.below(3'000),
-            .every = std::chrono::microseconds(random.below(20'000))};
-}
-
 void start(FakeWorld& world, Random& random, std::vector<Client>& clients, bool of_context) {
     for (Client& client : clients) {
         const std::vector<Asked>& all = all_asked();
@@ -178,43 +172,29 @@ void start(FakeWorld& world, Random& random, std::vector<Client>& clients, bool 
         client.talker =
             std::make_unique<TlsTalker>(world.connect_fake(), client_context(newest),
                                         client.resumes ? session_of(of_context, newest) : nullptr);
-        client.talker->peer().set_saying_pace(random_pace(random, 1));
-        client.talker->peer().set_hearing_pace(random_pace(random, 500));
+        client.talker->peer().set_saying_pace(random_pace(random, 1, 3'000));
+        client.talker->peer().set_hearing_pace(random_pace(random, 500, 3'000));
         plan_talk(world, random, client);
     }
 }
 
 void site(FakeWorld& world, Random& random) {
-    const FaultPlan& plan = world.network().plan();
-    const bool quiet = plan.describe() == FaultPlan{.seed = plan.seed}.describe();
+    const bool quiet = is_quiet(world);
     const bool of_context = random.chance(1, 16);
     Layer layer(world, of_context, 1 + random.below(4));
     std::vector<Client> clients(random.chance(1, 4) ? 2 : 1);
     HttpSite site(world, {}, {});
     site.server().listen(world.listen(), &layer);
     start(world, random, clients, of_context);
-    const bool early = random.chance(1, 4);  // the server stops in the middle of it
-    const Instant stop =
-        world.clock().now() + std::chrono::milliseconds(early ? random.below(500) : 5min / 1ms);
     const auto pump = [&] {
         for (Client& client : clients) {
             if (!client.gave_up) client.talker->pump();
         }
     };
-    world.run_until([&] {
+    const bool early = serve_and_drain(world, random, site.server(), [&] {
         pump();
-        return world.clock().now() >= stop ||
-               std::ranges::all_of(clients, [](const Client& c) { return c.done(); });
+        return std::ranges::all_of(clients, [](const Client& c) { return c.done(); });
     });
-    bool drained = false;
-    site.server().drain(world.loop().now() + 10s, [&] { drained = true; });
-    EXPECT_TRUE(world.run_until([&] {
-        pump();
-        return drained;
-    }));
-    EXPECT_EQ(site.server().size(), 0U);
-    world.settle();
-    world.advance(10min);  // slow peers hear the rest
     pump();
     for (Client& client : clients) {
         const bool whole = quiet && !early && client.ending == Ending::finish;

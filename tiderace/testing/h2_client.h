@@ -26,6 +26,19 @@
 
 namespace tiderace::testing {
 
+// Keeps what a client says, so that a test says it in its own time; hears what the test writes.
+struct RecordingPeer final : Peer {
+    std::string said, to_hear;
+    void say(ByteView bytes) override { said += bytes; }
+    void finish() override {}
+    void close() override {}
+    void reset() override {}
+    void set_listening(bool) override {}
+    const std::string& heard() const override { return to_hear; }
+    bool ended() const override { return false; }
+    bool was_reset() const override { return false; }
+};
+
 class H2Client {
   public:
     using Fields = std::vector<std::pair<std::string, std::string>>;

@@ -5,21 +5,8 @@
 namespace tiderace::testing {
 namespace {
 
-// Says nothing by itself; a test writes what it hears.
-struct Script final : Peer {
-    std::string said, to_hear;
-    void say(ByteView bytes) override { said += bytes; }
-    void finish() override {}
-    void close() override {}
-    void reset() override {}
-    void set_listening(bool) override {}
-    const std::string& heard() const override { return to_hear; }
-    bool ended() const override { return false; }
-    bool was_reset() const override { return false; }
-};
-
 TEST(H2Client, SaysThePrefaceSettingsAndARequest) {
-    Script peer;
+    RecordingPeer peer;
     H2Client client(peer);
     EXPECT_EQ(client.get("/a"), 1U);
     EXPECT_EQ(client.get("/b"), 3U);
@@ -36,7 +23,7 @@ TEST(H2Client, WritesFieldBlocksOfLiterals) {
 }
 
 TEST(H2Client, HearsFramesThatComeInPieces) {
-    Script peer;
+    RecordingPeer peer;
     H2Client client(peer);
     const std::string answer("\0\0\1\1\4\0\0\0\1\x88\0\0\2\0\1\0\0\0\1hi\0\0\4\7\0\0\0\0\0", 30);
     for (const char c : answer) {
