@@ -4,26 +4,17 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
+from draining import end_at_once, finish_the_running_download
 from raw_client import request
 from server import wait_until
-from site_folder import HUGE
 
 
 def run(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True, timeout=30,
                           stdin=subprocess.DEVNULL)
-
-
-def refuses(server):
-    try:
-        with server.connect(deadline=1):
-            return False
-    except OSError:
-        return True
 
 
 # Words.
@@ -62,31 +53,12 @@ def test_without_the_labs_program_one_line_says_how_to_get_it(binary, tmp_path):
 
 @pytest.mark.quick
 def test_a_signal_drains_and_the_running_download_is_finished(serve, huge_site, engine):
-    server = serve(huge_site, engine=engine)
-    with server.connect(receive_bytes=16384) as running, server.connect() as idle:
-        assert idle.get("/a.txt").status == 200
-        running.send(request("/huge.bin"))
-        assert running.read_head().status == 200
-        server.signal(signal.SIGTERM)
-        assert idle.wait_end()
-        wait_until(lambda: refuses(server), what="no new connections")
-        assert server.alive()
-        running.skip(HUGE, time.monotonic() + 30)
-        assert running.wait_end()
-        assert server.wait_exit() == 0
+    finish_the_running_download(serve(huge_site, engine=engine), signal.SIGTERM)
 
 
 @pytest.mark.quick
 def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
-    server = serve(site, "--drain-timeout", "60s", engine=engine)
-    connections = [server.connect() for _ in range(5)]
-    for connection in connections:
-        assert connection.get("/a.txt").status == 200
-    server.signal(signal.SIGTERM)
-    assert server.wait_exit(10) == 0
-    for connection in connections:
-        assert connection.wait_end()
-        connection.close()
+    end_at_once(serve(site, "--drain-timeout", "60s", engine=engine), signal.SIGTERM, 5)
 
 
 # Failing as documented.

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from draining import end_at_once, finish_the_running_download, refuses
 from raw_client import Connection, NoAnswer, get_once, request
 from server import run, wait_until
-from site_folder import HUGE
 
 
 def has_ipv6():
@@ -27,14 +27,6 @@ def has_ipv6():
 
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
-
-
-def refuses(address):
-    try:
-        Connection(address, deadline=2).close()
-        return False
-    except OSError:
-        return True
 
 
 # Words.
@@ -330,32 +322,13 @@ def test_fewer_processors_fewer_loops(serve, site):
 @pytest.mark.quick
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):
-    server = serve(huge_site, engine=engine)
-    address = server.address
-    with server.connect(receive_bytes=16384) as running, server.connect() as idle:
-        assert idle.get("/a.txt").status == 200
-        running.send(request("/huge.bin"))
-        assert running.read_head().status == 200
-        server.signal(number)
-        assert idle.wait_end()
-        wait_until(lambda: refuses(address), what="no new connections")
-        assert server.alive()
-        running.skip(HUGE, time.monotonic() + 30)
-        assert running.wait_end()
-        assert server.wait_exit() == 0
+    finish_the_running_download(serve(huge_site, engine=engine), number)
 
 
 @pytest.mark.quick
 def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
     server = serve(site, "--drain-timeout", "60s", engine=engine, threads=2)
-    connections = [server.connect() for _ in range(20)]
-    for connection in connections:
-        assert connection.get("/a.txt").status == 200
-    server.signal(signal.SIGTERM)
-    assert server.wait_exit(10) == 0
-    for connection in connections:
-        assert connection.wait_end()
-        connection.close()
+    end_at_once(server, signal.SIGTERM, 20)
 
 
 def test_half_a_request_does_not_hold_up_the_end_for_ever(serve, site):
