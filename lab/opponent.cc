@@ -81,9 +81,10 @@ constexpr std::array table{
     Opponent{
         .name = "apache",
         .what = "Apache httpd with the event MPM: a listener thread hands ready connections to a "
-                "pool of worker threads. A worker reads, handles and writes one request by "
-                "blocking calls, then gives the connection back to the listener. Files go by "
-                "sendfile through its chain of filters.",
+                "pool of worker threads, which read, handle and write one request by blocking "
+                "calls and give the connection back. Files go by sendfile through its chain of "
+                "filters. While no worker is free it closes kept connections, so it has one here "
+                "for each client, up to 1,024.",
         .programs = apache_programs,
         .version_words = short_version,
         .launch = opponent::launch_apache,

@@ -30,6 +30,7 @@ struct OpponentPlan {
     unsigned workers = 1;        // threads or processes, as it is made
     std::vector<unsigned> cpus;  // it runs on these only; empty: anywhere
     std::size_t connections_max = 20'000;  // it makes room for so many at once
+    std::size_t connections = 100;         // that will ask at once: for those with a thread each
     bool closes = false;  // a connection a request: for those that do not read "Connection: close"
 };
 

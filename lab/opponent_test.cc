@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "lab/opponent/launches.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::lab {
@@ -66,6 +67,25 @@ TEST_P(EveryOpponent, StartsAnswersAndIsGone) {
     server->end();
     EXPECT_EQ(ask_once(server->address(), "/1k.html", 1s), std::nullopt);
     EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+}
+
+// With fewer it closes most of the connections that should be kept.
+TEST(Opponents, ApacheHasAThreadForEachClientUpToItsBound) {
+    const struct {
+        std::size_t clients;
+        unsigned workers;
+        const char* said;
+    } cases[] = {{10, 1, "ThreadsPerChild 64\nMaxRequestWorkers 64\n"},
+                 {1'000, 1, "ThreadsPerChild 1016\nMaxRequestWorkers 1016\n"},
+                 {1'000, 2, "ThreadsPerChild 516\nMaxRequestWorkers 1032\n"},
+                 {10'000, 1, "ThreadsPerChild 1024\nMaxRequestWorkers 1024\n"}};
+    for (const auto& each : cases) {
+        const ServerLaunch launch =
+            opponent::launch_apache("httpd", {.workers = each.workers, .connections = each.clients},
+                                    core::Address::loopback(80));
+        EXPECT_NE(launch.files.front().second.find(each.said), std::string::npos)
+            << launch.files.front().second;
+    }
 }
 
 TEST(Opponents, AnUnknownOneIsNone) {

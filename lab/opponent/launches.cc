@@ -138,8 +138,8 @@ ErrorLog /dev/stderr
 LogLevel error
 <modules><user>ServerLimit <workers>
 StartServers <workers>
-ThreadLimit 64
-ThreadsPerChild 64
+ThreadLimit <threads>
+ThreadsPerChild <threads>
 MaxRequestWorkers <all>
 MinSpareThreads 1
 MaxSpareThreads <all>
@@ -162,6 +162,10 @@ DocumentRoot "<root>"
     Options FollowSymLinks
 </Directory>
 )";
+
+constexpr std::size_t apache_threads_min = 64;  // of each process
+constexpr std::size_t apache_threads_max = 1'024;
+constexpr std::size_t apache_spare_threads = 16;
 
 constexpr const char* caddy_config = R"({
   "admin": {"disabled": true, "config": {"persist": false}},
@@ -255,9 +259,13 @@ ServerLaunch launch_h2o(const std::string& program, const OpponentPlan& plan,
 
 ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
                            const core::Address& address) {
-    constexpr std::size_t threads = 64;  // of each process
+    // While no thread of a process is free it closes kept connections that wait for their next
+    // request, so that with fewer threads than clients its answers are mostly "Connection: close".
+    const std::size_t threads = std::clamp(plan.connections / plan.workers + apache_spare_threads,
+                                           apache_threads_min, apache_threads_max);
     Replacements values = usual(plan, address);
     const std::size_t all = threads * plan.workers;
+    values.emplace_back("threads", std::to_string(threads));
     values.emplace_back("all", std::to_string(all));
     values.emplace_back("factor", std::to_string(plan.connections_max / all + 1));
     values.emplace_back("modules", apache_modules());

@@ -80,6 +80,7 @@ OpponentPlan opponent_plan(const ServerPlan& plan) {
             .workers = plan.cpus.empty() ? 1 : static_cast<unsigned>(plan.cpus.size()),
             .cpus = plan.cpus,
             .connections_max = std::max<std::size_t>(20'000, plan.connections * 2),
+            .connections = static_cast<std::size_t>(plan.connections),
             .closes = plan.closes};
 }
 
