@@ -11,7 +11,9 @@ TEST(LoadPlan, ConnectionsComeFromAsManyAddressesAsTheyNeed) {
         std::size_t sources;
     } cases[] = {
         {{.url = "http://127.0.0.1:81/"}, 0},
-        {{.url = "http://127.0.0.1:81/", .connections = 40'000}, 3},
+        {{.url = "http://127.0.0.1:81/", .connections = 10'000}, 0},
+        {{.url = "http://127.0.0.1:81/", .connections = 18'000}, 2},
+        {{.url = "http://127.0.0.1:81/", .connections = 40'000}, 4},
         {{.url = "http://127.0.0.1:81/", .close = true}, 16},
         {{.url = "http://127.0.0.1:81/", .close = true, .source_addresses = 2}, 2},
         {{.url = "http://127.0.0.1:81/", .source_addresses = 300}, 300},

@@ -379,7 +379,7 @@ def test_more_connections_than_a_process_may_have(load, tmp_path):
         status, report = load(url + "page.txt", "-c", str(count), "-d", "20s", "--processes", "3")
     connections = report["connections"]
     assert (status, connections["asked"], connections["open_max"]) == (0, count, count), report
-    assert report["processes"] == 3 and report["source_addresses"] == count // 20_000 + 1
+    assert report["processes"] == 3 and report["source_addresses"] == count // 12_000 + 1
 
 
 @pytest.mark.parametrize("words, said", [
