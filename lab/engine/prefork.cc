@@ -78,7 +78,9 @@ std::optional<int> Watch::run() {
         if (!draining_ && start_those_due()) return std::nullopt;
         wait();
         look_at_signals();
-        if (clock_.now() >= kill_at_) tell_all(SIGKILL);
+        if (clock_.now() < kill_at_) continue;
+        tell_all(SIGKILL);
+        kill_at_ = Instant::max();  // it takes as long as it takes: nothing is waited for but that
     }
     return status_;
 }
