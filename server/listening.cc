@@ -21,6 +21,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const SharedParts& parts,
                                                    ListeningSockets& sockets) {
     std::unique_ptr<Listening> listening(new Listening(parts, std::move(workers), sockets));
     if (auto spread = listening->spread_all(); !spread) return fail(spread.error());
+    if (auto made = listening->make_intakes(); !made) return fail(made.error());
     return listening;
 }
 
@@ -90,8 +91,6 @@ void Listening::start() {
 }
 
 void Listening::start_queue() {
-    intakes_.push_back(make_intake(Door::site));
-    if (!sockets_->redirecting().empty()) intakes_.push_back(make_intake(Door::redirect));
     for (Socket& socket : of_queue_) {
         net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.door)];
         if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
@@ -115,7 +114,18 @@ std::vector<net::Intake::Target> Listening::targets(Door door) const {
     return all;
 }
 
-std::unique_ptr<net::Intake> Listening::make_intake(Door door) {
+Result<> Listening::make_intakes() {
+    if (of_queue_.empty()) return {};
+    for (const Door door : {Door::site, Door::redirect}) {
+        if (door == Door::redirect && sockets_->redirecting().empty()) break;
+        auto intake = make_intake(door);
+        if (!intake) return fail(intake.error());
+        intakes_.push_back(std::move(*intake));
+    }
+    return {};
+}
+
+Result<std::unique_ptr<net::Intake>> Listening::make_intake(Door door) {
     if (parts_->group != nullptr) {
         const net::IntakeOptions options{
             .waiting_max = waiting_max,
@@ -125,7 +135,9 @@ std::unique_ptr<net::Intake> Listening::make_intake(Door door) {
         if (auto intake = parts_->group->make_intake(targets(door), options)) return intake;
     }
     if (queue_loop_ == nullptr) {
-        queue_loop_ = std::move(*core::EventLoop::create({.engine = parts_->listening_engine}));
+        auto loop = core::EventLoop::create({.engine = parts_->listening_engine});
+        if (!loop) return fail(loop.error());
+        queue_loop_ = std::move(*loop);
     }
     return std::make_unique<net::HandOff>(*queue_loop_, targets(door), waiting_max, busy_answer());
 }

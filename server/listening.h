@@ -13,7 +13,7 @@
 //
 // Owner    serve().
 // Thread   The main thread, before the loops run; stop() from the first loop.
-// Errors   A further socket that cannot be had: which, why, what to do.
+// Errors   A further socket, or a loop to listen on, that cannot be had: which, why, what to do.
 #pragma once
 
 #include <memory>
@@ -60,9 +60,10 @@ class Listening {
     Result<> spread_all();
     Result<> spread(ListeningSockets::Socket socket);
     std::uint16_t encrypted_port() const;
-    void start_queue();
+    Result<> make_intakes();
+    Result<std::unique_ptr<net::Intake>> make_intake(Door door);
     std::vector<net::Intake::Target> targets(Door door) const;
-    std::unique_ptr<net::Intake> make_intake(Door door);
+    void start_queue();
 
     const SharedParts* parts_;
     const ServeOptions* options_;

@@ -22,8 +22,11 @@ class ListeningTest : public ::testing::Test {
     ~ListeningTest() override { listening_.reset(); }
 
     Result<> open(std::size_t workers) {
-        parts_ = {
-            .options = &options_, .connections_max = 100, .redirects_max = 10, .loops = workers};
+        parts_ = {.options = &options_,
+                  .listening_engine = listening_engine_,
+                  .connections_max = 100,
+                  .redirects_max = 10,
+                  .loops = workers};
         std::vector<Worker*> all;
         for (std::size_t i = 0; i < workers; ++i) {
             loops_.push_back(std::move(*core::EventLoop::create({})));
@@ -81,6 +84,7 @@ class ListeningTest : public ::testing::Test {
 
     testing::TemporaryFolder folder_;
     ServeOptions options_;
+    std::string_view listening_engine_ = "auto";
     SharedParts parts_;
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
@@ -137,6 +141,14 @@ TEST_F(ListeningTest, NoTwoServersShareAPort) {
     ServeOptions again = options_;
     again.listen = {sockets_.addresses()[0].to_string()};
     EXPECT_FALSE(ListeningSockets::open(again).has_value());
+}
+
+TEST_F(ListeningTest, ALoopToListenOnThatCannotBeHadIsAnError) {
+    options_.accept = AcceptMode::queue;
+    listening_engine_ = "iocp";
+    const auto opened = open(1);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("iocp"));
 }
 
 TEST_F(ListeningTest, StoppingTwiceIsHarmless) {
