@@ -7,7 +7,7 @@ import ssl
 import time
 import zlib
 
-from procfs import pss_bytes
+from procfs import pss_bytes, written_bytes
 
 
 class WrongAnswer(Exception):
@@ -138,7 +138,7 @@ def idle_memory(server, path, count, settle_seconds=1.0):
     """Opens `count` connections, asks once on each, and sees what the server holds for them."""
     ask(server.port, path)
     time.sleep(settle_seconds)
-    base = pss_bytes(server.pid)
+    base, written = pss_bytes(server.pid), written_bytes(server.pid)
     request, held = request_bytes(server.port, path), []
     try:
         began = time.monotonic()
@@ -148,7 +148,7 @@ def idle_memory(server, path, count, settle_seconds=1.0):
             answer_on(peer, request)
         seconds = time.monotonic() - began
         time.sleep(settle_seconds)
-        grown = pss_bytes(server.pid) - base
+        grown = written_bytes(server.pid) - written
         sample = held[:: max(1, count // 100)]
         alive = sum(answer_on(peer, request) for peer in sample)
         return IdleMemory(base, len(held), grown / count, count / seconds, alive, len(sample))

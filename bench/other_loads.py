@@ -164,7 +164,7 @@ def idle_h2(server, workload, core, settle_seconds=1.0):
     size, count = FILES[workload.path[1:]], workload.connections
     client.ask(server.port, workload.path, secure=True)
     time.sleep(settle_seconds)
-    base = procfs.pss_bytes(server.pid)
+    base, written = procfs.pss_bytes(server.pid), procfs.written_bytes(server.pid)
     step = max(1, count // 100)
     began = time.monotonic()
     words = [PROGRAMS / "idle_h2", server.port, count, workload.path, size]
@@ -172,7 +172,7 @@ def idle_h2(server, workload, core, settle_seconds=1.0):
         opened = int(expect(child, "held "))
         seconds = time.monotonic() - began
         time.sleep(settle_seconds)
-        grown = procfs.pss_bytes(server.pid) - base
+        grown = procfs.written_bytes(server.pid) - written
         tell(child, f"again {step}")
         answered = int(expect(child, "answered "))
     return client.IdleMemory(

@@ -30,10 +30,20 @@ def cpu_microseconds(pid):
 
 def pss_bytes(pid):
     """Proportional set size: what the family holds, shared pages counted once among their users."""
+    return sum_of_rollups(pid, "Pss")
+
+
+def written_bytes(pid):
+    """Of that, what is not pages of files: program code comes into use at any time, and belongs to
+    no connection."""
+    return sum_of_rollups(pid, "Pss") - sum_of_rollups(pid, "Pss_File")
+
+
+def sum_of_rollups(pid, name):
     kib = 0
     for member in family(pid):
         for line in pathlib.Path(f"/proc/{member}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{name}:"):
                 kib += int(line.split()[1])
     return kib * 1024
 
