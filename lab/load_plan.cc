@@ -6,8 +6,8 @@
 namespace tiderace::lab {
 namespace {
 
-// Of the 28,232 ports that Linux gives out it takes every second one first, and once those are taken
-// each connect() looks through all of them before it finds another: a millisecond and more.
+// Of the 28,232 ports that Linux gives out it takes every second one first, and once those are
+// taken each connect() looks through all of them before it finds another: a millisecond and more.
 constexpr std::uint64_t connections_per_address = 12'000;
 constexpr std::uint64_t addresses_for_closing = 16;  // ports rest a minute after use
 
