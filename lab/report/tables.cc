@@ -30,6 +30,7 @@ std::vector<std::pair<const Workload*, std::uint64_t>> columns_of(const Findings
 std::string glance_cell(const Findings& findings, const CellSummary* cell) {
     if (!cell) return nothing;
     if (!cell->has_figures()) return state_of(*cell);
+    if (cell->cpu_us.median <= 0) return nothing;  // where the system tells no CPU time
     const auto ratio = ratio_to(findings.cells, *cell, findings.floor);
     const std::string text = ratio ? times(*ratio) : short_number(cell->cpu_us.median);
     return cell->state == CellState::ok ? text : text + "*";
