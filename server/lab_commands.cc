@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "lab/engine/engine.h"
+#include "lab/opponent.h"
+#include "lab/run/workload.h"
 #include "server/command_words.h"
 #include "server/help_text.h"
 #include "server/run_flags.h"
@@ -67,7 +69,7 @@ struct Table {
             "serve", "[DIR]", "serve a folder, on any engine of the lab", serve, {}, program},
         CommandSpec{"engines",
                     "",
-                    "the engines: what each is, and whether it is here",
+                    "engines, other servers and workloads: what each is, and whether it is here",
                     only_help,
                     {},
                     program},
@@ -162,6 +164,20 @@ Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> r
 
 }  // namespace
 
+namespace {
+
+// One thing of a list: its name, and beside it what it is.
+std::string entry(std::string_view name, std::string_view what, const std::string& why_absent) {
+    constexpr std::size_t column = 18, columns = 80;
+    std::string text(what);
+    if (!why_absent.empty()) text.append(" Not here: ").append(why_absent).append(".");
+    std::string line(name);
+    line.resize(std::max(name.size() + 2, column), ' ');
+    return line + wrap(text, columns - column, column) + "\n";
+}
+
+}  // namespace
+
 std::span<const CommandSpec> lab_commands() {
     return table().commands;
 }
@@ -181,13 +197,16 @@ std::expected<LabCommand, CliFailure> parse_lab_command_line(
 std::string engine_list() {
     std::string page;
     for (const auto& engine : lab::engine::engines()) {
-        std::string text(engine.what);
-        if (!engine.why_absent().empty()) {
-            text.append(" Not here: ").append(engine.why_absent()).append(".");
-        }
-        std::string name(engine.name);
-        name.resize(std::max<std::size_t>(name.size() + 2, 18), ' ');
-        page.append(name).append(wrap(text, 80 - 18, 18)).append("\n");
+        page += entry(engine.name, engine.what, std::string(engine.why_absent()));
+    }
+    page += "\nOther servers, for run --engines\n\n";
+    for (const lab::Opponent& opponent : lab::opponents()) {
+        page += entry(opponent.name, opponent.what, lab::why_absent(opponent).value_or(""));
+    }
+    page += "\nWorkloads, for run --workloads\n\n";
+    for (const lab::run::Workload& workload : lab::run::workloads()) {
+        page +=
+            entry(workload.name, std::string(workload.about) + ".", std::string(workload.absent));
     }
     return page;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/engine/engine.h"
+#include "lab/opponent.h"
 
 namespace tiderace::server {
 namespace {
@@ -66,6 +67,11 @@ TEST(LabCommandLine, ListsTheEnginesAndSaysWhichAreNotHere) {
     for (const auto& engine : lab::engine::engines()) {
         EXPECT_THAT(list, HasSubstr(std::string(engine.name)));
     }
+    for (const lab::Opponent& opponent : lab::opponents()) {
+        EXPECT_THAT(list, HasSubstr("\n" + std::string(opponent.name) + " "));
+    }
+    EXPECT_THAT(list,
+                HasSubstr("\nw3                a rendered page with a database read. Not here:"));
     std::size_t begin = 0;
     for (std::size_t end; (end = list.find('\n', begin)) != std::string::npos; begin = end + 1) {
         EXPECT_LE(end - begin, 80u) << list.substr(begin, end - begin);

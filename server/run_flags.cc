@@ -95,7 +95,7 @@ constexpr std::array flags{
          .letter = 'w',
          .value = "A,B",
          .group = Group::amount,
-         .about = "these workloads (otherwise all)",
+         .about = "these workloads (otherwise all); tiderace lab engines lists them",
          .field = TextField{set_workloads, no_default}},
     Flag{.name = "quick",
          .letter = 'q',

@@ -33,9 +33,9 @@ def test_an_unknown_engine_is_named_with_the_nearest(binary):
 def test_the_lab_lists_its_engines(binary):
     done = run(binary, "lab", "engines")
     assert done.returncode == 0 and done.stderr == ""
-    names = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    names = [line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()]
     for name in ("epoll", "io_uring", "queue", "threads", "pool", "blocking-epoll", "prefork",
-                 "libevent", "asio-shared", "asio-per-thread"):
+                 "libevent", "asio-shared", "asio-per-thread", "nginx", "floor", "w1"):
         assert name in names
 
 
