@@ -6,7 +6,7 @@
 namespace tiderace::lab::report {
 namespace {
 
-constexpr std::array all{
+constexpr std::array all_published{
     Published{
         "“Web server as a test task”, 2012: epoll, libevent, Asio",
         "A file of 2,496,629 bytes, 100 connections: 429, 330 and 128 requests a second.",
@@ -54,7 +54,7 @@ constexpr std::array all{
 }  // namespace
 
 std::span<const Published> published() {
-    return all;
+    return all_published;
 }
 
 }  // namespace tiderace::lab::report

@@ -8,16 +8,12 @@
 #include "tiderace/http/h1_service.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/response_head.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::http {
 namespace {
 
 constexpr std::size_t head_bytes_max = 32_KiB;
-constexpr std::size_t pull_bytes = 31_KiB;  // fits in one block, with its head
-
-bool has_no_body(int status) {
-    return status < 200 || status == 204 || status == 304;
-}
 
 // Fields that belong to the connection, whatever a handler sets.
 bool is_framing(wire::FieldName name) {
@@ -31,17 +27,6 @@ bool is_framing(wire::FieldName name) {
             return true;
         default:
             return false;
-    }
-}
-
-wire::Refusal refusal_of(wire::PathFault fault) {
-    switch (fault) {
-        case wire::PathFault::none:
-            return wire::Refusal::none;
-        case wire::PathFault::too_long:
-            return wire::Refusal::target_too_long;
-        default:
-            return wire::Refusal::bad_target;
     }
 }
 
@@ -106,7 +91,7 @@ wire::Refusal H1Exchange::take_target() {
     if (request_.raw_path.empty()) request_.raw_path = "/";
     const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
     request_.path = path.path;
-    return refusal_of(path.fault);
+    return wire::refusal_of(path.fault);
 }
 
 void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
@@ -220,7 +205,8 @@ bool H1Exchange::may_keep_request_alive() const {
 }
 
 void H1Exchange::decide_framing(const Response& response) {
-    const bool bodiless = head_.method() == wire::Method::head || has_no_body(response.status());
+    const bool bodiless =
+        head_.method() == wire::Method::head || wire::has_no_body(response.status());
     const std::optional<std::uint64_t> length = response.body_bytes();
     if (bodiless) {
         answer_body_ = AnswerBody::none;
@@ -244,7 +230,7 @@ void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& r
             writer.field(field.name, field.value);
         }
     }
-    if (!has_no_body(response.status())) {
+    if (!wire::has_no_body(response.status())) {
         const bool hinted = answer_body_ == AnswerBody::none && response.length_hint();
         const auto length = hinted ? response.length_hint() : response.body_bytes();
         if (length) {
@@ -305,7 +291,8 @@ void H1Exchange::pump() {
     while (source_ != nullptr && !connection.closing() &&
            connection.queue_bytes() <= connection.limits().queue_bytes_high) {
         core::SendQueue pulled;
-        const BodySource::State state = source_->pull(connection.blocks(), pulled, pull_bytes);
+        const BodySource::State state =
+            source_->pull(connection.blocks(), pulled, BodySource::pull_bytes);
         if (source_left_ && pulled.bytes() > *source_left_) {
             connection
                 .abort();  // more than was promised: the next answer's bytes would be taken for it

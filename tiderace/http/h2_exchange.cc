@@ -10,21 +10,10 @@
 #include "tiderace/http/h2_stream_transport.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/h2_frame_writer.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::http {
 namespace {
-
-constexpr std::size_t pull_bytes = 31_KiB;  // fits in one block
-
-bool has_no_body(int status) {
-    return status < 200 || status == 204 || status == 304;
-}
-
-wire::Refusal refusal_of(wire::PathFault fault) {
-    if (fault == wire::PathFault::none) return wire::Refusal::none;
-    return fault == wire::PathFault::too_long ? wire::Refusal::target_too_long
-                                              : wire::Refusal::bad_target;
-}
 
 // Bytes of an answer that wait for the peer's window: exactly as many as there are.
 struct OwnedBytes final : core::Shared {
@@ -90,7 +79,7 @@ wire::Refusal H2Exchange::take_target() {
     request_.query = request_.has_query ? target.substr(mark + 1) : ByteView{};
     const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
     request_.path = path.path;
-    return refusal_of(path.fault);
+    return wire::refusal_of(path.fault);
 }
 
 void H2Exchange::refuse(wire::Refusal refusal) {
@@ -196,7 +185,7 @@ AccessRecord H2Exchange::record() const {
 void H2Exchange::send(Response& response) {
     if (connection_ == nullptr) return;
     status_ = response.status();
-    const bool bodiless = head_.method() == wire::Method::head || has_no_body(status_);
+    const bool bodiless = head_.method() == wire::Method::head || wire::has_no_body(status_);
     const bool no_body = !upgrading_ && (bodiless || response.body_bytes() == 0U);
     if (receiver_ == nullptr && !upgrading_) drop_held();
     if (!write_head(response, no_body)) {
@@ -217,7 +206,7 @@ bool H2Exchange::write_head(const Response& response, bool end_stream) {
                       .end_stream = end_stream,
                       .standing_fields = service_->standing_fields(),
                       .frame_bytes_max = connection_->frame_bytes_max()};
-    if (!has_no_body(response.status()) && !upgrading_) {
+    if (!wire::has_no_body(response.status()) && !upgrading_) {
         const bool is_head = head_.method() == wire::Method::head;
         head.content_length =
             is_head && response.length_hint() ? response.length_hint() : response.body_bytes();
@@ -275,7 +264,7 @@ void H2Exchange::answer_ended() {
 bool H2Exchange::pull() {
     core::SendQueue pulled;
     const BodySource::State step =
-        source_->pull(connection_->connection().blocks(), pulled, pull_bytes);
+        source_->pull(connection_->connection().blocks(), pulled, BodySource::pull_bytes);
     if (source_left_) {
         if (pulled.bytes() > *source_left_) return false;
         *source_left_ -= pulled.bytes();

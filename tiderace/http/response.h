@@ -34,6 +34,8 @@ class BodySource {
         end,
         failed,  // cannot go on: the connection is broken off, so that the peer sees it
     };
+    static constexpr std::size_t pull_bytes = 31_KiB;  // with its frame it fits in a block
+
     virtual ~BodySource() = default;
     // Appends about `bytes_wanted` to `out`. Called on the loop; must not block.
     virtual State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) = 0;

@@ -14,7 +14,7 @@
 namespace tiderace::net {
 namespace {
 
-std::string_view advice_for(int error) {
+std::string_view advice_for_connecting(int error) {
     switch (error) {
         case ECONNREFUSED:
             return "nobody listens there";
@@ -137,7 +137,8 @@ void Connector::finish(Attempt& attempt) {
     Done done = ended->take_done();
     if (!done) return;
     const auto refuse = [&](int error) {
-        done(fail(Error(error, "connect to", ended->to().to_string(), advice_for(error))));
+        done(fail(
+            Error(error, "connect to", ended->to().to_string(), advice_for_connecting(error))));
     };
     if (ended->error() != 0) return refuse(ended->error());
     std::unique_ptr<Transport> transport = ended->take_socket();

@@ -23,7 +23,7 @@ constexpr int share_port = SO_REUSEPORT;
 constexpr bool spreads = false;
 #endif
 
-std::string_view advice_for(int error) {
+std::string_view advice_for_listening(int error) {
     switch (error) {
         case EADDRINUSE:
             return "another program listens there; stop it or choose another address";
@@ -39,7 +39,7 @@ std::string_view advice_for(int error) {
 }
 
 Error failed(std::string_view operation, const core::Address& address, int result) {
-    return Error(-result, operation, address.to_string(), advice_for(-result));
+    return Error(-result, operation, address.to_string(), advice_for_listening(-result));
 }
 
 // True if a Unix socket's file is there but nobody answers behind it. Any other file gives the same

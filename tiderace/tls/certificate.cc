@@ -138,17 +138,9 @@ Result<> load_staple(Certificate& into) {
     return {};
 }
 
-std::string lower(ByteView text) {
-    std::string made(text);
-    for (char& letter : made) {
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
-    }
-    return made;
-}
-
 std::string text_of(const ASN1_STRING* string) {
-    return lower({reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
-                  static_cast<std::size_t>(ASN1_STRING_length(string))});
+    return lower_case({reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
+                       static_cast<std::size_t>(ASN1_STRING_length(string))});
 }
 
 std::vector<std::string> names_of(X509* leaf) {
@@ -201,6 +193,14 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
     if (auto done = load_staple(made); !done) return fail(done.error());
     made.names = names_of(made.leaf.get());
     made.warning = warning_of(made);
+    return made;
+}
+
+std::string lower_case(std::string_view text) {
+    std::string made(text);
+    for (char& letter : made) {
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+    }
     return made;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -30,5 +31,8 @@ struct Certificate {
 
     static Result<Certificate> load(const CertificateFiles& files);
 };
+
+// Of ASCII alone; names of hosts compare so (RFC 4343).
+std::string lower_case(std::string_view text);
 
 }  // namespace tiderace::tls

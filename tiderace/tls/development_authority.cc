@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+#include "tiderace/tls/certificate.h"
 #include "tiderace/tls/openssl.h"
 
 namespace tiderace::tls {
@@ -80,14 +81,6 @@ bool is_host(std::string_view host) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '.';
            });
-}
-
-std::string lower(std::string_view text) {
-    std::string copy(text);
-    for (char& c : copy) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return copy;
 }
 
 template <typename T>
@@ -249,7 +242,7 @@ bool names_all(X509* leaf, const LocalNames& names) {
 LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses) {
     LocalNames names{{"localhost"}, {"127.0.0.1", "::1"}};
     if (is_host(host_name)) {
-        const std::string host = lower(host_name);
+        const std::string host = lower_case(host_name);
         add_once(names.hosts, host);
         const bool is_plain = host != "localhost" && host.find('.') == std::string::npos;
         if (is_plain) add_once(names.hosts, host + ".local");

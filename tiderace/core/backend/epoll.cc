@@ -17,8 +17,6 @@
 namespace tiderace::core {
 namespace {
 
-constexpr std::uint64_t waker_mark = ~std::uint64_t{0};
-
 class EpollPoller final : public Poller {
   public:
     EpollPoller(const char* name, EpollMode mode)
@@ -26,7 +24,7 @@ class EpollPoller final : public Poller {
         TR_CHECK(epoll_ >= 0, "no descriptor left for a loop's epoll");
         epoll_event event{};
         event.events = EPOLLIN;
-        event.data.u64 = waker_mark;
+        event.data.u64 = epoll_waker_mark;
         TR_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_.descriptor(), &event) == 0);
     }
     ~EpollPoller() override { ::close(epoll_); }
@@ -53,7 +51,7 @@ class EpollPoller final : public Poller {
         int told = 0;
         for (int i = 0; i < count; ++i) {
             const epoll_event& event = events_[static_cast<std::size_t>(i)];
-            if (event.data.u64 == waker_mark) {
+            if (event.data.u64 == epoll_waker_mark) {
                 waker_.clear();
                 continue;
             }

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/epoll.h"
 #include "tiderace/core/backend/waker.h"
 
 namespace tiderace::core {
 namespace {
-
-constexpr std::uint64_t waker_mark = ~std::uint64_t{0};
 
 class EdgePoller final : public Poller {
   public:
@@ -24,7 +23,7 @@ class EdgePoller final : public Poller {
         TR_CHECK(epoll_ >= 0, "no descriptor left for a loop's epoll");
         epoll_event event{};
         event.events = EPOLLIN;
-        event.data.u64 = waker_mark;
+        event.data.u64 = epoll_waker_mark;
         TR_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_.descriptor(), &event) == 0);
     }
     ~EdgePoller() override { ::close(epoll_); }
@@ -101,7 +100,7 @@ void EdgePoller::ask_again(int fd) {
 void EdgePoller::take_edges(int count) {
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events_[static_cast<std::size_t>(i)];
-        if (event.data.u64 == waker_mark) {
+        if (event.data.u64 == epoll_waker_mark) {
             waker_.clear();
             continue;
         }

@@ -187,6 +187,11 @@ PathResult canonicalize(ByteView raw_path, std::span<char> scratch) {
             .hidden = has_hidden_segment(path)};
 }
 
+Refusal refusal_of(PathFault fault) {
+    if (fault == PathFault::none) return Refusal::none;
+    return fault == PathFault::too_long ? Refusal::target_too_long : Refusal::bad_target;
+}
+
 bool has_hidden_segment(ByteView path) {
     constexpr ByteView well_known = "/.well-known";
     if (path == well_known || path.starts_with("/.well-known/")) {

@@ -21,6 +21,7 @@
 #include <span>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/http/wire/refusal.h"
 
 namespace tiderace::http::wire {
 
@@ -58,6 +59,9 @@ struct PathResult {
 };
 
 PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
+
+// Of a request with such a path; `none` for `none`.
+Refusal refusal_of(PathFault fault);
 
 // Whether a segment begins with '.', save ".well-known" (RFC 8615) at the root.
 bool has_hidden_segment(ByteView path);

@@ -241,5 +241,12 @@ TEST(HiddenSegment, IsOneThatBeginsWithADot) {
     }
 }
 
+TEST(CanonicalPath, AFaultIsARefusedRequest) {
+    EXPECT_EQ(refusal_of(PathFault::none), Refusal::none);
+    EXPECT_EQ(refusal_of(PathFault::too_long), Refusal::target_too_long);
+    EXPECT_EQ(refusal_of(PathFault::above_root), Refusal::bad_target);
+    EXPECT_EQ(refusal_of(PathFault::relative), Refusal::bad_target);
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire

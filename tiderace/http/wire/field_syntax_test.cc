@@ -9,8 +9,8 @@
 namespace tiderace::http::wire {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::string> elements(ByteView value) {
     std::vector<std::string> found;

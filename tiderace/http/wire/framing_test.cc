@@ -30,7 +30,7 @@ struct Refused {
     Refusal refusal;
 };
 
-class FramingRefusal : public testing::TestWithParam<Refused> {};
+class FramingRefusal : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(FramingRefusal, ClosesTheConnection) {
     const RequestFraming framing = frame(GetParam().bytes);
@@ -42,7 +42,7 @@ TEST_P(FramingRefusal, ClosesTheConnection) {
 
 INSTANTIATE_TEST_SUITE_P(
     Length, FramingRefusal,
-    testing::Values(
+    ::testing::Values(
         Refused{post("Content-Length: 5\r\nTransfer-Encoding: chunked"),
                 Refusal::length_and_chunked},
         Refused{post("Transfer-Encoding: chunked\r\nContent-Length: 5"),
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     TransferCoding, FramingRefusal,
-    testing::Values(
+    ::testing::Values(
         Refused{post("Transfer-Encoding:"), Refusal::bad_transfer_coding},
         Refused{post("Transfer-Encoding: ,"), Refusal::bad_transfer_coding},
         Refused{post("Transfer-Encoding: , chunked"), Refusal::bad_transfer_coding},
@@ -108,28 +108,28 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Host, FramingRefusal,
-    testing::Values(Refused{get("1.1", "X: a"), Refusal::missing_host},
-                    Refused{get("1.2", "X: a"), Refusal::missing_host},
-                    Refused{"GET http://a/ HTTP/1.1\r\n\r\n", Refusal::missing_host},
-                    Refused{get("1.1", "Host: a\r\nHost: a"), Refusal::duplicate_host},
-                    Refused{get("1.1", "Host: a\r\nhost: b"), Refusal::duplicate_host},
-                    Refused{get("1.0", "Host: a\r\nHost: a"), Refusal::duplicate_host},
-                    Refused{get("1.1", "Host:"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: :80"), Refusal::bad_host},
-                    Refused{"OPTIONS * HTTP/1.1\r\nHost: :80\r\n\r\n", Refusal::bad_host},
-                    Refused{"CONNECT a:1 HTTP/1.1\r\nHost:\r\n\r\n", Refusal::bad_host},
-                    Refused{get("1.1", "Host: a b"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: a, b"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: http://a"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: a/b"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: u@a"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: a:65536"), Refusal::bad_host},
-                    Refused{get("1.1", "Host: a:x"), Refusal::bad_host},
-                    Refused{get("1.0", "Host: a b"), Refusal::bad_host}));
+    ::testing::Values(Refused{get("1.1", "X: a"), Refusal::missing_host},
+                      Refused{get("1.2", "X: a"), Refusal::missing_host},
+                      Refused{"GET http://a/ HTTP/1.1\r\n\r\n", Refusal::missing_host},
+                      Refused{get("1.1", "Host: a\r\nHost: a"), Refusal::duplicate_host},
+                      Refused{get("1.1", "Host: a\r\nhost: b"), Refusal::duplicate_host},
+                      Refused{get("1.0", "Host: a\r\nHost: a"), Refusal::duplicate_host},
+                      Refused{get("1.1", "Host:"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: :80"), Refusal::bad_host},
+                      Refused{"OPTIONS * HTTP/1.1\r\nHost: :80\r\n\r\n", Refusal::bad_host},
+                      Refused{"CONNECT a:1 HTTP/1.1\r\nHost:\r\n\r\n", Refusal::bad_host},
+                      Refused{get("1.1", "Host: a b"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: a, b"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: http://a"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: a/b"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: u@a"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: a:65536"), Refusal::bad_host},
+                      Refused{get("1.1", "Host: a:x"), Refusal::bad_host},
+                      Refused{get("1.0", "Host: a b"), Refusal::bad_host}));
 
 INSTANTIATE_TEST_SUITE_P(
     Expect, FramingRefusal,
-    testing::Values(
+    ::testing::Values(
         Refused{post("Content-Length: 5\r\nExpect: 200-ok"), Refusal::unknown_expectation},
         Refused{post("Content-Length: 5\r\nExpect: 100-continue, x"), Refusal::unknown_expectation},
         Refused{post("Content-Length: 5\r\nExpect: 100-continue\r\nExpect: x"),

@@ -43,7 +43,7 @@ const Fields get = {
 const Fields post = {
     {":method", "POST"}, {":scheme", "https"}, {":authority", "a.example"}, {":path", "/p"}};
 
-class H2RequestTest : public testing::Test {
+class H2RequestTest : public ::testing::Test {
   protected:
     const H2RequestParse& read(const std::string& block) {
         arena.assign(h2_arena_bytes(limits, decoder), '!');
@@ -456,7 +456,7 @@ TEST_F(H2RequestTest, TakesAndRefusesWhatHttp1Does) {
             parsed.status == ParseStatus::complete && framing.refusal == Refusal::none;
         read(sample.http2());
         ASSERT_EQ(parse.status == Status::complete, good)
-            << testing::PrintToString(bytes) << to_string(parse.refusal)
+            << ::testing::PrintToString(bytes) << to_string(parse.refusal)
             << to_string(parsed.refusal) << to_string(framing.refusal);
         if (!good) continue;
         ++taken;

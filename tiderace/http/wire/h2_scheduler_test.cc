@@ -13,7 +13,7 @@ struct Stream : H2Scheduled {
     char name;
 };
 
-class H2SchedulerTest : public testing::Test {
+class H2SchedulerTest : public ::testing::Test {
   protected:
     // Who gets the next `turns` turns, each of them with more to send.
     std::string turns(int count) {

@@ -17,7 +17,7 @@ using Block = HpackEncoder::Block;
 using Fault = HpackEncoder::Fault;
 
 // An encoder and its peer.
-class HpackEncoderTest : public testing::Test {
+class HpackEncoderTest : public ::testing::Test {
   protected:
     // The bytes of the block that `fill` makes.
     std::string encode(const std::function<void(Block&)>& fill, std::size_t room = 4096) {

@@ -61,7 +61,7 @@ struct Refused {
     Refusal refusal;
 };
 
-class HeadRefusal : public testing::TestWithParam<Refused> {};
+class HeadRefusal : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(HeadRefusal, IsTheSameAtEverySplit) {
     const HeadParse parse = parse_at_every_split(GetParam().bytes);
@@ -78,7 +78,7 @@ std::string line(const std::string& request_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     RequestLine, HeadRefusal,
-    testing::Values(
+    ::testing::Values(
         Refused{"\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::bad_request_line},
         Refused{"\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::bare_lf},
         Refused{"\rGET / HTTP/1.1\r\nHost: a\r\n\r\n", Refusal::bare_cr},
@@ -108,64 +108,64 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Target, HeadRefusal,
-    testing::Values(Refused{line("GET index.html HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET /a\0b HTTP/1.1"s), Refusal::nul},
-                    Refused{line("GET /a#b HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET /a\x7f HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET /a\x01 HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET /\xc3\xa9 HTTP/1.1"), Refusal::bad_target},
-                    Refused{"GET /a\nb HTTP/1.1\r\n\r\n", Refusal::bare_lf},
-                    Refused{"GET /a\rb HTTP/1.1\r\n\r\n", Refusal::bare_cr},
-                    Refused{line("GET * HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("OPTIONS ** HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET ?a HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET example.com:80 HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http:// HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http:/// HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http:///a HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http://:80/ HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http:/a HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http://user@a/ HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http://a:b/ HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET http://a\\b/ HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("GET ftp://a/ HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT / HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT example.com HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT example.com: HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT :443 HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT [::1] HTTP/1.1"), Refusal::bad_target},
-                    Refused{line("CONNECT http://a:1/ HTTP/1.1"), Refusal::bad_target}));
+    ::testing::Values(Refused{line("GET index.html HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET /a\0b HTTP/1.1"s), Refusal::nul},
+                      Refused{line("GET /a#b HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET /a\x7f HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET /a\x01 HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET /\xc3\xa9 HTTP/1.1"), Refusal::bad_target},
+                      Refused{"GET /a\nb HTTP/1.1\r\n\r\n", Refusal::bare_lf},
+                      Refused{"GET /a\rb HTTP/1.1\r\n\r\n", Refusal::bare_cr},
+                      Refused{line("GET * HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("OPTIONS ** HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET ?a HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET example.com:80 HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http:// HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http:/// HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http:///a HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http://:80/ HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http:/a HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http://user@a/ HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http://a:b/ HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET http://a\\b/ HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("GET ftp://a/ HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT / HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT example.com HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT example.com: HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT :443 HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT [::1] HTTP/1.1"), Refusal::bad_target},
+                      Refused{line("CONNECT http://a:1/ HTTP/1.1"), Refusal::bad_target}));
 
 INSTANTIATE_TEST_SUITE_P(
     Version, HeadRefusal,
-    testing::Values(Refused{line("GET /"), Refusal::bad_version},
-                    Refused{"GET /\n", Refusal::bare_lf},
-                    Refused{line("GET / "), Refusal::bad_version},
-                    Refused{line("GET / http/1.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1."), Refusal::bad_version},
-                    Refused{line("GET / HTTP/2"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1,1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/01.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1.01"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1.10"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/11.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/+1.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1.x"), Refusal::bad_version},
-                    Refused{line("GET / HTTPS/1.1"), Refusal::bad_version},
-                    Refused{line("GET / ICY/1.1"), Refusal::bad_version},
-                    Refused{line("GET / HTTP/1.\0"s), Refusal::nul},
-                    Refused{line("GET / HTTP/0.9"), Refusal::unsupported_version},
-                    Refused{line("GET / HTTP/2.0"), Refusal::unsupported_version},
-                    Refused{line("GET / HTTP/3.0"), Refusal::unsupported_version},
-                    Refused{line("GET / HTTP/9.9"), Refusal::unsupported_version}));
+    ::testing::Values(Refused{line("GET /"), Refusal::bad_version},
+                      Refused{"GET /\n", Refusal::bare_lf},
+                      Refused{line("GET / "), Refusal::bad_version},
+                      Refused{line("GET / http/1.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1."), Refusal::bad_version},
+                      Refused{line("GET / HTTP/2"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1,1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/01.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1.01"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1.10"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/11.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/+1.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1.x"), Refusal::bad_version},
+                      Refused{line("GET / HTTPS/1.1"), Refusal::bad_version},
+                      Refused{line("GET / ICY/1.1"), Refusal::bad_version},
+                      Refused{line("GET / HTTP/1.\0"s), Refusal::nul},
+                      Refused{line("GET / HTTP/0.9"), Refusal::unsupported_version},
+                      Refused{line("GET / HTTP/2.0"), Refusal::unsupported_version},
+                      Refused{line("GET / HTTP/3.0"), Refusal::unsupported_version},
+                      Refused{line("GET / HTTP/9.9"), Refusal::unsupported_version}));
 
 INSTANTIATE_TEST_SUITE_P(
     FieldLine, HeadRefusal,
-    testing::Values(
+    ::testing::Values(
         Refused{get("Host: a\r\nX : b"), Refusal::space_before_colon},
         Refused{get("Host: a\r\nX\t: b"), Refusal::space_before_colon},
         Refused{get("Host : a"), Refusal::space_before_colon},
@@ -206,7 +206,7 @@ struct Accepted {
     int minor;
 };
 
-class HeadAccepted : public testing::TestWithParam<Accepted> {};
+class HeadAccepted : public ::testing::TestWithParam<Accepted> {};
 
 TEST_P(HeadAccepted, IsTheSameAtEverySplit) {
     const Accepted& expected = GetParam();
@@ -224,7 +224,7 @@ TEST_P(HeadAccepted, IsTheSameAtEverySplit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Heads, HeadAccepted,
-    testing::Values(
+    ::testing::Values(
         Accepted{line("GET / HTTP/1.1"), Method::get, "/", TargetForm::origin, "", 1},
         Accepted{"\r\n" + line("GET / HTTP/1.1"), Method::get, "/", TargetForm::origin, "", 1},
         Accepted{line("HEAD /a/b?c=d&e HTTP/1.0"), Method::head, "/a/b?c=d&e", TargetForm::origin,

@@ -7,6 +7,7 @@
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/scan.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::http::wire {
 namespace {
@@ -163,8 +164,7 @@ bool ResponseReader::read_field(ByteView name, ByteView value, Framing& framing)
 
 void ResponseReader::decide_body(const Framing& framing) {
     using Body = ResponseStart::Body;
-    const bool without =
-        to_head_ || start_.status == 101 || start_.status == 204 || start_.status == 304;
+    const bool without = to_head_ || has_no_body(start_.status);
     start_.keep_alive = !framing.close && (start_.version_minor > 0 || framing.keep_alive);
     state_ = State::done;
     if (without) {

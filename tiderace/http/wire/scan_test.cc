@@ -12,7 +12,7 @@ namespace tiderace::http::wire::scan {
 namespace {
 
 template <typename Class>
-class Scan : public testing::Test {};
+class Scan : public ::testing::Test {};
 using Classes = testing::Types<ValueEnd, TargetEnd, TokenEnd>;
 TYPED_TEST_SUITE(Scan, Classes);
 

@@ -17,4 +17,9 @@ std::string_view reason_phrase(int status);
 // "HTTP/1.1 200 OK\r\n"; "" for a code that is not registered.
 std::string_view status_line(int status);
 
+// No answer of this status has a body, whatever its fields say (RFC 9112, 6.3).
+constexpr bool has_no_body(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
+
 }  // namespace tiderace::http::wire

@@ -37,5 +37,12 @@ TEST(Status, OtherNumbersHaveNoLine) {
     }
 }
 
+TEST(Status, SomeNeverHaveABody) {
+    for (const int status : {100, 101, 103, 199, 204, 304}) EXPECT_TRUE(has_no_body(status));
+    for (const int status : {200, 203, 205, 206, 303, 305, 404, 500}) {
+        EXPECT_FALSE(has_no_body(status)) << status;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
