@@ -7,9 +7,11 @@ another system (cross-macos, cross-freebsd) or the house rules (tidy, shell). A 
 `group/program`: `unit`, `asan/core`, `http_wire`. The last line is `N passed, N failed`, in single
 cases; the exit status is 1 if any failed or nothing ran.
 
-Tests wait much and builds do not, so the next groups are built while one is tested.
+Tests wait much and builds do not, so the next groups are built while one is tested, and two
+programs are tested at a time.
 """
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import json
@@ -108,6 +110,11 @@ def end_group(child, seconds_to_tidy_up=5):
     child.wait()
 
 
+def end_all():
+    for child in list(running):
+        end_group(child)
+
+
 def report(name, tally, note=""):
     parts = [f"{tally.passed} passed"]
     if tally.failed:
@@ -131,6 +138,20 @@ def failure(name, finished, note):
     report(name, Tally(failed=1, seconds=finished.seconds), note)
     show_tail(finished.log)
     return Tally(failed=1, seconds=finished.seconds)
+
+
+def two_at_a_time(test, names):
+    """test(name) gives a Tally; together they are returned."""
+    total = Tally()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        try:
+            for tally in pool.map(test, names):
+                total.add(tally)
+        except KeyboardInterrupt:  # told to the main thread alone
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+    return total
 
 
 def skip(name, note):
@@ -168,8 +189,7 @@ class Builds:
         self._plans = wanted_of_group
         self._results = {}
         self._told = threading.Condition()
-        self._thread = threading.Thread(target=self._go, daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._go, daemon=True).start()
 
     def _go(self):
         for group, (preset, targets) in self._plans.items():
@@ -280,9 +300,14 @@ def unit_group(group, preset, without=()):
         if built.status != 0:
             total.add(failure(f"{group}: build", built, "does not build"))
         commands = unit_tests(preset)
-        for room in rooms(wanted):
-            if commands[room] and (built.status == 0 or is_current(preset, f"{room}_test")):
-                total.add(run_unit(f"{group}/{room}", commands[room]))
+        built_rooms = [
+            room
+            for room in rooms(wanted)
+            if commands[room] and (built.status == 0 or is_current(preset, f"{room}_test"))
+        ]
+        total.add(
+            two_at_a_time(lambda room: run_unit(f"{group}/{room}", commands[room]), built_rooms)
+        )
         return total
 
     return Group(test, preset, lambda wanted: [f"{room}_test" for room in rooms(wanted)])
@@ -406,9 +431,12 @@ def fuzz_group(wanted, built):
     total = Tally()
     if built.status != 0:
         total.add(failure("fuzz: build", built, "does not build"))
-    for driver in fuzz_drivers(wanted):
-        if built.status == 0 or is_current("fuzz", driver):
-            total.add(run_fuzz(driver))
+    drivers = [
+        driver
+        for driver in fuzz_drivers(wanted)
+        if built.status == 0 or is_current("fuzz", driver)
+    ]
+    total.add(two_at_a_time(run_fuzz, drivers))
     return total
 
 
@@ -555,8 +583,7 @@ def main(filters):
             if tally != Tally():
                 results[name] = tally
     finally:
-        for child in list(running):
-            end_group(child)
+        end_all()
 
     print(f"\n{'group':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     total = Tally()

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import threading
 
 import pytest
 
@@ -157,3 +158,14 @@ def test_programs_for_foreign_systems_are_told_apart():
         assert not run_tests.is_macos_arm64(other)
     for other in (macos, linux, *libraries):
         assert not run_tests.is_freebsd_amd64(other)
+
+
+def test_two_run_at_a_time_and_all_are_counted():
+    both = threading.Barrier(2, timeout=30)
+
+    def test(name):
+        both.wait()
+        return run_tests.Tally(passed=len(name), seconds=1.0)
+
+    total = run_tests.two_at_a_time(test, ["a", "bb", "ccc", "dddd"])
+    assert total == run_tests.Tally(passed=10, seconds=4.0)
