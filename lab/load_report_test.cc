@@ -6,8 +6,8 @@
 namespace tiderace::lab {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 LoadReport good_report() {
     LoadReport report;

@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // A /proc of our own: process 7 listens on 127.0.0.1:8080, process 8 on all addresses, port 81.
-class ServerWatchTest : public testing::Test {
+class ServerWatchTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        std::string name = testing::TempDir() + "proc-XXXXXX";
+        std::string name = ::testing::TempDir() + "proc-XXXXXX";
         ASSERT_NE(::mkdtemp(name.data()), nullptr);
         proc_ = name;
         const std::string head = "  sl  local_address rem_address   st\n";

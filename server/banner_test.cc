@@ -9,8 +9,8 @@
 namespace tiderace::server {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 BannerFacts facts(std::initializer_list<std::string_view> listening) {
     BannerFacts facts;

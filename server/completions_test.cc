@@ -14,7 +14,7 @@
 namespace tiderace::server {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 bool is_installed(const std::string& program) {
     return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
@@ -24,7 +24,7 @@ bool is_installed(const std::string& program) {
 class Script {
   public:
     explicit Script(const std::string& text)
-        : path_(testing::TempDir() + "tiderace-script-XXXXXX") {
+        : path_(::testing::TempDir() + "tiderace-script-XXXXXX") {
         close(mkstemp(path_.data()));
         std::ofstream(path_) << text;
     }

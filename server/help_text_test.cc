@@ -186,9 +186,9 @@ TEST(HelpText, FitsEightyColumns) {
 
 TEST(HelpText, HasEveryFlagOfEveryCommand) {
     for (const CommandSpec& command : commands()) {
-        EXPECT_THAT(program_help(), testing::HasSubstr("  " + std::string(command.name)));
+        EXPECT_THAT(program_help(), ::testing::HasSubstr("  " + std::string(command.name)));
         for (const Flag& flag : command.flags) {
-            EXPECT_THAT(command_help(command), testing::HasSubstr(flag_usage(flag, true)));
+            EXPECT_THAT(command_help(command), ::testing::HasSubstr(flag_usage(flag, true)));
         }
     }
 }

@@ -15,7 +15,7 @@
 namespace tiderace::server {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(ManPage, HasEveryCommandAndEveryFlagWithItsDescription) {
     const std::string page = man_page();
@@ -39,7 +39,7 @@ TEST(ManPage, TextStaysTextInRoff) {
 
 TEST(ManPage, IsAcceptedByManWithoutAWarning) {
     if (std::system("command -v man >/dev/null 2>&1") != 0) GTEST_SKIP() << "no man";
-    std::string path = testing::TempDir() + "tiderace.1-XXXXXX";
+    std::string path = ::testing::TempDir() + "tiderace.1-XXXXXX";
     close(mkstemp(path.data()));
     std::ofstream(path) << man_page();
     const std::string command =
@@ -51,7 +51,7 @@ TEST(ManPage, IsAcceptedByManWithoutAWarning) {
     std::filesystem::remove(path);
     ASSERT_EQ(status, 0) << shown;
     EXPECT_THAT(shown, HasSubstr("--listen ADDR"));
-    EXPECT_THAT(shown, testing::Not(HasSubstr("warning:")));
+    EXPECT_THAT(shown, ::testing::Not(HasSubstr("warning:")));
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ namespace tiderace::server {
 namespace {
 
 // A folder of its own for each test, with a pipe in it that a started program writes to.
-class StartDetached : public testing::Test {
+class StartDetached : public ::testing::Test {
   protected:
     StartDetached() {
-        std::string pattern = testing::TempDir() + "tiderace-open-XXXXXX";
+        std::string pattern = ::testing::TempDir() + "tiderace-open-XXXXXX";
         folder_ = mkdtemp(pattern.data());
         EXPECT_EQ(mkfifo(pipe_path().c_str(), 0600), 0);
     }

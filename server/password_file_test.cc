@@ -106,7 +106,7 @@ TEST(PasswordFile, RefusesOneNameTwice) {
 }
 
 TEST(PasswordFile, ReadsAFileFromDisk) {
-    std::string path = testing::TempDir() + "tiderace-users-XXXXXX";
+    std::string path = ::testing::TempDir() + "tiderace-users-XXXXXX";
     close(mkstemp(path.data()));
     std::ofstream(path) << lines;
     const auto file = PasswordFile::load(std::vector<std::string>{path, "alice:wonder"});

@@ -6,8 +6,8 @@
 namespace tiderace::server {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 tls::SelfSigned certificate(std::string authority = "/u/tiderace/authority.pem") {
     tls::SelfSigned it;

@@ -11,22 +11,22 @@ namespace tiderace::server {
 namespace {
 
 TEST(Version, IsThatOfTheProject) {
-    EXPECT_THAT(std::string(version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+    EXPECT_THAT(std::string(version()), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
     EXPECT_EQ(version_line(), "tiderace " + std::string(version()) + "\n");
 }
 
 TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     const std::string details = version_details();
     EXPECT_TRUE(details.starts_with(version_line()));
-    EXPECT_THAT(details, testing::HasSubstr("\ncompiler    "));
-    EXPECT_THAT(details, testing::HasSubstr("\nengines     "));
-    EXPECT_THAT(details, testing::HasSubstr("\ncompression "));
-    EXPECT_THAT(details, testing::HasSubstr("\nfeatures    "));
-    EXPECT_THAT(details, testing::HasSubstr("\ntls         " + tls::library_text() + "\n"));
-    EXPECT_THAT(details, testing::Not(testing::HasSubstr("auto")));
+    EXPECT_THAT(details, ::testing::HasSubstr("\ncompiler    "));
+    EXPECT_THAT(details, ::testing::HasSubstr("\nengines     "));
+    EXPECT_THAT(details, ::testing::HasSubstr("\ncompression "));
+    EXPECT_THAT(details, ::testing::HasSubstr("\nfeatures    "));
+    EXPECT_THAT(details, ::testing::HasSubstr("\ntls         " + tls::library_text() + "\n"));
+    EXPECT_THAT(details, ::testing::Not(::testing::HasSubstr("auto")));
     for (const std::string_view engine : engine_choices) {
         if (engine != "auto") {
-            EXPECT_THAT(details, testing::HasSubstr(std::string(engine)));
+            EXPECT_THAT(details, ::testing::HasSubstr(std::string(engine)));
         }
     }
 }

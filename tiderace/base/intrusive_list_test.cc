@@ -9,8 +9,8 @@
 namespace tiderace {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 struct Guest : ListHook {
     explicit Guest(int given) : name(given) {}

@@ -25,7 +25,7 @@ using Small = Counted<unique_function<void()>::inline_bytes>;
 using Large = Counted<unique_function<void()>::inline_bytes + sizeof(void*)>;
 
 template <typename Callable>
-class UniqueFunctionOfSize : public testing::Test {};
+class UniqueFunctionOfSize : public ::testing::Test {};
 using Sizes = testing::Types<Small, Large>;
 TYPED_TEST_SUITE(UniqueFunctionOfSize, Sizes);
 

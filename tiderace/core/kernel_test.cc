@@ -11,7 +11,7 @@
 namespace tiderace::core {
 namespace {
 
-class OpenBeneath : public testing::Test {
+class OpenBeneath : public ::testing::Test {
   protected:
     void SetUp() override {
         char name[] = "/tmp/tiderace-kernel-XXXXXX";

@@ -8,8 +8,8 @@
 namespace tiderace::log {
 namespace {
 
-using testing::ElementsAre;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 TEST(CollectingSink, SplitsABatchIntoLines) {
     const auto lines = std::make_shared<CollectingSink::Lines>();

@@ -12,7 +12,7 @@
 namespace tiderace::log {
 namespace {
 
-class ConsoleSinkTest : public testing::Test {
+class ConsoleSinkTest : public ::testing::Test {
   protected:
     void SetUp() override { ASSERT_EQ(::pipe(ends_.data()), 0); }
     void TearDown() override {

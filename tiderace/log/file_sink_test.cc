@@ -15,7 +15,7 @@
 namespace tiderace::log {
 namespace {
 
-class FileSinkTest : public testing::Test {
+class FileSinkTest : public ::testing::Test {
   protected:
     void SetUp() override {
         std::string pattern = (std::filesystem::temp_directory_path() / "tiderace_XXXXXX").string();
@@ -69,7 +69,7 @@ TEST_F(FileSinkTest, OpeningWhereThereIsNoFolderNamesThePath) {
     const auto sink = FileSink::open({(folder_ / "absent" / "access.log").string()});
     ASSERT_FALSE(sink.has_value());
     EXPECT_EQ(sink.error().code(), ENOENT);
-    EXPECT_THAT(sink.error().message(), testing::HasSubstr("absent/access.log: no such file"));
+    EXPECT_THAT(sink.error().message(), ::testing::HasSubstr("absent/access.log: no such file"));
 }
 
 TEST_F(FileSinkTest, AfterARenameReopenMakesANewFile) {
@@ -136,7 +136,7 @@ TEST_F(FileSinkTest, WhenRotationFailsTheFileGrowsAndTheTroubleIsSaid) {
     Sink::Written written = sink->write("next\n");
     EXPECT_EQ(written.bytes, 5U);
     ASSERT_TRUE(written.trouble);
-    EXPECT_THAT(written.trouble->message(), testing::HasSubstr("rotate " + path_.string()));
+    EXPECT_THAT(written.trouble->message(), ::testing::HasSubstr("rotate " + path_.string()));
     EXPECT_EQ(text(), "12345678\nnext\n");
     std::filesystem::remove(path_.string() + ".1");
     write(*sink, "after\n");

@@ -13,7 +13,7 @@ class StoppedTime final : public TimeSource {
     std::int64_t now_ms = 1'795'262'400'125;  // 2026-11-21T12:00:00.125Z
 };
 
-class LoggerTest : public testing::Test {
+class LoggerTest : public ::testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(bell_.open()); }
 

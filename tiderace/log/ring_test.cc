@@ -12,7 +12,7 @@
 namespace tiderace::log {
 namespace {
 
-class RingTest : public testing::Test {
+class RingTest : public ::testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(bell_.open()); }
 

@@ -13,8 +13,8 @@
 namespace tiderace::log {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // A sink that takes what its script allows, then everything.
 class ScriptedSink final : public Sink {
@@ -44,7 +44,7 @@ class ScriptedSink final : public Sink {
     Script& script_;
 };
 
-class StreamTest : public testing::Test {
+class StreamTest : public ::testing::Test {
   protected:
     static void log(Ring& ring, ByteView line) {
         char* room = ring.reserve(line.size());

@@ -23,10 +23,10 @@
 namespace tiderace::log {
 namespace {
 
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 using Lines = CollectingSink::Lines;
 
@@ -85,7 +85,7 @@ class FixedTime final : public TimeSource {
     std::int64_t unix_ms() override { return 1'795'262'400'125; }  // 2026-11-21T12:00:00.125Z
 };
 
-class WriterTest : public testing::Test {
+class WriterTest : public ::testing::Test {
   protected:
     // Diagnostics and an access log in memory, and a short interval: nothing here waits for time.
     void start(WriterOptions options = {.flush_interval = 1ms}) {
