@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -46,7 +47,9 @@ bool are_as_in_the_file(int pagemap, std::size_t page_bytes, Pages pages) {
 int give_back_object(dl_phdr_info* object, std::size_t, void* context) {
     const int pagemap = *static_cast<const int*>(context);
     const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    for (const auto& part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    // From the last: the list itself lies in the first, and would come back with what is around it.
+    const std::span parts(object->dlpi_phdr, object->dlpi_phnum);
+    for (const auto& part : std::views::reverse(parts)) {
         if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
         const std::uintptr_t begin = (object->dlpi_addr + part.p_vaddr) & ~(page_bytes - 1);
         const std::uintptr_t end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
