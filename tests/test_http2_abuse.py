@@ -79,9 +79,30 @@ def table_thrash(client):
     return data
 
 
+def header_bomb(client):
+    """One large entry of the table, named again and again by a byte each."""
+    data = b""
+    for _ in range(10):
+        fields = client.request_fields("/a.txt", more=[("x-bomb", "b" * 3_000)])
+        block = client.encoder.encode(fields)  # the last that went into the table, once
+        data += raw_frame(1, 0x5, client.next_stream, block + b"\xbe" * 1_000)
+        client.next_stream += 2
+    return data
+
+
+def cookie_crumbs(client):
+    data = b""
+    for _ in range(10):
+        block = client.encoder.encode(client.request_fields("/a.txt"))
+        block += b"\x0f\x11\x01a" * 3_000  # cookie: a
+        data += raw_frame(1, 0x5, client.next_stream, block)
+        client.next_stream += 2
+    return data
+
+
 ATTACKS = [rapid_reset, made_you_reset, continuation_flood, ping_flood, settings_flood,
            priority_flood, priority_update_flood, empty_data_flood, one_byte_windows,
-           unknown_frames, table_thrash]
+           unknown_frames, table_thrash, header_bomb, cookie_crumbs]
 
 
 @pytest.mark.quick
