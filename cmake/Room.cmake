@@ -7,7 +7,7 @@
 # http/wire is `http_wire`. APART: those of the sources and tests that use the same private names as
 # others of their room; TIDERACE_UNITY leaves them alone.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
-set(TIDERACE_ROOMS_OF_LOOPS core net tls)
+set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
 
 # Half of a build's time went into the standard library's headers. Each file still includes what it
 # uses: the fuzz preset builds without this.

@@ -9,6 +9,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLANG = shutil.which("clang++-19") or shutil.which("clang++")
 HEAD = """#include "tiderace/core/worker_pool.h"
+#include "tiderace/http/websocket_connection.h"
 #include "tiderace/net/tcp_server.h"
 using namespace tiderace;
 """
@@ -23,6 +24,7 @@ WRONG = [
     "void f(net::Connection& c) TR_ON_LOOP { std::thread t([&c] { c.abort(); }); t.join(); }",
     "void f(core::WorkerPool& p, net::Connection& c) { p.submit([&c] { c.finish(); }); }",
     "void f(net::TcpServer& s) { s.abort_all(); }",
+    "void f(core::WorkerPool& p, http::WebSocketConnection& w) { p.submit([&w] { w.ping(); }); }",
 ]
 
 

@@ -29,13 +29,14 @@ class H1Connection final : public net::Session {
     bool may_keep_alive() const;
 
     // Told by the exchange in hand. -----------------------------------------------------------
-    void on_answered(H1Exchange& exchange);  // all of the answer, or all but its source's bytes
-    void on_body_wanted();
-    void on_body_end(H1Exchange& exchange);  // or it will never be whole
-    void set_body_reading(bool on);
-    void pump(H1Exchange& exchange);
-    void stop_discarding();
-    void hand_over(unique_function<net::Session&(net::Connection&)> make);
+    void on_answered(H1Exchange& exchange)
+        TR_ON_LOOP;  // all of the answer, or all but its source's bytes
+    void on_body_wanted() TR_ON_LOOP;
+    void on_body_end(H1Exchange& exchange) TR_ON_LOOP;  // or it will never be whole
+    void set_body_reading(bool on) TR_ON_LOOP;
+    void pump(H1Exchange& exchange) TR_ON_LOOP;
+    void stop_discarding() TR_ON_LOOP;
+    void hand_over(unique_function<net::Session&(net::Connection&)> make) TR_ON_LOOP;
 
   private:
     enum class Phase : std::uint8_t {
@@ -47,29 +48,29 @@ class H1Connection final : public net::Session {
         closing,  // the last answer is queued; what still comes is dropped
     };
 
-    std::size_t on_data(net::Connection& connection, ByteView data) override;
-    void on_drained(net::Connection& connection) override;
-    void on_peer_finished(net::Connection& connection) override;
-    void on_deadline(net::Connection& connection) override;
-    void on_drain(net::Connection& connection) override;
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
+    void on_drained(net::Connection& connection) TR_ON_LOOP override;
+    void on_peer_finished(net::Connection& connection) TR_ON_LOOP override;
+    void on_deadline(net::Connection& connection) TR_ON_LOOP override;
+    void on_drain(net::Connection& connection) TR_ON_LOOP override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
-    std::size_t consume(ByteView data);
-    std::size_t start_request(ByteView data);
+    std::size_t consume(ByteView data) TR_ON_LOOP;
+    std::size_t start_request(ByteView data) TR_ON_LOOP;
     bool begins_http2(ByteView data) const;
-    void become_http2();
-    std::size_t wait_for_head(ByteView data);
-    void run(H1Exchange& exchange);
-    void refuse(wire::Refusal refusal);
-    void settle();
-    void settle_unless_consuming();
-    void request_done();
+    void become_http2() TR_ON_LOOP;
+    std::size_t wait_for_head(ByteView data) TR_ON_LOOP;
+    void run(H1Exchange& exchange) TR_ON_LOOP;
+    void refuse(wire::Refusal refusal) TR_ON_LOOP;
+    void settle() TR_ON_LOOP;
+    void settle_unless_consuming() TR_ON_LOOP;
+    void request_done() TR_ON_LOOP;
     void let_go_of_exchange();
-    void resume_reading();
-    void end_of_input(bool unread);
-    void end_connection(bool input_is_clean);
-    void enter(Phase phase);
-    void check_body_progress();
+    void resume_reading() TR_ON_LOOP;
+    void end_of_input(bool unread) TR_ON_LOOP;
+    void end_connection(bool input_is_clean) TR_ON_LOOP;
+    void enter(Phase phase) TR_ON_LOOP;
+    void check_body_progress() TR_ON_LOOP;
     void log_answer();
     void log_large_answer();
 

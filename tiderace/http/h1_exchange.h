@@ -31,10 +31,10 @@ class H1Exchange final : public Exchange {
 
     core::EventLoop& loop() override;
     void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
-    void set_body_reading(bool on) override;
-    void body_ready() override;
+    void set_body_reading(bool on) TR_ON_LOOP override;
+    void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,
-                 unique_function<net::Session&(net::Connection&)> make) override;
+                 unique_function<net::Session&(net::Connection&)> make) TR_ON_LOOP override;
 
     // For H1Connection. -----------------------------------------------------------------------
 
@@ -48,10 +48,10 @@ class H1Exchange final : public Exchange {
     void refuse(wire::Refusal refusal);
     void refuse(int status, std::string_view sentence);
     // Gives body bytes to the receiver. Returns those used; 0: it waits.
-    std::size_t feed_body(ByteView data);
+    std::size_t feed_body(ByteView data) TR_ON_LOOP;
     void fail_body();
     // Appends to the queue what the source has, while there is room.
-    void pump();
+    void pump() TR_ON_LOOP;
     // Copies the head, so that the request outlives the receive buffer.
     void pin();
     // The connection is gone.
@@ -80,22 +80,22 @@ class H1Exchange final : public Exchange {
   private:
     enum class AnswerBody : std::uint8_t { none, length, chunked, until_close };
 
-    void send(Response& response) override;
+    void send(Response& response) TR_ON_LOOP override;
     void know_peer(const net::Connection& connection);
     wire::Refusal take_target();
     void decide_framing(const Response& response);
     bool may_keep_request_alive() const;
     void render_head(wire::ResponseHeadWriter& writer, const Response& response) const;
     bool write_head(const Response& response);
-    void write_body(Response& response);
+    void write_body(Response& response) TR_ON_LOOP;
     void append_pulled(core::SendQueue&& pulled);
-    void send_continue();
-    std::size_t feed_length(ByteView data);
-    std::size_t feed_chunked(ByteView data);
-    bool take_body(ByteView bytes);
-    void stop_discarding_if_too_much(std::uint64_t coming);
-    void end_body();
-    void refuse_body(wire::Refusal refusal);
+    void send_continue() TR_ON_LOOP;
+    std::size_t feed_length(ByteView data) TR_ON_LOOP;
+    std::size_t feed_chunked(ByteView data) TR_ON_LOOP;
+    bool take_body(ByteView bytes) TR_ON_LOOP;
+    void stop_discarding_if_too_much(std::uint64_t coming) TR_ON_LOOP;
+    void end_body() TR_ON_LOOP;
+    void refuse_body(wire::Refusal refusal) TR_ON_LOOP;
 
     H1Service* service_;
     H1Connection* connection_ = nullptr;

@@ -93,7 +93,7 @@ std::size_t H2Connection::consume(ByteView data) {
         if (step.status == wire::H2FrameReader::Status::fault) {
             on_fault(step.fault);
         } else {
-            std::visit([this](const auto& frame) { on_frame(frame); }, step.frame);
+            std::visit([this](const auto& frame) TR_ON_LOOP { on_frame(frame); }, step.frame);
         }
     }
     return used;

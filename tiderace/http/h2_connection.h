@@ -51,19 +51,19 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     wire::H2SendWindow& send_window() { return send_window_; }
     void sent_data(std::size_t bytes) { budget_.transferred(bytes); }
     // It has something to send.
-    void schedule(H2Exchange& exchange);
+    void schedule(H2Exchange& exchange) TR_ON_LOOP;
     // Its answer's END_STREAM is in the queue.
-    void answer_ended(H2Exchange& exchange);
-    void write(ByteView frame);
+    void answer_ended(H2Exchange& exchange) TR_ON_LOOP;
+    void write(ByteView frame) TR_ON_LOOP;
     // Something was put into the queue itself.
-    void wrote();
+    void wrote() TR_ON_LOOP;
     // `bytes` of its body were used or dropped: the peer may send as many more.
-    void give_back(H2Exchange& exchange, std::size_t bytes, bool to_stream = true);
-    void reset(H2Exchange& exchange, wire::H2Error error);
+    void give_back(H2Exchange& exchange, std::size_t bytes, bool to_stream = true) TR_ON_LOOP;
+    void reset(H2Exchange& exchange, wire::H2Error error) TR_ON_LOOP;
     // Something happened outside of on_data: ends the stream if it is done.
-    void settle(H2Exchange& exchange);
-    void step_done(core::Ref<H2Exchange> held);
-    void watch_body(H2Exchange& exchange);
+    void settle(H2Exchange& exchange) TR_ON_LOOP;
+    void step_done(core::Ref<H2Exchange> held) TR_ON_LOOP;
+    void watch_body(H2Exchange& exchange) TR_ON_LOOP;
 
   private:
     enum class Phase : std::uint8_t {
@@ -77,7 +77,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     class Step {
       public:
         Step(H2Connection& connection, H2Exchange& exchange);
-        ~Step();
+        ~Step() TR_ON_LOOP;
         Step(const Step&) = delete;
         Step& operator=(const Step&) = delete;
 
@@ -89,55 +89,56 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     using Transition = wire::H2Transition;
     static constexpr wire::H2PingData drain_ping{'d', 'r', 'a', 'i', 'n', 'i', 'n', 'g'};
 
-    std::size_t on_data(net::Connection& connection, ByteView data) override;
-    void on_drained(net::Connection& connection) override;
-    void on_peer_finished(net::Connection& connection) override;
-    void on_deadline(net::Connection& connection) override;
-    void on_drain(net::Connection& connection) override;
-    void on_close(net::Connection& connection, net::CloseReason reason) override;
-    void on_turn_end() override;
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
+    void on_drained(net::Connection& connection) TR_ON_LOOP override;
+    void on_peer_finished(net::Connection& connection) TR_ON_LOOP override;
+    void on_deadline(net::Connection& connection) TR_ON_LOOP override;
+    void on_drain(net::Connection& connection) TR_ON_LOOP override;
+    void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
+    void on_turn_end() TR_ON_LOOP override;
 
-    std::size_t consume(ByteView data);
-    void on_fault(const wire::H2Fault& fault);
-    void on_frame(const wire::H2Data& frame);
-    void on_frame(const wire::H2Headers& frame);
-    void on_frame(const wire::H2PriorityFrame& frame);
-    void on_frame(const wire::H2RstStream& frame);
-    void on_frame(const wire::H2SettingsFrame& frame);
-    void on_frame(const wire::H2Ping& frame);
-    void on_frame(const wire::H2Goaway& frame);
-    void on_frame(const wire::H2WindowUpdate& frame);
-    void on_frame(const wire::H2PriorityUpdate& frame);
-    void on_frame(const wire::H2UnknownFrame& frame);
+    std::size_t consume(ByteView data) TR_ON_LOOP;
+    void on_fault(const wire::H2Fault& fault) TR_ON_LOOP;
+    void on_frame(const wire::H2Data& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2Headers& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2PriorityFrame& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2RstStream& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2SettingsFrame& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2Ping& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2Goaway& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2WindowUpdate& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2PriorityUpdate& frame) TR_ON_LOOP;
+    void on_frame(const wire::H2UnknownFrame& frame) TR_ON_LOOP;
 
-    void open_stream(const wire::H2Headers& frame);
+    void open_stream(const wire::H2Headers& frame) TR_ON_LOOP;
     void serve(H2Exchange& exchange, const wire::H2Headers& frame,
-               const wire::H2RequestParse& parsed, std::optional<wire::H2Priority> early);
-    void take_trailers(H2Exchange& exchange, const wire::H2Headers& frame);
-    void pass_over(const wire::H2Headers& frame);
-    bool charge_insertions(std::uint64_t before);
-    void deliver(H2Exchange& exchange, const wire::H2Data& frame);
-    void late_frame(std::uint32_t stream, wire::H2StreamEvent event);
+               const wire::H2RequestParse& parsed,
+               std::optional<wire::H2Priority> early) TR_ON_LOOP;
+    void take_trailers(H2Exchange& exchange, const wire::H2Headers& frame) TR_ON_LOOP;
+    void pass_over(const wire::H2Headers& frame) TR_ON_LOOP;
+    bool charge_insertions(std::uint64_t before) TR_ON_LOOP;
+    void deliver(H2Exchange& exchange, const wire::H2Data& frame) TR_ON_LOOP;
+    void late_frame(std::uint32_t stream, wire::H2StreamEvent event) TR_ON_LOOP;
     // False: it was not allowed, and was dealt with.
-    bool advance(H2Exchange& exchange, wire::H2StreamEvent event);
+    bool advance(H2Exchange& exchange, wire::H2StreamEvent event) TR_ON_LOOP;
 
-    bool charge(wire::H2Act act, std::uint32_t times = 1);
-    void give_back_window(std::size_t bytes);
-    void window_update(std::uint32_t stream, std::uint32_t increment);
-    void refuse_stream(std::uint32_t stream, wire::H2Error error);
-    void write_reset(std::uint32_t stream, wire::H2Error error);
-    void close_stream(H2Exchange& exchange);
-    void fail(wire::H2Error error);
-    void go_away(std::uint32_t last_stream, wire::H2Error error);
-    void say_last_stream();
-    void end_if_done();
-    void end(bool in_order);
-    void fill();
-    void drop_what_waits_for_windows();
-    FillStep fill_from(H2Exchange& exchange);
-    void begin_settings();
-    void arm();
-    void look_at(H2Exchange& exchange, Instant now, bool socket_takes);
+    bool charge(wire::H2Act act, std::uint32_t times = 1) TR_ON_LOOP;
+    void give_back_window(std::size_t bytes) TR_ON_LOOP;
+    void window_update(std::uint32_t stream, std::uint32_t increment) TR_ON_LOOP;
+    void refuse_stream(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
+    void write_reset(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
+    void close_stream(H2Exchange& exchange) TR_ON_LOOP;
+    void fail(wire::H2Error error) TR_ON_LOOP;
+    void go_away(std::uint32_t last_stream, wire::H2Error error) TR_ON_LOOP;
+    void say_last_stream() TR_ON_LOOP;
+    void end_if_done() TR_ON_LOOP;
+    void end(bool in_order) TR_ON_LOOP;
+    void fill() TR_ON_LOOP;
+    void drop_what_waits_for_windows() TR_ON_LOOP;
+    FillStep fill_from(H2Exchange& exchange) TR_ON_LOOP;
+    void begin_settings() TR_ON_LOOP;
+    void arm() TR_ON_LOOP;
+    void look_at(H2Exchange& exchange, Instant now, bool socket_takes) TR_ON_LOOP;
     void log_answer(const H2Exchange& exchange);
 
     H2Service* service_;

@@ -40,10 +40,10 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
 
     core::EventLoop& loop() override;
     void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
-    void set_body_reading(bool on) override;
-    void body_ready() override;
+    void set_body_reading(bool on) TR_ON_LOOP override;
+    void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,
-                 unique_function<net::Session&(net::Connection&)> make) override;
+                 unique_function<net::Session&(net::Connection&)> make) TR_ON_LOOP override;
 
     // For H2Connection. -----------------------------------------------------------------------
 
@@ -59,14 +59,14 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     void pin();
 
     // Bytes of the body, in order. False: more, or less at the end, than content-length said.
-    [[nodiscard]] bool take_body(ByteView bytes, bool end);
+    [[nodiscard]] bool take_body(ByteView bytes, bool end) TR_ON_LOOP;
     void take_trailers(std::span<const wire::Field> trailers);
     // The body will not be completed.
     void fail_body();
 
     // The next DATA frame, onto the connection's queue. `window` is the connection's.
     enum class Piece : std::uint8_t { sent, ended, blocked, no_window, failed };
-    Piece send_piece(core::SendQueue& queue, wire::H2SendWindow& window);
+    Piece send_piece(core::SendQueue& queue, wire::H2SendWindow& window) TR_ON_LOOP;
     bool has_output() const { return out_.bytes() > 0 || source_ != nullptr || out_ended_; }
     // It has more, and its own window or the connection's lets nothing through.
     bool waits_for(const wire::H2SendWindow& window) const {
@@ -75,9 +75,9 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     }
 
     // The stream is gone, with its answer or its body incomplete.
-    void detach();
+    void detach() TR_ON_LOOP;
     // All is done: whoever still holds it reaches nothing of the connection through it.
-    void let_go();
+    void let_go() TR_ON_LOOP;
     void recycle();
 
     std::uint32_t stream() const { return stream_; }
@@ -97,12 +97,12 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
 
     H2Connection* connection() const { return connection_; }
     core::SendQueue& out() { return out_; }
-    void end_output();
+    void end_output() TR_ON_LOOP;
     std::string take_held() { return std::exchange(held_, {}); }
     bool body_arrived() const { return body_arrived_; }
     void leave_tunnel() { tunnel_ = nullptr, tunnel_connection_ = nullptr; }
     // Its step() comes at the end of the turn.
-    void ask_tunnel_step();
+    void ask_tunnel_step() TR_ON_LOOP;
     net::Connection* tunnel_connection() const { return tunnel_connection_; }
 
     // The connection's own notes about the stream.
@@ -126,22 +126,22 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
   private:
     using Trailers = std::vector<std::pair<std::string, std::string>>;
 
-    void on_turn_end() override;
-    void send(Response& response) override;
+    void on_turn_end() TR_ON_LOOP override;
+    void send(Response& response) TR_ON_LOOP override;
     wire::Refusal take_target();
     bool write_head(const Response& response, bool end_stream);
-    void queue_body(Response& response);
-    bool send_at_once(ByteView body);
+    void queue_body(Response& response) TR_ON_LOOP;
+    bool send_at_once(ByteView body) TR_ON_LOOP;
     bool pull();
-    void answer_ended();
-    void give_on_held();
-    void give_on(ByteView bytes);
+    void answer_ended() TR_ON_LOOP;
+    void give_on_held() TR_ON_LOOP;
+    void give_on(ByteView bytes) TR_ON_LOOP;
     bool is_taken() const { return receiver_ != nullptr && !body_paused_ && !giving_on_; }
     void end_body_if_whole();
-    void drop_held();
-    void send_continue();
-    void refuse_body(wire::Refusal refusal);
-    void open_tunnel(unique_function<net::Session&(net::Connection&)> make);
+    void drop_held() TR_ON_LOOP;
+    void send_continue() TR_ON_LOOP;
+    void refuse_body(wire::Refusal refusal) TR_ON_LOOP;
+    void open_tunnel(unique_function<net::Session&(net::Connection&)> make) TR_ON_LOOP;
 
     H2Service* service_;
     H2Connection* connection_ = nullptr;

@@ -14,6 +14,7 @@ H2Service::H2Service(core::EventLoop& loop, Site& site, H2Options options)
 H2Service::~H2Service() {
     // Each Session on a stream gets its on_close, so nothing of theirs leaks.
     tunnels_.for_each([](net::ConnectionId, net::Connection& connection) {
+        connection.loop().assert_on_loop();
         connection.abort(net::CloseReason::server_stopped);
     });
     while (tunnels_.size() > 0) loop_->turn(Duration::zero());

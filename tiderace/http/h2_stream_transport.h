@@ -23,17 +23,17 @@ class H2StreamTransport final : public net::Transport {
     explicit H2StreamTransport(core::Ref<H2Exchange> exchange) : exchange_(std::move(exchange)) {}
 
     void open(net::Transport::Observer& observer) override { observer_ = &observer; }
-    void set_receiving(bool on) override;
-    core::Sent send(core::SendQueue& queue) override;
-    void finish() override { exchange_->end_output(); }
-    void close(core::SendQueue&& unsent) override;
+    void set_receiving(bool on) TR_ON_LOOP override;
+    core::Sent send(core::SendQueue& queue) TR_ON_LOOP override;
+    void finish() TR_ON_LOOP override { exchange_->end_output(); }
+    void close(core::SendQueue&& unsent) TR_ON_LOOP override;
     void set_reset_on_close() override { reset_on_close_ = true; }
 
     // By the exchange, at the end of a turn: tells the observer what happened.
-    void step();
+    void step() TR_ON_LOOP;
 
   private:
-    bool receive_step();
+    bool receive_step() TR_ON_LOOP;
 
     core::Ref<H2Exchange> exchange_;
     net::Transport::Observer* observer_ = nullptr;

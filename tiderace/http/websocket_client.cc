@@ -21,7 +21,7 @@ class ClientHandshake final : public net::Session {
         key_ = wire::websocket_key(random);
     }
 
-    void ask(net::Connection& connection, const WebSocketClientRequest& request) {
+    void ask(net::Connection& connection, const WebSocketClientRequest& request) TR_ON_LOOP {
         connection.write(wire::websocket_request({.authority = request.authority,
                                                   .target = request.target,
                                                   .key = key(),
@@ -47,7 +47,7 @@ class ClientHandshake final : public net::Session {
         return wire::deflate_offer(wishes_);
     }
 
-    std::size_t on_data(net::Connection& connection, ByteView data) override {
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override {
         const wire::WebSocketAnswer answer =
             wire::parse_websocket_answer(data, key(), service_->options().subprotocols);
         if (answer.status == wire::ParseStatus::need_more) return 0;
@@ -72,18 +72,18 @@ class ClientHandshake final : public net::Session {
         return answer.bytes;
     }
 
-    void refuse(net::Connection& connection, int http_status, std::string_view why) {
+    void refuse(net::Connection& connection, int http_status, std::string_view why) TR_ON_LOOP {
         http_status_ = http_status;
         why_ = why;
         connection.abort();
     }
 
-    void on_deadline(net::Connection& connection) override {
+    void on_deadline(net::Connection& connection) TR_ON_LOOP override {
         why_ = "no answer in time";
         connection.abort(net::CloseReason::deadline_expired);
     }
 
-    void on_close(net::Connection&, net::CloseReason) override {
+    void on_close(net::Connection&, net::CloseReason) TR_ON_LOOP override {
         handler_->on_refused(http_status_, why_);
         delete this;
     }

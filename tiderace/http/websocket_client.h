@@ -32,6 +32,6 @@ struct WebSocketClientRequest {
 // Starts `connection`, which nobody did before. Subprotocols and compression are offered as the
 // service's options have them.
 void open_websocket(net::Connection& connection, WebSocketService& service,
-                    WebSocketHandler& handler, WebSocketClientRequest request);
+                    WebSocketHandler& handler, WebSocketClientRequest request) TR_ON_LOOP;
 
 }  // namespace tiderace::http

@@ -59,18 +59,20 @@ class WebSocketConnection final : public net::Session, private ListHook {
 
     // At any time, from any callback but on_close, and however much is still unsent. Text must be
     // UTF-8.
-    WebSocketSend send(WebSocketKind kind, ByteView message);
-    WebSocketSend send_text(ByteView text) { return send(WebSocketKind::text, text); }
-    WebSocketSend send_binary(ByteView bytes) { return send(WebSocketKind::binary, bytes); }
+    WebSocketSend send(WebSocketKind kind, ByteView message) TR_ON_LOOP;
+    WebSocketSend send_text(ByteView text) TR_ON_LOOP { return send(WebSocketKind::text, text); }
+    WebSocketSend send_binary(ByteView bytes) TR_ON_LOOP {
+        return send(WebSocketKind::binary, bytes);
+    }
     // At most 125 bytes.
-    void ping(ByteView payload = {});
+    void ping(ByteView payload = {}) TR_ON_LOOP;
     // Begins the closing handshake: what was sent arrives, nothing more is delivered. A code that
     // wire::may_be_sent, or no_code; at most 123 bytes of UTF-8.
-    void close(std::uint16_t code = wire::websocket_close::normal, ByteView reason = {});
+    void close(std::uint16_t code = wire::websocket_close::normal, ByteView reason = {}) TR_ON_LOOP;
     // Breaks off.
-    void abort();
+    void abort() TR_ON_LOOP;
     // While false nothing is delivered, and the peer is pushed back on. Starts true.
-    void set_reading(bool on);
+    void set_reading(bool on) TR_ON_LOOP;
 
     bool is_open() const { return state_ == State::open; }
     ByteView subprotocol() const { return subprotocol_ ? ByteView(*subprotocol_) : ByteView{}; }
@@ -92,43 +94,44 @@ class WebSocketConnection final : public net::Session, private ListHook {
     template <typename T>
     friend class tiderace::IntrusiveList;
 
-    std::size_t on_data(net::Connection& connection, ByteView data) override;
-    void on_drained(net::Connection& connection) override;
-    void on_peer_finished(net::Connection& connection) override;
-    void on_deadline(net::Connection& connection) override;
-    void on_drain(net::Connection& connection) override;
-    void on_close(net::Connection& connection, net::CloseReason reason) override;
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
+    void on_drained(net::Connection& connection) TR_ON_LOOP override;
+    void on_peer_finished(net::Connection& connection) TR_ON_LOOP override;
+    void on_deadline(net::Connection& connection) TR_ON_LOOP override;
+    void on_drain(net::Connection& connection) TR_ON_LOOP override;
+    void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
 
     bool may_read() const;
-    void take_payload(const Step& step);
-    void take_fragment(const Step& step);
-    void collect(const Step& step);
-    void deliver(const Step& step, ByteView bytes, bool is_checked);
-    std::optional<ByteView> inflate(ByteView bytes);
+    void take_payload(const Step& step) TR_ON_LOOP;
+    void take_fragment(const Step& step) TR_ON_LOOP;
+    void collect(const Step& step) TR_ON_LOOP;
+    void deliver(const Step& step, ByteView bytes, bool is_checked) TR_ON_LOOP;
+    std::optional<ByteView> inflate(ByteView bytes) TR_ON_LOOP;
     ByteView unmasked(const Step& step);
-    void take_control(const Step& step);
-    void take_close(ByteView payload);
-    void fail(wire::WebSocketFault fault);
-    void check_alive();
+    void take_control(const Step& step) TR_ON_LOOP;
+    void take_close(ByteView payload) TR_ON_LOOP;
+    void fail(wire::WebSocketFault fault) TR_ON_LOOP;
+    void check_alive() TR_ON_LOOP;
 
     bool reads_with_window() const;
     bool writes_with_window() const;
     int write_window_bits() const;
     bool has_room(std::uint64_t bytes) const;
-    WebSocketSend overflow();
-    WebSocketSend queue_message(wire::WebSocketOpcode opcode, ByteView message);
+    WebSocketSend overflow() TR_ON_LOOP;
+    WebSocketSend queue_message(wire::WebSocketOpcode opcode, ByteView message) TR_ON_LOOP;
     void queue_frame(wire::WebSocketOpcode opcode, bool compressed, ByteView payload);
     void queue_payload(ByteView payload, wire::WebSocketMask mask);
-    void send_close(std::uint16_t code, ByteView reason);
-    void end_connection();
+    void send_close(std::uint16_t code, ByteView reason) TR_ON_LOOP;
+    void end_connection() TR_ON_LOOP;
 
     // For topics. -------------------------------------------------------------------------------
     // Which of the encodings that all may share fits: 0 plain, 9 to 15 deflated with that window;
     // -1: it has its own.
     int shared_form() const;
-    WebSocketSend send_frames(ByteView frames, core::Ref<core::Shared> owner, std::size_t count);
-    void set_held(bool held);
-    WebSocketSend queued();
+    WebSocketSend send_frames(ByteView frames, core::Ref<core::Shared> owner,
+                              std::size_t count) TR_ON_LOOP;
+    void set_held(bool held) TR_ON_LOOP;
+    WebSocketSend queued() TR_ON_LOOP;
 
     WebSocketService* service_;
     net::Connection* connection_;

@@ -184,6 +184,7 @@ void WebSocketTopics::deliver_all() {
 void WebSocketTopics::deliver(Topic& topic) {
     std::array<core::Ref<SharedFrames>, 16> encoded;  // by shared_form()
     topic.subscriptions.for_each([&](TopicSubscription& subscription) {
+        service_->loop().assert_on_loop();
         WebSocketConnection& socket = subscription.socket();
         const int form = socket.shared_form();
         WebSocketSend result = WebSocketSend::sent;
@@ -228,6 +229,7 @@ void WebSocketTopics::hand_over() {
         const bool handed =
             !too_far && to->service_->loop().post(
                             [to, from = number_, batch = std::shared_ptr<const Batch>(batch)] {
+                                to->service_->loop().assert_on_loop();
                                 to->take(from, *batch);
                             });
         if (handed) {
@@ -245,7 +247,11 @@ void WebSocketTopics::take(std::size_t from, const Batch& batch) {
     taken.store(taken.load(std::memory_order_relaxed) + batch.bytes, std::memory_order_release);
     if (!batch.answer) return;
     WebSocketTopics* sender = hub_->loops_[from];
-    if (sender != nullptr) sender->service_->loop().post([sender] { sender->look_again(); });
+    if (sender != nullptr)
+        sender->service_->loop().post([sender] {
+            sender->service_->loop().assert_on_loop();
+            sender->look_again();
+        });
 }
 
 bool WebSocketTopics::is_behind() const {
@@ -265,7 +271,10 @@ void WebSocketTopics::on_caught_up() {
     look_again();
     for (WebSocketTopics* other : hub_->loops_) {
         if (other == this || other == nullptr) continue;
-        other->service_->loop().post([other] { other->look_again(); });
+        other->service_->loop().post([other] {
+            other->service_->loop().assert_on_loop();
+            other->look_again();
+        });
     }
 }
 

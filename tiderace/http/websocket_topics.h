@@ -71,7 +71,7 @@ class WebSocketTopics final : private core::TurnEnd {
     net::Backlog publish(ByteView topic, WebSocketKind kind, ByteView message);
     // As publish; and, when it said `high`, nothing is read from `publisher` until all caught up.
     void publish_from(WebSocketConnection& publisher, ByteView topic, WebSocketKind kind,
-                      ByteView message);
+                      ByteView message) TR_ON_LOOP;
 
     // Of this loop.
     std::size_t subscribers(ByteView topic) const;
@@ -86,7 +86,7 @@ class WebSocketTopics final : private core::TurnEnd {
         if (!dirty_.empty()) deliver_all();
     }
     // A subscriber that was behind is no more.
-    void on_caught_up();
+    void on_caught_up() TR_ON_LOOP;
 
   private:
     friend class TopicSubscription;
@@ -101,15 +101,15 @@ class WebSocketTopics final : private core::TurnEnd {
 
     void on_turn_end() override;
     Topic* find(ByteView name) const;
-    void add(const Message& message);
+    void add(const Message& message) TR_ON_LOOP;
     void deliver_all();
     void deliver(Topic& topic);
     void forget_if_empty(Topic& topic);
     void hand_over();
-    void take(std::size_t from, const Batch& batch);
+    void take(std::size_t from, const Batch& batch) TR_ON_LOOP;
     std::uint64_t in_flight(const WebSocketTopics& to) const;
     bool is_behind() const;
-    void look_again();
+    void look_again() TR_ON_LOOP;
 
     WebSocketService* service_;
     WebSocketHub* hub_;
