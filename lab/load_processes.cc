@@ -1,7 +1,6 @@
 // Several processes: descriptors are limited for each. They are forked before any loop or thread of
 // the load is there, begin together, and hold the reading end of one pipe: when it ends (the parent
 // says stop, or is gone, however it went) they stop in order.
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "lab/load_team.h"
+#include "tiderace/core/child_process.h"
 
 namespace tiderace::lab {
 namespace {
@@ -96,9 +96,7 @@ class LoadProcesses final : public LoadTeam {
 
     Result<> start(const LoadPlan& plan, const LoadWorker::Share& share, std::size_t threads);
     LoadProgress progress() override;
-    void stop() override {
-        if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
-    }
+    void stop() override { pipe_.reset(); }
     std::unique_ptr<LoadSum> finish() override;
 
   private:
@@ -111,27 +109,24 @@ class LoadProcesses final : public LoadTeam {
 
     Places places_;
     std::vector<Child> children_;
-    int pipe_ = -1;  // the writing end
+    core::Descriptor pipe_;  // the writing end
 };
 
 Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& share,
                               std::size_t threads) {
     if (!places_.made()) return fail(Error::last("share memory among", "the load's processes"));
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Error::last("make", "a pipe"));
-    pipe_ = ends[1];
+    auto pipe = core::Pipe::open();
+    if (!pipe) return fail(pipe.error());
+    pipe_ = std::move(pipe->writing);
     std::fflush(nullptr);
     for (std::size_t i = 0; i < places_.size(); ++i) {
         const pid_t pid = ::fork();
         if (pid == 0) {
-            ::close(pipe_);
-            be_child(plan, share_of(share, i, places_.size()), threads, places_[i], ends[0]);
+            pipe_.reset();
+            be_child(plan, share_of(share, i, places_.size()), threads, places_[i],
+                     pipe->reading.get());
         }
-        if (pid < 0) {
-            const Error error = Error::last("start", "a process of the load");
-            ::close(ends[0]);
-            return fail(error);
-        }
+        if (pid < 0) return fail(Error::last("start", "a process of the load"));
         children_.push_back({.pid = pid});
     }
     // All together.
@@ -142,8 +137,7 @@ Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& sha
         }
     }
     const std::string go(places_.size(), 'g');
-    const ssize_t said = ::write(pipe_, go.data(), go.size());
-    ::close(ends[0]);
+    const ssize_t said = ::write(pipe_.get(), go.data(), go.size());
     if (said != static_cast<ssize_t>(go.size())) {
         return fail(Error::last("begin", "the load's processes"));
     }

@@ -1,6 +1,5 @@
 #include "lab/opponent.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,17 +170,16 @@ std::optional<std::string> why_absent(const Opponent& opponent) {
 
 std::string opponent_version(const Opponent& opponent) {
     const auto program = program_of(opponent);
-    int ends[2];
-    if (!program || ::pipe2(ends, O_CLOEXEC) != 0) return {};
-    core::Descriptor reading(core::system_kernel(), ends[0]);
-    core::Descriptor writing(core::system_kernel(), ends[1]);
-    core::ChildOptions options{.arguments = {*program}, .output = ends[1], .errors = ends[1]};
+    auto pipe = core::Pipe::open();
+    if (!program || !pipe) return {};
+    const int output = pipe->writing.get();
+    core::ChildOptions options{.arguments = {*program}, .output = output, .errors = output};
     for (const string_view word : opponent.version_words) options.arguments.emplace_back(word);
     auto child = core::ChildProcess::start(options);
-    writing.reset();
+    pipe->writing.reset();
     if (!child || !child->wait(10s)) return {};
     std::string said(4096, '\0');  // less than a pipe holds, so that the child did not wait for us
-    const ssize_t got = ::read(reading.get(), said.data(), said.size());
+    const ssize_t got = ::read(pipe->reading.get(), said.data(), said.size());
     said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return said.substr(0, said.find('\n'));
 }

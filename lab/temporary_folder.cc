@@ -1,6 +1,7 @@
 #include "lab/temporary_folder.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>

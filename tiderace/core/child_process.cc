@@ -129,29 +129,6 @@ bool bind_to_parent(const Launch& launch) {
     ::_exit(127);
 }
 
-struct Pipe {
-    int ends[2] = {-1, -1};
-    ~Pipe() {
-        close_end(0);
-        close_end(1);
-    }
-    bool open() {
-        if (::pipe(ends) != 0) return false;
-        for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
-        // Out of the way of 0 to 2, should those be closed in this process.
-        for (int& end : ends) {
-            if (end > 2) continue;
-            const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, 3);
-            ::close(std::exchange(end, moved));
-            if (moved < 0) return false;
-        }
-        return true;
-    }
-    void close_end(int which) {
-        if (ends[which] >= 0) ::close(std::exchange(ends[which], -1));
-    }
-};
-
 pid_t fork_quietly(const Launch& launch) {
     // A signal that comes between fork and exec must not run a handler of ours in the child.
     sigset_t all, before;
@@ -254,6 +231,23 @@ std::optional<std::string> own_folder() {
     return fault ? std::nullopt : std::optional(program.parent_path().string());
 }
 
+Result<Pipe> Pipe::open() {
+    int ends[2];
+    if (::pipe(ends) != 0) return fail(Error::last("make", "a pipe"));
+    Pipe made{Descriptor(system_kernel(), ends[0]), Descriptor(system_kernel(), ends[1])};
+    for (Descriptor* end : {&made.reading, &made.writing}) {
+        if (end->get() > 2) {
+            ::fcntl(end->get(), F_SETFD, FD_CLOEXEC);
+            continue;
+        }
+        // Out of the way of 0 to 2, should those be closed in this process.
+        const int moved = ::fcntl(end->get(), F_DUPFD_CLOEXEC, 3);
+        if (moved < 0) return fail(Error::last("make", "a pipe"));
+        *end = Descriptor(system_kernel(), moved);
+    }
+    return made;
+}
+
 Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     TR_CHECK(!options.arguments.empty(), "a child without a program");
     std::vector<std::string> words = options.arguments;
@@ -263,8 +257,8 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     const std::vector<char*> arguments = pointers_to(words);
     const std::vector<char*> environment = pointers_to(settings);
 
-    Pipe complaint;
-    if (!complaint.open()) return fail(Error::last("pipe", "for a child"));
+    Result<Pipe> complaint = Pipe::open();
+    if (!complaint) return fail(complaint.error());
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nowhere < 0) return fail(Error::last("open", "/dev/null"));
     Launch launch{};
@@ -275,7 +269,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     launch.output = options.output;
     launch.errors = options.errors;
     launch.nowhere = nowhere;
-    launch.complaint = complaint.ends[1];
+    launch.complaint = complaint->writing.get();
     launch.death_signal = options.death_signal;
     launch.parent = ::getpid();
     pin(launch, options.cpus);
@@ -285,11 +279,11 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     ::close(nowhere);
     if (pid < 0) return fail(Error(fork_error, "fork", *program));
     ::setpgid(pid, pid);  // whoever comes first; fails once it has become the program
-    complaint.close_end(1);
+    complaint->writing.reset();
     int error = 0;
     ssize_t told = 0;
     do {
-        told = ::read(complaint.ends[0], &error, sizeof error);
+        told = ::read(complaint->reading.get(), &error, sizeof error);
     } while (told < 0 && errno == EINTR);
     ChildProcess child(pid);
     if (told == static_cast<ssize_t>(sizeof error)) return fail(Error(error, "start", *program));

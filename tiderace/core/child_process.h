@@ -24,8 +24,17 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
+#include "tiderace/core/kernel.h"
 
 namespace tiderace::core {
+
+// Closed in a program that is started, unless given to it as its output.
+struct Pipe {
+    static Result<Pipe> open();
+
+    Descriptor reading;
+    Descriptor writing;
+};
 
 struct ChildOptions {
     // The first is the program: a path, or a name that is looked for as find_program() does.

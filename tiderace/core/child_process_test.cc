@@ -15,28 +15,22 @@ namespace {
 
 // Both ends of a pipe: what a child writes, and what is left of it when all writers are gone.
 struct Listening {
-    Listening() { EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0); }
-    ~Listening() {
-        close_writing();
-        ::close(ends[0]);
-    }
-    void close_writing() {
-        if (ends[1] >= 0) ::close(std::exchange(ends[1], -1));
-    }
+    void close_writing() { pipe.writing.reset(); }
     std::string line() {
         std::string text;
-        for (char letter = 0; ::read(ends[0], &letter, 1) == 1 && letter != '\n';) text += letter;
+        for (char letter = 0; ::read(pipe.reading.get(), &letter, 1) == 1 && letter != '\n';)
+            text += letter;
         return text;
     }
     std::string rest() {
         close_writing();
         std::string text;
         char buffer[4096];
-        for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+        for (ssize_t n; (n = ::read(pipe.reading.get(), buffer, sizeof buffer)) > 0;)
             text.append(buffer, static_cast<std::size_t>(n));
         return text;
     }
-    int ends[2];
+    Pipe pipe = *Pipe::open();
 };
 
 ChildOptions shell(std::string script) {
@@ -46,7 +40,7 @@ ChildOptions shell(std::string script) {
 // What the script writes, and how it ended.
 std::pair<std::string, ChildExit> run(ChildOptions options) {
     Listening heard;
-    options.output = heard.ends[1];
+    options.output = heard.pipe.writing.get();
     auto child = ChildProcess::start(options);
     EXPECT_TRUE(child) << child.error().message();
     std::string text = heard.rest();
@@ -75,8 +69,8 @@ TEST(ChildProcess, GetsItsWordsEnvironmentAndFolder) {
 TEST(ChildProcess, ItsErrorsMayGoElsewhereThanItsOutput) {
     Listening heard, complaints;
     ChildOptions options = shell("echo out; echo err >&2; cat");
-    options.output = heard.ends[1];
-    options.errors = complaints.ends[1];
+    options.output = heard.pipe.writing.get();
+    options.errors = complaints.pipe.writing.get();
     auto child = ChildProcess::start(options);
     ASSERT_TRUE(child);
     EXPECT_EQ(heard.rest(), "out\n");
@@ -131,7 +125,7 @@ TEST(ChildProcess, WhatCannotBeExecutedIsToldAtTheStart) {
 TEST(ChildProcess, WaitingEndsAtTheDeadline) {
     Listening heard;
     ChildOptions options = shell("echo up; while :; do sleep 0.01; done");
-    options.output = heard.ends[1];
+    options.output = heard.pipe.writing.get();
     auto child = ChildProcess::start(options);
     ASSERT_TRUE(child);
     EXPECT_EQ(heard.line(), "up");
@@ -148,7 +142,7 @@ TEST(ChildProcess, EndAsksFirstAndThenInsists) {
           std::tuple{"trap '' TERM", Duration(10ms), ChildExit{.by_signal = true, .number = 9}}}) {
         Listening heard;
         ChildOptions options = shell(std::string(trap) + "; echo up; while :; do sleep 0.01; done");
-        options.output = heard.ends[1];
+        options.output = heard.pipe.writing.get();
         auto child = ChildProcess::start(options);
         ASSERT_TRUE(child);
         EXPECT_EQ(heard.line(), "up");
@@ -160,7 +154,7 @@ TEST(ChildProcess, ItsOwnChildrenGoWithIt) {
     Listening heard;
     // The grandchild ignores TERM and holds the pipe: the end of it says that it is gone.
     ChildOptions options = shell("(trap '' TERM; echo up; while :; do sleep 0.01; done) & wait");
-    options.output = heard.ends[1];
+    options.output = heard.pipe.writing.get();
     auto child = ChildProcess::start(options);
     ASSERT_TRUE(child);
     EXPECT_EQ(heard.line(), "up");
@@ -171,7 +165,7 @@ TEST(ChildProcess, ItsOwnChildrenGoWithIt) {
 TEST(ChildProcess, TheDestructorEndsIt) {
     Listening heard;
     ChildOptions options = shell("echo up; while :; do sleep 0.01; done");
-    options.output = heard.ends[1];
+    options.output = heard.pipe.writing.get();
     {
         auto child = ChildProcess::start(options);
         ASSERT_TRUE(child);
@@ -189,7 +183,7 @@ TEST(ChildProcess, DiesWithWhoStartedIt) {
     const pid_t middle = ::fork();
     if (middle == 0) {
         ChildOptions options = shell("echo up; while :; do sleep 0.01; done");
-        options.output = heard.ends[1];
+        options.output = heard.pipe.writing.get();
         auto child = ChildProcess::start(options);
         ::pause();
         ::_exit(child ? 0 : 1);
