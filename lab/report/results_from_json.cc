@@ -17,7 +17,7 @@ constexpr std::size_t depth_max = 16;  // the format has 5
 class Node {
   public:
     Node(simdjson::simdjson_result<dom::element> found) : found_(std::move(found)) {}
-    Node(dom::element found) : found_(std::move(found)) {}
+    Node(dom::element found) : found_(dom::element(found)) {}
 
     Node operator[](std::string_view name) const { return Node(found_[name]); }
     std::string text(std::string_view otherwise = {}) const {
