@@ -64,7 +64,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
     std::signal(SIGTERM, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
     place.ready = true;
     char go = 0;
     if (::read(pipe, &go, 1) != 1) ::_exit(0);

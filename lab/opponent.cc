@@ -221,14 +221,18 @@ std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan) 
     const auto launch = plan_launch(opponent, plan);
     if (!launch) return {};
     std::string text;
-    for (const auto& [name, value] : launch->child.environment) text += name + '=' + value + ' ';
+    for (const auto& [name, value] : launch->child.environment) {
+        text.append(name).append(1, '=').append(value).append(1, ' ');
+    }
     // The name is enough: a report is read on other machines.
     const std::string& program = launch->child.arguments.front();
     text += program.substr(program.rfind('/') + 1);
     for (const std::string& word : launch->child.arguments | std::views::drop(1))
         text += ' ' + word;
     text += '\n';
-    for (const auto& [name, content] : launch->files) text += "# " + name + '\n' + content;
+    for (const auto& [name, content] : launch->files) {
+        text.append("# ").append(name).append(1, '\n').append(content);
+    }
     return text;
 }
 
