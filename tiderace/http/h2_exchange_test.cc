@@ -33,6 +33,9 @@ TEST_P(H2Requests, AnswersARequest) {
 
 TEST_P(H2Requests, AnswersManyAtOnceInOneWrite) {
     H2Client& client = connect();
+    world_->settle();  // the server's own settings have left
+    auto* const fake = dynamic_cast<testing::FakeWorld*>(world_.get());
+    if (fake != nullptr) fake->network().trace_on();
     client.hold();
     for (int i = 0; i < 50; ++i) client.get("/hello");
     client.say_all();
@@ -41,6 +44,11 @@ TEST_P(H2Requests, AnswersManyAtOnceInOneWrite) {
         EXPECT_EQ(client.answer(stream).body, "hello\n") << stream;
     }
     EXPECT_EQ(stage_->stage().served().size(), 50U);
+    if (fake == nullptr) return;  // its calls can be counted
+    EXPECT_EQ(std::ranges::count_if(
+                  fake->network().trace(),
+                  [](const std::string& call) { return call.find(" send(") != std::string::npos; }),
+              1);
 }
 
 TEST_P(H2Requests, TakesItsBytesAtEverySplit) {
