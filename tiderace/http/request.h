@@ -48,7 +48,7 @@ struct Request {
     // with GET.
     ByteView protocol;
     HttpVersion version = HttpVersion::http_1_1;
-    bool secure = false;  // over TLS
+    bool secure = false;                               // over TLS
     const net::TransportSecurity* security = nullptr;  // of the connection, where it is secure
 
     wire::Method method() const { return head->method(); }
