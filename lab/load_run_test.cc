@@ -61,18 +61,16 @@ std::vector<int> children() {
     return found;
 }
 
-// Does something to the run once answers have come, and counts how often it was told.
+// Does something to the run once answers have come, or ends it.
 class Watching final : public LoadAudience {
   public:
     explicit Watching(std::function<void()> act = {}, bool ends = false)
         : act_(std::move(act)), ends_(ends) {}
     void on_progress(const LoadProgress& progress, Duration) override {
-        ++told;
         if (progress.answers > 0 && act_) std::exchange(act_, {})();
         answered_ = progress.answers > 0;
     }
     bool wants_end() override { return ends_ && answered_; }
-    int told = 0;
 
   private:
     std::function<void()> act_;
@@ -82,14 +80,13 @@ class Watching final : public LoadAudience {
 
 TEST(LoadRun, IsACall) {
     HelloServer server;
-    Watching watching;
+    Watching watching;  // a short run may be over before it is told of anything
     const LoadOutcome outcome =
         run_load({.url = server.url(), .connections = 3, .requests = 30}, &watching);
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.complaint, "");
     EXPECT_EQ(outcome.report.tally.answers, 30U);
     EXPECT_EQ(outcome.report.tally.reference.length, 5U);
-    EXPECT_GT(watching.told, 0);
     EXPECT_FALSE(outcome.report.interrupted);
 }
 

@@ -541,7 +541,8 @@ GROUPS = {
     "server": server_group("server", "release"),
     "asan": unit_group("asan", "asan"),
     "server-asan": server_group("server-asan", "asan"),
-    "tsan": unit_group("tsan", "tsan", without={"http_wire"}),  # pure functions: no thread
+    # Without those of pure functions: no thread.
+    "tsan": unit_group("tsan", "tsan", without={"http_coding", "http_wire", "lab_report"}),
     "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
     "cross-macos": cross_group("cross-macos", is_macos_arm64),
     "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
