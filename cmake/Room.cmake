@@ -9,8 +9,7 @@
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
 
-# Half of a build's time went into the standard library's headers. Each file still includes what it
-# uses: the fuzz preset builds without this.
+# Half of a build's time went into the standard library's headers. `./dev check` is without this.
 option(TIDERACE_PRECOMPILED_HEADERS "compile the standard library's headers once" ON)
 if(TIDERACE_PRECOMPILED_HEADERS)
   add_library(tiderace_std_pch STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/std_pch.cc)
@@ -20,8 +19,8 @@ if(TIDERACE_PRECOMPILED_HEADERS)
     <mutex> <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 endif()
 
-# Compiling eight files as one takes a quarter of the time. Off where files are to be seen one by one:
-# by clang-tidy, and by the fuzz preset, where each has to include what it uses.
+# Compiling eight files as one takes a quarter of the time. Off in a release, whose files change one by
+# one, and for `./dev check`: there each has to include what it uses.
 set(TIDERACE_UNITY off CACHE STRING "what is compiled eight files at a time: off, tests or all")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
