@@ -69,6 +69,15 @@ TEST_P(EveryOpponent, StartsAnswersAndIsGone) {
     EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 
+TEST(Opponents, ThoseWithOneAnswerGiveThatOfAFoldersIndex) {
+    const OpponentPlan plan{.folder = "/srv", .path = "/"};
+    const core::Address address = core::Address::loopback(80);
+    EXPECT_EQ(opponent::launch_floor("floor", plan, address).child.arguments[1], "/srv/index.html");
+    const ServerLaunch proxy = opponent::launch_haproxy("haproxy", plan, address);
+    EXPECT_NE(proxy.files.front().second.find("/index.html\""), std::string::npos)
+        << proxy.files.front().second;
+}
+
 // With fewer it closes most of the connections that should be kept.
 TEST(Opponents, ApacheHasAThreadForEachClientUpToItsBound) {
     const struct {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -107,7 +108,8 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
     if (auto written = write_files(launch, *folder); !written) return fail(written.error());
     auto words = open_words(*folder);
     if (!words) return fail(words.error());
-    const std::string program = launch.child.arguments.front();
+    // Its name alone: reports go to other machines.
+    const std::string program = std::filesystem::path(launch.child.arguments.front()).filename();
     launch.child.output = launch.child.errors = words->get();
     auto child = core::ChildProcess::start(launch.child);
     if (!child) return fail(child.error());
