@@ -1,6 +1,6 @@
 // FakePoller: level-triggered readiness over a FakeNetwork, at its own time (fake_wait.h).
 //
-// Thread   One, except that wake() only counts there too.
+// Thread   One, but wake() any.
 // Errors   Reports of what is not ready, by the network's FaultPlan.
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "tiderace/testing/fake_wait.h"
 
 #include <cerrno>
-#include <utility>
 
 #include "tiderace/base/check.h"
 
@@ -25,7 +24,7 @@ int FakeWait::until(Duration wait, const std::function<int()>& look) {
         // A turn after each event, wanted or not, so that a test sees what came of it at its time.
         const bool something_happened = network_->run_due_events() > 0;
         const int ready = look();
-        if (ready > 0 || something_happened || std::exchange(woken_, false)) return ready;
+        if (ready > 0 || something_happened || woken_.exchange(false)) return ready;
         const auto event = network_->next_event();
         if (for_ever && !event) {
             nothing_to_come_ = true;
