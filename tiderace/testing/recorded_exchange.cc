@@ -4,6 +4,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::testing {
 
@@ -45,7 +46,7 @@ void RecordedExchange::send(http::Response& response) {
                  "a field that cannot be sent");
         fields_.emplace_back(name, field.value);
     }
-    no_body_ = request_.method() == http::wire::Method::head || status_ == 204 || status_ == 304;
+    no_body_ = request_.method() == http::wire::Method::head || http::wire::has_no_body(status_);
     const auto bytes = response.has_body() ? response.body_bytes() : response.length_hint();
     content_length_ = bytes ? static_cast<std::int64_t>(*bytes) : response.has_body() ? -1 : 0;
     if (no_body_) return;
