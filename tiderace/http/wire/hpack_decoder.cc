@@ -21,9 +21,6 @@ constexpr unsigned insert_prefix = 6;
 constexpr unsigned size_update_prefix = 5;
 constexpr unsigned literal_prefix = 4;
 
-constexpr unsigned huffman_bit = 0x80;
-constexpr unsigned text_prefix = 7;
-
 // The smallest size in force since the last block, and the one in force now (RFC 7541, 4.2).
 constexpr int size_updates_max = 2;
 
@@ -107,9 +104,9 @@ bool Block::read_integer(unsigned prefix, std::uint32_t& value) {
 
 bool Block::read_text(Text& text) {
     if (at_ == end_) return false;
-    text.huffman = (static_cast<unsigned char>(*at_) & huffman_bit) != 0;
+    text.huffman = (static_cast<unsigned char>(*at_) & hpack_text::huffman_bit) != 0;
     std::uint32_t bytes = 0;
-    if (!read_integer(text_prefix, bytes) || bytes > static_cast<std::size_t>(end_ - at_)) {
+    if (!read_integer(hpack_text::prefix, bytes) || bytes > static_cast<std::size_t>(end_ - at_)) {
         return false;
     }
     text.coded = {at_, bytes};

@@ -27,9 +27,6 @@ constexpr Form size_update_form = {0x20, 5};
 constexpr Form text_form = {0x00, 4};
 constexpr Form secret_form = {0x10, 4};
 
-constexpr std::uint8_t huffman_bit = 0x80;
-constexpr unsigned text_prefix = 7;
-
 char* write(char* to, Form form, std::uint32_t value) {
     return hpack_integer::write(to, form.pattern, form.prefix, value);
 }
@@ -77,8 +74,8 @@ char* write_text(char* to, const char* end, ByteView text, bool try_huffman) {
     const std::size_t bytes = shorter ? coded : text.size();
     const auto room = static_cast<std::size_t>(end - to);
     if (bytes > hpack_integer::value_max || room < bytes + hpack_integer::bytes_max) return nullptr;
-    const std::uint8_t pattern = shorter ? huffman_bit : std::uint8_t{0};
-    to = hpack_integer::write(to, pattern, text_prefix, static_cast<std::uint32_t>(bytes));
+    const std::uint8_t pattern = shorter ? hpack_text::huffman_bit : std::uint8_t{0};
+    to = hpack_integer::write(to, pattern, hpack_text::prefix, static_cast<std::uint32_t>(bytes));
     if (shorter) return to + huffman::encode(text, {to, bytes});
     if (bytes > 0) std::memcpy(to, text.data(), bytes);
     return to + bytes;

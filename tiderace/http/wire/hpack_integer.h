@@ -18,6 +18,13 @@ struct HpackInteger {
     const char* end;  // of its bytes
 };
 
+// Before a text stands its length, behind a bit that says whether it is in Huffman code (RFC 7541,
+// 5.2).
+namespace hpack_text {
+inline constexpr std::uint8_t huffman_bit = 0x80;
+inline constexpr unsigned prefix = 7;
+}  // namespace hpack_text
+
 namespace hpack_integer {
 inline constexpr unsigned further_bytes_max = 4;
 // A byte and that many further ones.
