@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/direct_accept.h"
 
 namespace tiderace::lab::engine {
@@ -97,7 +98,7 @@ template <typename Executor>
 Result<IoHandle> AsioBackend<Executor>::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd >= 0);
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= slots_.size()) slots_.resize(number + number / 4 + 64);
+    core::grow_for(slots_, number);
     Slot& slot = slots_[number];
     TR_CHECK(slot.entry == nullptr, "attached twice");
     slot.entry = std::make_shared<Entry>();

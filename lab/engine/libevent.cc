@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/direct_accept.h"
 #include "tiderace/core/backend/waker.h"
 
@@ -199,7 +200,7 @@ Entry& LibeventBackend::entry(IoHandle handle) const {
 Result<IoHandle> LibeventBackend::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd >= 0);
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
+    core::grow_for(entries_, number);
     if (entries_[number] == nullptr) entries_[number] = std::make_unique<Entry>(*this);
     Entry& fresh = *entries_[number];
     TR_CHECK(fresh.observer == nullptr, "attached twice");

@@ -16,13 +16,19 @@
 
 namespace tiderace::core {
 
+// Room for a descriptor's entry, and for some of the next: numbers are given out from below.
+template <typename Entry>
+void grow_for(std::vector<Entry>& by_number, std::size_t number) {
+    if (number >= by_number.size()) by_number.resize(number + number / 4 + 64);
+}
+
 template <typename Entry>
 class DescriptorTable {
   public:
     IoHandle add(int fd, IoObserver& observer) {
         TR_CHECK(fd >= 0);
         const auto number = static_cast<std::size_t>(fd);
-        if (number >= entries_.size()) entries_.resize(number + number / 4 + 64);
+        grow_for(entries_, number);
         Entry& fresh = entries_[number];
         TR_CHECK(fresh.observer == nullptr, "attached twice");
         const std::uint32_t generation = fresh.generation + 1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/waker.h"
 
 namespace tiderace::core {
@@ -87,7 +88,7 @@ class EpollPoller final : public Poller {
     }
     void remember(int fd, std::uint32_t generation, Interest interest) {
         const auto number = static_cast<std::size_t>(fd);
-        if (number >= settings_.size()) settings_.resize(number + number / 4 + 64);
+        grow_for(settings_, number);
         settings_[number] = {.generation = generation, .interest = interest};
     }
     void note_said(int fd) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/epoll.h"
 #include "tiderace/core/backend/waker.h"
 
@@ -70,7 +71,7 @@ int EdgePoller::tell_kernel(int operation, int fd) {
 
 int EdgePoller::set(int fd, std::uint32_t generation, Interest interest, bool known) {
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= states_.size()) states_.resize(number + number / 4 + 64);
+    grow_for(states_, number);
     State& state = states_[number];
     if (known) {
         state.interest = interest;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/descriptor_table.h"
 
 namespace tiderace::core {
 namespace {
@@ -103,7 +104,7 @@ void KqueuePoller::list(int fd, State& changed) {
 
 int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool) {
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= states_.size()) states_.resize(number + number / 4 + 64);
+    grow_for(states_, number);
     State& changed = states_[number];
     changed.renewed |= changed.generation != generation;
     changed.generation = generation;
