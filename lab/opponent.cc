@@ -154,6 +154,10 @@ const Opponent* find_opponent(string_view name) {
     return found != table.end() ? found : nullptr;
 }
 
+std::string file_of(string_view path) {
+    return std::string(path) + (path.ends_with('/') ? "index.html" : "");
+}
+
 std::optional<std::string> find_own_program(string_view name) {
     if (const auto folder = core::own_folder()) {
         if (auto found = core::find_program(*folder + "/" + std::string(name))) return found;

@@ -56,6 +56,9 @@ Result<ServerProcess> start_opponent(const Opponent& opponent, const OpponentPla
 // Its command line and config, as they would be: for a report. Empty where it is absent.
 std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan);
 
+// The file below the folder that is asked for with `path`: for "/" its index.html.
+std::string file_of(std::string_view path);
+
 // Where a program of that name is: in the folder of the one that runs, or as find_program() looks.
 std::optional<std::string> find_own_program(std::string_view name);
 

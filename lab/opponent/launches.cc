@@ -62,14 +62,9 @@ ServerLaunch own_program(const std::string& program, const std::string& served,
     return launch;
 }
 
-// Of those who have one answer: the file that a server of files would send.
-std::string file_of(const OpponentPlan& plan) {
-    return plan.path.ends_with('/') ? plan.path + "index.html" : plan.path;
-}
-
 ServerLaunch floor_with(const std::string& program, const OpponentPlan& plan,
                         const core::Address& address) {
-    ServerLaunch launch = own_program(program, plan.folder + file_of(plan), plan, address);
+    ServerLaunch launch = own_program(program, plan.folder + file_of(plan.path), plan, address);
     if (plan.closes) launch.child.arguments.emplace_back("--close");
     return launch;
 }
@@ -293,7 +288,7 @@ ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
 ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
                             const core::Address& address) {
     Replacements values = usual(plan, address);
-    values.emplace_back("path", file_of(plan));
+    values.emplace_back("path", file_of(plan.path));
     return with_config({program, "-db", "-f", "{folder}/haproxy.cfg"}, "haproxy.cfg",
                        fill(haproxy_config, values));
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/opponent.h"
 #include "lab/run/subject.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/net/listener.h"
@@ -130,8 +131,7 @@ inline RunSubject fake_subject(std::string name, Manner manner) {
     RunSubject subject;
     subject.facts.name = std::move(name);
     subject.start = [manner](const ServerPlan& plan) -> Result<std::unique_ptr<RunningServer>> {
-        const std::string file = plan.path == "/" ? "/index.html" : plan.path;
-        return std::make_unique<FakeServer>(manner, bytes_of(plan.folder + file));
+        return std::make_unique<FakeServer>(manner, bytes_of(plan.folder + file_of(plan.path)));
     };
     return subject;
 }
