@@ -2,6 +2,7 @@
 // them. On every engine.
 #include <gtest/gtest.h>
 
+#include "tiderace/http/h1_messages_fixture.h"
 #include "tiderace/testing/h1_stage.h"
 
 namespace tiderace::http {
@@ -11,15 +12,6 @@ using testing::H1Stage;
 using testing::Peer;
 using testing::World;
 using State = BodySource::State;
-
-const std::string get_hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
-const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-const std::string hello_close =
-    "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
-
-std::string get(const std::string& path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n";
-}
 
 // What stands at `offset` of every large body here.
 std::string pattern(std::size_t offset, std::size_t bytes) {

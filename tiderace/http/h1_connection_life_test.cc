@@ -2,6 +2,7 @@
 // test's. On every engine.
 #include <gtest/gtest.h>
 
+#include "tiderace/http/h1_messages_fixture.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 
@@ -14,17 +15,9 @@ using testing::Logged;
 using testing::Peer;
 using testing::World;
 
-const std::string get_hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
-const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-const std::string hello_close =
-    "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
 const std::string too_late =
     "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n"
     "Content-Length: 36\r\nConnection: close\r\n\r\nThe request did not arrive in time.\n";
-
-std::string get(const std::string& path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n";
-}
 
 class H1Life : public ::testing::TestWithParam<std::string> {
   protected:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/h1_messages_fixture.h"
 #include "tiderace/http/wire/status.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
@@ -26,21 +27,11 @@ struct Talk {
     bool ends = false;
 };
 
-const std::string get_hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
-const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-const std::string hello_close =
-    "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
 const std::string hello_keep =
     "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: keep-alive\r\n\r\nhello\n";
 const std::string please_go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 const std::string fault = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
 
-std::string ok(const std::string& body) {
-    return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-std::string get(const std::string& target, const std::string& fields = "") {
-    return "GET " + target + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
-}
 std::string head(const std::string& target) {
     return "HEAD " + target + " HTTP/1.1\r\nHost: a\r\n\r\n";
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/h1_messages_fixture.h"
 #include "tiderace/testing/h1_stage.h"
 
 // Request bodies that flow: back-pressure, limits, early answers, ends in their middle. On every
@@ -14,12 +15,6 @@ using testing::H1Stage;
 using testing::Peer;
 using testing::World;
 
-const std::string get_hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
-const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-
-std::string ok(const std::string& body) {
-    return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
 std::string post(const std::string& path, std::size_t length, const std::string& body) {
     return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) +
            "\r\n\r\n" + body;
