@@ -204,5 +204,25 @@ TEST_F(BeneathWalk, WhoSwapsADirectoryForALinkGainsNothing) {
     attacker.join();
 }
 
+// openat2 refuses a path with a ".." (EAGAIN) while anything is renamed anywhere.
+TEST_F(BeneathWalk, WhoRenamesElsewhereDisturbsNobody) {
+    std::atomic<bool> done = false;
+    std::thread renamer([&] {
+        while (!done.load(std::memory_order_relaxed)) {
+            ::rename((top_ / "outside").c_str(), (top_ / "elsewhere").c_str());
+            ::rename((top_ / "elsewhere").c_str(), (top_ / "outside").c_str());
+        }
+    });
+    int refused = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const int fd = system_kernel().open_beneath(directory_.get(), "a/b/up-to-file", O_RDONLY,
+                                                    Links::inside);
+        fd < 0 ? ++refused : system_kernel().close(fd);
+    }
+    done = true;
+    renamer.join();
+    EXPECT_EQ(refused, 0);
+}
+
 }  // namespace
 }  // namespace tiderace::core

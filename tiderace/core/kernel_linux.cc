@@ -35,8 +35,10 @@ int SystemKernel::open_inside(int directory, const char* path, int flags, Links 
     if (links == Links::never) how.resolve |= RESOLVE_NO_SYMLINKS;
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
-    // EPERM is how a seccomp filter of a container answers for a call it does not know.
-    if (errno != ENOSYS && errno != EPERM) return -errno;
+    // EPERM is how a seccomp filter of a container answers for a call it does not know; EAGAIN how
+    // the kernel says that something was renamed meanwhile, anywhere, so that it cannot vouch for a
+    // "..": our walk can.
+    if (errno != ENOSYS && errno != EPERM && errno != EAGAIN) return -errno;
     return open_by_walking(directory, path, flags, links);
 }
 
