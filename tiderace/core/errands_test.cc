@@ -155,13 +155,25 @@ TEST_F(ErrandsTest, TheyEndWithTheWorkThatRunsAndTellNobody) {
 }
 
 TEST_F(ErrandsTest, ThePoolMayEndFirst) {
-    std::binary_semaphore go(0);
+    std::counting_semaphore<2> go(0);
+    std::atomic<int> worked = 0;
     for (int i = 0; i < 4; ++i) {
-        start([&] { go.acquire(); }, [] {});
+        start(
+            [&] {
+                go.acquire();
+                ++worked;
+            },
+            [] {});
     }
-    go.release();
-    go.release();
-    pool_.reset();  // two ran, two never will
+    while (pool_->counters().running != 2) std::this_thread::yield();
+    // Lets the two that run end only when the pool's destructor has emptied the queue.
+    std::thread releaser([&go, &pool = *pool_] {
+        while (pool.counters().queued != 0) std::this_thread::yield();
+        go.release(2);
+    });
+    pool_.reset();
+    releaser.join();
+    EXPECT_EQ(worked, 2);
     errands_.reset();
     loop_->turn(0s);
 }
