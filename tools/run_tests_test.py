@@ -70,6 +70,21 @@ def test_a_program_that_hangs_is_killed_with_its_children(tmp_path):
     assert "past its time" in done.why()
 
 
+def test_the_end_of_a_log_names_the_case_that_hangs_and_leaves_out_what_passed():
+    log = """\
+[----------] 2 tests from Kept
+[ RUN      ] Kept.Quiet
+[       OK ] Kept.Quiet (0 ms)
+[ RUN      ] Kept.Talks
+said
+[       OK ] Kept.Talks (0 ms)
+[ RUN      ] Kept.Absent
+[  SKIPPED ] Kept.Absent (0 ms)
+[ RUN      ] Kept.NeverEnds"""
+    kept = run_tests.without_passed_cases(log.splitlines())
+    assert kept == ["[ RUN      ] Kept.Talks", "said", "[ RUN      ] Kept.NeverEnds"]
+
+
 def test_nothing_run_is_not_success(capsys, monkeypatch):
     monkeypatch.setattr(run_tests, "GROUPS", {})
     assert run_tests.main([]) == 1
