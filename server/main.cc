@@ -27,6 +27,7 @@ int show_trust() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    server::occupy_standard_streams();
     const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     auto command = server::parse_command_line(words);
     if (!command) {

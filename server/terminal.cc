@@ -1,9 +1,13 @@
 #include "server/terminal.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "tiderace/base/check.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::server {
@@ -24,6 +28,17 @@ int print(std::string_view program, std::string_view text) {
 void complain(std::string_view program, std::string_view sentence) {
     const std::string line = std::string(program) + ": " + printable(sentence) + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void occupy_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(stream, F_GETFD) >= 0) continue;
+        // The lowest free number is this one. Where there is no /dev/null, what cannot be written
+        // to is as good. Not O_CLOEXEC: the programs that this one turns into need it as well.
+        int opened = ::open("/dev/null", O_RDWR);        // NOLINT(android-cloexec-open)
+        if (opened < 0) opened = ::open("/", O_RDONLY);  // NOLINT(android-cloexec-open)
+        TR_CHECK(opened == stream, "a closed standard stream cannot be opened");
+    }
 }
 
 }  // namespace tiderace::server

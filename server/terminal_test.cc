@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -48,6 +49,27 @@ TEST(Terminal, AFullDiskIsSaidAndIsAFailure) {
     EXPECT_EQ(GetCapturedStderr(),
               "tiderace: cannot write to standard output: no space left on device\n");
     EXPECT_EQ(status, 1);
+}
+
+// In a child: the streams of a test are its own.
+TEST(TerminalDeathTest, ClosedStandardStreamsAreOpenedAndOpenOnesLeftAlone) {
+    EXPECT_EXIT(
+        {
+            ::close(STDIN_FILENO);
+            ::close(STDOUT_FILENO);
+            struct stat before{};
+            struct stat after{};
+            ::fstat(STDERR_FILENO, &before);
+            occupy_standard_streams();
+            ::fstat(STDERR_FILENO, &after);
+            const bool written = ::write(STDOUT_FILENO, "x", 1) == 1;
+            char byte = 0;
+            const bool at_end = ::read(STDIN_FILENO, &byte, 1) == 0;
+            const bool same = before.st_ino == after.st_ino && before.st_dev == after.st_dev;
+            const int next = ::dup(STDIN_FILENO);
+            ::_exit(written && at_end && same && next > STDERR_FILENO ? 7 : 1);
+        },
+        ::testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
