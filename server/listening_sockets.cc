@@ -1,5 +1,6 @@
 #include "server/listening_sockets.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -50,15 +51,20 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
     if (!listener) return fail(listener.error());
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
     (door == Door::site ? addresses_ : redirecting_).push_back(bound);
+    if (bound.is_unix()) {
+        const std::string path(bound.path());
+        struct stat made;
+        if (::lstat(path.c_str(), &made) == 0) files_.push_back({path, made.st_dev, made.st_ino});
+    }
     sockets_.push_back({std::move(*listener), std::move(bound), door});
     return {};
 }
 
 void ListeningSockets::remove_files() const {
-    for (const auto* addresses : {&addresses_, &redirecting_}) {
-        for (const core::Address& address : *addresses) {
-            if (address.is_unix()) ::unlink(std::string(address.path()).c_str());
-        }
+    for (const File& file : files_) {
+        struct stat now;
+        if (::lstat(file.path.c_str(), &now) != 0) continue;
+        if (now.st_dev == file.device && now.st_ino == file.inode) ::unlink(file.path.c_str());
     }
 }
 

@@ -7,7 +7,10 @@
 //          default, gives way to the next free one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "server/banner.h"
@@ -38,16 +41,23 @@ class ListeningSockets {
     std::vector<Socket> take() { return std::move(sockets_); }
     // In a process that does not serve itself.
     void close() { sockets_.clear(); }
-    // The names of Unix sockets, gone before the sockets are closed: after that they may be another
-    // server's.
+    // The names of Unix sockets, gone before the sockets are closed. A name that has become another
+    // socket's meanwhile, such as that of the server which takes over, stays.
     void remove_files() const;
 
   private:
+    struct File {
+        std::string path;
+        dev_t device;
+        ino_t inode;
+    };
+
     Result<> open_one(const ServeOptions& options, const std::string& text, Door door);
 
     std::vector<Socket> sockets_;
     std::vector<core::Address> addresses_;
     std::vector<core::Address> redirecting_;
+    std::vector<File> files_;
     std::optional<PortFallback> port_fallback_;
 };
 

@@ -42,6 +42,20 @@ TEST_F(ListeningSocketsTest, AreOpenInTheOrderOfTheOptions) {
     EXPECT_NE(::access(folder_.path_of("socket").c_str(), F_OK), 0);
 }
 
+TEST_F(ListeningSocketsTest, TheFileOfTheServerThatTookOverStays) {
+    const std::string path = folder_.path_of("socket");
+    options_.listen = {"unix:" + path};
+    const auto first = ListeningSockets::open(options_);
+    ASSERT_TRUE(first.has_value()) << first.error().message();
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    const auto second = ListeningSockets::open(options_);
+    ASSERT_TRUE(second.has_value()) << second.error().message();
+    first->remove_files();
+    EXPECT_EQ(::access(path.c_str(), F_OK), 0);
+    second->remove_files();
+    EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
 TEST_F(ListeningSocketsTest, ATakenPortIsAnErrorThatNamesIt) {
     const auto first = ListeningSockets::open(options_);
     ASSERT_TRUE(first.has_value());
