@@ -36,6 +36,15 @@ constexpr std::size_t reserved_descriptors_per_small_loop = Worker::small_descri
 // Of the connections, what the plain port may hold on top: each asks once and goes.
 constexpr std::size_t redirects_share = 16;
 
+// Where the terminal goes away, SIGHUP comes: it drains, unless nohup said to stay.
+std::vector<int> signals_to_hear() {
+    std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
+    struct sigaction hangup{};
+    const bool known = ::sigaction(SIGHUP, nullptr, &hangup) == 0;
+    if (known && hangup.sa_handler != SIG_IGN) numbers.push_back(SIGHUP);
+    return numbers;
+}
+
 // The server, from its parts' making to their end. Members are destroyed in the reverse order:
 // workers before loops, loops before the log.
 class Assembly {
@@ -99,7 +108,7 @@ class Assembly {
 Result<> Assembly::assemble() {
     core::ignore_sigpipe();
     // Before any thread: they inherit the blocked signals.
-    auto signals = core::Signals::open(std::vector<int>{SIGTERM, SIGINT, SIGUSR1});
+    auto signals = core::Signals::open(signals_to_hear());
     if (!signals) return fail(signals.error());
     signals_.emplace(std::move(*signals));
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;

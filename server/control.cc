@@ -21,7 +21,7 @@ void Control::on_ready(bool, bool) {
             actions_.look_at_files();
         } else if (!std::exchange(draining_, true)) {
             actions_.drain();
-        } else {
+        } else if (*signal != SIGHUP) {
             actions_.end_at_once();
         }
     }

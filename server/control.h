@@ -2,6 +2,7 @@
 //
 //   SIGTERM, SIGINT   drain: stop accepting, finish what runs, end at the deadline; a second one
 //                     ends at once
+//   SIGHUP            drain; a second one changes nothing: a shell and its terminal each send one
 //   SIGUSR1           reopen the log files, look for new certificates
 //
 // Owner    serve(); made before the loops run.

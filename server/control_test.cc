@@ -11,7 +11,7 @@ namespace {
 class ControlTest : public ::testing::Test {
   protected:
     static core::Signals open_signals() {
-        static constexpr std::array numbers{SIGTERM, SIGINT, SIGUSR1};
+        static constexpr std::array numbers{SIGTERM, SIGINT, SIGUSR1, SIGHUP};
         return std::move(*core::Signals::open(numbers));
     }
     void turn_until(std::size_t steps) {
@@ -39,6 +39,17 @@ TEST_F(ControlTest, TheFirstTermDrainsAndTheSecondEnds) {
 TEST_F(ControlTest, IntIsAsGoodAsTerm) {
     ::raise(SIGINT);
     turn_until(1);
+    ::raise(SIGTERM);
+    turn_until(2);
+    EXPECT_EQ(steps_, "de");
+}
+
+TEST_F(ControlTest, HangUpsDrainHoweverManyThereAre) {
+    ::raise(SIGHUP);
+    turn_until(1);
+    ::raise(SIGHUP);
+    for (int turns = 0; turns < 3; ++turns) loop_->turn(1ms);
+    EXPECT_EQ(steps_, "d");
     ::raise(SIGTERM);
     turn_until(2);
     EXPECT_EQ(steps_, "de");

@@ -50,6 +50,8 @@ constexpr std::string_view closing_sections =
     ".TP\n.BR SIGTERM \", \" SIGINT\n"
     "Stop accepting, finish the answers that run, close idle connections, end.\n"
     "What still runs after \\-\\-drain\\-timeout is cut; a second signal cuts it at once.\n"
+    ".TP\n.B SIGHUP\n"
+    "The same, because the terminal is gone; under nohup it is ignored.\n"
     ".TP\n.B SIGUSR1\n"
     "Reopen the log files, after a rotation by another program, and look at once whether the\n"
     "certificates have changed; otherwise a change is seen within a few seconds.\n"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -320,7 +321,7 @@ def test_fewer_processors_fewer_loops(serve, site):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):
     finish_the_running_download(serve(huge_site, engine=engine), number)
 
@@ -367,6 +368,40 @@ def test_signals_that_are_harmless(server):
                        signal.SIGWINCH):
             server.signal(number)
             assert connection.get("/a.txt").body == b"hello\n"
+
+
+def test_a_server_under_nohup_outlives_its_terminal(serve, site):
+    if not shutil.which("nohup"):
+        pytest.skip("nohup is not here")
+    server = serve(site, prefix=["nohup"])
+    server.signal(signal.SIGHUP)
+    assert server.get("/a.txt").body == b"hello\n"
+
+
+def test_without_standard_streams_no_line_of_the_log_reaches_a_client(binary, site, tmp_path):
+    """The numbers 0 to 2 must not become a socket's: standard output is where the log goes."""
+    path = tmp_path / "socket"
+    command = shlex.join([str(binary), "serve", str(site), "--listen", f"unix:{path}",
+                          "--access-log", "-", "--log-flush", "1ms", "--threads", "1"])
+    process = subprocess.Popen(["sh", "-c", f"exec {command} <&- >&- 2>&-"])
+    try:
+        wait_until(path.exists, what="the socket")
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(10)
+            s.connect(str(path))
+            for _ in range(5):
+                s.sendall(request("/a.txt"))
+                answer = b""
+                while not answer.endswith(b"hello\n"):
+                    answer += s.recv(65536)
+                assert answer.startswith(b"HTTP/1.1 200 ") and answer.count(b"HTTP/1.1") == 1
+            for stream in range(3):
+                assert os.readlink(f"/proc/{process.pid}/fd/{stream}") == "/dev/null"
+        process.terminate()
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_stopped_and_continued_server_goes_on(server):
@@ -523,6 +558,18 @@ def test_a_log_on_a_full_disk_does_not_stop_the_server(serve, site):
     server = serve(site, "--access-log", "/dev/full", "--log-flush", "10ms")
     for _ in range(200):
         assert server.get("/a.txt").status == 200
+
+
+def test_a_log_at_the_limit_for_files_does_not_stop_the_server(serve, site, tmp_path):
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not here")
+    log = tmp_path / "access.log"
+    server = serve(site, "--access-log", log, "--log-flush", "1ms",
+                   prefix=["prlimit", "--fsize=500"])
+    wait_until(lambda: server.get("/a.txt").status == 200 and log.stat().st_size == 500,
+               what="the limit")
+    for _ in range(20):
+        assert server.get("/a.txt").body == b"hello\n"
 
 
 # What it costs.
