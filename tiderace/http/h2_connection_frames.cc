@@ -213,8 +213,7 @@ void H2Connection::on_frame(const wire::H2RstStream& frame) {
 }
 
 void H2Connection::on_frame(const wire::H2SettingsFrame& frame) {
-    if (frame.ack) return;
-    if (!charge(H2Act::settings)) return;
+    if (!charge(frame.ack ? H2Act::ack : H2Act::settings) || frame.ack) return;
     const std::uint32_t old_window = peer_.initial_window_size;
     if (const H2Error error = peer_.apply(frame.entries); error != H2Error::no_error) {
         return fail(error);
@@ -232,11 +231,11 @@ void H2Connection::on_frame(const wire::H2SettingsFrame& frame) {
 }
 
 void H2Connection::on_frame(const wire::H2Ping& frame) {
+    if (!charge(frame.ack ? H2Act::ack : H2Act::ping)) return;
     if (frame.ack) {
         if (phase_ == Phase::going_away && frame.data == drain_ping) say_last_stream();
         return;
     }
-    if (!charge(H2Act::ping)) return;
     std::array<char, wire::h2_ping_bytes> ack;
     write({ack.data(), wire::write_h2_ping(ack, frame.data, true)});
 }

@@ -329,6 +329,27 @@ TEST_P(H2, AnIdleConnectionIsToldAndEnded) {
     EXPECT_EQ(client.goaway(), H2Error::no_error);
 }
 
+TEST_P(H2, PingsDoNotHoldAnIdleConnection) {
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.get("/hello")));
+    world_->advance(50s);
+    client.ping("still us");
+    ASSERT_TRUE(run_until([&] { return client.pongs().size() == 1; }));
+    world_->advance(9s);
+    EXPECT_FALSE(client.goaway());
+    ASSERT_TRUE(ended(client.get("/hello")));  // a request does
+    for (int i = 0; i < 5; ++i) {
+        world_->advance(11s);
+        EXPECT_FALSE(client.goaway());
+        client.ping("still us");
+        client.window_update(0, 1);
+        world_->settle();
+    }
+    world_->advance(6s);
+    ASSERT_TRUE(gone());
+    EXPECT_EQ(client.goaway(), H2Error::no_error);
+}
+
 TEST_P(H2, AFrameThatDoesNotEndInTimeEndsTheConnection) {
     H2Client& client = connect();
     world_->settle();

@@ -23,6 +23,7 @@ constexpr auto prices = std::to_array<std::uint32_t>({
     5,              // late_frame
     20,             // ping
     20,             // settings
+    5,              // ack
     1,              // window_update
     5,              // priority
     20,             // goaway

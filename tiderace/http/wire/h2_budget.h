@@ -37,13 +37,14 @@ enum class H2Act : std::uint8_t {
     late_frame,  // on a closed stream
     ping,        // answered
     settings,    // answered
+    ack,         // of PING or SETTINGS, whether we asked or not
     window_update,
     priority,  // PRIORITY, PRIORITY_UPDATE
     goaway,
     unknown_frame,
     table_insertion  // into HPACK's dynamic table
 };
-inline constexpr std::size_t h2_acts = 16;
+inline constexpr std::size_t h2_acts = 17;
 
 std::uint32_t price_of(H2Act act);
 
