@@ -544,20 +544,25 @@ def test_client_certificates(serve, site, pair, authority, members, version, mod
     (lambda d, p: ("--tls", f"{p.key},{p.certificate}"), ["site-key.pem", "swapped"]),
     (lambda d, p: ("--tls", f"{d}/empty.pem,{p.key}"), ["empty.pem", "empty"]),
     (lambda d, p: ("--tls", f"{d}/text.pem,{p.key}"), ["text.pem", "CERTIFICATE"]),
-    (lambda d, p: ("--tls", f"{d}/cut.pem,{p.key}"), ["cut.pem"]),
+    (lambda d, p: ("--tls", f"{d}/cut.pem,{p.key}"), ["cut.pem line 1", "no END line"]),
     (lambda d, p: ("--tls", f"{d}/bad.pem,{p.key}"), ["bad.pem", "line"]),
     (lambda d, p: ("--tls", f"{d}/der.pem,{p.key}"), ["der.pem", "DER"]),
-    (lambda d, p: ("--tls", f"{p.certificate},{d}/other.key"), ["other.key"]),
-    (lambda d, p: ("--tls", f"{p.certificate},{d}/locked.key"), ["locked.key"]),
-    (lambda d, p: ("--tls", f"{d},{p.key}"), [""]),
-    (lambda d, p: ("--tls", f"{p.flag},{d}/absent.ocsp"), ["absent.ocsp"]),
+    (lambda d, p: ("--tls", f"{p.certificate},{d}/other.key"),
+     ["other.key", "does not belong"]),
+    (lambda d, p: ("--tls", f"{p.certificate},{d}/locked.key"),
+     ["locked.key", "without a password"]),
+    (lambda d, p: ("--tls", f"{d},{p.key}"), ["expected a file"]),
+    (lambda d, p: ("--tls", p.certificate), ["site.pem", "no key in it", "CERT,KEY"]),
+    (lambda d, p: ("--tls", f"{p.flag},{d}/absent.ocsp"), ["absent.ocsp", "no such file"]),
     (lambda d, p: ("--tls", f"{p.flag},{d}/text.pem"), ["text.pem", "OCSP"]),
     (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "required", "--tls-client-ca",
                    f"{d}/absent.ca"), ["absent.ca", "no such file"]),
     (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "optional", "--tls-client-ca",
-                   f"{d}/empty.pem"), ["empty.pem"]),
+                   f"{d}/empty.pem"), ["empty.pem", "CA certificates"]),
     (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "required", "--tls-client-ca",
-                   p.key), ["site-key.pem"]),
+                   f"{d}/second-cut.pem"), ["second-cut.pem", "CA certificates"]),
+    (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "required", "--tls-client-ca",
+                   p.key), ["site-key.pem", "CA certificates"]),
 ])
 def test_a_file_that_cannot_be_used_stops_the_start(binary, site, authority, pair, tmp_path, make,
                                                     says):
@@ -565,6 +570,7 @@ def test_a_file_that_cannot_be_used_stops_the_start(binary, site, authority, pai
     (tmp_path / "empty.pem").write_text("")
     (tmp_path / "text.pem").write_text("hello\n")
     (tmp_path / "cut.pem").write_text(text[:len(text) // 2])
+    (tmp_path / "second-cut.pem").write_text(text + text[:len(text) // 2])
     (tmp_path / "bad.pem").write_text(text.replace(text[100:120], "!" * 20))
     (tmp_path / "der.pem").write_bytes(ssl.PEM_cert_to_DER_cert(text))
     (tmp_path / "other.key").write_bytes(authority.issue("unrelated").key.read_bytes())

@@ -3,11 +3,13 @@ told and changes nothing, and no connection is dropped for it."""
 
 import shutil
 import signal
+import subprocess
 import threading
 
 import pytest
 
 from certificates import Authority
+from raw_client import NoAnswer
 from server import wait_until
 from tls_client import TlsConnection, client_context
 
@@ -83,6 +85,49 @@ def test_a_signal_looks_at_the_files_at_once(serve, site, authority):
     authority.issue("site")
     server.signal(signal.SIGUSR1)
     wait_until(lambda: shown(server, authority) == pair.fingerprint(), 20, "the new certificate")
+
+
+def test_a_broken_authority_of_clients_lets_nobody_in_and_a_mended_one_is_taken(serve, site,
+                                                                               authority, tmp_path):
+    pair = authority.issue("site")
+    member = authority.issue("member", ("ada",), usage="clientAuth")
+    members = tmp_path / "members.pem"
+    members.write_bytes(authority.file.read_bytes())
+    server = serve(site, "--tls", pair.flag, "--tls-client-auth", "required", "--tls-client-ca",
+                   members)
+
+    def let_in(shown):
+        context = client_context(authority.file, pair=shown)
+        try:
+            with TlsConnection(server.address, context) as connection:
+                return connection.get("/a.txt").body == b"hello\n"
+        except (OSError, NoAnswer):
+            return False
+
+    assert let_in(member) and not let_in(None)
+    members.write_text("nothing of use")
+    server.signal(signal.SIGUSR1)
+    wait_until(lambda: "members.pem" in server.stderr, 20, "a word about the broken file")
+    assert let_in(member) and not let_in(None)
+    members.write_bytes(Authority(tmp_path, "others").file.read_bytes())
+    server.signal(signal.SIGUSR1)
+    wait_until(lambda: not let_in(member), 20, "the new authority")
+    assert not let_in(None)
+
+
+def test_a_staple_that_is_behind_is_left_out_and_stops_no_renewal(serve, site, authority):
+    pair = authority.issue("site")
+    server = serve(site, "--tls", f"{pair.flag},{authority.ocsp_answer(pair)}")
+    before = shown(server, authority)
+    authority.issue("site")  # its staple is still that of the old one
+    server.signal(signal.SIGUSR1)
+    wait_until(lambda: shown(server, authority) != before, 20, "the new certificate")
+    wait_until(lambda: "is about another certificate" in server.stderr, 20, "a word about it")
+    authority.ocsp_answer(pair)
+    server.signal(signal.SIGUSR1)
+    words = ["openssl", "s_client", "-connect", "{}:{}".format(*server.address), "-status"]
+    wait_until(lambda: b"OCSP Response Status: successful" in subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, timeout=20).stdout, 20, "the staple")
 
 
 @pytest.mark.parametrize("breaks", ["certificate", "key", "absent"])

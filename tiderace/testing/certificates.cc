@@ -1,5 +1,6 @@
 #include "tiderace/testing/certificates.h"
 
+#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
@@ -17,7 +18,10 @@ struct Authority::Pair {
 namespace {
 
 tls::KeyPtr make_key(KeyKind kind) {
-    EVP_PKEY* key = kind == KeyKind::p256 ? EVP_EC_gen("P-256") : EVP_RSA_gen(2'048);
+    EVP_PKEY* key = kind == KeyKind::p256        ? EVP_EC_gen("P-256")
+                    : kind == KeyKind::secp256k1 ? EVP_EC_gen("secp256k1")
+                    : kind == KeyKind::rsa_1024  ? EVP_RSA_gen(1'024)
+                                                 : EVP_RSA_gen(2'048);
     TR_CHECK(key != nullptr);
     return tls::KeyPtr(key);
 }
@@ -91,6 +95,30 @@ tls::CertificateFiles Authority::issue(const TemporaryFolder& folder, const std:
     folder.replace(name + ".pem", pem_of(made.get()) + pem_of(own_->certificate.get()));
     folder.replace(name + ".key", pem_of(key.get()));
     return {folder.path_of(name + ".pem"), folder.path_of(name + ".key"), ""};
+}
+
+std::string Authority::answer_for(const TemporaryFolder& folder, const std::string& certificate,
+                                  const std::string& name, long valid_until) const {
+    const tls::BioPtr file(BIO_new_file(certificate.c_str(), "rb"));
+    const tls::X509Ptr leaf(PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr));
+    TR_CHECK(leaf != nullptr);
+    OCSP_CERTID* about = OCSP_cert_to_id(EVP_sha1(), leaf.get(), own_->certificate.get());
+    ASN1_TIME* from = X509_gmtime_adj(nullptr, -86'400);
+    ASN1_TIME* until = X509_gmtime_adj(nullptr, valid_until);
+    OCSP_BASICRESP* basic = OCSP_BASICRESP_new();
+    OCSP_basic_add1_status(basic, about, V_OCSP_CERTSTATUS_GOOD, 0, nullptr, from, until);
+    TR_CHECK(OCSP_basic_sign(basic, own_->certificate.get(), own_->key.get(), EVP_sha256(), nullptr,
+                             0) == 1);
+    OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
+    const tls::BioPtr der(BIO_new(BIO_s_mem()));
+    TR_CHECK(i2d_OCSP_RESPONSE_bio(der.get(), response) == 1);
+    OCSP_RESPONSE_free(response);
+    OCSP_BASICRESP_free(basic);
+    ASN1_TIME_free(until);
+    ASN1_TIME_free(from);
+    OCSP_CERTID_free(about);
+    folder.replace(name, read(der.get()));
+    return folder.path_of(name);
 }
 
 std::string Authority::write(const TemporaryFolder& folder, const std::string& name) const {

@@ -17,7 +17,7 @@
 
 namespace tiderace::testing {
 
-enum class KeyKind : std::uint8_t { p256, rsa_2048 };
+enum class KeyKind : std::uint8_t { p256, rsa_2048, rsa_1024, secp256k1 };
 
 struct Wanted {
     std::vector<std::string> names{"localhost"};
@@ -35,6 +35,9 @@ class Authority {
     // Writes NAME.pem (with the authority's certificate behind it) and NAME.key.
     tls::CertificateFiles issue(const TemporaryFolder& folder, const std::string& name,
                                 const Wanted& wanted = {}) const;
+    // Writes an OCSP answer that says that the certificate of this file is good; its path.
+    std::string answer_for(const TemporaryFolder& folder, const std::string& certificate,
+                           const std::string& name, long valid_until = 86'400) const;
     // Writes the authority's own certificate; its path.
     std::string write(const TemporaryFolder& folder, const std::string& name) const;
 

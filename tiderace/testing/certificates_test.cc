@@ -17,7 +17,7 @@ TEST(Certificates, AreWhatATlsServerLoads) {
         ASSERT_TRUE(loaded) << loaded.error().message();
         EXPECT_EQ(loaded->names, std::vector<std::string>{"a.test"});
         EXPECT_EQ(loaded->chain.size(), 1U);
-        EXPECT_EQ(loaded->warning, "");
+        EXPECT_EQ(loaded->warnings.size(), 0U);
     }
 }
 

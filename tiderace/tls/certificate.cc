@@ -1,12 +1,11 @@
 #include "tiderace/tls/certificate.h"
 
-#include <fcntl.h>
-#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <utility>
 
 #include "tiderace/tls/pem.h"
@@ -26,8 +25,11 @@ bool is_key(std::string_view label) {
 
 // What is wrong with a file that has no block of the kind it should have.
 std::string why_none(ByteView text, const PemBlocks& found, std::string_view wanted,
-                     bool other_kind) {
+                     bool other_kind, bool is_both = false) {
     if (text.empty()) return "the file is empty";
+    if (other_kind && wanted == "PRIVATE KEY" && is_both) {
+        return "found a certificate and no key in it; the key's file is named behind it: CERT,KEY";
+    }
     if (other_kind) {
         return "expected " + std::string(wanted) + " and found " +
                std::string(found.blocks.front().label) + ": are the two files swapped?";
@@ -87,7 +89,9 @@ Result<> load_key(Certificate& into) {
     const auto key = std::ranges::find_if(
         found.blocks, [](const PemBlock& block) { return is_key(block.label); });
     if (key == found.blocks.end()) {
-        return refuse(file, 0, why_none(*text, found, "PRIVATE KEY", !found.blocks.empty()));
+        return refuse(file, 0,
+                      why_none(*text, found, "PRIVATE KEY", !found.blocks.empty(),
+                               file == into.files.certificate));
     }
     if (key->label == "ENCRYPTED PRIVATE KEY" ||
         key->text.find("Proc-Type: 4,ENCRYPTED") != std::string_view::npos) {
@@ -121,21 +125,23 @@ Result<> check_pair(const Certificate& pair) {
                   "the key does not belong to the certificate in " + pair.files.certificate);
 }
 
-Result<> load_staple(Certificate& into) {
-    if (into.files.ocsp.empty()) return {};
-    auto der = read_file(into.files.ocsp, Certificate::file_bytes_max);
-    if (!der) return fail(der.error());
-    const auto* at = reinterpret_cast<const unsigned char*>(der->data());
-    OCSP_RESPONSE* response = d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der->size()));
-    const bool good =
-        response != nullptr && OCSP_response_status(response) == OCSP_RESPONSE_STATUS_SUCCESSFUL;
-    OCSP_RESPONSE_free(response);
-    if (!good) {
-        take_openssl_error();
-        return refuse(into.files.ocsp, 0, "expected a successful OCSP response in DER");
+// OpenSSL takes any key here, and then finds nothing to agree on with any client.
+Result<> check_kind(const Certificate& pair) {
+    const int kind = EVP_PKEY_get_base_id(pair.key.get());
+    if (kind == EVP_PKEY_DSA) {
+        return refuse(pair.files.key, 0, "the key is one for DSA; expected ECDSA, Ed25519 or RSA");
     }
-    into.ocsp = std::move(*der);
-    return {};
+    if (kind != EVP_PKEY_EC) return {};
+    std::array<char, 80> curve{"of its own"};
+    std::size_t bytes = 0;
+    EVP_PKEY_get_group_name(pair.key.get(), curve.data(), curve.size(), &bytes);
+    take_openssl_error();
+    for (const std::string_view good : {"prime256v1", "secp384r1", "secp521r1"}) {
+        if (good == curve.data()) return {};
+    }
+    return refuse(pair.files.key, 0,
+                  "no client takes a key of the curve " + std::string(curve.data()) +
+                      "; expected P-256, P-384 or P-521");
 }
 
 std::string text_of(const ASN1_STRING* string) {
@@ -161,24 +167,16 @@ std::vector<std::string> names_of(X509* leaf) {
     return names;
 }
 
-std::string time_text(const ASN1_TIME* time) {
-    BioPtr bio(BIO_new(BIO_s_mem()));
-    ASN1_TIME_print(bio.get(), time);
-    char* data = nullptr;
-    const long bytes = BIO_get_mem_data(bio.get(), &data);
-    return {data, static_cast<std::size_t>(bytes)};
-}
-
-std::string warning_of(const Certificate& pair) {
+void warn(Certificate& pair) {
     const ASN1_TIME* until = X509_get0_notAfter(pair.leaf.get());
     const ASN1_TIME* from = X509_get0_notBefore(pair.leaf.get());
     if (X509_cmp_current_time(until) < 0) {
-        return pair.files.certificate + " expired on " + time_text(until);
+        pair.warnings.push_back(pair.files.certificate + " expired on " + time_text(until));
     }
     if (X509_cmp_current_time(from) > 0) {
-        return pair.files.certificate + " is not valid before " + time_text(from);
+        pair.warnings.push_back(pair.files.certificate + " is not valid before " + time_text(from));
     }
-    return {};
+    if (!pair.staple.warning.empty()) pair.warnings.push_back(pair.staple.warning);
 }
 
 }  // namespace
@@ -189,10 +187,16 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
     for (auto step : {load_chain, load_key}) {
         if (auto done = step(made); !done) return fail(done.error());
     }
-    if (auto fits = check_pair(made); !fits) return fail(fits.error());
-    if (auto done = load_staple(made); !done) return fail(done.error());
+    for (auto check : {check_pair, check_kind}) {
+        if (auto done = check(made); !done) return fail(done.error());
+    }
+    if (!files.ocsp.empty()) {
+        auto staple = Staple::load(files.ocsp, made.leaf.get(), std::time(nullptr));
+        if (!staple) return fail(staple.error());
+        made.staple = std::move(*staple);
+    }
     made.names = names_of(made.leaf.get());
-    made.warning = warning_of(made);
+    warn(made);
     return made;
 }
 

@@ -1,4 +1,5 @@
-// Certificate: one chain, its key and its staple, loaded from files and found to fit together.
+// Certificate: one chain, its key and its staple, loaded from files and found to fit together, of a
+// kind that clients take.
 //
 // Owner    A value, moved.
 // Thread   Any.
@@ -14,6 +15,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/tls/openssl.h"
 #include "tiderace/tls/server_options.h"
+#include "tiderace/tls/staple.h"
 
 namespace tiderace::tls {
 
@@ -22,10 +24,10 @@ struct Certificate {
     X509Ptr leaf;
     std::vector<X509Ptr> chain;  // the others, in the file's order
     KeyPtr key;
-    std::string ocsp;                // DER, "" without
-    std::vector<std::string> names;  // lower case; from the subject's common name if there is no
-                                     // subject alternative name
-    std::string warning;             // "cert.pem expired on …", or ""
+    Staple staple;
+    std::vector<std::string> names;     // lower case; from the subject's common name if there is no
+                                        // subject alternative name
+    std::vector<std::string> warnings;  // "cert.pem expired on …"
 
     static constexpr std::size_t file_bytes_max = 1_MiB;
 

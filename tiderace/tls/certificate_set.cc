@@ -14,8 +14,10 @@ Result<> use_certificate(SSL_CTX* context, const Certificate& pair) {
             if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) break;
         }
     }
-    if (std::string why = take_openssl_error(); !why.empty()) {
-        return fail(Error(0, "use", pair.files.certificate, why));
+    if (const std::string why = take_openssl_error(); !why.empty()) {
+        return fail(Error(0, "use", pair.files.certificate,
+                          why + "; expected RSA of 2048 bits or P-256 at least, and signatures "
+                                "with SHA-256 at least"));
     }
     return {};
 }
@@ -86,18 +88,27 @@ SSL_CTX* CertificateSet::find(std::string_view name) const {
     return found == by_name_.end() ? usual() : contexts_[context_of_.at(found->second)].get();
 }
 
-const std::string& CertificateSet::ocsp_of(const X509* leaf) const {
-    static const std::string none;
+const Staple* CertificateSet::staple_of(const X509* leaf) const {
     for (const Certificate& pair : certificates_) {
-        if (pair.leaf.get() == leaf) return pair.ocsp;
+        if (pair.leaf.get() == leaf) return &pair.staple;
     }
-    return none;
+    return nullptr;
+}
+
+bool CertificateSet::is_shown(std::size_t position) const {
+    return std::ranges::any_of(context_of_, [&](const auto& each) {
+        return std::ranges::find(each.first, position) != each.first.end();
+    });
 }
 
 std::vector<std::string> CertificateSet::warnings() const {
     std::vector<std::string> all;
-    for (const Certificate& pair : certificates_) {
-        if (!pair.warning.empty()) all.push_back(pair.warning);
+    for (std::size_t i = 0; i < certificates_.size(); ++i) {
+        const Certificate& pair = certificates_[i];
+        all.insert(all.end(), pair.warnings.begin(), pair.warnings.end());
+        if (is_shown(i)) continue;
+        all.push_back(pair.files.certificate +
+                      " is never shown: one before it has its names and its kind of key");
     }
     return all;
 }

@@ -29,8 +29,10 @@ class CertificateSet {
     SSL_CTX* usual() const { return contexts_.front().get(); }
     // `name` in lower case.
     SSL_CTX* find(std::string_view name) const;
-    // The staple of a certificate of this set, "" for none.
-    const std::string& ocsp_of(const X509* leaf) const;
+    // The staple of a certificate of this set, nullptr for none.
+    const Staple* staple_of(const X509* leaf) const;
+    // What an operator should know: expired ones, staples that do not serve, ones that are never
+    // shown.
     std::vector<std::string> warnings() const;
     std::size_t context_count() const { return contexts_.size(); }
 
@@ -40,6 +42,7 @@ class CertificateSet {
 
     void add_names();
     Result<> make_contexts(Settle settle, void* about);
+    bool is_shown(std::size_t position) const;
 
     std::vector<Certificate> certificates_;
     std::map<std::string, Combination, std::less<>> by_name_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tiderace/testing/certificates.h"
+#include "tiderace/tls/ssl_settings.h"
 
 namespace tiderace::tls {
 namespace {
@@ -60,6 +61,26 @@ TEST_F(CertificateSetTest, OfTwoForTheSameNameAndKindTheFirstServes) {
     const auto set = load({issue("one", {"a.test"}), issue("two", {"a.test", "b.test"})});
     EXPECT_EQ(set.find("a.test"), set.usual());
     EXPECT_NE(set.find("b.test"), set.usual());
+    EXPECT_TRUE(set.warnings().empty());
+}
+
+TEST_F(CertificateSetTest, TellsOfOneThatIsNeverShown) {
+    const auto set = load({issue("one", {"a.test", "b.test"}), issue("two", {"b.test"}),
+                           issue("rsa", {"b.test"}, testing::KeyKind::rsa_2048)});
+    EXPECT_EQ(set.warnings(),
+              std::vector{folder_.path_of("two.pem") +
+                          " is never shown: one before it has its names and its kind of key"});
+}
+
+TEST_F(CertificateSetTest, SaysWhatAWeakKeyShouldBe) {
+    const auto refused = CertificateSet::load(
+        {issue("weak", {"a.test"}, testing::KeyKind::rsa_1024)},
+        [](SSL_CTX* context, void*) { return apply_settings(context); }, nullptr);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(),
+              "use " + folder_.path_of("weak.pem") +
+                  ": ee key too small; expected RSA of 2048 bits or P-256 at least, and signatures "
+                  "with SHA-256 at least");
 }
 
 TEST_F(CertificateSetTest, NeedsACertificate) {

@@ -98,7 +98,10 @@ TEST_F(CertificateTest, SaysWhatIsWrongWithFiles) {
         {"good.key", "good.pem",
          "load good.key: expected CERTIFICATE and found PRIVATE KEY: are the two files swapped?"},
         {"good.pem", "good.pem",
-         "load good.pem: expected PRIVATE KEY and found CERTIFICATE: are the two files swapped?"},
+         "load good.pem: found a certificate and no key in it; the key's file is named behind it: "
+         "CERT,KEY"},
+        {"good.pem", "other.pem",
+         "load other.pem: expected PRIVATE KEY and found CERTIFICATE: are the two files swapped?"},
         {"good.pem", "other.key",
          "load other.key: the key does not belong to the certificate in good.pem"},
     };
@@ -108,6 +111,18 @@ TEST_F(CertificateTest, SaysWhatIsWrongWithFiles) {
     EXPECT_TRUE(refusal({path("good.pem"), path("damaged.key")})
                     .starts_with("load damaged.key line 1: the PRIVATE KEY block is damaged: "));
     EXPECT_NE(refusal({path("reversed"), path("good.key")}), "(it loads)");
+}
+
+TEST_F(CertificateTest, AKeyThatNoClientTakesIsRefused) {
+    const auto files = authority_.issue(folder_, "coin", {.key = testing::KeyKind::secp256k1});
+    EXPECT_EQ(refusal(files),
+              "load coin.key: no client takes a key of the curve secp256k1; expected P-256, P-384 "
+              "or P-521");
+}
+
+TEST_F(CertificateTest, AByteOrderMarkDoesNoHarm) {
+    folder_.write("marked", "\xEF\xBB\xBF" + read(good_.certificate));
+    EXPECT_TRUE(Certificate::load({path("marked"), good_.key}));
 }
 
 TEST_F(CertificateTest, AStapleHasToBeAnOcspResponse) {
@@ -120,10 +135,12 @@ TEST_F(CertificateTest, WarnsOfWhatIsNotValidNow) {
     const auto expired = Certificate::load(
         authority_.issue(folder_, "expired", {.valid_from = -7'200, .valid_until = -3'600}));
     ASSERT_TRUE(expired);
-    EXPECT_TRUE(expired->warning.starts_with(path("expired.pem") + " expired on "));
+    ASSERT_EQ(expired->warnings.size(), 1U);
+    EXPECT_TRUE(expired->warnings[0].starts_with(path("expired.pem") + " expired on "));
     const auto early = Certificate::load(authority_.issue(folder_, "early", {.valid_from = 3'600}));
     ASSERT_TRUE(early);
-    EXPECT_TRUE(early->warning.starts_with(path("early.pem") + " is not valid before "));
+    ASSERT_EQ(early->warnings.size(), 1U);
+    EXPECT_TRUE(early->warnings[0].starts_with(path("early.pem") + " is not valid before "));
 }
 
 // Whatever a file holds, loading says something and does no harm.

@@ -22,7 +22,8 @@ PemBlocks find_pem_blocks(ByteView text) {
     PemBlock open;
     std::size_t begin = 0;
     std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size();) {
+    // Some editors begin a file with a byte order mark.
+    for (std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
         ++number;
         std::size_t end = text.find('\n', at);
         if (end == std::string_view::npos) end = text.size();

@@ -83,12 +83,15 @@ struct ServerCallbacks {
     }
 
     static int on_staple(SSL* ssl, void* arg) {
-        const std::string& staple =
-            static_cast<ServerContext*>(arg)->certificates_->ocsp_of(SSL_get_certificate(ssl));
-        if (staple.empty()) return SSL_TLSEXT_ERR_NOACK;
-        auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(staple.data(), staple.size()));
+        const ServerContext& self = *static_cast<ServerContext*>(arg);
+        const Staple* staple = self.certificates_->staple_of(SSL_get_certificate(ssl));
+        if (staple == nullptr || !staple->serves(self.loop_->unix_now())) {
+            return SSL_TLSEXT_ERR_NOACK;
+        }
+        const std::string& der = staple->der;
+        auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(der.data(), der.size()));
         if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
-        SSL_set_tlsext_status_ocsp_resp(ssl, copy, static_cast<long>(staple.size()));
+        SSL_set_tlsext_status_ocsp_resp(ssl, copy, static_cast<long>(der.size()));
         return SSL_TLSEXT_ERR_OK;
     }
 

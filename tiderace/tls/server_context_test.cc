@@ -1,10 +1,9 @@
 #include "tiderace/tls/server_context.h"
 
-#include <openssl/ocsp.h>
-
 #include <thread>
 
 #include "tiderace/tls/raw_peer_fixture.h"
+#include "tiderace/tls/read_file.h"
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
@@ -411,26 +410,45 @@ TEST_F(ServerTest, LooksForItselfAndWaitsUntilFilesStandStill) {
     EXPECT_EQ(shown("a.test"), "new");
 }
 
-TEST_F(ServerTest, StaplesAResponseToWhoAsks) {
-    OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, nullptr);
-    unsigned char* der = nullptr;
-    const int bytes = i2d_OCSP_RESPONSE(response, &der);
-    const std::string staple(reinterpret_cast<char*>(der), static_cast<std::size_t>(bytes));
-    OPENSSL_free(der);
-    OCSP_RESPONSE_free(response);
-    folder_.write("staple", staple);
-    ServerOptions options = server_options();
-    options.certificates[0].ocsp = folder_.path_of("staple");
-    serve(options);
-    const SslContextPtr context = raw_context();
-    RawPeer client = raw(context.get());
-    SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
-    ASSERT_TRUE(shakes_hands(client));
-    unsigned char* got = nullptr;
-    const long got_bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), &got);
-    ASSERT_GT(got_bytes, 0);
-    EXPECT_EQ(std::string(reinterpret_cast<char*>(got), static_cast<std::size_t>(got_bytes)),
-              staple);
+class StapleTest : public ServerTest {
+  protected:
+    // What a client that asks for it is shown, "" for nothing.
+    std::string stapled(const std::string& staple) {
+        ServerOptions options = server_options();
+        options.certificates[0].ocsp = staple;
+        serve(options);
+        const SslContextPtr context = raw_context();
+        RawPeer client = raw(context.get());
+        SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
+        EXPECT_TRUE(shakes_hands(client));
+        unsigned char* got = nullptr;
+        const long bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), &got);
+        if (bytes <= 0) return {};
+        return {reinterpret_cast<char*>(got), static_cast<std::size_t>(bytes)};
+    }
+    std::string own() { return server_options().certificates[0].certificate; }
+};
+
+TEST_F(StapleTest, IsShownToWhoAsks) {
+    const std::string staple = authority_.answer_for(folder_, own(), "staple");
+    const auto written = read_file(staple, 1'000'000);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(stapled(staple), *written);
+    EXPECT_TRUE(context_->warnings().empty());
+}
+
+// A client breaks off at a wrong one, and goes on without any.
+TEST_F(StapleTest, IsKeptBackWhenItEndedOrIsAboutAnother) {
+    const std::string ended = authority_.answer_for(folder_, own(), "ended", -60);
+    EXPECT_EQ(stapled(ended), "");
+    ASSERT_EQ(context_->warnings().size(), 1U);
+    EXPECT_TRUE(context_->warnings()[0].starts_with(ended + " ended on "));
+
+    const std::string other = authority_.issue(folder_, "other").certificate;
+    const std::string about_other = authority_.answer_for(folder_, other, "about-other");
+    EXPECT_EQ(stapled(about_other), "");
+    EXPECT_EQ(context_->warnings(),
+              std::vector{about_other + " is about another certificate and is not stapled"});
 }
 
 }  // namespace

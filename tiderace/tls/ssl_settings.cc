@@ -10,11 +10,16 @@ constexpr const char* ciphers_12 =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr const char* groups = "X25519:P-256:P-384";
+// 112 bits: RSA of 2048, curves of 224, and no SHA-1. Some systems' OpenSSL would take less.
+constexpr int security_level_least = 2;
 constexpr const char* groups_post_quantum = "X25519MLKEM768:X25519:P-256:P-384";
 
 }  // namespace
 
 Result<> apply_settings(SSL_CTX* context) {
+    if (SSL_CTX_get_security_level(context) < security_level_least) {
+        SSL_CTX_set_security_level(context, security_level_least);
+    }
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);

@@ -1,0 +1,81 @@
+#include "tiderace/tls/staple.h"
+
+#include <openssl/ocsp.h>
+
+#include <ctime>
+#include <limits>
+
+#include "tiderace/tls/certificate.h"
+#include "tiderace/tls/read_file.h"
+
+namespace tiderace::tls {
+namespace {
+
+using ResponsePtr = std::unique_ptr<OCSP_RESPONSE, FreedBy<OCSP_RESPONSE_free>>;
+using BasicPtr = std::unique_ptr<OCSP_BASICRESP, FreedBy<OCSP_BASICRESP_free>>;
+
+BasicPtr parse(const std::string& der) {
+    const auto* at = reinterpret_cast<const unsigned char*>(der.data());
+    const ResponsePtr response(d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der.size())));
+    if (response == nullptr ||
+        OCSP_response_status(response.get()) != OCSP_RESPONSE_STATUS_SUCCESSFUL) {
+        return nullptr;
+    }
+    return BasicPtr(OCSP_response_get1_basic(response.get()));
+}
+
+// What it says of this certificate; by the serial number, which its authority gives once.
+OCSP_SINGLERESP* find(OCSP_BASICRESP* basic, const X509* leaf) {
+    for (int i = 0; i < OCSP_resp_count(basic); ++i) {
+        OCSP_SINGLERESP* single = OCSP_resp_get0(basic, i);
+        ASN1_INTEGER* serial = nullptr;
+        auto* about = const_cast<OCSP_CERTID*>(OCSP_SINGLERESP_get0_id(single));
+        OCSP_id_get0_info(nullptr, nullptr, nullptr, &serial, about);
+        if (serial != nullptr && ASN1_INTEGER_cmp(serial, X509_get0_serialNumber(leaf)) == 0) {
+            return single;
+        }
+    }
+    return nullptr;
+}
+
+UnixSeconds seconds_of(const ASN1_TIME* time) {
+    std::tm parts{};
+    return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
+}  // namespace
+
+Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSeconds now) {
+    auto der = read_file(file, Certificate::file_bytes_max);
+    if (!der) return fail(der.error());
+    const BasicPtr basic = parse(*der);
+    take_openssl_error();
+    if (basic == nullptr) {
+        return fail(Error(0, "load", file, "expected a successful OCSP response in DER"));
+    }
+    Staple made;
+    OCSP_SINGLERESP* single = find(basic.get(), leaf);
+    if (single == nullptr) {
+        made.warning = file + " is about another certificate and is not stapled";
+        return made;
+    }
+    ASN1_GENERALIZEDTIME* next = nullptr;
+    OCSP_single_get0_status(single, nullptr, nullptr, nullptr, &next);
+    made.ends = next != nullptr ? seconds_of(next) : std::numeric_limits<UnixSeconds>::max();
+    if (made.ends <= now) {
+        made.warning = file + " ended on " + time_text(next) + " and is not stapled";
+        return made;
+    }
+    made.der = std::move(*der);
+    return made;
+}
+
+std::string time_text(const ASN1_TIME* time) {
+    const BioPtr bio(BIO_new(BIO_s_mem()));
+    ASN1_TIME_print(bio.get(), time);
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(bytes)};
+}
+
+}  // namespace tiderace::tls

@@ -1,0 +1,34 @@
+// Staple: an authority's answer that a certificate is still good (OCSP), from a file, shown with it
+// in the handshake.
+//
+// One that speaks of another certificate, or has ended, is kept back and told: clients break off at
+// a wrong staple, and go on without one. A certificate may so be renewed before its staple is.
+//
+// Owner    A Certificate.
+// Thread   Any.
+// Errors   A file that is no answer at all.
+// Limits   Certificate::file_bytes_max.
+#pragma once
+
+#include <string>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+#include "tiderace/tls/openssl.h"
+
+namespace tiderace::tls {
+
+struct Staple {
+    std::string der;       // "" if there is none that may be shown
+    UnixSeconds ends = 0;  // it is shown before
+    std::string warning;   // "site.ocsp ended on …", or ""
+
+    bool serves(UnixSeconds now) const { return !der.empty() && now < ends; }
+
+    static Result<Staple> load(const std::string& file, const X509* leaf, UnixSeconds now);
+};
+
+// "Nov 20 15:30:26 2026 GMT"
+std::string time_text(const ASN1_TIME* time);
+
+}  // namespace tiderace::tls
