@@ -147,6 +147,18 @@ def test_http2_is_chosen_where_the_client_speaks_it(secure, authority):
     assert s_client(server, "-alpn", "h2,http/1.1")[1].count("ALPN protocol: h2") == 1
 
 
+def test_what_was_agreed_on_is_spoken_and_nothing_else(secure, authority):
+    server = secure()
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    for offered, says, answered in [("http/1.1", preface, b"HTTP/1.1 505 "),
+                                    ("h2", request("/a.txt"), bytes([0, 0, 30, 4]))]:
+        context = client_context(authority.file, alpn=[offered])
+        with TlsConnection(server.address, context) as connection:
+            connection.send(says)
+            connection.receive_some(time.monotonic() + 10)
+            assert connection.buffer.startswith(answered), offered
+
+
 def test_curl_does_not_trust_it_without_its_authority(secure):
     assert curl(secure()).returncode == 60
 

@@ -79,7 +79,8 @@ bool H1Connection::begins_http2(ByteView data) const {
     constexpr std::size_t enough = ByteView("PRI *").size();
     if (requests_ > 0 || service_->http2() == nullptr) return false;
     const net::TransportSecurity* security = connection_->security();
-    if (security != nullptr && security->protocol == "h2") return true;
+    // What ALPN chose is spoken, and nothing else.
+    if (security != nullptr && !security->protocol.empty()) return security->protocol == "h2";
     return data.starts_with(wire::h2_preface.substr(0, enough));
 }
 
