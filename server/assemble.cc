@@ -33,6 +33,10 @@ namespace {
 constexpr std::size_t reserved_descriptors = 64;
 constexpr std::size_t reserved_descriptors_per_loop = 300;
 constexpr std::size_t reserved_descriptors_per_small_loop = Worker::small_descriptors + 8;
+// With fewer it cannot start: the log, the signals and one connection; a loop's queue, waker,
+// listening socket, spare descriptor and root.
+constexpr std::size_t descriptors_least = 12;
+constexpr std::size_t descriptors_least_per_loop = 8;
 // Of the connections, what the plain port may hold on top: each asks once and goes.
 constexpr std::size_t redirects_share = 16;
 
@@ -62,6 +66,7 @@ class Assembly {
     Result<> open_root();
     Result<> open_logs();
     Result<> find_certificates();
+    Result<> check_descriptors(std::size_t loops) const;
     Result<> make_workers();
     Result<> share_ticket_keys();
     Result<> open_variants();
@@ -196,10 +201,21 @@ Result<> Assembly::find_certificates() {
     return {};
 }
 
+// Said here, where it can be said what to do: a loop that lacks one of its own aborts.
+Result<> Assembly::check_descriptors(std::size_t loops) const {
+    const std::size_t needed = descriptors_least + descriptors_least_per_loop * loops;
+    if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
+    return fail(Error(EMFILE, "start", std::to_string(loops) + (loops == 1 ? " loop" : " loops"),
+                      "this process may open " + std::to_string(descriptors_.after) +
+                          " descriptors and needs " + std::to_string(needed) +
+                          ": raise ulimit -n, or give a smaller --threads"));
+}
+
 Result<> Assembly::make_workers() {
     const std::size_t count =
         arrangement_->count_loops(options_.threads, core::count_cpus().usable);
     if (arrangement_->listens_apart()) options_.accept = AcceptMode::queue;
+    if (auto enough = check_descriptors(count); !enough) return enough;
     auto loops = arrangement_->make_loops(count, {.engine = options_.engine});
     if (!loops && options_.engine == "io_uring") {
         // A kernel may be too old or its administrator careful; the site is served all the same.

@@ -186,6 +186,16 @@ def test_a_privileged_port_says_what_it_needs(binary, tmp_path):
     assert "81" in done.stderr and "1024" in done.stderr
 
 
+def test_more_loops_than_there_are_descriptors_for(binary, site):
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not here")
+    command = ["serve", site, "--listen", "127.0.0.1:0", "--threads", "100"]
+    done = run("prlimit", "--nofile=200:200", binary, *command)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tiderace: start 100 loops: too many open files; ")
+    assert "200" in done.stderr and "--threads" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_an_access_log_that_cannot_be_opened(binary, site, tmp_path):
     done = run(binary, "serve", site, "--listen", "127.0.0.1:0", "--access-log",
                tmp_path / "absent/access.log")
