@@ -40,6 +40,7 @@ TEST(Terminal, AFullDiskIsSaidAndIsAFailure) {
     if (full < 0) GTEST_SKIP() << "this system has no /dev/full";
     std::fflush(stdout);
     const int before = ::dup(STDOUT_FILENO);
+    ASSERT_GE(before, 0);
     ::dup2(full, STDOUT_FILENO);
     CaptureStderr();
     const int status = print("tiderace", "\n");
