@@ -49,6 +49,17 @@ std::vector<int> signals_to_hear() {
     return numbers;
 }
 
+// The absolute name of a link, its last part unresolved: one day it may lead to the next release.
+std::optional<std::filesystem::path> link_as_given(const std::filesystem::path& given) {
+    std::error_code fault;
+    const auto name = given.has_filename() ? given : given.parent_path();
+    if (!std::filesystem::is_symlink(name, fault)) return std::nullopt;
+    const auto folder = std::filesystem::canonical(
+        name.has_parent_path() ? name.parent_path() : std::filesystem::path("."), fault);
+    if (fault) return std::nullopt;
+    return folder / name.filename();
+}
+
 // The server, from its parts' making to their end. Members are destroyed in the reverse order:
 // workers before loops, loops before the log.
 class Assembly {
@@ -160,14 +171,15 @@ std::optional<int> Assembly::split() {
 
 Result<> Assembly::open_root() {
     std::error_code fault;
-    const auto root = std::filesystem::canonical(options_.root, fault);
+    const std::filesystem::path given = options_.root;
+    const auto root = std::filesystem::canonical(given, fault);
     if (fault) {
         return fail(Error(fault.value(), "serve", options_.root, "give the folder to serve"));
     }
     if (!std::filesystem::is_directory(root, fault)) {
         return fail(Error(ENOTDIR, "serve", options_.root, "give the folder that holds the file"));
     }
-    options_.root = root.string();
+    options_.root = link_as_given(given).value_or(root).string();
     return {};
 }
 

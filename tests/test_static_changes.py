@@ -135,6 +135,26 @@ def test_a_file_changed_while_it_is_sent_arrives_as_it_was(serve, folder, engine
         assert connection.read_answer().text == "hello\n"
 
 
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_root_may_be_made_anew_or_be_a_link_that_moves(serve, tmp_path, slash):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    (tmp_path / "current").symlink_to("one")
+    plain = serve(f"{tmp_path}/one{slash}")
+    linked = serve(f"{tmp_path}/current{slash}")
+    assert plain.get("/a.txt").text == linked.get("/a.txt").text == "one"
+    (tmp_path / "next").symlink_to("two")
+    os.rename(tmp_path / "next", tmp_path / "current")
+    settled(lambda: linked.get("/a.txt"), (200, b"two"), [(200, b"one")], "the next release")
+    (tmp_path / "one/a.txt").unlink()
+    (tmp_path / "one").rmdir()
+    settled(lambda: plain.get("/a.txt"), (404, None), [(200, b"one")], "nothing")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/a.txt").write_text("anew")
+    settled(lambda: plain.get("/a.txt"), (200, b"anew"), [(404, None)], "the new folder")
+
+
 def test_a_listed_folder_may_vanish(serve, folder):
     (folder / "sub").mkdir()
     (folder / "sub/x").write_text("x")

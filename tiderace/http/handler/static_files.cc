@@ -1,7 +1,5 @@
 #include "tiderace/http/handler/static_files.h"
 
-#include <fcntl.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -42,23 +40,19 @@ bool has_extension(ByteView path) {
 
 Result<std::unique_ptr<StaticFiles>> StaticFiles::create(core::EventLoop& loop,
                                                          StaticFilesOptions options) {
-    const int fd = ::open(options.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        const ByteView advice = errno == ENOTDIR  ? "it is a file; name the folder it is in"
-                                : errno == ENOENT ? "check the spelling of the folder"
-                                                  : "";
-        return fail(Error::last("open root", options.root, advice));
-    }
-    core::Descriptor root(loop.kernel(), fd);
-    return std::unique_ptr<StaticFiles>(new StaticFiles(loop, std::move(root), std::move(options)));
+    auto root = RootDirectory::open(loop.kernel(), options.root);
+    if (!root) return fail(root.error());
+    return std::unique_ptr<StaticFiles>(
+        new StaticFiles(loop, std::move(*root), std::move(options)));
 }
 
-StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFilesOptions options)
+StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options)
     : loop_(&loop),
       root_(std::move(root)),
+      root_looked_at_(loop.now()),
       options_(std::move(options)),
-      cache_(PathResolver(FileLoader(loop.kernel(), root_.get(), options_.links), options_.paths,
-                          options_.cache.eager_bytes_max),
+      cache_(PathResolver(FileLoader(loop.kernel(), root_.descriptor(), options_.links),
+                          options_.paths, options_.cache.eager_bytes_max),
              options_.cache),
       disk_(loop, options_.pool) {
     if (options_.variants == nullptr || options_.compress_pool == nullptr) return;
@@ -66,6 +60,10 @@ StaticFiles::StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFil
 }
 
 core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
+    if (loop_->now() - root_looked_at_ >= options_.cache.revalidate) {
+        root_looked_at_ = loop_->now();
+        root_.follow();
+    }
     core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
     if (resolved->stands_for != StandsFor::alias) return resolved;
     return cache_.find(resolved->target, loop_->now(), loop_->unix_now());

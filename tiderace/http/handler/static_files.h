@@ -24,10 +24,12 @@
 #include "tiderace/http/handler/disk_reads.h"
 #include "tiderace/http/handler/file_cache.h"
 #include "tiderace/http/handler/file_variants.h"
+#include "tiderace/http/handler/root_directory.h"
 
 namespace tiderace::http::handler {
 
 struct StaticFilesOptions {
+    // Followed to another directory, as often as files are compared with the disk.
     std::string root = ".";
     PathRules paths;
     core::Links links = core::Links::inside;
@@ -60,7 +62,7 @@ class StaticFiles final : public Handler {
     const FileCache& cache() const { return cache_; }
 
   private:
-    StaticFiles(core::EventLoop& loop, core::Descriptor root, StaticFilesOptions options);
+    StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options);
 
     core::Ref<ResolvedPath> resolve(ByteView path);
     FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
@@ -69,7 +71,8 @@ class StaticFiles final : public Handler {
     void redirect_to_slash(Exchange& exchange) const;
 
     core::EventLoop* loop_;
-    core::Descriptor root_;
+    RootDirectory root_;
+    Instant root_looked_at_;
     StaticFilesOptions options_;
     FileCache cache_;
     DiskReads disk_;

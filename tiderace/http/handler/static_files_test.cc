@@ -24,6 +24,22 @@ TEST_F(StaticFilesTest, AFileIsAnsweredWithItsBytesAndWhatDescribesThem) {
     EXPECT_FALSE(answer.has("Vary"));
 }
 
+TEST_F(StaticFilesTest, ARootThatWasReplacedIsServedOnceFilesAreComparedWithTheDisk) {
+    folder_.write("old/a.txt", "old");
+    folder_.write("old/gone.txt", "old");
+    folder_.write("new/a.txt", "new one");
+    folder_.link("current", "old");
+    options_.root = folder_.path_of("current");
+    EXPECT_EQ(get("/a.txt").body(), "old");
+    EXPECT_EQ(get("/gone.txt").status(), 200);
+    folder_.link("next", "new");
+    ASSERT_EQ(std::rename(folder_.path_of("next").c_str(), options_.root.c_str()), 0);
+    EXPECT_EQ(get("/a.txt").body(), "old");  // known, and compared a moment ago
+    pass(options_.cache.revalidate);
+    EXPECT_EQ(get("/a.txt").body(), "new one");
+    EXPECT_EQ(get("/gone.txt").status(), 404);
+}
+
 TEST_F(StaticFilesTest, HeadSaysTheLengthAndSendsNothing) {
     folder_.write("a.txt", "twelve bytes");
     auto& answer = ask("HEAD", "/a.txt");
