@@ -96,6 +96,9 @@ OVERLAPS = """() => {
   }
   return found;
 }"""
+# Drawings of which a piece is out of sight, and on a phone the words of the table that is all words.
+CUT_OFF = """() => [...document.querySelectorAll('.cards pre, .scroll.wide')]
+    .filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 60))"""
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -117,6 +120,7 @@ def test_the_report_is_fit_to_be_seen(chromium, report, scheme, screen):
         worst = min(visit.page.evaluate(CONTRASTS))
         assert worst[0] >= 4.5, worst
         assert visit.page.evaluate(OVERLAPS) == []
+        assert visit.page.evaluate(CUT_OFF) == []
         brightness = visit.brightness()
         assert brightness > 180 if scheme == "light" else brightness < 90
 

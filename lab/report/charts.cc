@@ -119,13 +119,24 @@ Axes axes_of(const LineChart& chart) {
             Scale(chart.y_kind, chart.y_least, chart.y_most, plot_bottom, plot_top)};
 }
 
+// "10.0 ms" is "10 ms": a tick is exact.
+std::string without_zeros(std::string text) {
+    const std::size_t point = text.find('.');
+    if (point == std::string::npos) return text;
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", point + 1), text.size());
+    std::size_t keep = end;
+    while (text[keep - 1] == '0') --keep;
+    if (keep == point + 1) keep = point;
+    return text.erase(keep, end - keep);
+}
+
 std::string draw_axes(const LineChart& chart, const Axes& axes) {
     std::string out;
     for (const double tick : axes.y.ticks(5)) {
         const double y = axes.y.place(tick);
         out += printed("<path d=\"M%g %.1fH%g\" class=\"grid\"/>\n", plot_left, y, plot_right);
         out += words(printed("x=\"%g\" y=\"%.1f\" class=\"tick left\"", plot_left - 6, y + 4),
-                     chart.y_text ? chart.y_text(tick) : short_number(tick));
+                     without_zeros(chart.y_text ? chart.y_text(tick) : short_number(tick)));
     }
     for (const auto& [value, name] : chart.x_ticks) {
         const double x = axes.x.place(value);

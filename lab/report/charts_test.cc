@@ -73,6 +73,9 @@ TEST(Charts, ALineIsNamedAtItsEnd) {
     EXPECT_THAT(svg, HasSubstr("class=\"label reference\">old</text>"));
     EXPECT_THAT(svg, Not(HasSubstr("absent")));
     EXPECT_THAT(svg, Not(HasSubstr(" again")));
+    for (const char* tick : {">10</text>", ">100</text>", ">1k</text>"}) {
+        EXPECT_THAT(svg, HasSubstr(tick));
+    }
     LineChart dashed = chart;
     dashed.lines[0].is_dashed = true;
     EXPECT_THAT(draw(dashed), HasSubstr("class=\"c1 again\""));

@@ -55,7 +55,7 @@ svg .spread { stroke: var(--ink); stroke-width: 1.2; }
 svg .floor-line { stroke: var(--quiet); stroke-width: 1; stroke-dasharray: 2 3; }
 svg .grid { stroke: var(--grid); } svg .axis { stroke: var(--quiet); }
 svg path { fill: none; } svg g path { stroke-width: 1.8; stroke-linejoin: round; }
-svg .leader { stroke-width: .8; opacity: .65; }
+svg .leader { stroke-width: .9; opacity: .6; stroke-dasharray: 1 3; }
 svg .c0 { stroke: var(--c0); } svg .c1 { stroke: var(--c1); } svg .c2 { stroke: var(--c2); }
 svg .c3 { stroke: var(--c3); } svg .c4 { stroke: var(--c4); } svg .c5 { stroke: var(--c5); }
 svg .reference { stroke: var(--quiet); } svg g.reference path { stroke-dasharray: 4 3;
@@ -78,12 +78,22 @@ thead th { color: var(--quiet); font-weight: 500; white-space: nowrap; }
 tbody th { font-weight: 600; } .tight tbody th, .number { white-space: nowrap; }
 .number { text-align: right; }
 .wide td { min-width: 15rem; max-width: 26rem; } .wide th { min-width: 9rem; }
+.tight tbody th { position: sticky; left: 0; background: var(--ground); padding-right: .9rem; }
+@media (max-width: 700px) { .wide thead { display: none; }
+  .wide table, .wide tbody, .wide tr, .wide th, .wide td { display: block; max-width: none;
+    border: 0; padding-right: 0; }
+  .wide tr { border-bottom: 1px solid var(--rule); padding: .6rem 0; }
+  .wide td::before { display: block; color: var(--quiet); }
+  .wide td:nth-child(2)::before { content: "published"; }
+  .wide td:nth-child(3)::before { content: "why it can't be compared"; }
+  .wide td:nth-child(4)::before { content: "here"; } }
 code, pre { font: .8125rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 pre { margin: .6rem 0 0; padding: .7rem .8rem; background: var(--card); overflow-x: auto;
   line-height: 1.3; font-size: .75rem; }
 .cards { display: grid; gap: 1.8rem 2.2rem; margin: 1.2rem 0 0;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 336px), 1fr)); }
 .cards article { min-width: 0; } .cards p { font-size: .92rem; margin: .3rem 0 0; }
+.cards pre { font-size: .6875rem; }
 summary { cursor: pointer; font-weight: 600; padding: .25rem 0; }
 summary span { color: var(--quiet); font-weight: 400; }
 footer { margin-top: 3rem; color: var(--quiet); font-size: .875rem; }

@@ -14,29 +14,29 @@ constexpr std::array<std::string_view, families> titles{
 
 constexpr std::array all{
     Portrait{"epoll", Family::kernel,
-             R"(wait ─► ready sockets ─► recv ─► HTTP ─► queue
-  ▲                                          │
-  └────────────── one writev per turn ◄──────┘)"},
+             R"(wait ─► who is ready ─► recv ─► HTTP ─► queue
+  ▲                                        │
+  └───────────── one writev per turn ◄─────┘)"},
     Portrait{"io_uring", Family::kernel,
              R"(submit ring ─► kernel does accept, recv, send
   ▲                        │
 HTTP ◄─── completions, with the bytes)"},
     Portrait{"poll", Family::kernel,
-             R"(all sockets ─► poll ─► walk all ─► recv ─► HTTP
-  ▲                                          │
-  └──────────────────────────────────────────┘)"},
+             R"(all sockets ─► poll ─► walk ─► recv ─► HTTP
+  ▲                                      │
+  └──────────────────────────────────────┘)"},
     Portrait{"select", Family::kernel,
-             R"(bit sets ─► select ─► walk bits ─► recv ─► HTTP
-  ▲              (0 … 1023)                  │
-  └──────────────────────────────────────────┘)"},
+             R"(bit sets ─► select ─► walk ─► recv ─► HTTP
+  ▲          (0 … 1023)                 │
+  └─────────────────────────────────────┘)"},
     Portrait{"kqueue", Family::kernel,
              R"(changes ─► kevent ─► events ─► recv ─► HTTP
   ▲                                     │
   └─────────────────────────────────────┘)"},
 
-    Portrait{"epoll-lt", Family::epolls, R"(readable? ─► told at each wait, until it is empty)"},
-    Portrait{"epoll-et", Family::epolls, R"(something new ─► told once ─► read until EAGAIN)"},
-    Portrait{"epoll-oneshot", Family::epolls, R"(told once ─► off ─► handled ─► epoll_ctl ─► on)"},
+    Portrait{"epoll-lt", Family::epolls, R"(readable? ─► told each time until it is empty)"},
+    Portrait{"epoll-et", Family::epolls, R"(news ─► told once ─► read until EAGAIN)"},
+    Portrait{"epoll-oneshot", Family::epolls, R"(told once ─► off ─► handled ─► armed again)"},
 
     Portrait{"queue", Family::threads,
              R"(accept ─► [ bounded queue ] ─┬─► epoll worker
@@ -47,12 +47,12 @@ HTTP ◄─── completions, with the bytes)"},
         ├─► thread: read ─► HTTP ─► write
         └─► thread: …   one per connection)"},
     Portrait{"pool", Family::threads,
-             R"(accept ─► [ waiting ] ─┬─► thread ═ connection
-                       └─► thread ═ connection)"},
+             R"(accept ─► [waiting] ─┬─► thread ═ connection
+                     └─► thread ═ connection)"},
     Portrait{"blocking-epoll", Family::threads,
-             R"(epoll ─► ready ─► read, HTTP, write (blocking)
-  ▲                                │
-  └──── everybody else waits ◄─────┘)"},
+             R"(epoll ─► ready ─► read, HTTP, write: blocking
+  ▲                               │
+  └──── everybody else waits ◄────┘)"},
     Portrait{"prefork", Family::threads,
              R"(         ┌─► process: epoll loop
 listener ┼─► process: epoll loop
@@ -71,17 +71,18 @@ one io_context ┼─► thread ─┼─► strand ─► HTTP
 thread: io_context ─► HTTP)"},
 
     Portrait{"evhttp", Family::servers, R"(event base ─► evhttp ─► callback ─► evbuffer)"},
-    Portrait{"asio-http", Family::servers, R"(io_context ─► parse ─► read file ─► write ─► close)"},
+    Portrait{"asio-http", Family::servers, R"(io_context ─► parse ─► read file ─► write)"},
     Portrait{"nginx", Family::servers, R"(epoll ─► phases ─► header ─► sendfile)"},
     Portrait{"lighttpd", Family::servers, R"(epoll ─► state machine ─► sendfile)"},
-    Portrait{"h2o", Family::servers, R"(epoll (per thread) ─► handler ─► filters ─► writev)"},
+    Portrait{"h2o", Family::servers, R"(epoll ─► handler ─► filters ─► writev)"},
     Portrait{"apache", Family::servers,
-             R"(listener ─► worker thread ─► modules ─► sendfile
-   ▲            │
-   └─ keep-alive┘)"},
-    Portrait{"caddy", Family::servers, R"(netpoll ─► goroutine per connection ─► handlers)"},
+             R"(listener ─► worker ─► modules ─► sendfile
+   ▲                                │
+   └─────────── keep-alive ◄────────┘)"},
+    Portrait{"caddy", Family::servers, R"(netpoll ─► a goroutine each ─► handlers)"},
     Portrait{"haproxy", Family::servers, R"(epoll ─► parse ─► rules ─► answer from memory)"},
-    Portrait{"floor", Family::other, R"(epoll ─► read ─► prepared answer ─► write)"}};
+    Portrait{"floor", Family::other, R"(epoll ─► read ─► prepared answer ─► write)"},
+    Portrait{"floor-sendfile", Family::other, R"(epoll ─► read ─► head ─► sendfile)"}};
 
 }  // namespace
 

@@ -50,7 +50,9 @@ std::vector<std::string> notes(const Findings& findings) {
 std::string glance_text(const Findings& findings) {
     return (findings.floor.empty() ? std::string("CPU microseconds for each answer.")
                                    : std::string("CPU time for each answer, as a multiple of the "
-                                                 "floor's, in memory or by sendfile.")) +
+                                                 "floor's, in memory or by sendfile; in "
+                                                 "microseconds, without ×, where no floor can do "
+                                                 "the work.")) +
            " A star: it did not hold all clients, and the figure is of those it held.";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace tiderace::lab::report {
 namespace {
@@ -27,36 +28,54 @@ std::vector<LatencyPoint> median_curve(const std::vector<const Cell*>& rounds,
     return curve;
 }
 
-// `died` is worse than `hung`, … than `ok`; only where all were skipped was it skipped.
-bool is_worse(CellState one, CellState than) {
-    const auto badness = [](CellState state) {
-        return state == CellState::skipped ? -1 : static_cast<int>(state);
+// `died` is worse than `hung`, … than `ok`, and of two the one that left more without an answer;
+// only where all were skipped was it skipped.
+bool is_worse(const Cell& one, const Cell& than) {
+    const auto badness = [](const Cell& cell) {
+        return std::pair(cell.state == CellState::skipped ? -1 : static_cast<int>(cell.state),
+                         cell.starved);
     };
     return badness(one) > badness(than);
 }
 
+std::uint64_t held_by(const Cell& cell) {
+    return std::min(cell.open_max, cell.connections - std::min(cell.connections, cell.starved));
+}
+
+// By those that it held: who was turned away was open for a moment only.
+Spread connection_bytes(const std::vector<const Cell*>& rounds) {
+    std::vector<double> values;
+    for (const Cell* round : rounds) {
+        const std::uint64_t held = held_by(*round);
+        if (held == 0) continue;
+        const double more = static_cast<double>(round->memory_bytes) -
+                            static_cast<double>(round->memory_before_bytes);
+        values.push_back(std::max(0.0, more) / static_cast<double>(held));
+    }
+    return spread_of(std::move(values));
+}
+
 CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
-    CellSummary sum{.subject = rounds[0]->subject,
-                    .workload = rounds[0]->workload,
-                    .connections = rounds[0]->connections,
-                    .state = rounds[0]->state,
-                    .reason = rounds[0]->reason};
+    const Cell* worst = rounds[0];
     std::vector<const Cell*> good;
     for (const Cell* round : rounds) {
-        if (is_worse(round->state, sum.state)) {
-            sum.state = round->state;
-            sum.reason = round->reason;
-        }
+        if (is_worse(*round, *worst)) worst = round;
         if (has_figures(round->state)) good.push_back(round);
     }
+    CellSummary sum{.subject = worst->subject,
+                    .workload = worst->workload,
+                    .connections = worst->connections,
+                    .state = worst->state,
+                    .reason = worst->reason,
+                    .open_max = static_cast<double>(worst->open_max),
+                    .starved = static_cast<double>(worst->starved)};
     sum.rounds = good.size();
     sum.cpu_us = spread_over(good, &Cell::cpu_us);
     sum.per_second = spread_over(good, &Cell::per_second);
     sum.opened_per_second = spread_over(good, &Cell::opened_per_second);
     sum.memory_bytes = spread_over(good, &Cell::memory_bytes).median;
     sum.memory_before_bytes = spread_over(good, &Cell::memory_before_bytes).median;
-    sum.open_max = spread_over(good, &Cell::open_max).median;
-    sum.starved = spread_over(good, &Cell::starved).median;
+    sum.connection_bytes = connection_bytes(good);
     sum.load_share = spread_over(good, &Cell::load_share).median;
     sum.latency = median_curve(good, &Cell::latency);
     sum.slow_latency = median_curve(good, &Cell::slow_latency);

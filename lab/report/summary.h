@@ -29,15 +29,16 @@ struct CellSummary {
     std::string workload;
     std::uint64_t connections = 0;
     std::uint64_t rounds = 0;         // that have figures
-    CellState state = CellState::ok;  // the worst of its rounds
-    std::string reason;               // that round's
+    CellState state = CellState::ok;  // of the worst of its rounds
+    std::string reason;               // that round's, as are these two
+    double open_max = 0;
+    double starved = 0;
     Spread cpu_us;
     Spread per_second;
     Spread opened_per_second;
+    Spread connection_bytes;  // what a connection that was held costs in memory
     double memory_bytes = 0;  // medians, as all below
     double memory_before_bytes = 0;
-    double open_max = 0;
-    double starved = 0;
     double load_share = 0;
     std::vector<LatencyPoint> latency;
     std::vector<LatencyPoint> slow_latency;
@@ -47,15 +48,9 @@ struct CellSummary {
     double held() const {
         return std::max(0.0, std::min(open_max, static_cast<double>(connections) - starved));
     }
-    // What an open connection costs in memory; 0 when none was open.
-    double connection_bytes() const {
-        const double more = memory_bytes - memory_before_bytes;
-        return open_max > 0 && more > 0 ? more / open_max : 0;
-    }
     // The one figure that the workload is about.
     Spread measured(std::string_view measure) const {
-        if (measure != "connection_bytes") return cpu_us;
-        return {connection_bytes(), connection_bytes(), connection_bytes()};
+        return measure == "connection_bytes" ? connection_bytes : cpu_us;
     }
 };
 

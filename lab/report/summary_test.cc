@@ -79,10 +79,40 @@ TEST(Summary, WithoutAFloorThereIsNoRatio) {
 TEST(Summary, MemoryIsToldForEachConnection) {
     const auto all = summarize(sample_results());
     const CellSummary* idle = find(all, "epoll", "idle", 1'000);
-    EXPECT_DOUBLE_EQ(idle->connection_bytes(), 1'000);
     EXPECT_DOUBLE_EQ(idle->measured("connection_bytes").median, 1'000);
     EXPECT_DOUBLE_EQ(idle->measured("cpu_us").median, 5);
-    EXPECT_DOUBLE_EQ(CellSummary{}.connection_bytes(), 0);
+}
+
+// A thousand came, a hundred were let in: those have the memory.
+TEST(Summary, WhoWasTurnedAwayHasNoPartInTheMemory) {
+    Results results = sample_results();
+    Cell& turning_away = results.cells.back();
+    turning_away.state = CellState::refused;
+    turning_away.open_max = 400;
+    turning_away.starved = 900;
+    Cell another = turning_away;
+    another.round = 2;
+    another.memory_bytes = another.memory_before_bytes - 1;
+    results.cells.push_back(another);
+    EXPECT_EQ(find(summarize(results), "epoll", "idle", 1'000)->connection_bytes,
+              (Spread{5'000, 0, 10'000}));
+    for (Cell& cell : results.cells) cell.starved = cell.connections;
+    EXPECT_EQ(find(summarize(results), "epoll", "idle", 1'000)->connection_bytes, Spread{});
+}
+
+TEST(Summary, HowManyStarvedAndTheSentenceAreOfOneRound) {
+    Results results = sample_results();
+    for (const std::uint64_t starved : {0, 18, 1}) {
+        Cell& cell = results.cells[starved == 0 ? 0 : starved == 18 ? 1 : 2];
+        cell.state = CellState::starved;
+        cell.starved = starved;
+        cell.reason = std::to_string(starved);
+    }
+    const auto all = summarize(results);
+    const CellSummary* epoll = find(all, "epoll", "w1", 10'000);
+    EXPECT_EQ(epoll->reason, "18");
+    EXPECT_DOUBLE_EQ(epoll->starved, 18);
+    EXPECT_DOUBLE_EQ(epoll->held(), 9'982);
 }
 
 TEST(Summary, ACurveIsReadFromAbove) {

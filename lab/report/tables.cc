@@ -66,6 +66,23 @@ Row figures_row(const Findings& findings, const CellSummary& cell) {
     return row;
 }
 
+// Of connections that only stand there.
+Row memory_row(const CellSummary& cell) {
+    Row row{cell.subject, with_commas(cell.connections)};
+    if (cell.has_figures()) {
+        const Spread& each = cell.connection_bytes;
+        row.push_back(bytes(each.median));
+        row.push_back(bytes(each.least) + "–" + bytes(each.most));
+        row.push_back(bytes(cell.memory_before_bytes));
+        row.push_back(bytes(cell.memory_bytes));
+        row.push_back(with_commas(static_cast<std::uint64_t>(cell.held())));
+    } else {
+        row.insert(row.end(), 5, nothing);
+    }
+    row.push_back(note_of(cell));
+    return row;
+}
+
 // ---- claims -------------------------------------------------------------------------------------
 
 struct Claim {
@@ -167,7 +184,7 @@ Table glance(const Findings& findings) {
         const bool has_many =
             std::ranges::count(columns, workload,
                                &std::pair<const Workload*, std::uint64_t>::first) > 1;
-        table.heads.push_back(has_many ? workload->name + " " + rate(static_cast<double>(number))
+        table.heads.push_back(has_many ? workload->name + " " + with_commas(number)
                                        : workload->name);
         table.is_number.push_back(true);
     }
@@ -185,12 +202,19 @@ Table glance(const Findings& findings) {
 }
 
 Table figures(const Findings& findings, const Workload& workload) {
+    const bool is_memory = workload.measure == "connection_bytes";
     Table table{
         .heads = {"", "conns", "CPU µs", "min–max", "× floor", "answers/s", "p50", "p99", "p99.9",
                   "memory", "open", ""},
         .is_number = {false, true, true, true, true, true, true, true, true, true, true, false}};
+    if (is_memory) {
+        table = {
+            .heads = {"", "conns", "for each held", "min–max", "before", "with them", "held", ""},
+            .is_number = {false, true, true, true, true, true, true, false}};
+    }
     for (const CellSummary& cell : findings.cells) {
-        if (cell.workload == workload.name) table.rows.push_back(figures_row(findings, cell));
+        if (cell.workload != workload.name) continue;
+        table.rows.push_back(is_memory ? memory_row(cell) : figures_row(findings, cell));
     }
     return table;
 }

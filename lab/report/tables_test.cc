@@ -40,6 +40,18 @@ TEST(Tables, AllFiguresOfAWorkloadAreThere) {
     EXPECT_EQ(row_of(table, "pool").back(), "hung: no answer");
 }
 
+TEST(Tables, ConnectionsThatStandThereAreTold) {
+    Findings findings(sample_results());
+    const Table table = figures(findings, findings.results.workloads[2]);
+    EXPECT_EQ(table.heads.size(), table.is_number.size());
+    EXPECT_THAT(row_of(table, "epoll"), ElementsAre("epoll", "1,000", "1.00 kB", "1.00 kB–1.00 kB",
+                                                    "4.00 MB", "5.00 MB", "1,000", ""));
+    findings.cells.back().state = CellState::hung;
+    findings.cells.back().reason = "no answer";
+    EXPECT_THAT(row_of(figures(findings, findings.results.workloads[2]), "epoll"),
+                ElementsAre("epoll", "1,000", "–", "–", "–", "–", "–", "hung: no answer"));
+}
+
 TEST(Tables, ClaimsAreHeldAgainstTheRun) {
     Results results = sample_results();
     results.subjects.push_back({.name = "io_uring"});
