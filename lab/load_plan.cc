@@ -40,6 +40,7 @@ std::string contradiction(const LoadOptions& options, bool tls) {
     if (options.http == LoadHttp::v1_0 && options.pipeline > 1) {
         return "HTTP/1.0 is not pipelined";
     }
+    if (options.timeout <= Duration::zero()) return "--timeout 0 leaves no time for any answer";
     if (options.slow_readers + options.slow_senders > 100) {
         return "--slow-readers and --slow-senders are more than 100 percent together";
     }

@@ -38,6 +38,7 @@ TEST(LoadPlan, WhatCannotBeTogetherIsRefused) {
         {{.url = "http://127.0.0.1/", .http = LoadHttp::v2, .pipeline = 2}, "--streams"},
         {{.url = "http://127.0.0.1/", .streams = 2}, "--http 2"},
         {{.url = "http://127.0.0.1/", .http = LoadHttp::v1_0, .pipeline = 2}, "not pipelined"},
+        {{.url = "http://127.0.0.1/", .timeout = 0s}, "--timeout 0"},
         {{.url = "http://127.0.0.1/", .insecure = true}, "https://"},
         {{.url = "http://127.0.0.1/", .slow_readers = 51, .slow_senders = 50}, "100 percent"},
         {{.url = "http://127.0.0.1/", .slow_senders = 1, .slow_drips = LoadDrips::body},

@@ -28,6 +28,7 @@ constexpr Words short_version{"-v"};
 constexpr Words word_version{"version"};
 constexpr string_view in_use = "ddress already in use";  // EADDRINUSE, as they all say it
 constexpr int attempts_max = 3;
+constexpr Duration version_patience = 3s;
 
 constexpr std::array table{
     Opponent{
@@ -181,7 +182,7 @@ std::string opponent_version(const Opponent& opponent) {
     for (const string_view word : opponent.version_words) options.arguments.emplace_back(word);
     auto child = core::ChildProcess::start(options);
     pipe->writing.reset();
-    if (!child || !child->wait(10s)) return {};
+    if (!child || !child->wait(version_patience)) return {};
     std::string said(4096, '\0');  // less than a pipe holds, so that the child did not wait for us
     const ssize_t got = ::read(pipe->reading.get(), said.data(), said.size());
     said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -203,6 +204,7 @@ Result<ServerLaunch> plan_launch(const Opponent& opponent, const OpponentPlan& p
     launch.child.cpus = plan.cpus;
     launch.address = *address;
     launch.path = plan.path;
+    launch.wait = plan.wait;
     return launch;
 }
 

@@ -50,14 +50,18 @@ Result<core::Descriptor> open_words(const TemporaryFolder& folder) {
     return core::Descriptor(core::system_kernel(), fd);
 }
 
-bool await(int fd, short event, steady_clock::time_point until) {
+using Wait = std::function<bool(Duration)>;
+constexpr std::int64_t look_ms = 100;  // whether it is still wanted
+
+bool await(int fd, short event, steady_clock::time_point until, const Wait& wait) {
     pollfd asked{.fd = fd, .events = event, .revents = 0};
     for (;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
         const int outcome =
-            ::poll(&asked, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
+            ::poll(&asked, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, look_ms)));
         if (outcome > 0) return true;
-        if (outcome == 0 || errno != EINTR) return false;
+        if (outcome < 0 && errno != EINTR) return false;
+        if (left.count() <= 0 || (wait && wait(Duration::zero()))) return false;
     }
 }
 
@@ -70,8 +74,8 @@ Result<core::Address> choose_address() {
     return net::local_address(kernel, *listener);
 }
 
-std::optional<int> ask_once(const core::Address& address, std::string_view path,
-                            Duration patience) {
+std::optional<int> ask_once(const core::Address& address, std::string_view path, Duration patience,
+                            const Wait& wait) {
     core::Kernel& kernel = core::system_kernel();
     const auto until = steady_clock::now() + patience;
     sockaddr_storage storage;
@@ -81,7 +85,7 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
     const int connected =
         kernel.connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), bytes);
     if (connected != 0 && connected != -EINPROGRESS) return std::nullopt;
-    if (!await(socket.get(), POLLOUT, until)) return std::nullopt;
+    if (!await(socket.get(), POLLOUT, until, wait)) return std::nullopt;
     std::string request = "GET ";
     request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     const iovec piece{request.data(), request.size()};
@@ -90,7 +94,7 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
     }
     // "HTTP/1.1 200": what follows is the load generator's business.
     std::string answer;
-    while (answer.size() < 12 && await(socket.get(), POLLIN, until)) {
+    while (answer.size() < 12 && await(socket.get(), POLLIN, until, wait)) {
         char buffer[4096];
         const ssize_t got = kernel.receive(socket.get(), buffer, sizeof buffer);
         if (got <= 0 && got != -EAGAIN && got != -EINTR) return std::nullopt;
@@ -122,10 +126,15 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
     const auto until = steady_clock::now() + launch.start_patience;
     while (steady_clock::now() < until) {
         if (const auto ended = server.exit()) return refused(ended->text());
-        const auto status = ask_once(launch.address, launch.path, until - steady_clock::now());
+        const auto status =
+            ask_once(launch.address, launch.path, until - steady_clock::now(), launch.wait);
         if (status == 200) return server;
         if (status) return refused("answered " + launch.path + " with " + std::to_string(*status));
-        std::this_thread::sleep_for(5ms);
+        if (!launch.wait) {
+            std::this_thread::sleep_for(5ms);
+        } else if (launch.wait(5ms)) {
+            return refused("was not wanted any more");
+        }
     }
     return refused("did not answer within " + format_duration(launch.start_patience));
 }

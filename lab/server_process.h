@@ -10,6 +10,7 @@
 //          nothing is left behind even by a parent that is killed.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ struct ServerLaunch {
     core::Address address;
     std::string path = "/";  // of the first request; the answer has to be 200
     Duration start_patience = 20s;
+    // Waits that long between two looks; true: nobody wants it any more. Nothing: it just waits.
+    std::function<bool(Duration)> wait = {};
 };
 
 class ServerProcess final {
@@ -58,6 +61,7 @@ class ServerProcess final {
 // 127.0.0.1 with a port that is free now.
 Result<core::Address> choose_address();
 // The status of the answer to one GET, or nothing.
-std::optional<int> ask_once(const core::Address& address, std::string_view path, Duration patience);
+std::optional<int> ask_once(const core::Address& address, std::string_view path, Duration patience,
+                            const std::function<bool(Duration)>& wait = {});
 
 }  // namespace tiderace::lab

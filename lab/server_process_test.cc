@@ -109,6 +109,21 @@ TEST_F(ServerProcessTest, AServerThatDoesNotAnswerIsGivenUp) {
     EXPECT_NE(said.find("did not answer within 20ms"), std::string::npos) << said;
 }
 
+TEST_F(ServerProcessTest, AServerThatNobodyWantsAnyMoreIsNotWaitedFor) {
+    // Nobody listens; and somebody listens and is silent.
+    const auto listener =
+        *net::open_listener(core::system_kernel(), core::Address::loopback(0), {});
+    for (const core::Address& address :
+         {*choose_address(), net::local_address(core::system_kernel(), listener)}) {
+        int looks = 0;
+        const std::string said = refusal({.child = shell(for_ever),
+                                          .address = address,
+                                          .start_patience = 1h,
+                                          .wait = [&looks](Duration) { return ++looks > 1; }});
+        EXPECT_NE(said.find("was not wanted any more"), std::string::npos) << said;
+    }
+}
+
 TEST_F(ServerProcessTest, AProgramThatIsNotThereIsNamed) {
     EXPECT_NE(refusal({.child = {.arguments = {"tiderace-no-such"}}}).find("tiderace-no-such"),
               std::string::npos);

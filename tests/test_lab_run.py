@@ -135,10 +135,50 @@ def test_too_few_descriptors_scale_the_workload_and_are_said(run):
                before=limit)
     assert done.end() == 0, done.complained
     results = done.results()
-    assert [cell["connections"] for cell in results["cells"]] == [300, 300]
+    assert [(cell["connections"], cell["state"]) for cell in results["cells"]] == [(250, "ok")] * 2
     assert any("too low for 10000" in note for note in results["notes"])
     assert "too low for 10000" in (done.out / "index.html").read_text()
-    assert cells_of(results, "epoll")[0]["open_max"] == 300
+    assert cells_of(results, "epoll")[0]["open_max"] == 250
+
+
+@pytest.mark.parametrize("folder, reason", [("file/out", "not a directory"),
+                                            ("/dev/full/out", "not a directory")])
+def test_a_folder_that_takes_no_report_is_said_before_the_run(lab, tmp_path, folder, reason):
+    (tmp_path / "file").write_text("")
+    done = subprocess.run([lab, "run", "--engines", "epoll", "--out", tmp_path / folder],
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 1
+    assert reason in done.stderr and done.stderr.count("\n") == 1
+    assert "connections  " not in done.stdout
+
+
+def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
+    done = run("--engines", "epoll", "--workloads", "scale", "--quick", "--seconds", "2")
+    (server,) = wait_until(lambda: done.servers(cpu_ticks=10), DEADLINE, "a server under load")
+    os.kill(server, signal.SIGSTOP)
+    assert done.end() == 0, done.complained
+    first, second = cells_of(done.results(), "epoll")
+    assert first["state"] == "hung", first
+    assert second["state"] == "ok", second
+
+
+def test_who_interrupts_a_server_that_never_starts_waits_for_nobody(lab, tmp_path):
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "lighttpd"
+    program.write_text(f'#!/bin/sh\n[ "$1" = -v ] && exit\necho $$ > {tmp_path}/pid\nexec sleep 100\n')
+    program.chmod(0o755)
+    process = subprocess.Popen([lab, "run", "--engines", "lighttpd", "--workloads", "churn",
+                                "--out", tmp_path / "out"], stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
+    try:
+        pid = wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(),
+                         DEADLINE, "a server that starts")
+        process.send_signal(signal.SIGINT)
+        assert "interrupted" in process.communicate(timeout=10)[0]
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert not Path(f"/proc/{int(pid)}").exists()
 
 
 def test_a_server_that_dies_is_told_and_the_run_goes_on(run):

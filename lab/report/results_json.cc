@@ -139,6 +139,14 @@ Result<> write_file(const std::string& folder, std::string_view name, std::strin
     return {};
 }
 
+Result<> try_folder(const std::string& folder) {
+    constexpr std::string_view name = "room";
+    constexpr std::size_t report_bytes = 1'500'000;
+    auto written = write_file(folder, name, std::string(report_bytes, ' '));
+    std::remove((folder + "/" + std::string(name)).c_str());
+    return written;
+}
+
 std::expected<Results, std::string> read_results(const std::string& folder) {
     const std::string path = folder + "/" + std::string(results_name);
     std::error_code failure;

@@ -111,5 +111,15 @@ TEST(ResultsJson, AFileIsWholeOrSaysWhatIsWrong) {
     EXPECT_FALSE(write_file("/proc/none", "x", "y"));
 }
 
+TEST(ResultsJson, WhetherAFolderTakesAReportIsKnownBefore) {
+    const tiderace::testing::TemporaryFolder folder;
+    const std::string place = folder.path() + "/a";
+    EXPECT_TRUE(try_folder(place));
+    EXPECT_TRUE(std::filesystem::is_empty(place));
+    ASSERT_TRUE(write_file(folder.path(), "file", ""));
+    EXPECT_FALSE(try_folder(folder.path() + "/file"));
+    EXPECT_FALSE(try_folder("/proc/none"));
+}
+
 }  // namespace
 }  // namespace tiderace::lab::report

@@ -68,7 +68,7 @@ class Loads {
   public:
     Result<> start(const CellPlan& plan, const RunningServer& server) {
         for (const LoadPart& part : plan.workload->parts) {
-            LoadOptions options = load_of(part, plan.connections);
+            LoadOptions options = load_of(*plan.workload, part, plan.connections);
             options.url = url_of(server, part.file);
             options.duration = load_time_most;
             options.threads = plan.load_threads;
@@ -87,14 +87,14 @@ class Loads {
         for (const auto& load : loads_) sum.add(load->progress());
         return sum;
     }
-    // Everybody has come: opened, or where connections close, opened as many; or has been answered.
-    bool all_there() const {
+    // How many have come: are open, or where connections close, were; or have been answered.
+    std::uint64_t reached() const {
         const LoadProgress now = progress();
-        if (only_once_) return now.answers >= asked_;
-        return (closes_
-                    ? now.opened
-                    : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0))) >= asked_;
+        if (only_once_) return now.answers;
+        return closes_ ? now.opened
+                       : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0));
     }
+    bool all_there() const { return reached() >= asked_; }
     void finish() {
         for (auto& load : loads_) load->stop();
         for (auto& load : loads_) {
@@ -124,15 +124,14 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
     const core::SystemClock clock;
     const Instant start = clock.now();
     Instant moved = start;
-    LoadProgress last;
+    // Who is turned away comes again: only what was never reached before is a step.
+    std::uint64_t furthest = 0;
     while (!loads.all_there() && !server.ended()) {
         if (wait(look)) return false;
         const Instant now = clock.now();
-        const LoadProgress seen = loads.progress();
-        const bool moves =
-            seen.open > last.open || (loads.only_once() && seen.answers > last.answers);
-        if (moves) moved = now;
-        last = seen;
+        const std::uint64_t reached = loads.reached();
+        if (reached > furthest) moved = now;
+        furthest = std::max(furthest, reached);
         if (now - moved > plan.patience.stall || now - start > plan.patience.open) break;
     }
     return !wait(std::min<Duration>(plan.time / 10, 100ms));
@@ -152,6 +151,20 @@ bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answe
         const Duration over = clock.now() - end;
         if (answers >= loads.asked() || over > (answers > 0 ? longer : plan.patience.answer)) break;
         if (wait(look)) return false;
+    }
+    return true;
+}
+
+// Whether one more answer comes, once all has been read: a server that stopped in the middle has
+// had answers, and is hung all the same. Nothing: interrupted.
+std::optional<bool> still_answers(const CellPlan& plan, const Loads& loads, RunningServer& server,
+                                  const Wait& wait) {
+    const core::SystemClock clock;
+    const Instant end = clock.now() + plan.patience.answer;
+    const std::uint64_t answers = loads.progress().answers;
+    while (!loads.only_once() && !server.ended() && loads.progress().answers == answers) {
+        if (clock.now() > end) return false;
+        if (wait(look)) return std::nullopt;
     }
     return true;
 }
@@ -218,6 +231,8 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
     const Reading after = read(loads, pids);
     cell.memory_bytes = read_use(pids).memory_bytes;
+    const auto answers_on = still_answers(plan, loads, server, wait);
+    if (!answers_on) return false;
     const auto ended = server.ended();
     loads.finish();
     fill_figures(cell, before, after);
@@ -229,6 +244,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
                                    .asked = loads.asked(),
                                    .answers = answers,
                                    .closes = loads.closes(),
+                                   .stopped = !*answers_on,
                                    .ended = ended});
     cell.state = verdict.state;
     cell.reason = verdict.reason;
@@ -284,6 +300,9 @@ Verdict judge(const Observed& observed) {
     if (observed.answers == 0 && tally.errors_total() == 0 && tally.connect_errors_total() == 0) {
         return {CellState::hung, "no answer came in the time"};
     }
+    if (observed.answers > 0 && observed.stopped) {
+        return {CellState::hung, "after " + counted(observed.answers, "answers no other one came")};
+    }
     const std::uint64_t asked = observed.asked;
     const std::uint64_t served = asked - std::min(asked, tally.starved);
     const std::uint64_t busy = counted(tally, Fault::no_room);
@@ -318,7 +337,9 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
                                        .path = std::string(facts_of(parts[0].file).path),
                                        .cpus = plan.server_cpus,
                                        .connections = plan.connections,
-                                       .closes = closes});
+                                       .closes = closes,
+                                       .wait = wait});
+    if (wait(Duration::zero())) return std::nullopt;
     if (!server) {
         cell.state = CellState::failed;
         cell.reason = "it did not start: " + server.error().message();

@@ -7,7 +7,6 @@
 // Errors   Whatever goes wrong is the cell's state, with a sentence; the run goes on.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -39,9 +38,6 @@ struct CellPlan {
     std::vector<unsigned> server_cpus;
 };
 
-// Waits that long, or until somebody wants the run to end: then true.
-using Wait = std::function<bool(Duration)>;
-
 // Nothing: it was interrupted, and the cell has no figures.
 std::optional<report::Cell> run_cell(const CellPlan& plan, const Wait& wait);
 
@@ -51,6 +47,7 @@ struct Observed {
     std::uint64_t asked = 0;           // connections
     std::uint64_t answers = 0;         // in the measured time
     bool closes = false;               // connections end by themselves: few are open at one time
+    bool stopped = false;              // none came after it
     std::optional<std::string> ended;  // how its process ended
 };
 struct Verdict {

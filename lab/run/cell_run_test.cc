@@ -86,6 +86,11 @@ TEST_F(CellRun, AServerThatStopsAnsweringHangs) {
     EXPECT_EQ(cell.state, CellState::hung) << cell.reason;
 }
 
+TEST_F(CellRun, AServerThatStopsInTheMiddleHangsToo) {
+    const Cell cell = run(fake_subject("fake", Manner::mute_while_measured), "scale");
+    EXPECT_EQ(cell.state, CellState::hung) << cell.reason;
+}
+
 TEST_F(CellRun, AServerThatEndsDied) {
     const Cell cell = run(fake_subject("fake", Manner::dies), "scale");
     EXPECT_EQ(cell.state, CellState::died);
@@ -133,6 +138,20 @@ LoadTally tally_of(std::uint64_t connections, std::uint64_t open, std::uint64_t 
     return tally;
 }
 
+TEST_F(CellRun, WhoInterruptsAServerThatStartsGetsNoCell) {
+    RunSubject subject = fake_subject("fake", Manner::right);
+    subject.start = [](const ServerPlan& plan) -> Result<std::unique_ptr<RunningServer>> {
+        EXPECT_TRUE(plan.wait(1h));
+        return fail(Error(0, "start", "fake", "was not wanted any more"));
+    };
+    EXPECT_FALSE(run_cell({.subject = &subject,
+                           .workload = find_workload("scale"),
+                           .site = &site_,
+                           .connections = 4,
+                           .time = 10s},
+                          [](Duration) { return true; }));
+}
+
 TEST(Judge, LooksAtTheWorstFirst) {
     Observed seen{.tally = tally_of(100, 100, 0), .asked = 100, .answers = 5000};
     EXPECT_EQ(judge(seen), Verdict{});
@@ -142,6 +161,9 @@ TEST(Judge, LooksAtTheWorstFirst) {
     EXPECT_EQ(judge(seen).state, CellState::failed);
     seen.tally.error(LoadError::wrong_status) = 1;
     EXPECT_EQ(judge(seen).state, CellState::wrong);
+    seen.tally.error(LoadError::wrong_status) = 0;
+    seen.stopped = true;
+    EXPECT_EQ(judge(seen), (Verdict{CellState::hung, "after 5,000 answers no other one came"}));
     seen.ended = "it was ended by signal 11";
     EXPECT_EQ(judge(seen), (Verdict{CellState::died, "it was ended by signal 11"}));
 }

@@ -30,6 +30,7 @@ enum class Manner : std::uint8_t {
     wrong_at_once,  // and as long as they should be
     mute,           // takes requests, and says nothing
     mute_later,
+    mute_while_measured,
     dies,         // after some answers
     refuses_two,  // serves only the first two connections of the load, resets the others
 };
@@ -50,7 +51,11 @@ class FakeServer final : public RunningServer {
     core::Address address() const override {
         return net::local_address(core::system_kernel(), listener_);
     }
-    std::vector<int> pids() const override { return {::getpid()}; }
+    // Asked for once before the load comes, and again when measuring begins.
+    std::vector<int> pids() const override {
+        if (++looks_ == 2) is_measured_ = true;
+        return {::getpid()};
+    }
     std::optional<std::string> ended() override {
         return dead_ ? std::optional<std::string>("it ended with status 3") : std::nullopt;
     }
@@ -94,6 +99,8 @@ class FakeServer final : public RunningServer {
         const ssize_t got = ::recv(peer, buffer, sizeof buffer, 0);
         if (got <= 0) return false;
         if (manner_ == Manner::mute) return true;
+        if (manner_ == Manner::mute_while_measured && is_measured_ && ++measured_ > 100)
+            return true;
         ++answers_;
         // One answer is the probe's.
         const bool late = answers_ > (manner_ == Manner::mute_later ? 1 : some_answers);
@@ -116,6 +123,9 @@ class FakeServer final : public RunningServer {
     core::Descriptor listener_;
     std::atomic<bool> stop_ = false;
     std::atomic<bool> dead_ = false;
+    mutable std::atomic<bool> is_measured_ = false;
+    mutable int looks_ = 0;
+    int measured_ = 0;
     int answers_ = 0;
     int accepted_ = 0;
     std::thread thread_;

@@ -6,7 +6,10 @@
 namespace tiderace::lab::run {
 namespace {
 
-constexpr std::uint64_t spare_descriptors = 200;  // of a server: files, listeners, loops
+// What a server keeps for files, listeners and loops. Where there are less than twice as many, it
+// keeps half (server/assemble.cc): more connections would meet its refusal, and no engine's.
+constexpr std::uint64_t spare_descriptors = 64;
+constexpr std::uint64_t spare_descriptors_per_loop = 300;
 constexpr Duration cell_time_least = 200ms;
 constexpr Duration cell_time_most = 5s;
 
@@ -57,19 +60,24 @@ std::string cannot(const RunSubject& subject, const Workload& workload) {
     return {};
 }
 
+std::uint64_t connections_for(std::uint64_t descriptors_max, std::size_t loops) {
+    const std::uint64_t spare = spare_descriptors + spare_descriptors_per_loop * loops;
+    return descriptors_max > 2 * spare ? descriptors_max - spare
+                                       : std::max<std::uint64_t>(1, descriptors_max / 2);
+}
+
 Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects,
-              std::uint64_t descriptors_max) {
+              std::uint64_t connections_most) {
     Plan plan;
     plan.rounds = options.rounds > 0 ? options.rounds : options.quick ? 1 : 3;
-    const std::uint64_t most =
-        descriptors_max > 2 * spare_descriptors ? descriptors_max - spare_descriptors : 1;
     std::set<std::string> notes;
     Duration besides = Duration::zero();
     for (std::uint64_t round = 1; round <= plan.rounds; ++round) {
         for (std::size_t w = 0; w < workloads().size(); ++w) {
             const Workload& workload = workloads()[w];
             if (!workload.absent.empty() || !is_wanted(options.workloads, workload.name)) continue;
-            for (const std::uint64_t number : connections_of(workload, options, most, notes)) {
+            for (const std::uint64_t number :
+                 connections_of(workload, options, connections_most, notes)) {
                 for (std::size_t s = 0; s < subjects.size(); ++s) {
                     if (!subjects[s].facts.absent.empty()) continue;
                     plan.cells.push_back({s, w, number, round, cannot(subjects[s], workload)});

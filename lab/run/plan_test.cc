@@ -54,7 +54,7 @@ TEST(Plan, WhatIsAskedForIsDone) {
 }
 
 TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreSaid) {
-    const Plan plan = plan_run({.workloads = {"w1", "w2"}, .rounds = 1}, servers(1), 1'200);
+    const Plan plan = plan_run({.workloads = {"w1", "w2"}, .rounds = 1}, servers(1), 1'000);
     ASSERT_EQ(plan.cells.size(), 3U);
     EXPECT_EQ(plan.cells[0].connections, 1'000U);
     EXPECT_EQ(plan.cells[1].connections, 100U);
@@ -64,7 +64,16 @@ TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreSaid) {
                 ElementsAre(HasSubstr("w1 runs with 1000"), HasSubstr("w2 runs with 1000")));
     EXPECT_THAT(plan_run({}, servers(1), plenty).notes, IsEmpty());
     // Two numbers that become one are one.
-    EXPECT_EQ(plan_run({.workloads = {"w2"}, .rounds = 1}, servers(1), 300).cells.size(), 1U);
+    EXPECT_EQ(plan_run({.workloads = {"w2"}, .rounds = 1}, servers(1), 100).cells.size(), 1U);
+}
+
+TEST(Plan, AServerKeepsDescriptorsForItself) {
+    EXPECT_GE(connections_for(20'000, 1), 10'000U);
+    EXPECT_GE(connections_for(20'000, 30), 10'000U);
+    EXPECT_EQ(connections_for(1'024, 1), 660U);
+    EXPECT_EQ(connections_for(500, 1), 250U);
+    EXPECT_EQ(connections_for(1'024, 4), 512U);
+    EXPECT_EQ(connections_for(1, 1), 1U);
 }
 
 TEST(Plan, WhoIsAbsentHasNoCellAndWhoCannotSaysWhy) {

@@ -135,7 +135,10 @@ Setting prepare(const RunOptions& options) {
     results.pinning = {widened(setting.placing.server), widened(setting.placing.load)};
     results.quick = options.quick;
     setting.subjects = find_subjects(options.engines, options.version, setting.placing.server);
-    setting.plan = plan_run(options, setting.subjects, results.machine.descriptors_max);
+    const std::size_t loops = std::max<std::size_t>(
+        1, setting.placing.server.empty() ? results.machine.cpus : setting.placing.server.size());
+    setting.plan = plan_run(options, setting.subjects,
+                            connections_for(results.machine.descriptors_max, loops));
     results.rounds = setting.plan.rounds;
     results.seconds = in_seconds(setting.plan.cell_time);
     results.notes = setting.plan.notes;
@@ -254,6 +257,9 @@ int run(const RunOptions& options) {
     if (setting.plan.to_run() == 0) return complain("there is nothing to run", 1);
     const auto site = SiteFolder::make();
     if (!site) return complain(site.error().message(), 1);
+    if (const auto room = report::try_folder(options.folder); !room) {
+        return complain(room.error().message(), 1);
+    }
     Telling telling(setting.plan.estimate, setting.plan.to_run());
     std::size_t done = 0;
     const auto told = [&](const CellTold& one) {

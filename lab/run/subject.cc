@@ -67,6 +67,7 @@ RunSubject engine_subject(const engine::Engine& engine, const std::string& versi
         if (!address) return fail(address.error());
         ServerLaunch launch{.address = *address, .path = plan.path};
         launch.start_patience = start_patience;
+        launch.wait = plan.wait;
         launch.child.arguments = engine_words(*program, name, plan.folder, address->to_string());
         launch.child.cpus = plan.cpus;
         return wrap(ServerProcess::start(std::move(launch)));
@@ -81,7 +82,8 @@ OpponentPlan opponent_plan(const ServerPlan& plan) {
             .cpus = plan.cpus,
             .connections_max = std::max<std::size_t>(20'000, plan.connections * 2),
             .connections = static_cast<std::size_t>(plan.connections),
-            .closes = plan.closes};
+            .closes = plan.closes,
+            .wait = plan.wait};
 }
 
 RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned>& cpus) {

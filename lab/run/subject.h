@@ -13,6 +13,7 @@
 
 #include "lab/report/results.h"
 #include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
 
 namespace tiderace::lab::run {
@@ -27,12 +28,16 @@ class RunningServer {
     virtual std::optional<std::string> ended() = 0;
 };
 
+// Waits that long, or until somebody wants the run to end: then true.
+using Wait = std::function<bool(Duration)>;
+
 struct ServerPlan {
     std::string folder;
     std::string path = "/";  // what is asked of it
     std::vector<unsigned> cpus;
     std::uint64_t connections = 0;
     bool closes = false;
+    Wait wait = {};  // while it starts; nothing: nobody interrupts
 };
 
 struct RunSubject {

@@ -84,9 +84,13 @@ const Workload* find_workload(std::string_view name) {
     return found == table().end() ? nullptr : &*found;
 }
 
-LoadOptions load_of(const LoadPart& part, std::uint64_t connections) {
+LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_t connections) {
     LoadOptions options;
-    options.connections = part.connections > 0 ? part.connections : connections;
+    options.connections = connections;
+    if (part.connections > 0) {  // its share of them
+        options.connections = std::max<std::uint64_t>(
+            1, part.connections * connections / workload.connections.back());
+    }
     options.close = part.close;
     options.pipeline = part.pipeline;
     options.rate = part.rate;
@@ -101,7 +105,7 @@ LoadOptions load_of(const LoadPart& part, std::uint64_t connections) {
 std::string load_command(const Workload& workload) {
     std::string text;
     for (const LoadPart& part : workload.parts) {
-        const LoadOptions options = load_of(part, workload.connections.back());
+        const LoadOptions options = load_of(workload, part, workload.connections.back());
         if (!text.empty()) text += " & ";
         text += "tiderace load http://ADDRESS" + std::string(facts_of(part.file).path) +
                 " --connections " + std::to_string(options.connections);

@@ -55,7 +55,7 @@ std::span<const Workload> workloads();
 const Workload* find_workload(std::string_view name);
 
 // What the load generator is told for one part of a cell, without address and time.
-LoadOptions load_of(const LoadPart& part, std::uint64_t connections);
+LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_t connections);
 // The same for a shell: "tiderace load http://ADDRESS/tiny.txt --connections 100".
 std::string load_command(const Workload& workload);
 

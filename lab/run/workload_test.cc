@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 namespace tiderace::lab::run {
 namespace {
@@ -23,9 +24,10 @@ TEST(Workload, EveryOneOfTheIssueIsThereOrSaysWhyNot) {
 }
 
 TEST(Workload, TheSizesAreThoseOfTheOriginals) {
-    EXPECT_EQ(load_of(find_workload("w0")->parts[0], 100).expect_length, 2'496'629U);
-    EXPECT_EQ(load_of(find_workload("w1")->parts[0], 100).expect_length, 40U);
-    EXPECT_EQ(load_of(find_workload("w2")->parts[0], 100).expect_length, 57'244U);
+    for (const auto& [name, bytes] : {std::pair("w0", 2'496'629U), {"w1", 40U}, {"w2", 57'244U}}) {
+        const Workload& workload = *find_workload(name);
+        EXPECT_EQ(load_of(workload, workload.parts[0], 100).expect_length, bytes) << name;
+    }
 }
 
 TEST(Workload, IsToldAsACommandForAnotherShell) {
@@ -44,6 +46,11 @@ TEST(Workload, PartsWithFixedClientsAddUp) {
         if (fixed > 0) {
             EXPECT_EQ(fixed, workload.connections[0]) << workload.name;
         }
+        std::uint64_t scaled = 0;
+        for (const LoadPart& part : workload.parts) {
+            scaled += load_of(workload, part, 30).connections;
+        }
+        EXPECT_EQ(scaled, workload.parts.empty() ? 0U : 30U) << workload.name;
     }
 }
 
