@@ -53,8 +53,9 @@ LoadConnection::LoadConnection(LoadWorker& worker, std::uint64_t number)
                                     .parts = slow_sender_,
                                     .arena = &worker.arena()};
     LoadDialogue::Client& client = *this;
-    dialogue_ =
-        options.http == LoadHttp::v2 ? make_load_h2(client, rules) : make_load_h1(client, rules);
+    dialogue_ = options.echoes()               ? make_load_echo(client, rules)
+                : options.http == LoadHttp::v2 ? make_load_h2(client, rules)
+                                               : make_load_h1(client, rules);
 }
 
 // ---- opening ------------------------------------------------------------------------------------

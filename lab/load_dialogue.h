@@ -1,8 +1,9 @@
-// LoadDialogue: how one connection of the load asks and is answered, in one version of HTTP.
+// LoadDialogue: how one connection of the load asks and is answered, in one version of HTTP,
+// or in none.
 //
 //   LoadConnection   connects, paces, judges, counts       (the same for all versions)
 //        |  ask, hear            ^  say, answered, failed, give_back, leave
-//   LoadDialogue     LoadH1, LoadH2: bytes
+//   LoadDialogue     LoadH1, LoadH2, LoadEcho: bytes
 //
 // Owner    A LoadConnection, which is its Client; reused for each of its connections in turn.
 // Thread   The worker's loop.
@@ -91,6 +92,9 @@ class LoadDialogue {
 
 std::unique_ptr<LoadDialogue> make_load_h1(LoadDialogue::Client& client,
                                            const LoadDialogue::Rules& rules);
+// Bare TCP: the request's body goes, and has to come back.
+std::unique_ptr<LoadDialogue> make_load_echo(LoadDialogue::Client& client,
+                                             const LoadDialogue::Rules& rules);
 std::unique_ptr<LoadDialogue> make_load_h2(LoadDialogue::Client& client,
                                            const LoadDialogue::Rules& rules);
 

@@ -1,7 +1,5 @@
 // HTTP/1.0 and HTTP/1.1: one request after another, or several deep.
-#include <utility>
-#include <vector>
-
+#include "lab/asked_ring.h"
 #include "lab/crc32.h"
 #include "lab/load_dialogue.h"
 #include "tiderace/http/wire/response_reader.h"
@@ -16,22 +14,21 @@ using http::wire::ResponseStart;
 class LoadH1 final : public LoadDialogue {
   public:
     LoadH1(Client& client, const Rules& rules)
-        : client_(&client), rules_(rules), intended_(static_cast<std::size_t>(rules.depth)) {}
+        : client_(&client), rules_(rules), asked_(static_cast<std::size_t>(rules.depth)) {}
 
     void begin() override {
         reader_ = ResponseReader();
         reader_.next(rules_.request->is_head);
-        first_ = under_way_ = fresh_ = 0;
+        asked_.clear();
+        fresh_ = 0;
         in_answer_ = has_asked_ = left_ = false;
     }
 
-    std::size_t room() const override { return left_ ? 0 : intended_.size() - under_way_; }
-    std::size_t under_way() const override { return under_way_; }
+    std::size_t room() const override { return left_ ? 0 : asked_.room(); }
+    std::size_t under_way() const override { return asked_.size(); }
 
     void ask(Instant intended) override {
-        const std::size_t at = first_ + under_way_;
-        intended_[at < intended_.size() ? at : at - intended_.size()] = intended;
-        ++under_way_;
+        asked_.push(intended);
         ++fresh_;
         has_asked_ = true;
     }
@@ -52,18 +49,12 @@ class LoadH1 final : public LoadDialogue {
     void ended(bool unread) override;
 
     void fail_all(LoadError error) override {
-        while (under_way_ > 0) client_->failed(error, take_oldest());
+        while (asked_.size() > 0) client_->failed(error, asked_.pop());
         left_ = true;
     }
-    std::size_t drop_all() override { return std::exchange(under_way_, 0); }
+    std::size_t drop_all() override { return asked_.clear(); }
 
   private:
-    Instant take_oldest() {
-        const Instant intended = intended_[first_];
-        first_ = first_ + 1 == intended_.size() ? 0 : first_ + 1;
-        --under_way_;
-        return intended;
-    }
     void leave() {
         left_ = true;
         client_->leave();
@@ -76,9 +67,7 @@ class LoadH1 final : public LoadDialogue {
     Client* client_;
     Rules rules_;
     ResponseReader reader_;
-    std::vector<Instant> intended_;  // a ring: of the requests under way, oldest first
-    std::size_t first_ = 0;
-    std::size_t under_way_ = 0;
+    AskedRing asked_;
     std::size_t fresh_ = 0;  // asked, and not yet said
     LoadAnswer answer_;
     bool in_answer_ = false;  // its head is read
@@ -98,13 +87,13 @@ std::size_t LoadH1::hear(ByteView data) {
             if (rules_.hash) answer_.hash = crc32(answer_.hash, step.data);
         } else if (step.status == Status::done) {
             end_answer();
-            if (under_way_ == 0 && used == data.size()) return used;
+            if (asked_.size() == 0 && used == data.size()) return used;
         } else if (step.status == Status::head) {
             begin_answer();
         } else {
             refuse(reader_.fault());
         }
-        if (under_way_ == 0 && used < data.size() && !left_) hear_unasked();
+        if (asked_.size() == 0 && used < data.size() && !left_) hear_unasked();
     }
     return data.size();
 }
@@ -119,14 +108,14 @@ void LoadH1::begin_answer() {
 }
 
 void LoadH1::end_answer() {
-    if (under_way_ == 0) return hear_unasked();
+    if (asked_.size() == 0) return hear_unasked();
     in_answer_ = false;
     const bool last = !reader_.start().keep_alive || rules_.close;
-    const Instant intended = take_oldest();
+    const Instant intended = asked_.pop();
     reader_.next(rules_.request->is_head);
     if (last) {
         // The server reads no further: what else is under way is asked again elsewhere.
-        while (under_way_ > 0) client_->give_back(take_oldest());
+        while (asked_.size() > 0) client_->give_back(asked_.pop());
         left_ = true;
     }
     client_->answered(answer_, intended);
@@ -141,13 +130,13 @@ void LoadH1::hear_unasked() {
 
 void LoadH1::refuse(ResponseFault fault) {
     client_->found(to_string(fault));
-    if (under_way_ == 0) client_->failed_besides(LoadError::not_http);
+    if (asked_.size() == 0) client_->failed_besides(LoadError::not_http);
     fail_all(LoadError::not_http);
     client_->leave();
 }
 
 void LoadH1::ended(bool unread) {
-    if (in_answer_ && under_way_ > 0 && reader_.end_of_stream()) end_answer();
+    if (in_answer_ && asked_.size() > 0 && reader_.end_of_stream()) end_answer();
     fail_all(in_answer_ || unread ? LoadError::cut_short : LoadError::closed_early);
     client_->leave();
 }

@@ -37,7 +37,7 @@ std::string config(const LoadReport& report) {
     json.add("connections", options.connections).add("requests", options.requests);
     json.add("duration_s", in_seconds(options.duration), 3);
     json.add("rate", options.rate).add("ramp_s", in_seconds(options.ramp), 3);
-    json.add("http", to_string(options.http)).add("method", options.verb());
+    json.add("http", options.echoes() ? "" : to_string(options.http)).add("method", options.verb());
     json.add("body_bytes", options.body_bytes).add_flag("close", options.close);
     json.add("pipeline", options.pipeline).add("streams", options.streams);
     json.add_flag("verified", !options.insecure).add_flag("resume", options.resume);

@@ -76,11 +76,14 @@ struct LoadOptions {
     std::uint64_t server_pid = 0;  // 0: who listens there
     bool json = false;
 
+    // Not HTTP: what is sent comes back.
+    bool echoes() const { return url.starts_with("echo://"); }
     Duration run_time() const {
         if (duration > Duration::zero()) return duration;
         return requests > 0 ? Duration::max() : Duration(10s);
     }
     std::string_view verb() const {
+        if (echoes()) return "";
         if (!method.empty()) return method;
         return body_bytes > 0 ? "POST" : "GET";
     }

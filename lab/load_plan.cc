@@ -35,6 +35,14 @@ std::vector<core::Address> sources_for(const LoadOptions& options, const core::A
 // What cannot be, together. "" if all is well.
 std::string contradiction(const LoadOptions& options, bool tls) {
     const bool h2 = options.http == LoadHttp::v2;
+    if (options.echoes()) {
+        if (options.body_bytes == 0) return "echo:// needs --body-size: how long a message is";
+        if (h2 || options.http == LoadHttp::v1_0 || !options.method.empty() ||
+            !options.fields.empty() || options.expect_status != LoadOptions().expect_status) {
+            return "echo:// is no HTTP: --http, --method, --header and --expect-status mean "
+                   "nothing";
+        }
+    }
     if (h2 && options.pipeline > 1) return "--pipeline is of HTTP/1; HTTP/2 has --streams";
     if (!h2 && options.streams > 1) return "--streams are of HTTP/2: --http 2";
     if (options.http == LoadHttp::v1_0 && options.pipeline > 1) {

@@ -35,9 +35,9 @@ std::string listed(const std::array<std::uint64_t, kinds>& counts) {
 
 std::string headline(const LoadReport& report) {
     const LoadOptions& options = report.options;
-    std::string line = std::string(options.verb()) + " " + options.url + ": " +
-                       std::to_string(options.connections) + " connections, HTTP/" +
-                       std::string(to_string(options.http)) + ", ";
+    std::string line = std::string(options.verb()) + (options.echoes() ? "" : " ");
+    line += options.url + ": " + std::to_string(options.connections) + " connections, ";
+    if (!options.echoes()) line += "HTTP/" + std::string(to_string(options.http)) + ", ";
     line += options.close ? "one for each request" : "kept alive";
     if (options.depth() > 1) line += ", " + std::to_string(options.depth()) + " requests deep";
     if (options.body_bytes > 0) {
@@ -53,8 +53,8 @@ std::string headline(const LoadReport& report) {
 
 std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
     if (!tally.reference.known) return "nothing";
-    std::string line = printed("status %" PRIu64 ", %" PRIu64 " bytes", options.expect_status,
-                               tally.reference.length);
+    std::string line = printed("%" PRIu64 " bytes", tally.reference.length);
+    if (!options.echoes()) line = printed("status %" PRIu64 ", ", options.expect_status) + line;
     if (options.check_hash) line += printed(", CRC-32 %08" PRIx32, tally.reference.hash);
     return line;
 }

@@ -25,6 +25,19 @@ LoadReport good_report() {
     return report;
 }
 
+TEST(LoadReport, AnEchoIsNotToldAsHttp) {
+    LoadReport report = good_report();
+    report.options.url = "echo://127.0.0.1:7";
+    report.options.body_bytes = 40;
+    const std::string table = load_table(report);
+    EXPECT_TRUE(table.starts_with("echo://127.0.0.1:7: 100 connections, kept alive, 40 B each"))
+        << table;
+    EXPECT_THAT(table, Not(HasSubstr("HTTP")));
+    EXPECT_THAT(table, Not(HasSubstr("status")));
+    EXPECT_THAT(load_json(report), HasSubstr(R"("method":"")"));
+    EXPECT_THAT(load_json(report), HasSubstr(R"("http":"")"));
+}
+
 TEST(LoadReport, TellsTheFigures) {
     LoadReport report = good_report();
     report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 2};

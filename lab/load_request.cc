@@ -135,7 +135,7 @@ LoadRequest render_request(const LoadTarget& target, const LoadOptions& options)
         render_blocks(fields_of(target, options), request);
         return request;
     }
-    request.head = render_head(target, options);
+    if (!options.echoes()) request.head = render_head(target, options);
     request.bytes = request.head.size() + request.body.size();
     if (request.bytes <= LoadRequest::batch_bytes_max / options.pipeline) {
         for (std::uint64_t i = 0; i < options.pipeline; ++i) {

@@ -11,7 +11,7 @@
 namespace tiderace::lab {
 namespace {
 
-constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https)";
+constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https, or echo)";
 
 using Resolved = std::expected<std::vector<core::Address>, std::string>;
 
@@ -44,7 +44,10 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     LoadTarget target;
     target.tls = url.starts_with("https://");
     const std::size_t scheme_end = url.find("://");
-    if (!target.tls && scheme_end != url.npos && !url.starts_with("http://")) return refuse();
+    const bool echoes = url.starts_with("echo://");
+    if (!target.tls && !echoes && scheme_end != url.npos && !url.starts_with("http://")) {
+        return refuse();
+    }
     if (scheme_end != url.npos) url.remove_prefix(scheme_end + 3);
     if (url.empty() || !is_printable(url) || url.find('#') != std::string_view::npos) {
         return std::unexpected(std::string(expected_form) + ", without spaces or a fragment");
@@ -57,6 +60,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
     const std::size_t colon = place.rfind(':');
     const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
+    if (echoes && (!has_port || slash < url.size())) return refuse();  // it has neither
     target.name = has_port ? place.substr(0, colon) : place;
     const std::string port = has_port     ? std::string(place.substr(colon))
                              : target.tls ? ":443"

@@ -22,7 +22,7 @@ struct LoadTarget {
     bool tls = false;
 };
 
-// http[s]://HOST[:PORT][/PATH], without a fragment or a password.
+// http[s]://HOST[:PORT][/PATH], without a fragment or a password; echo://HOST:PORT.
 std::expected<LoadTarget, std::string> parse_load_target(std::string_view url);
 // Load on another's machine is an attack: only loopback, unless the person says it is theirs. A
 // name must stand for nothing but loopback.

@@ -88,6 +88,7 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
     if (!await(socket.get(), POLLOUT, until, wait)) return std::nullopt;
     std::string request = "GET ";
     request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    if (path.empty()) request = "HTTP/1.1 200 as is\r\n";  // an echo: what is asked is the answer
     const iovec piece{request.data(), request.size()};
     if (kernel.send(socket.get(), &piece, 1, false) != static_cast<ssize_t>(request.size())) {
         return std::nullopt;

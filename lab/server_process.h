@@ -29,7 +29,7 @@ struct ServerLaunch {
     // Name and text; "{folder}" in a text, too.
     std::vector<std::pair<std::string, std::string>> files;
     core::Address address;
-    std::string path = "/";  // of the first request; the answer has to be 200
+    std::string path = "/";  // of the first request, answered with 200; "": an echo
     Duration start_patience = 20s;
     // Waits that long between two looks; true: nobody wants it any more. Nothing: it just waits.
     std::function<bool(Duration)> wait = {};

@@ -129,6 +129,13 @@ TEST_F(ServerProcessTest, AProgramThatIsNotThereIsNamed) {
               std::string::npos);
 }
 
+TEST(AskOnce, AnEchoAnswersWithWhatItIsSent) {
+    Answering echo("HTTP/1.1 200 as is\r\n");
+    EXPECT_EQ(ask_once(echo.address(), "", 5s), 200);
+    Answering another("something else");
+    EXPECT_EQ(ask_once(another.address(), "", 5s), std::nullopt);
+}
+
 TEST(AskOnce, KnowsNothingOfWhoIsNotHttp) {
     Answering answering("SSH-2.0-nothing of ours\r\n");
     EXPECT_EQ(ask_once(answering.address(), "/", 5s), std::nullopt);

@@ -44,6 +44,10 @@ std::vector<Flag> serve_flags() {
     const auto engine = std::ranges::find(flags, "engine", &Flag::name);
     engine->about = "how the server is built";
     engine->field = ChoiceField{engine_names(), set_engine, engine_index};
+    flags.push_back({.name = "echo",
+                     .group = Group::engine,
+                     .about = "no HTTP: what comes in goes out",
+                     .field = SwitchField{[](ServeOptions& o) -> bool& { return o.echo; }}});
     return flags;
 }
 

@@ -150,6 +150,7 @@ struct ServeOptions {
     std::string cors_origin;  // "*" or one origin; empty: no CORS
     bool server_header = true;
     bool about = false;  // tell what this server is; see about.h
+    bool echo = false;   // no HTTP: what comes in goes out; see echo.h
 
     // Who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;

@@ -187,6 +187,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     }
     net::SessionFactory* first = worker->http1_.get();
     if (options.http2 == Http2::only) first = worker->http2_.get();
+    if (options.echo) first = &worker->echo_;
     worker->connections_ =
         std::make_unique<net::TcpServer>(loop, *first,
                                          net::TcpServerOptions{

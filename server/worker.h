@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "server/about.h"
+#include "server/echo.h"
 #include "server/options.h"
 #include "server/password_file.h"
 #include "tiderace/core/worker_pool.h"
@@ -93,6 +94,7 @@ class Worker {
     std::unique_ptr<http::filter::Cors> cors_;
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
     std::unique_ptr<http::RingAccessLog> access_log_;
+    Echo echo_;
     std::unique_ptr<http::H1Service> http1_;
     std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off
     std::unique_ptr<tls::ServerContext> tls_;  // outlives the connections

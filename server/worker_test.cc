@@ -57,6 +57,13 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Worlds, WorkerTest, ::testing::ValuesIn(testing::main_world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
+TEST_P(WorkerTest, AnEchoSpeaksNoHttp) {
+    options_.echo = true;
+    const auto peer = connect();
+    peer->say("GET / HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(world_->run_until([&] { return peer->heard() == "GET / HTTP/1.1\r\n\r\n"; }));
+}
+
 TEST_P(WorkerTest, ServesItsFolder) {
     const std::string text = answer("/");
     EXPECT_THAT(text, ::testing::StartsWith("HTTP/1.1 200 OK\r\nServer: tiderace/"));

@@ -96,7 +96,7 @@ OVERLAPS = """() => {
   }
   return found;
 }"""
-# Drawings of which a piece is out of sight, and on a phone the words of the table that is all words.
+# Drawings of which a piece is out of sight, and the table that is all words.
 CUT_OFF = """() => [...document.querySelectorAll('.cards pre, .scroll.wide')]
     .filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 60))"""
 

@@ -153,7 +153,7 @@ def test_a_folder_that_takes_no_report_is_said_before_the_run(lab, tmp_path, fol
 
 
 def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
-    done = run("--engines", "epoll", "--workloads", "scale", "--quick", "--seconds", "2")
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "2")
     (server,) = wait_until(lambda: done.servers(cpu_ticks=10), DEADLINE, "a server under load")
     os.kill(server, signal.SIGSTOP)
     assert done.end() == 0, done.complained
@@ -165,7 +165,11 @@ def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
 def test_who_interrupts_a_server_that_never_starts_waits_for_nobody(lab, tmp_path):
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "lighttpd"
-    program.write_text(f'#!/bin/sh\n[ "$1" = -v ] && exit\necho $$ > {tmp_path}/pid\nexec sleep 100\n')
+    program.write_text(f"""#!/bin/sh
+[ "$1" = -v ] && exit
+echo $$ > {tmp_path}/pid
+exec sleep 100
+""")
     program.chmod(0o755)
     process = subprocess.Popen([lab, "run", "--engines", "lighttpd", "--workloads", "churn",
                                 "--out", tmp_path / "out"], stdout=subprocess.PIPE, text=True,
@@ -179,6 +183,24 @@ def test_who_interrupts_a_server_that_never_starts_waits_for_nobody(lab, tmp_pat
         process.kill()
     assert process.returncode == 1
     assert not Path(f"/proc/{int(pid)}").exists()
+
+
+def test_every_engine_echoes_and_who_speaks_http_only_is_skipped(run, lab):
+    listed = subprocess.run([lab, "engines"], capture_output=True, text=True, timeout=DEADLINE,
+                            check=True).stdout
+    assert "w5-echo" in listed and "needs the key-value server" in " ".join(listed.split())
+    done = run("--workloads", "w5-echo", "--rounds", "1", "--seconds", "0.05")
+    assert done.end(120) == 0, done.complained
+    results = done.results()
+    kinds = {one["name"]: one["kind"] for one in results["subjects"]}
+    for cell in results["cells"]:
+        if kinds[cell["subject"]] != "engine":
+            assert (cell["state"], cell["reason"]) == ("skipped", "it speaks HTTP only"), cell
+        elif cell["subject"] in ("pool", "blocking-epoll"):  # not all at once
+            assert cell["state"] == "starved" and cell["answers"] > 0, cell
+        else:
+            assert cell["state"] == "ok" and cell["answers"] > 100, cell
+    assert len(results["cells"]) > 15
 
 
 def test_a_server_that_dies_is_told_and_the_run_goes_on(run):

@@ -40,20 +40,20 @@ Cell empty_cell(const CellPlan& plan) {
             .round = plan.round};
 }
 
-std::string url_of(const RunningServer& server, SiteFile file) {
-    return "http://" + server.address().to_string() + std::string(facts_of(file).path);
-}
-
 // One answer, and every byte of it.
-Verdict probe(const CellPlan& plan, RunningServer& server, SiteFile file, const Wait& wait) {
+Verdict probe(const CellPlan& plan, RunningServer& server, const LoadPart& part, const Wait& wait) {
     LoadOptions options;
-    options.url = url_of(server, file);
+    options.url = url_of(part, server.address().to_string());
     options.connections = options.requests = 1;
     options.threads = 1;
     options.timeout = options.duration = plan.patience.answer;
-    options.expect_length = facts_of(file).bytes;
-    options.check_hash = true;
-    options.expect_hash = plan.site->hash(file);
+    options.expect_length = facts_of(part.file).bytes;
+    if (part.echoes) {  // each byte is compared with what was sent
+        options.body_bytes = *options.expect_length;
+    } else {
+        options.check_hash = true;
+        options.expect_hash = plan.site->hash(part.file);
+    }
     auto load = LoadRun::start(std::move(options));
     if (!load) return {CellState::failed, load.error().message()};
     while (!(*load)->progress().done && !wait(look)) {
@@ -69,7 +69,7 @@ class Loads {
     Result<> start(const CellPlan& plan, const RunningServer& server) {
         for (const LoadPart& part : plan.workload->parts) {
             LoadOptions options = load_of(*plan.workload, part, plan.connections);
-            options.url = url_of(server, part.file);
+            options.url = url_of(part, server.address().to_string());
             options.duration = load_time_most;
             options.threads = plan.load_threads;
             asked_ += options.connections;
@@ -338,6 +338,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
                                        .cpus = plan.server_cpus,
                                        .connections = plan.connections,
                                        .closes = closes,
+                                       .echoes = parts[0].echoes,
                                        .wait = wait});
     if (wait(Duration::zero())) return std::nullopt;
     if (!server) {
@@ -346,7 +347,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
         return cell;
     }
     for (const LoadPart& part : parts) {
-        const Verdict verdict = probe(plan, **server, part.file, wait);
+        const Verdict verdict = probe(plan, **server, part, wait);
         if (wait(Duration::zero())) return std::nullopt;
         if (verdict.state == CellState::ok) continue;
         cell.state = verdict.state;

@@ -50,6 +50,7 @@ Duration overhead(std::uint64_t connections) {
 std::string cannot(const RunSubject& subject, const Workload& workload) {
     if (!subject.serves_files && workload.parts.size() > 1) return "it has one answer only";
     for (const LoadPart& part : workload.parts) {
+        if (part.echoes && !subject.echoes) return "it speaks HTTP only";
         if (part.pipeline > 1 && !subject.pipelines) {
             return "it answers once what is asked at once";
         }

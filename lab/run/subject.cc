@@ -52,6 +52,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 RunSubject engine_subject(const engine::Engine& engine, const std::string& version) {
     RunSubject subject;
+    subject.echoes = true;
     subject.facts = {
         .name = std::string(engine.name),
         .kind = report::SubjectKind::engine,
@@ -69,6 +70,10 @@ RunSubject engine_subject(const engine::Engine& engine, const std::string& versi
         launch.start_patience = start_patience;
         launch.wait = plan.wait;
         launch.child.arguments = engine_words(*program, name, plan.folder, address->to_string());
+        if (plan.echoes) {
+            launch.child.arguments.emplace_back("--echo");
+            launch.path.clear();
+        }
         launch.child.cpus = plan.cpus;
         return wrap(ServerProcess::start(std::move(launch)));
     };

@@ -37,6 +37,7 @@ struct ServerPlan {
     std::vector<unsigned> cpus;
     std::uint64_t connections = 0;
     bool closes = false;
+    bool echoes = false;
     Wait wait = {};  // while it starts; nothing: nobody interrupts
 };
 
@@ -44,6 +45,7 @@ struct RunSubject {
     report::Subject facts;     // name, kind, what, version, command; absent
     bool serves_files = true;  // false: one fixed answer, of one file
     bool pipelines = true;     // false: it answers once what comes at once
+    bool echoes = false;       // it can do without HTTP
     std::uint64_t answer_bytes_max = UINT64_MAX;
     std::function<Result<std::unique_ptr<RunningServer>>(const ServerPlan&)> start;
 };

@@ -36,19 +36,24 @@ const std::vector<Workload>& table() {
          .parts = {{.file = SiteFile::index, .close = true}},
          .connections = {1'000}},
         {.name = "w5",
-         .about = "40 bytes, 16 requests deep. The echo and key-value programs have one engine "
-                  "each, so that this stands for them",
+         .about = "40 bytes, 16 requests deep",
          .parts = {{.file = SiteFile::tiny, .pipeline = 16}},
          .connections = {100}},
+        {.name = "w5-echo",
+         .about = "40 bytes that come back as they are, 16 messages deep: no HTTP",
+         .parts = {{.file = SiteFile::tiny, .pipeline = 16, .echoes = true}},
+         .connections = {100}},
+        {.name = "w5-kv",
+         .about = "a key-value server, pipelined",
+         .absent = "needs the key-value server, which is not here yet"},
         {.name = "churn",
          .about = "40 bytes, a connection for each request",
          .parts = {{.file = SiteFile::tiny, .close = true}},
          .connections = {100},
          .quick_connections = {100}},
         {.name = "slow",
-         .about =
-             "57,244 bytes, kept alive; one client in ten reads 64 kB a second, and the others "
-             "are what is measured",
+         .about = "57,244 bytes, kept alive; one client in ten reads 64 kB a second, and measured "
+                  "are the others",
          .parts = {{.file = SiteFile::middle, .slow_readers = 10}},
          .connections = {100}},
         {.name = "mixed",
@@ -98,8 +103,14 @@ LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_
     options.slow_rate = slow_rate_bytes;
     if (part.only_once) options.think = 1h;
     options.expect_length = facts_of(part.file).bytes;
+    if (part.echoes) options.body_bytes = facts_of(part.file).bytes;
     options.threads = 1;
     return options;
+}
+
+std::string url_of(const LoadPart& part, const std::string& address) {
+    if (part.echoes) return "echo://" + address;
+    return "http://" + address + std::string(facts_of(part.file).path);
 }
 
 std::string load_command(const Workload& workload) {
@@ -107,8 +118,9 @@ std::string load_command(const Workload& workload) {
     for (const LoadPart& part : workload.parts) {
         const LoadOptions options = load_of(workload, part, workload.connections.back());
         if (!text.empty()) text += " & ";
-        text += "tiderace load http://ADDRESS" + std::string(facts_of(part.file).path) +
-                " --connections " + std::to_string(options.connections);
+        text += "tiderace load " + url_of(part, "ADDRESS") + " --connections " +
+                std::to_string(options.connections);
+        if (part.echoes) text += " --body-size " + std::to_string(options.body_bytes);
         if (options.close) text += " --close";
         if (options.pipeline > 1) text += " --pipeline " + std::to_string(options.pipeline);
         if (options.rate > 0) text += " --rate " + std::to_string(options.rate);

@@ -38,6 +38,7 @@ struct LoadPart {
     std::uint64_t rate = 0;  // 0: closed loop
     std::uint64_t slow_readers = 0;
     bool only_once = false;  // each connection asks once, and then stands there
+    bool echoes = false;     // no HTTP: as many bytes as the file has go, and come back
 };
 
 struct Workload {
@@ -56,6 +57,7 @@ const Workload* find_workload(std::string_view name);
 
 // What the load generator is told for one part of a cell, without address and time.
 LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_t connections);
+std::string url_of(const LoadPart& part, const std::string& address);
 // The same for a shell: "tiderace load http://ADDRESS/tiny.txt --connections 100".
 std::string load_command(const Workload& workload);
 

@@ -12,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Workload, EveryOneOfTheIssueIsThereOrSaysWhyNot) {
-    for (const std::string_view name : {"w0", "w0-close", "w1", "w2", "w3", "w4", "w5", "idle",
-                                        "churn", "slow", "mixed", "scale"}) {
+    for (const std::string_view name : {"w0", "w0-close", "w1", "w2", "w3", "w4", "w5", "w5-echo",
+                                        "w5-kv", "idle", "churn", "slow", "mixed", "scale"}) {
         const Workload* found = find_workload(name);
         ASSERT_NE(found, nullptr) << name;
         EXPECT_FALSE(found->about.empty());
@@ -36,6 +36,9 @@ TEST(Workload, IsToldAsACommandForAnotherShell) {
     EXPECT_THAT(load_command(*find_workload("slow")), HasSubstr("--slow-readers 10"));
     EXPECT_THAT(load_command(*find_workload("mixed")), HasSubstr(" & "));
     EXPECT_THAT(load_command(*find_workload("w5")), HasSubstr("--pipeline 16"));
+    EXPECT_EQ(load_command(*find_workload("w5-echo")),
+              "tiderace load echo://ADDRESS --connections 100 --body-size 40 --pipeline 16 "
+              "--expect-length 40");
     EXPECT_THAT(load_command(*find_workload("idle")), HasSubstr("--think 1h"));
 }
 
