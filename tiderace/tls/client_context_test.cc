@@ -1,5 +1,7 @@
 #include "tiderace/tls/client_context.h"
 
+#include <cstdlib>
+
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
@@ -43,6 +45,15 @@ TEST_F(ClientTest, TrustsNobodyElse) {
     EXPECT_FALSE(talks_to("localhost"));
     trust({.verify = false});
     EXPECT_TRUE(talks_to("localhost"));
+}
+
+TEST_F(ClientTest, TrustsWhomTheSystemTrustsUnlessToldOtherwise) {
+    ASSERT_EQ(::setenv("SSL_CERT_FILE", authority_.write(folder_, "roots.pem").c_str(), 1), 0);
+    trust({});
+    EXPECT_TRUE(talks_to("localhost"));
+    trust({.system_roots = false});
+    EXPECT_FALSE(talks_to("localhost"));
+    ASSERT_EQ(::unsetenv("SSL_CERT_FILE"), 0);
 }
 
 TEST_F(ClientTest, RefusesAnExpiredCertificate) {
