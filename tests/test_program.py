@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -28,6 +29,17 @@ def has_ipv6():
 
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
+
+
+# Engines.
+
+
+def test_where_io_uring_is_forbidden_epoll_serves_and_it_is_said(serve, site):
+    without = [sys.executable, Path(__file__).with_name("without_io_uring.py")]
+    server = serve(site, engine="io_uring", prefix=without)
+    wait_until(lambda: "using epoll instead" in server.output, what="a line of the log")
+    assert re.search(r"^engine +epoll\b", server.output, re.M), server.output
+    assert get_once(server.address, "/a.txt").status == 200
 
 
 # Words.
