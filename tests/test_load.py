@@ -1,8 +1,10 @@
 """tiderace load: against our server, nginx, and servers that answer wrongly, hang, die, refuse."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import socket
@@ -327,6 +329,22 @@ def test_ctrl_c_ends_it_with_the_figures_so_far(binary, page):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode in (0, 1) and "(interrupted)" in out, out + err
+
+
+def test_a_terminal_is_told_how_it_goes(binary, page):
+    ours, its = pty.openpty()
+    process = subprocess.Popen([binary, "load", page, "-c", "3", "-d", "600ms"], stdout=its,
+                               stderr=its)
+    os.close(its)
+    told = b""
+    with contextlib.suppress(OSError):  # the other end is gone
+        while piece := os.read(ours, 65536):
+            told += piece
+    os.close(ours)
+    assert process.wait(DEADLINE) == 0
+    progress, _, table = told.partition(b"GET http://")
+    assert re.search(rb"\x1b\[K  0\.\d s +[1-9]\d* answers .* 3 open +0 errors", progress), told
+    assert b"  connections  3 asked for" in table and b"\x1b" not in table
 
 
 def children_of(pid):
