@@ -1,5 +1,5 @@
-"""python without_io_uring.py PROGRAM WORDS…: runs it where the kernel has io_uring and forbids it, as
-containers do."""
+"""python without_io_uring.py PROGRAM WORDS…: runs it where the kernel has io_uring and forbids it,
+as containers do."""
 
 import ctypes
 import os
