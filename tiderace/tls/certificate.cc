@@ -167,14 +167,14 @@ std::vector<std::string> names_of(X509* leaf) {
     return names;
 }
 
-void warn(Certificate& pair) {
-    const ASN1_TIME* until = X509_get0_notAfter(pair.leaf.get());
-    const ASN1_TIME* from = X509_get0_notBefore(pair.leaf.get());
-    if (X509_cmp_current_time(until) < 0) {
-        pair.warnings.push_back(pair.files.certificate + " expired on " + time_text(until));
+void warn(Certificate& pair, UnixSeconds now) {
+    const UnixSeconds begins = seconds_of(X509_get0_notBefore(pair.leaf.get()));
+    if (pair.ends <= now) {
+        pair.warnings.push_back(pair.files.certificate + " expired on " + time_text(pair.ends));
     }
-    if (X509_cmp_current_time(from) > 0) {
-        pair.warnings.push_back(pair.files.certificate + " is not valid before " + time_text(from));
+    if (begins > now) {
+        pair.warnings.push_back(pair.files.certificate + " is not valid before " +
+                                time_text(begins));
     }
     if (!pair.staple.warning.empty()) pair.warnings.push_back(pair.staple.warning);
 }
@@ -190,13 +190,15 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
     for (auto check : {check_pair, check_kind}) {
         if (auto done = check(made); !done) return fail(done.error());
     }
+    const UnixSeconds now = std::time(nullptr);
     if (!files.ocsp.empty()) {
-        auto staple = Staple::load(files.ocsp, made.leaf.get(), std::time(nullptr));
+        auto staple = Staple::load(files.ocsp, made.leaf.get(), now);
         if (!staple) return fail(staple.error());
         made.staple = std::move(*staple);
     }
     made.names = names_of(made.leaf.get());
-    warn(made);
+    made.ends = seconds_of(X509_get0_notAfter(made.leaf.get()));
+    warn(made, now);
     return made;
 }
 

@@ -24,6 +24,7 @@ struct Certificate {
     X509Ptr leaf;
     std::vector<X509Ptr> chain;  // the others, in the file's order
     KeyPtr key;
+    UnixSeconds ends = 0;  // the leaf's end
     Staple staple;
     std::vector<std::string> names;     // lower case; from the subject's common name if there is no
                                         // subject alternative name

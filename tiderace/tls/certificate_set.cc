@@ -113,4 +113,18 @@ std::vector<std::string> CertificateSet::warnings() const {
     return all;
 }
 
+std::vector<std::string> CertificateSet::ended(UnixSeconds since, UnixSeconds now) const {
+    std::vector<std::string> all;
+    for (const Certificate& pair : certificates_) {
+        if (since < pair.ends && pair.ends <= now) {
+            all.push_back(pair.files.certificate + " expired on " + time_text(pair.ends));
+        }
+        if (since < pair.staple.ends && pair.staple.ends <= now) {
+            all.push_back(pair.files.ocsp + " ended on " + time_text(pair.staple.ends) +
+                          " and is not stapled");
+        }
+    }
+    return all;
+}
+
 }  // namespace tiderace::tls

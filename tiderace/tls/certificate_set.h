@@ -34,6 +34,8 @@ class CertificateSet {
     // What an operator should know: expired ones, staples that do not serve, ones that are never
     // shown.
     std::vector<std::string> warnings() const;
+    // What came to its end after `since`, up to `now`.
+    std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
     std::size_t context_count() const { return contexts_.size(); }
 
   private:

@@ -251,6 +251,7 @@ ServerContext::Reload ServerContext::load_again() {
         return Reload::refused;
     }
     certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
+    told_to_ = loop_->unix_now();
     last_refusal_.clear();
     return Reload::reloaded;
 }
@@ -275,7 +276,18 @@ void ServerContext::check_files() {
     std::string look = look_at(options_);
     if (look != loaded_files_ && look == seen_files_) reload_if_changed();
     seen_files_ = std::move(look);
+    tell_what_ended();
     loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);
+}
+
+// A certificate that nobody renewed: its files never change, and clients just stay away.
+void ServerContext::tell_what_ended() {
+    const UnixSeconds since = std::exchange(told_to_, loop_->unix_now());
+    log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;
+    if (log == nullptr) return;
+    for (const std::string& text : certificates_->ended(since, told_to_)) {
+        log->warning("tls", text);
+    }
 }
 
 }  // namespace tiderace::tls

@@ -66,6 +66,7 @@ class ServerContext final : public net::TransportLayer {
 
     ServerContext(core::EventLoop& loop, ServerOptions options);
     void check_files() TR_ON_LOOP;
+    void tell_what_ended() TR_ON_LOOP;
     Reload load_again() TR_ON_LOOP;
 
     core::EventLoop* loop_;
@@ -79,6 +80,7 @@ class ServerContext final : public net::TransportLayer {
     std::string seen_files_;    // what the files looked like at the last look
     std::string loaded_files_;  // and when they were last loaded, or refused
     std::string last_refusal_;
+    UnixSeconds told_to_ = 0;  // what ended up to then has been told
     std::unique_ptr<Error> load_error_;
 };
 

@@ -1,7 +1,10 @@
 #include "tiderace/tls/server_context.h"
 
+#include <algorithm>
+#include <ctime>
 #include <thread>
 
+#include "tiderace/log/logger.h"
 #include "tiderace/tls/raw_peer_fixture.h"
 #include "tiderace/tls/read_file.h"
 #include "tiderace/tls/tls_fixture.h"
@@ -408,6 +411,46 @@ TEST_F(ServerTest, LooksForItselfAndWaitsUntilFilesStandStill) {
     EXPECT_EQ(shown("a.test"), "first");
     world_.advance(2s);  // and still the same
     EXPECT_EQ(shown("a.test"), "new");
+}
+
+class SteadyTime final : public log::TimeSource {
+  public:
+    std::int64_t unix_ms() override { return 0; }
+};
+
+TEST_F(ServerTest, TellsOnceThatACertificateEndedWhileItServed) {
+    log::Doorbell bell;
+    ASSERT_TRUE(bell.open());
+    log::Ring ring(16_KiB, bell);
+    SteadyTime time;
+    log::Logger logger(ring, time);
+    const auto told = [&] {
+        std::string all;
+        const std::uint64_t end = ring.published();
+        for (ByteView piece = ring.readable(end); !piece.empty(); piece = ring.readable(end)) {
+            all += piece;
+            ring.consume(piece.size());
+        }
+        return all;
+    };
+    world_.loop().set_log(&logger);
+    const long until = world_.loop().unix_now() + 10 - std::time(nullptr);
+    ServerOptions options = server_options();
+    options.certificates = {
+        authority_.issue(folder_, "ends", {.valid_from = until - 1'000, .valid_until = until})};
+    options.reload_check = 2s;
+    serve(options);
+    world_.advance(5s);
+    EXPECT_EQ(told(), "");
+    world_.advance(10s);
+    const std::string said = told();
+    EXPECT_NE(said.find("warning tls: " + folder_.path_of("ends.pem") + " expired on "),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+    world_.advance(60s);
+    EXPECT_EQ(told(), "");
+    world_.loop().set_log(nullptr);
 }
 
 class StapleTest : public ServerTest {

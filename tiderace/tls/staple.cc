@@ -12,6 +12,7 @@ namespace tiderace::tls {
 namespace {
 
 using ResponsePtr = std::unique_ptr<OCSP_RESPONSE, FreedBy<OCSP_RESPONSE_free>>;
+using TimePtr = std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>>;
 using BasicPtr = std::unique_ptr<OCSP_BASICRESP, FreedBy<OCSP_BASICRESP_free>>;
 
 BasicPtr parse(const std::string& der) {
@@ -38,11 +39,6 @@ OCSP_SINGLERESP* find(OCSP_BASICRESP* basic, const X509* leaf) {
     return nullptr;
 }
 
-UnixSeconds seconds_of(const ASN1_TIME* time) {
-    std::tm parts{};
-    return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
-}
-
 }  // namespace
 
 Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSeconds now) {
@@ -63,16 +59,22 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
     OCSP_single_get0_status(single, nullptr, nullptr, nullptr, &next);
     made.ends = next != nullptr ? seconds_of(next) : std::numeric_limits<UnixSeconds>::max();
     if (made.ends <= now) {
-        made.warning = file + " ended on " + time_text(next) + " and is not stapled";
+        made.warning = file + " ended on " + time_text(made.ends) + " and is not stapled";
         return made;
     }
     made.der = std::move(*der);
     return made;
 }
 
-std::string time_text(const ASN1_TIME* time) {
+UnixSeconds seconds_of(const ASN1_TIME* time) {
+    std::tm parts{};
+    return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
+std::string time_text(UnixSeconds time) {
+    const TimePtr made(ASN1_TIME_set(nullptr, time));
     const BioPtr bio(BIO_new(BIO_s_mem()));
-    ASN1_TIME_print(bio.get(), time);
+    ASN1_TIME_print(bio.get(), made.get());
     char* data = nullptr;
     const long bytes = BIO_get_mem_data(bio.get(), &data);
     return {data, static_cast<std::size_t>(bytes)};

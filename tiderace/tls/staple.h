@@ -28,7 +28,9 @@ struct Staple {
     static Result<Staple> load(const std::string& file, const X509* leaf, UnixSeconds now);
 };
 
+// 0 for what is no time.
+UnixSeconds seconds_of(const ASN1_TIME* time);
 // "Nov 20 15:30:26 2026 GMT"
-std::string time_text(const ASN1_TIME* time);
+std::string time_text(UnixSeconds time);
 
 }  // namespace tiderace::tls
