@@ -1,8 +1,9 @@
 """Each of these was a bug of one of the servers this one descends from. One line of the list, one
-test. Those of the list that are elsewhere: two timers in one millisecond and a refresh after expiry
-(timer_wheel_test.cc), Date in September and December (http_date_test.cc, h1_service_test.cc), an idle
-log thread (log/writer_test.cc), a download longer than the idle limit (test_http1_behaviour.py), an
-idle process (test_program.py), a benchmark that fails on wrong answers (bench/bench_test.py)."""
+test. Those of the list that are elsewhere: two timers in one millisecond and a refresh after
+expiry (timer_wheel_test.cc), Date in September and December (http_date_test.cc,
+h1_service_test.cc), an idle log thread (log/writer_test.cc), a download longer than the idle limit
+(test_http1_behaviour.py), an idle process (test_program.py), a benchmark that fails on wrong
+answers (bench/bench_test.py)."""
 
 import json
 import os
