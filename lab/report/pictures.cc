@@ -35,6 +35,7 @@ std::string measured_text(std::string_view measure, double value) {
 BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>& cells,
                  std::string_view measure) {
     BarChart chart;
+    const bool is_memory = measure == "connection_bytes";
     const CellSummary* floor =
         cells.empty() ? nullptr
                       : floor_cell(findings.cells, findings.floor, cells.front()->workload,
@@ -43,7 +44,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
         const Spread spread = cell->measured(measure);
         Bar bar{.name = cell->subject,
                 .tone = tone_of(findings.results, cell->subject),
-                .has_value = cell->has_figures(),
+                .has_value = cell->has_figures() && (!is_memory || spread.median > 0),
                 .value = spread.median,
                 .least = spread.least,
                 .most = spread.most,
@@ -61,7 +62,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
         return std::tuple(!bar.has_value, bar.value, bar.name);
     });
     // The floor is the line; its bar would say the same again. Memory has no floor worth a line.
-    if (measure == "connection_bytes") {
+    if (is_memory) {
         chart.line = 0;
     } else if (chart.line > 0) {
         std::erase_if(chart.bars, [&](const Bar& bar) { return bar.name == floor->subject; });

@@ -49,7 +49,8 @@ inline constexpr std::string_view engines_text =
     "on whose thread. The other servers bring their own.";
 inline constexpr std::string_view figures_text =
     "Medians of the rounds, for each workload. Latency is that of right answers. Memory for each "
-    "connection held is what there is with them, less what there was before they came. What "
+    "connection held is what there is with them, less what there was before they came; there is "
+    "none where one of a hundred was held, or fewer. What "
     "stands ready before anybody comes (the loops of threads, the processes of prefork) is "
     "therefore not in it, and stands beside it.";
 inline constexpr std::string_view closing =

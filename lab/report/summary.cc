@@ -42,12 +42,13 @@ std::uint64_t held_by(const Cell& cell) {
     return std::min(cell.open_max, cell.connections - std::min(cell.connections, cell.starved));
 }
 
-// By those that it held: who was turned away was open for a moment only.
+// By those that it held: who was turned away was open for a moment only. Where those are one of a
+// hundred or fewer, the memory is that of turning away.
 Spread connection_bytes(const std::vector<const Cell*>& rounds) {
     std::vector<double> values;
     for (const Cell* round : rounds) {
         const std::uint64_t held = held_by(*round);
-        if (held == 0) continue;
+        if (held * 100 <= round->connections) return {};
         const double more = static_cast<double>(round->memory_bytes) -
                             static_cast<double>(round->memory_before_bytes);
         values.push_back(std::max(0.0, more) / static_cast<double>(held));

@@ -36,7 +36,7 @@ struct CellSummary {
     Spread cpu_us;
     Spread per_second;
     Spread opened_per_second;
-    Spread connection_bytes;  // what a connection that was held costs in memory
+    Spread connection_bytes;  // what a held connection costs in memory; 0: too few were
     double memory_bytes = 0;  // medians, as all below
     double memory_before_bytes = 0;
     double load_share = 0;

@@ -71,8 +71,9 @@ Row memory_row(const CellSummary& cell) {
     Row row{cell.subject, with_commas(cell.connections)};
     if (cell.has_figures()) {
         const Spread& each = cell.connection_bytes;
-        row.push_back(bytes(each.median));
-        row.push_back(bytes(each.least) + "–" + bytes(each.most));
+        const bool is_known = each.most > 0;
+        row.push_back(is_known ? bytes(each.median) : nothing);
+        row.push_back(is_known ? bytes(each.least) + "–" + bytes(each.most) : nothing);
         row.push_back(bytes(cell.memory_before_bytes));
         row.push_back(bytes(cell.memory_bytes));
         row.push_back(with_commas(static_cast<std::uint64_t>(cell.held())));
