@@ -168,7 +168,7 @@ def test_it_ends_on_sigterm_with_connections_open(binary, site, tmp_path, name):
 
 @pytest.mark.parametrize("name", OPPONENTS)
 def test_without_descriptors_new_connections_wait(binary, sanitized, site, tmp_path, name):
-    if sanitized:
+    if sanitized == "asan":
         pytest.skip("UBSan checks an address with a pipe of its own, and finds none left")
     with started(binary, name, site, tmp_path, threads=1, nofile=40) as server:
         held = [server.connect() for _ in range(40)]
