@@ -5,7 +5,7 @@
 # makes the library `tiderace_core` (alias tiderace::core) and, with TIDERACE_TESTS, the test program
 # `core_test` out of all of the room's tests. A nested room writes its name with underscores:
 # http/wire is `http_wire`. APART: those of the sources and tests that use the same private names as
-# others of their room; TIDERACE_UNITY leaves them alone.
+# others of their room; CMAKE_UNITY_BUILD leaves them alone.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
 
@@ -19,9 +19,8 @@ if(TIDERACE_PRECOMPILED_HEADERS)
     <mutex> <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 endif()
 
-# Compiling eight files as one takes a quarter of the time. Off in a release, whose files change one by
-# one, and for `./dev check`: there each has to include what it uses.
-set(TIDERACE_UNITY off CACHE STRING "what is compiled eight files at a time: off, tests or all")
+# Compiling eight files as one takes a quarter of the time, and is what the presets do. `./dev check`
+# does not: there each file has to include what it uses.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
 function(tiderace_room)
@@ -37,9 +36,6 @@ function(tiderace_room)
     set(scope PUBLIC)
     if(TIDERACE_PRECOMPILED_HEADERS)
       target_precompile_headers(${library} REUSE_FROM tiderace_std_pch)
-    endif()
-    if(TIDERACE_UNITY STREQUAL "all")
-      set_target_properties(${library} PROPERTIES UNITY_BUILD ON)
     endif()
   else()
     add_library(${library} INTERFACE)
@@ -88,9 +84,6 @@ function(tiderace_finish_tests)
                           GTest::gmock GTest::gtest_main)
     target_compile_options(${room}_test PRIVATE ${test_options})
     target_precompile_headers(${room}_test REUSE_FROM tiderace_gtest_pch)
-    if(NOT TIDERACE_UNITY STREQUAL "off")
-      set_target_properties(${room}_test PROPERTIES UNITY_BUILD ON)
-    endif()
     add_test(NAME ${room} COMMAND ${room}_test)
   endforeach()
 endfunction()

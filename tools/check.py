@@ -20,7 +20,7 @@ def configure():
     """A clang build that is never built: its flags are known to clang-tidy, which sees each file
     alone, so that it has to include what it uses."""
     words = ["cmake", "--preset", "asan", "-B", DATABASE]
-    words += ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DTIDERACE_UNITY=off"]
+    words += ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_UNITY_BUILD=OFF"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"check: cmake failed\n{done.stdout}{done.stderr}")
