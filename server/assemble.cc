@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -197,7 +198,11 @@ Result<> Assembly::open_logs() {
     } else if (options_.access_log != "off") {
         auto sink = log::FileSink::open(
             {.path = options_.access_log, .rotate_bytes = options_.log_rotate_bytes});
-        if (!sink) return fail(sink.error());
+        if (!sink) {
+            const int code = sink.error().code();
+            return fail(Error(code, "open access log", options_.access_log,
+                              code == ENOENT ? "its folder must exist" : ""));
+        }
         parts_.access_stream = &writer_->add_stream("access", std::move(*sink));
     }
     return {};
