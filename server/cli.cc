@@ -120,6 +120,15 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words) {
     // Whether there is TLS is a look at the disk, for those who ask for it.
     const auto settled = settle_tls(options, options.tls.on() && has_tls());
     if (!settled) return refuse(settled.error());
+    if (options.access_log == "off") {
+        const ServeOptions usual;
+        const char* alone = options.log_format != usual.log_format ? "--log-format"
+                            : options.log_rotate_bytes != 0        ? "--log-rotate"
+                                                                   : nullptr;
+        if (alone != nullptr) {
+            return refuse(std::string(alone) + " needs --access-log FILE, or - for this terminal");
+        }
+    }
     return options;
 }
 

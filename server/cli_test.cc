@@ -211,6 +211,18 @@ TEST(CommandLine, AnEngineOfAnotherSystemSaysWhereItIs) {
     }
 }
 
+TEST(CommandLine, HowToWriteRequestsDownNeedsWhere) {
+    const Mistake mistakes[] = {
+        {{"serve", "--log-format", "json"},
+         "--log-format needs --access-log FILE, or - for this terminal"},
+        {{"serve", "--log-rotate", "1MiB"},
+         "--log-rotate needs --access-log FILE, or - for this terminal"},
+    };
+    expect_sentences(mistakes);
+    const auto options = serve_options({"serve", "--log-format", "json", "--access-log", "-"});
+    EXPECT_EQ(options.log_format, LogFormat::json);
+}
+
 TEST(CommandLine, AWrongPasswordFlagDoesNotRepeatThePassword) {
     const auto command = parse_command_line(Words{"serve", "--basic-auth", ":secret"});
     ASSERT_FALSE(command);
