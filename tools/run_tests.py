@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "test-logs"
 CORES = str(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "2"
-FUZZ_SECONDS = 3
+FUZZ_SECONDS = 2
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -551,16 +551,19 @@ GROUPS = {
     "shell": Group(shell_group),
     "tools": Group(tools_group),
     "unit": unit_group("unit", "dev"),
+    # Early: each ends with a long link on one core, which the tests fill.
+    "cross-macos": cross_group("cross-macos", is_macos_arm64),
+    "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
     "server": server_group("server", "release"),
     "asan": unit_group("asan", "asan"),
     "server-asan": server_group("server-asan", "asan"),
-    # Without those of pure functions: no thread.
-    "tsan": unit_group("tsan", "tsan", without={"http_coding", "http_wire", "lab_report"}),
+    # Without those whose tests have one thread only.
+    "tsan": unit_group(
+        "tsan", "tsan", without={"http", "http_coding", "http_wire", "lab_report", "seeds"}
+    ),
     # Without the table of a parser's answers: no thread.
     "server-tsan": server_group("server-tsan", "tsan", without={"test_http1_strict.py"}),
     "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
-    "cross-macos": cross_group("cross-macos", is_macos_arm64),
-    "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
 }
 HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one program of these
 
