@@ -34,11 +34,6 @@ def pytest_addoption(parser):
                      help="engines to run the behaviour on (default: all)")
 
 
-def pytest_configure():
-    # Under nohup it is ignored, and would be by every server we start.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def find_binary(config):
     given = config.getoption("--tiderace")
     candidates = [Path(given)] if given else [REPOSITORY / "build/dev/tiderace",
@@ -219,6 +214,8 @@ SCORES = pytest.StashKey()
 
 def pytest_configure(config):
     config.stash[SCORES] = {}
+    # Under nohup it is ignored, and would be by every server we start.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
