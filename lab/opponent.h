@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +32,7 @@ struct OpponentPlan {
     std::size_t connections_max = 20'000;  // it makes room for so many at once
     std::size_t connections = 100;         // that will ask at once: for those with a thread each
     bool closes = false;  // a connection a request: for those that do not read "Connection: close"
-    std::function<bool(Duration)> wait = {};  // ServerLaunch's
+    Wait wait = {};       // ServerLaunch's
 };
 
 struct Opponent {

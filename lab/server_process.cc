@@ -50,7 +50,6 @@ Result<core::Descriptor> open_words(const TemporaryFolder& folder) {
     return core::Descriptor(core::system_kernel(), fd);
 }
 
-using Wait = std::function<bool(Duration)>;
 constexpr std::int64_t look_ms = 100;  // whether it is still wanted
 
 bool await(int fd, short event, steady_clock::time_point until, const Wait& wait) {

@@ -23,6 +23,9 @@
 
 namespace tiderace::lab {
 
+// Waits that long, or until somebody wants it to end: then true.
+using Wait = std::function<bool(Duration)>;
+
 struct ServerLaunch {
     // "{folder}" in the arguments and the environment is where the files are.
     core::ChildOptions child;
@@ -31,8 +34,7 @@ struct ServerLaunch {
     core::Address address;
     std::string path = "/";  // of the first request, answered with 200; "": an echo
     Duration start_patience = 20s;
-    // Waits that long between two looks; true: nobody wants it any more. Nothing: it just waits.
-    std::function<bool(Duration)> wait = {};
+    Wait wait = {};  // between two looks whether it answers; nothing: it just sleeps
 };
 
 class ServerProcess final {
@@ -62,6 +64,6 @@ class ServerProcess final {
 Result<core::Address> choose_address();
 // The status of the answer to one GET, or nothing.
 std::optional<int> ask_once(const core::Address& address, std::string_view path, Duration patience,
-                            const std::function<bool(Duration)>& wait = {});
+                            const Wait& wait = {});
 
 }  // namespace tiderace::lab

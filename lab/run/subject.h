@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/report/results.h"
+#include "lab/server_process.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
@@ -27,9 +28,6 @@ class RunningServer {
     // How it ended, if it has, and the last thing it said.
     virtual std::optional<std::string> ended() = 0;
 };
-
-// Waits that long, or until somebody wants the run to end: then true.
-using Wait = std::function<bool(Duration)>;
 
 struct ServerPlan {
     std::string folder;
