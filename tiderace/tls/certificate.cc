@@ -170,7 +170,7 @@ std::vector<std::string> names_of(X509* leaf) {
 void warn(Certificate& pair, UnixSeconds now) {
     const UnixSeconds begins = seconds_of(X509_get0_notBefore(pair.leaf.get()));
     if (pair.ends <= now) {
-        pair.warnings.push_back(pair.files.certificate + " expired on " + time_text(pair.ends));
+        pair.warnings.push_back(pair.expired_text());
     }
     if (begins > now) {
         pair.warnings.push_back(pair.files.certificate + " is not valid before " +
@@ -200,6 +200,10 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
     made.ends = seconds_of(X509_get0_notAfter(made.leaf.get()));
     warn(made, now);
     return made;
+}
+
+std::string Certificate::expired_text() const {
+    return files.certificate + " expired on " + time_text(ends);
 }
 
 std::string lower_case(std::string_view text) {

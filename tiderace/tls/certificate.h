@@ -32,6 +32,8 @@ struct Certificate {
 
     static constexpr std::size_t file_bytes_max = 1_MiB;
 
+    std::string expired_text() const;  // that warning
+
     static Result<Certificate> load(const CertificateFiles& files);
 };
 

@@ -117,11 +117,10 @@ std::vector<std::string> CertificateSet::ended(UnixSeconds since, UnixSeconds no
     std::vector<std::string> all;
     for (const Certificate& pair : certificates_) {
         if (since < pair.ends && pair.ends <= now) {
-            all.push_back(pair.files.certificate + " expired on " + time_text(pair.ends));
+            all.push_back(pair.expired_text());
         }
         if (since < pair.staple.ends && pair.staple.ends <= now) {
-            all.push_back(pair.files.ocsp + " ended on " + time_text(pair.staple.ends) +
-                          " and is not stapled");
+            all.push_back(pair.staple.ended_text(pair.files.ocsp));
         }
     }
     return all;

@@ -59,11 +59,15 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
     OCSP_single_get0_status(single, nullptr, nullptr, nullptr, &next);
     made.ends = next != nullptr ? seconds_of(next) : std::numeric_limits<UnixSeconds>::max();
     if (made.ends <= now) {
-        made.warning = file + " ended on " + time_text(made.ends) + " and is not stapled";
+        made.warning = made.ended_text(file);
         return made;
     }
     made.der = std::move(*der);
     return made;
+}
+
+std::string Staple::ended_text(const std::string& file) const {
+    return file + " ended on " + time_text(ends) + " and is not stapled";
 }
 
 UnixSeconds seconds_of(const ASN1_TIME* time) {

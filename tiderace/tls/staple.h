@@ -25,6 +25,8 @@ struct Staple {
 
     bool serves(UnixSeconds now) const { return !der.empty() && now < ends; }
 
+    std::string ended_text(const std::string& file) const;  // "site.ocsp ended on …"
+
     static Result<Staple> load(const std::string& file, const X509* leaf, UnixSeconds now);
 };
 
