@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -30,15 +31,7 @@ class RingAccessLogTest : public ::testing::Test {
         log.publish();
         return taken();
     }
-    std::string taken() {
-        std::string text;
-        while (!ring_.empty()) {
-            const ByteView piece = ring_.readable(ring_.published());
-            text += piece;
-            ring_.consume(piece.size());
-        }
-        return text;
-    }
+    std::string taken() { return log::take_all(ring_); }
 
     testing::FakeWorld world_;
     log::Doorbell bell_;

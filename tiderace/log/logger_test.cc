@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tiderace/log/ring_fixture.h"
+
 namespace tiderace::log {
 namespace {
 
@@ -18,15 +20,7 @@ class LoggerTest : public ::testing::Test {
     void SetUp() override { ASSERT_TRUE(bell_.open()); }
 
     // What the writer would see.
-    std::string published() {
-        std::string all;
-        const std::uint64_t end = ring_.published();
-        for (ByteView piece = ring_.readable(end); !piece.empty(); piece = ring_.readable(end)) {
-            all += piece;
-            ring_.consume(piece.size());
-        }
-        return all;
-    }
+    std::string published() { return take_all(ring_); }
 
     StoppedTime time_;
     Doorbell bell_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tiderace/base/random.h"
+#include "tiderace/log/ring_fixture.h"
 
 namespace tiderace::log {
 namespace {
@@ -22,15 +23,6 @@ class RingTest : public ::testing::Test {
         std::memcpy(room, line.data(), line.size());
         ring.commit(line.size());
         return true;
-    }
-    static std::string take_all(Ring& ring) {
-        std::string all;
-        const std::uint64_t end = ring.published();
-        for (ByteView piece = ring.readable(end); !piece.empty(); piece = ring.readable(end)) {
-            all += piece;
-            ring.consume(piece.size());
-        }
-        return all;
     }
     bool rung() { return bell_.sleep_for(1ns); }
 

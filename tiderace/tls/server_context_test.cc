@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/tls/raw_peer_fixture.h"
 #include "tiderace/tls/read_file.h"
 #include "tiderace/tls/tls_fixture.h"
@@ -424,15 +425,7 @@ TEST_F(ServerTest, TellsOnceThatACertificateEndedWhileItServed) {
     log::Ring ring(16_KiB, bell);
     SteadyTime time;
     log::Logger logger(ring, time);
-    const auto told = [&] {
-        std::string all;
-        const std::uint64_t end = ring.published();
-        for (ByteView piece = ring.readable(end); !piece.empty(); piece = ring.readable(end)) {
-            all += piece;
-            ring.consume(piece.size());
-        }
-        return all;
-    };
+    const auto told = [&] { return log::take_all(ring); };
     world_.loop().set_log(&logger);
     const long until = world_.loop().unix_now() + 10 - std::time(nullptr);
     ServerOptions options = server_options();
