@@ -1,5 +1,6 @@
 #include "tiderace/http/access_log.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
