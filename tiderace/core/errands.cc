@@ -78,7 +78,8 @@ SlotId Errands::start(std::unique_ptr<Errand>& errand) {
 
 void Errands::run(const std::shared_ptr<Door>& door, SlotId id, Errand& errand) {
     if (!door->enter()) return;
-    errand.work();
+    // Whoever asks and goes away again must not keep the pool from the others.
+    if (!errand.cancelled_.load(std::memory_order_relaxed)) errand.work();
     // A mailbox is full while its loop is late, for a turn or two.
     while (!door->loop->post([door, id] {
         // The door is open as long as the errands are there, and both end on this thread.
@@ -92,16 +93,15 @@ void Errands::run(const std::shared_ptr<Door>& door, SlotId id, Errand& errand) 
 
 void Errands::cancel(SlotId id) {
     door_->loop->assert_on_loop();
-    if (Out* out = out_.find(id)) out->cancelled = true;
+    if (Out* out = out_.find(id)) out->errand->cancelled_.store(true, std::memory_order_relaxed);
 }
 
 void Errands::come_back(SlotId id) {
     Out* out = out_.find(id);
     TR_CHECK(out != nullptr, "an errand came back twice");
     const std::unique_ptr<Errand> errand = std::move(out->errand);
-    const bool cancelled = out->cancelled;
     out_.erase(id);
-    if (!cancelled) errand->done();
+    if (!errand->cancelled_.load(std::memory_order_relaxed)) errand->done();
 }
 
 }  // namespace tiderace::core

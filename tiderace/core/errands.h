@@ -11,6 +11,7 @@
 // Limits   errands_max at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -23,10 +24,14 @@ namespace tiderace::core {
 class Errand {
   public:
     virtual ~Errand() = default;
-    // On a thread of the pool, once. Touches its own members only, and what never changes.
+    // On a thread of the pool, at most once. Touches its own members only, and what never changes.
     virtual void work() = 0;
     // On the loop, after work(), unless it was cancelled. Destroyed right after.
     virtual void done() = 0;
+
+  private:
+    friend class Errands;
+    std::atomic<bool> cancelled_ = false;
 };
 
 class Errands {
@@ -38,7 +43,8 @@ class Errands {
 
     // No id: refused, and `errand` is as it was.
     SlotId start(std::unique_ptr<Errand>& errand);
-    // done() is not called any more. The errand lives on until its work is over. A dead id is none.
+    // done() is not called any more, nor work() unless it has begun; the errand lives on until that
+    // is over. A dead id is none.
     void cancel(SlotId id);
 
     std::size_t out() const { return out_.size(); }
@@ -48,7 +54,6 @@ class Errands {
         explicit Out(SlotId i) : id(i) {}
         SlotId id;
         std::unique_ptr<Errand> errand;
-        bool cancelled = false;
     };
     struct Door;
 

@@ -87,6 +87,25 @@ TEST_F(ErrandsTest, ACancelledOneLivesUntilItsWorkIsOverAndIsNotToldOfIt) {
     errands_->cancel(id);  // a dead id is none
 }
 
+TEST_F(ErrandsTest, OneThatWasCancelledBeforeItsTurnIsNotWorkedAt) {
+    std::binary_semaphore go(0);
+    WorkerPool one(1, 8);
+    Errands errands(*loop_, one, 4);
+    std::atomic<bool> worked = false;
+    bool last_done = false;
+    const auto start_on = [&](std::function<void()> work, std::function<void()> done) {
+        errand_ = std::make_unique<TestErrand>(std::move(work), std::move(done));
+        return errands.start(errand_);
+    };
+    start_on([&] { go.acquire(); }, [] {});
+    errands.cancel(start_on([&] { worked = true; }, [] {}));
+    start_on([] {}, [&] { last_done = true; });
+    go.release();
+    turn_until([&] { return last_done; });
+    EXPECT_FALSE(worked);
+    EXPECT_EQ(errands.out(), 0U);
+}
+
 TEST_F(ErrandsTest, AboveTheBoundItStaysWithTheCaller) {
     std::binary_semaphore go(0);
     int done = 0;
