@@ -90,7 +90,10 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
         return fail(H2Error::compression_error);
     }
     if (!charge_insertions(before)) return;
-    if (frame.depends_on_itself || parsed.malformed()) {
+    // A length is announced, and nothing comes (RFC 9113, 8.1.1): a handler that passes the request
+    // on would have the next server wait for a body, and take the next request for it.
+    const bool lacks_body = frame.end_stream && parsed.content_length.value_or(0) > 0;
+    if (frame.depends_on_itself || lacks_body || parsed.malformed()) {
         service_->give_back(std::move(taken));
         ++service_->counters().refused;
         if (charge(H2Act::fault)) refuse_stream(frame.stream, H2Error::protocol_error);

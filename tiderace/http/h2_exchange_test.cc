@@ -212,6 +212,10 @@ TEST_P(H2Requests, ABodyThatIsNotAsLongAsAnnouncedIsReset) {
     client.data(less, "0123", true);
     const auto more = client.request("POST", "/upload", {{"content-length", "3"}}, false);
     client.data(more, "0123", false);
+    const auto none = client.request("POST", "/upload", {{"content-length", "10"}}, true);
+    ASSERT_TRUE(reset(none));
+    EXPECT_EQ(client.answer(none).reset, H2Error::protocol_error);
+    EXPECT_EQ(client.answer(none).status, 0);
     ASSERT_TRUE(reset(more));
     EXPECT_EQ(client.answer(less).reset, H2Error::protocol_error);
     EXPECT_EQ(client.answer(more).reset, H2Error::protocol_error);
