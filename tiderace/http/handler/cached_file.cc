@@ -35,7 +35,7 @@ UnixSeconds FileIdentity::modified() const {
 
 CachedFile::CachedFile(const FileIdentity& identity)
     : identity_(identity),
-      etag_(wire::format_entity_tag(identity.modified_ns, identity.bytes, identity.inode)),
+      etag_(wire::format_entity_tag(identity.changed_ns, identity.bytes, identity.inode)),
       last_modified_(wire::format_http_date(identity.modified())) {}
 
 CachedFile::CachedFile(const FileIdentity& identity, core::Descriptor descriptor)

@@ -31,6 +31,14 @@ TEST(CachedFile, AnyDifferenceIsAnotherIdentityAndAnotherTag) {
     }
 }
 
+// rsync -t --inplace, an archive whose files all have one time.
+TEST(CachedFile, AFileThatWasGivenItsOldTimeBackHasAnotherTag) {
+    struct stat status = status_of(7, 1000, 5, 10);
+    const std::string tag(in_memory(FileIdentity(status))->etag());
+    status.st_ctim = {1001, 5};
+    EXPECT_NE(tag, in_memory(FileIdentity(status))->etag());
+}
+
 TEST(CachedFile, TimesBefore1970RoundDown) {
     EXPECT_EQ(FileIdentity(status_of(1, -1, 500'000'000, 0)).modified(), -1);
     EXPECT_EQ(FileIdentity(status_of(1, 1, 999'999'999, 0)).modified(), 1);

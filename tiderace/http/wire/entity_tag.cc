@@ -59,10 +59,10 @@ bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, T
     }
 }
 
-EntityTagText format_entity_tag(std::int64_t modified_nanoseconds, std::uint64_t size,
+EntityTagText format_entity_tag(std::int64_t changed_nanoseconds, std::uint64_t size,
                                 std::uint64_t inode) {
     EntityTagText text;
-    text.add("\"").add_number(static_cast<std::uint64_t>(modified_nanoseconds), 16);
+    text.add("\"").add_number(static_cast<std::uint64_t>(changed_nanoseconds), 16);
     text.add("-").add_number(size, 16);
     text.add("-").add_number(inode, 16).add("\"");
     return text;

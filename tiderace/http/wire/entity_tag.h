@@ -36,8 +36,9 @@ bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, T
 using EntityTagText = FixedText<76>;  // quotes, dashes, three numbers of 16 digits, a suffix
 inline constexpr std::size_t tag_suffix_bytes_max = 20;
 
-// A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"".
-EntityTagText format_entity_tag(std::int64_t modified_nanoseconds, std::uint64_t size,
+// A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"". Of its
+// times it holds that of the inode (st_ctim): whoever wrote the bytes may set back theirs.
+EntityTagText format_entity_tag(std::int64_t changed_nanoseconds, std::uint64_t size,
                                 std::uint64_t inode);
 
 // The same with `suffix` inside its quotes, for the same content in another coding:
