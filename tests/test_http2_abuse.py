@@ -129,6 +129,32 @@ def test_is_told_to_calm_down_and_costs_little(head_server, sanitized, attack):
         assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
 
 
+def test_listings_that_are_given_up_hold_up_nobody(serve, folder, sanitized):
+    """Each is asked for with a few bytes, and sorted by what the disk says of 5,000 files."""
+    (folder / "many").mkdir()
+    for number in range(5_000):
+        (folder / "many" / f"{number}").touch()
+    (folder / "a.txt").write_bytes(b"hello\n")
+    server = serve(folder, "--listing")
+    ticks = server.cpu_ticks()
+    with Client(server.address) as honest:
+        clients = [Client(server.address) for _ in range(4)]
+        for client in clients:
+            data = b""
+            for _ in range(100):
+                stream, request = client.request_bytes("/many/?sort=size")
+                data += request + client.reset_bytes(stream)
+            client.send(data)
+        for _ in range(10):
+            assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
+        many = clients[0].get("/many/?sort=size")
+        clients[0].wait(lambda: clients[0].streams[many].status == 200)
+        for client in clients:
+            client.socket.close()
+    if not sanitized:
+        assert (server.cpu_ticks() - ticks) / TICKS < CPU_SECONDS_MAX
+
+
 @pytest.mark.quick
 def test_windows_that_stay_shut_hold_little_memory(serve, site, sanitized):
     server = serve(site, "--write-timeout", "1s")

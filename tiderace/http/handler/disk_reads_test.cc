@@ -42,7 +42,7 @@ class ColdFiles : public ::testing::Test {
             files_ = std::move(*StaticFiles::create(
                 *loop_, {.root = folder_.path(),
                          .listing = true,
-                         .listing_sorted_max = 100,
+                         .listings = {.sorted_max = 100},
                          .cache = {.eager_bytes_max = 32_KiB, .memory_file_bytes_max = 64_KiB},
                          .pool = &*pool_}));
         }

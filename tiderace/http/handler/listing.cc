@@ -65,18 +65,21 @@ void read_readme(const FileLoader& loader, ListingDescription& listing) {
     }
 }
 
-// A directory that is being listed: what the loop and the pool's threads hand to each other. One of
-// them has it at a time.
+// A directory that is being listed, in the room that it entered: what the loop and the pool's
+// threads hand to each other. One of them has it at a time.
 struct Listing {
     Listing(FileLoader l, const ListingOptions& options)
-        : loader(l), hidden(options.hidden), sorted_max(options.sorted_max) {}
+        : loader(l), hidden(options.hidden), room(options.room) {}
+    ~Listing() { room->leave(); }
+    Listing(const Listing&) = delete;
+    Listing& operator=(const Listing&) = delete;
 
     void open();
     std::string next_batch();
 
     FileLoader loader;
     bool hidden;
-    std::size_t sorted_max;
+    std::shared_ptr<ListingRoom> room;
     int error = 0;  // errno of a directory that could not be read
     ListingDescription description;
     std::unique_ptr<ListingFormat> format;
@@ -93,7 +96,7 @@ void Listing::open() {
         return;
     }
     rows.emplace(loader, std::move(opened.descriptor), description.path, hidden, description.order,
-                 sorted_max);
+                 *room);
     error = rows->error();
     description.sorted = rows->sorted();
     if (error == 0 && format->shows_readme()) read_readme(loader, description);
@@ -203,6 +206,12 @@ void add_fields(Response& response, const std::string& nonce) {
     response.add("Content-Security-Policy", response.keep(policy));
 }
 
+void answer_busy(Exchange& exchange) {
+    Response response(503);
+    response.add(FieldName::retry_after, "1");
+    exchange.respond(response);
+}
+
 void answer_unreadable(Exchange& exchange, int error) {
     const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
     exchange.respond_status(error == ENOENT ? 404 : error == EACCES ? 403 : exhausted ? 503 : 500);
@@ -238,6 +247,7 @@ class OpenErrand final : public core::Errand {
 void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingOptions& options,
                     core::Errands* errands) {
     const Request& request = exchange.request();
+    if (!options.room->enter()) return answer_busy(exchange);
     auto listing = std::make_shared<Listing>(loader, options);
     ListingDescription& description = listing->description;
     description.host = request.authority.empty() ? ByteView("Home") : request.authority;
@@ -260,16 +270,16 @@ void answer_listing(Exchange& exchange, const FileLoader& loader, const ListingO
         return exchange.respond(response);
     }
 
-    if (errands != nullptr) {
-        std::unique_ptr<core::Errand> errand =
-            std::make_unique<OpenErrand>(exchange.defer(), errands, listing);
-        if (const SlotId opening = errands->start(errand)) {
-            exchange.on_abandoned([errands, opening] { errands->cancel(opening); });
-            return;
-        }
+    if (errands == nullptr) {
+        listing->open();
+        return answer_opened(exchange, errands, std::move(listing));
     }
-    listing->open();
-    answer_opened(exchange, errands, std::move(listing));
+    std::unique_ptr<core::Errand> errand =
+        std::make_unique<OpenErrand>(exchange.defer(), errands, listing);
+    const SlotId opening = errands->start(errand);
+    // Sorting a large directory takes longer than others can be kept waiting.
+    if (!opening) return answer_busy(exchange);
+    exchange.on_abandoned([errands, opening] { errands->cancel(opening); });
 }
 
 }  // namespace tiderace::http::handler

@@ -41,13 +41,14 @@ bool comes_before(ByteView a, ByteView b) {
 }
 
 ListingRows::ListingRows(FileLoader loader, core::Descriptor directory, std::string path,
-                         bool hidden, ListingOrder order, std::size_t sorted_max)
+                         bool hidden, ListingOrder order, ListingRoom& room)
     : loader_(loader),
       reader_(loader.kernel(), std::move(directory)),
       path_(std::move(path)),
       hidden_(hidden),
-      order_(order) {
-    collect(sorted_max);
+      order_(order),
+      room_(&room) {
+    collect();
     if (sorted_) sort();
 }
 
@@ -61,9 +62,14 @@ std::optional<DirectoryReader::Entry> ListingRows::next_entry() {
     }
 }
 
-void ListingRows::collect(std::size_t sorted_max) {
+void ListingRows::drop_names() {
+    room_->drop_names(names_.size());
+    names_ = {};
+}
+
+void ListingRows::collect() {
     while (const auto entry = next_entry()) {
-        if (names_.size() < sorted_max) {
+        if (room_->keep_name(names_.size())) {
             names_.push_back({std::string(entry->view()), entry->kind == Kind::directory, 0});
             continue;
         }
@@ -71,7 +77,7 @@ void ListingRows::collect(std::size_t sorted_max) {
         FileLoader::Opened again = loader_.open(path_);
         if (again.found != Found::directory) return;  // gone: what was collected is what there was
         reader_ = DirectoryReader(loader_.kernel(), std::move(again.descriptor));
-        names_ = {};
+        drop_names();
         sorted_ = false;
         return;
     }

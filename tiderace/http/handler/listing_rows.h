@@ -5,7 +5,7 @@
 // Thread   One at a time.
 // Errors   An entry that vanished, that is beyond the root or is neither file nor directory is left
 //          out.
-// Memory   Up to sorted_max names; none when there are more.
+// Memory   The names that its room has a place for; none when there are more.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/http/handler/directory_reader.h"
 #include "tiderace/http/handler/file_loader.h"
+#include "tiderace/http/handler/listing_room.h"
 
 namespace tiderace::http::handler {
 
@@ -34,9 +35,12 @@ struct ListingRow {
 
 class ListingRows {
   public:
-    // `directory` was opened by `loader` at `path`.
+    // `directory` was opened by `loader` at `path`. `room` outlives this.
     ListingRows(FileLoader loader, core::Descriptor directory, std::string path, bool hidden,
-                ListingOrder order, std::size_t sorted_max);
+                ListingOrder order, ListingRoom& room);
+    ~ListingRows() { drop_names(); }
+    ListingRows(const ListingRows&) = delete;
+    ListingRows& operator=(const ListingRows&) = delete;
 
     std::optional<ListingRow> next();
     bool sorted() const { return sorted_; }
@@ -49,7 +53,8 @@ class ListingRows {
         std::uint64_t key = 0;  // size or time, where that is what it is sorted by
     };
 
-    void collect(std::size_t sorted_max);
+    void collect();
+    void drop_names();
     void sort();
     bool look_at(const char* name, ListingRow& row) const;
     std::optional<DirectoryReader::Entry> next_entry();
@@ -59,6 +64,7 @@ class ListingRows {
     std::string path_;
     bool hidden_;
     ListingOrder order_;
+    ListingRoom* room_;
     bool sorted_ = true;
     std::vector<Name> names_;
     std::size_t at_ = 0;

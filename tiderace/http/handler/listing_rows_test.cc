@@ -32,8 +32,8 @@ class ListingRowsTest : public ::testing::Test {
     std::vector<std::string> names(ListingOrder order = {}, std::size_t sorted_max = 100,
                                    bool hidden = false) {
         FileLoader loader(kernel_, root_.get());
-        ListingRows rows(loader, std::move(loader.open("/").descriptor), "/", hidden, order,
-                         sorted_max);
+        ListingRoom room({.sorted_max = sorted_max});
+        ListingRows rows(loader, std::move(loader.open("/").descriptor), "/", hidden, order, room);
         sorted_ = rows.sorted();
         std::vector<std::string> found;
         while (const auto row = rows.next()) {
@@ -87,7 +87,8 @@ TEST_F(ListingRowsTest, MoreThanCanBeSortedComesInTheFoldersOwnOrder) {
 TEST_F(ListingRowsTest, EntriesThatVanishAreLeftOut) {
     for (const char* name : {"a", "b", "c"}) folder_.write(name, name);
     FileLoader loader(kernel_, root_.get());
-    ListingRows rows(loader, std::move(loader.open("/").descriptor), "/", false, {}, 100);
+    ListingRoom room({.sorted_max = 100});
+    ListingRows rows(loader, std::move(loader.open("/").descriptor), "/", false, {}, room);
     EXPECT_EQ(rows.next()->name, "a");
     folder_.remove("b");
     EXPECT_EQ(rows.next()->name, "c");

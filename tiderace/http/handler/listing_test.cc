@@ -104,9 +104,37 @@ TEST_F(ListingTest, ManyEntriesAreStreamedInLittleMemory) {
     }
 }
 
+TEST_F(ListingTest, AListingThatNobodyReadsTakesAPlaceAndNoMore) {
+    options_.listings.listings_max = 2;
+    folder_.make_folder("a");
+    auto first = core::Ref(&ask("GET", "/a/")), second = core::Ref(&ask("GET", "/a/"));
+    EXPECT_EQ(ask("GET", "/a/").status(), 503);
+    EXPECT_EQ(exchange_->field("Retry-After"), "1");
+    EXPECT_EQ(ask("HEAD", "/a/").status(), 503);
+    EXPECT_EQ(kernel_.open_files(), 2) << "of those two";
+    first = {};
+    EXPECT_EQ(get("/a/").status(), 200);
+    EXPECT_EQ(get("/a/").status(), 200);
+    EXPECT_TRUE(second->finish());
+}
+
+TEST_F(ListingTest, WhereNamesTakeTooMuchRoomTheyAreNotSorted) {
+    for (int i = 0; i < 9; ++i) folder_.write("a/" + std::to_string(i), "x");
+    options_.listings = {.names_max = 12, .names_free = 2};
+    const auto is_sorted = [](testing::RecordedExchange& answer) {
+        EXPECT_TRUE(answer.finish());
+        return answer.body().find("\"sorted\":true") != std::string::npos;
+    };
+    const Fields json = {{"Accept", "application/json"}};
+    const auto first = core::Ref(&ask("GET", "/a/", json)),
+               second = core::Ref(&ask("GET", "/a/", json));
+    EXPECT_FALSE(is_sorted(*second));
+    EXPECT_TRUE(is_sorted(*first));
+}
+
 TEST_F(ListingTest, AFolderThatVanishesWhileItIsSentEndsWell) {
     for (int i = 0; i < 2000; ++i) folder_.write("gone/" + std::to_string(i), "x");
-    options_.listing_sorted_max = 10;
+    options_.listings.sorted_max = 10;
     auto& answer = ask("GET", "/gone/", {{"Accept", "application/json"}});
     folder_.remove("gone");
     EXPECT_TRUE(answer.finish());

@@ -54,7 +54,8 @@ StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesO
       cache_(PathResolver(FileLoader(loop.kernel(), root_.descriptor(), options_.links),
                           options_.paths, options_.cache.eager_bytes_max),
              options_.cache),
-      disk_(loop, options_.pool) {
+      disk_(loop, options_.pool),
+      listings_(std::make_shared<ListingRoom>(options_.listings)) {
     if (options_.variants == nullptr || options_.compress_pool == nullptr) return;
     variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
 }
@@ -106,10 +107,9 @@ void StaticFiles::answer_missing(Exchange& exchange) {
 
 void StaticFiles::answer_directory(Exchange& exchange, ByteView path) {
     if (!options_.listing) return answer_missing(exchange);
-    answer_listing(
-        exchange, cache_.loader(),
-        {.path = path, .hidden = options_.paths.hidden, .sorted_max = options_.listing_sorted_max},
-        disk_.errands());
+    answer_listing(exchange, cache_.loader(),
+                   {.path = path, .hidden = options_.paths.hidden, .room = listings_},
+                   disk_.errands());
 }
 
 void StaticFiles::redirect_to_slash(Exchange& exchange) const {

@@ -11,7 +11,7 @@
 // Thread   The loop's.
 // Errors   create() fails when the root cannot be opened. A fault of the machine is answered with
 //          503 (too few descriptors, too little memory) or 500.
-// Limits   FileCacheLimits.
+// Limits   FileCacheLimits, ListingLimits.
 #pragma once
 
 #include <memory>
@@ -24,6 +24,7 @@
 #include "tiderace/http/handler/disk_reads.h"
 #include "tiderace/http/handler/file_cache.h"
 #include "tiderace/http/handler/file_variants.h"
+#include "tiderace/http/handler/listing_room.h"
 #include "tiderace/http/handler/root_directory.h"
 
 namespace tiderace::http::handler {
@@ -38,7 +39,7 @@ struct StaticFilesOptions {
     // unless the client asks for HTML: a missing script stays a 404. "" for none.
     std::string spa;
     bool listing = false;
-    std::size_t listing_sorted_max = 10'000;  // a directory with more entries is shown unsorted
+    ListingLimits listings;
     // An answer in memory up to this is copied behind its head, one larger is sent from where it
     // is.
     std::size_t small_copy_bytes_max = 16_KiB;
@@ -77,6 +78,7 @@ class StaticFiles final : public Handler {
     FileCache cache_;
     DiskReads disk_;
     std::optional<FileVariants> variants_;
+    std::shared_ptr<ListingRoom> listings_;
 };
 
 }  // namespace tiderace::http::handler
