@@ -5,6 +5,7 @@ The program is built once from the Go module proxy, into build/tools.
 
 import os
 import subprocess
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -20,12 +21,13 @@ def h2spec():
     program = TOOLS / f"h2spec-{VERSION}"
     if not program.exists():
         TOOLS.mkdir(parents=True, exist_ok=True)
-        built = TOOLS / "h2spec"
-        subprocess.run(["go", "install", f"github.com/summerwind/h2spec/cmd/h2spec@{VERSION}"],
-                       check=True, timeout=110, stdin=subprocess.DEVNULL, cwd=TOOLS,
-                       env={**os.environ, "GOBIN": str(TOOLS), "GOPATH": str(TOOLS / "go"),
-                            "GOFLAGS": "-modcacherw"})
-        built.rename(program)
+        # In a folder of its own: another process of this run may be at it too.
+        with tempfile.TemporaryDirectory(dir=TOOLS) as own:
+            subprocess.run(["go", "install", f"github.com/summerwind/h2spec/cmd/h2spec@{VERSION}"],
+                           check=True, timeout=110, stdin=subprocess.DEVNULL, cwd=own,
+                           env={**os.environ, "GOBIN": own, "GOPATH": str(TOOLS / "go"),
+                                "GOFLAGS": "-modcacherw"})
+            (Path(own) / "h2spec").rename(program)
     return program
 
 

@@ -409,10 +409,9 @@ def test_without_standard_streams_no_line_of_the_log_reaches_a_client(binary, si
                           "--access-log", "-", "--log-flush", "1ms", "--threads", "1"])
     process = subprocess.Popen(["sh", "-c", f"exec {command} <&- >&- 2>&-"])
     try:
-        wait_until(path.exists, what="the socket")
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(10)
-            s.connect(str(path))
+            wait_until(lambda: s.connect_ex(str(path)) == 0, what="the socket")
             for _ in range(5):
                 s.sendall(request("/a.txt"))
                 answer = b""

@@ -24,7 +24,9 @@ struct ConnectionThreads::Seat {
     core::EventLoop* loop = nullptr;
     BlockingBackend* backend = nullptr;
     std::thread thread;
-    bool is_taken = false;  // its thread's own: it has, or had in this turn, a connection
+    // Its thread's own.
+    bool is_taken = false;    // it has, or had in this turn, a connection
+    std::uint64_t heard = 0;  // of attend(): all that was posted before is done
 };
 
 // The listening sockets, on the first loop.
@@ -183,6 +185,7 @@ void ConnectionThreads::serve(Seat& seat) {
 bool ConnectionThreads::has_more(Seat& seat) {
     if (seat.backend->attached() > 0) return true;
     const std::scoped_lock held(lock_);
+    if (seat.heard < attended_) return true;  // what was posted is still to be done
     if (std::exchange(seat.is_taken, false)) {
         if (!waiting_.empty()) {
             Arrived next = std::move(waiting_.front());
@@ -197,15 +200,19 @@ bool ConnectionThreads::has_more(Seat& seat) {
 
 void ConnectionThreads::attend() {
     if (how_ == SeatThreads::kept) return;  // all of them are turned
-    std::vector<Seat*> idle;
+    for (const auto& seat : seats_) {
+        seat->loop->post([each = seat.get()] {
+            ++each->heard;
+            each->is_taken = true;  // one at rest is free again after this turn
+        });
+    }
+    std::vector<Seat*> at_rest;
     {
         const std::scoped_lock held(lock_);
-        idle = std::exchange(free_, {});
+        ++attended_;
+        at_rest = std::exchange(free_, {});
     }
-    for (Seat* seat : idle) {
-        seat->loop->post([seat] { seat->is_taken = true; });  // and it is free after that turn
-        start_thread(*seat);
-    }
+    for (Seat* seat : at_rest) start_thread(*seat);
 }
 
 void ConnectionThreads::run() {

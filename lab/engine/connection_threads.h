@@ -57,8 +57,9 @@ class ConnectionThreads final : public net::LoopGroup {
     const SeatThreads how_;
     std::vector<std::unique_ptr<Seat>> seats_;
     std::atomic<bool> stopping_ = false;
-    std::mutex lock_;  // guards the next two
+    std::mutex lock_;  // guards the next three
     std::vector<Seat*> free_;
+    std::uint64_t attended_ = 0;  // how often
     std::deque<Arrived> waiting_;
 };
 

@@ -143,6 +143,19 @@ TEST_P(EitherWay, DrainsWithSeatsAtRestAndTaken) {
     EXPECT_EQ(echo.opened(), 1u);
 }
 
+TEST_P(EitherWay, DrainsWhileItsClientsLeave) {
+    for (int round = 0; round < 20; ++round) {
+        Echo echo(32, GetParam(), {});
+        std::vector<int> clients;
+        for (int i = 0; i < 32; ++i) clients.push_back(seated(echo));
+        std::thread leaving([&clients] {
+            for (const int fd : clients) ::close(fd);
+        });
+        echo.drain();
+        leaving.join();
+    }
+}
+
 TEST_P(EitherWay, EndsAtOnceWithConnectionsOpen) {
     Echo echo(2, GetParam(), {});
     const int fd = echo.connect();
