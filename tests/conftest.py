@@ -186,7 +186,9 @@ def launch_chromium():
     if path is None:
         pytest.skip("no Chromium on this machine")
     # Root may not use Chromium's sandbox, and a container's /dev/shm is small.
-    arguments = ["--disable-dev-shm-usage"] + (["--no-sandbox"] if os.geteuid() == 0 else [])
+    arguments = ["--disable-dev-shm-usage", "--disable-gpu"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
     with playwright.sync_playwright() as driver:
         yield lambda *flags: driver.chromium.launch(executable_path=path,
                                                     args=[*arguments, *flags])

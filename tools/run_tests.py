@@ -189,38 +189,39 @@ def configure(preset):
     return done if done.status != 0 else None
 
 
-def build(preset, targets):
-    words = ["ninja", "-C", BUILD / preset, "-k", "0", "-j", CORES, *targets]
+def build(preset, targets, jobs):
+    words = ["ninja", "-C", BUILD / preset, "-k", "0", "-j", jobs, *targets]
     return run(f"build-{preset}", ["nice", "-n", "5", *words], 1500)
 
 
 class Builds:
-    """Builds what the groups need, in their order, in a thread of its own."""
+    """Builds what the groups need, in their order, in a thread of its own. Those that link for long
+    on one core have a second thread, which builds with that one beside the others."""
 
-    def __init__(self, wanted_of_group):
-        """`wanted_of_group`: {group: (preset, targets)}; targets() is asked after cmake ran."""
-        self._plans = wanted_of_group
+    def __init__(self, groups, wanted):
         self._results = {}
         self._told = threading.Condition()
-        threading.Thread(target=self._go, daemon=True).start()
+        for links_long, jobs in ((False, CORES), (True, "1")):
+            row = {n: g for n, g in groups.items() if g.preset and g.links_long == links_long}
+            threading.Thread(target=self._go, args=(row, wanted, jobs), daemon=True).start()
 
-    def _go(self):
-        for group, (preset, targets) in self._plans.items():
+    def _go(self, groups, wanted, jobs):
+        for name, group in groups.items():
             try:
-                done = self._one(preset, targets)
+                done = self._one(group, wanted, jobs)
             except Exception as fault:  # told by the group that waits
                 done = fault
             with self._told:
-                self._results[group] = done
+                self._results[name] = done
                 self._told.notify_all()
 
     @staticmethod
-    def _one(preset, targets):
-        broken = configure(preset)
+    def _one(group, wanted, jobs):
+        broken = configure(group.preset)
         if broken:
             return broken
-        names = targets()
-        return build(preset, names) if names else None
+        names = group.targets(wanted)
+        return build(group.preset, names, jobs) if names else None
 
     def of(self, group):
         """Waits for the build. Its Finished (that of cmake if it failed), or None: no target."""
@@ -300,7 +301,8 @@ class Group:
 
     test: object
     preset: str = ""
-    targets: object = None  # targets(wanted): what ninja is to make
+    targets: object = None  # targets(wanted), after cmake ran: what ninja is to make
+    links_long: bool = False
 
 
 def unit_group(group, preset, without=()):
@@ -498,7 +500,8 @@ def cross_group(name, is_for_that_system):
         report(name, Tally(passed=1))
         return Tally(passed=1)
 
-    return Group(test, name, lambda _: ["tiderace"])
+    # A link builds libc++ first.
+    return Group(test, name, lambda _: ["tiderace"], links_long=True)
 
 
 def is_macos_arm64(program):
@@ -551,9 +554,6 @@ GROUPS = {
     "shell": Group(shell_group),
     "tools": Group(tools_group),
     "unit": unit_group("unit", "dev"),
-    # Early: each ends with a long link on one core, which the tests fill.
-    "cross-macos": cross_group("cross-macos", is_macos_arm64),
-    "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
     "server": server_group("server", "release"),
     "asan": unit_group("asan", "asan"),
     "server-asan": server_group("server-asan", "asan"),
@@ -564,6 +564,8 @@ GROUPS = {
     # Without the table of a parser's answers: no thread.
     "server-tsan": server_group("server-tsan", "tsan", without={"test_http1_strict.py"}),
     "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
+    "cross-macos": cross_group("cross-macos", is_macos_arm64),
+    "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
 }
 HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one program of these
 
@@ -587,13 +589,7 @@ def main(filters):
         return not filters or any(word in name for word in filters)
 
     groups = {name: it for name, it in GROUPS.items() if wanted(name) or name in HAVE_PROGRAMS}
-    builds = Builds(
-        {
-            name: (group.preset, lambda group=group: group.targets(wanted))
-            for name, group in groups.items()
-            if group.preset
-        }
-    )
+    builds = Builds(groups, wanted)
     began = time.monotonic()
     results = {}
     try:

@@ -133,10 +133,27 @@ def test_a_build_that_fails_is_told_to_its_group_and_the_next_is_built(monkeypat
         return run_tests.Group(test, preset, lambda _: [name])
 
     monkeypatch.setattr(run_tests, "configure", lambda preset: None)
-    monkeypatch.setattr(run_tests, "build", lambda preset, names: outcome(preset == "bad"))
+    monkeypatch.setattr(run_tests, "build", lambda preset, *_: outcome(preset == "bad"))
     monkeypatch.setattr(run_tests, "GROUPS", {"a": group("a", "bad"), "b": group("b", "good")})
     assert run_tests.main([]) == 1
     assert told == {"a": 1, "b": 0}
+
+
+def test_what_links_long_is_built_beside_the_others(monkeypatch, tmp_path):
+    both = threading.Barrier(2, timeout=30)
+
+    def build(preset, *_):
+        both.wait()
+        return run_tests.Finished(0, tmp_path / "build.log", 1.5)
+
+    def group(preset, links_long):
+        test = lambda *_: run_tests.Tally(passed=1)  # noqa: E731
+        return run_tests.Group(test, preset, lambda _: ["x"], links_long)
+
+    monkeypatch.setattr(run_tests, "configure", lambda preset: None)
+    monkeypatch.setattr(run_tests, "build", build)
+    monkeypatch.setattr(run_tests, "GROUPS", {"a": group("a", True), "b": group("b", False)})
+    assert run_tests.main([]) == 0
 
 
 def test_cmake_that_fails_is_one_failure(monkeypatch, tmp_path, capsys):

@@ -12,11 +12,8 @@
 #include <optional>
 #include <string_view>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TIDERACE_SANITIZED
+#if defined(TIDERACE_SANITIZED)
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
-#endif
 #endif
 
 namespace tiderace::testing {

@@ -10,19 +10,13 @@
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 
-// Sanitizers bring an operator new of their own: there nothing is counted, the rest is looked at.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TIDERACE_SANITIZED
-#endif
-#endif
-
 namespace {
 
 // All of this program's, counted; one thread in the tests that look.
 std::size_t allocations = 0;
 std::size_t alive = 0;
 
+// Sanitizers bring an operator new of their own: there nothing is counted, the rest is looked at.
 #if !defined(TIDERACE_SANITIZED)
 void* counted(std::size_t bytes) {
     void* const memory = std::malloc(bytes);

@@ -283,10 +283,16 @@ TEST_P(EveryServer, EveryConnectionGetsItsOnCloseWhenTheServerDies) {
 // ---- named for bugs of others ------------------------------------------------------------------
 
 // A server that forgot a slot at each reset refused everybody after 10,240 of them.
+#if defined(TIDERACE_SANITIZED)
+constexpr int resets_wanted = 1'025;  // what it looks for shows at the first
+#else
+constexpr int resets_wanted = 10'241;
+#endif
+
 TEST_P(EveryServer, TenThousandTwoHundredAndFortyOneResetsLeaveNothingBehind) {
     start({.connections_max = 64});
     int resets = 0;
-    while (resets < 10'241) {
+    while (resets < resets_wanted) {
         for (int i = 0; i < 32; ++i) connect().say("GET");
         resets += 32;
         ASSERT_TRUE(run_until_opened(resets));
