@@ -163,6 +163,7 @@ void H2Connection::close_stream(H2Exchange& exchange) {
     const bool by_peer = held->state == H2StreamState::reset_by_peer;
     closed_.remember(held->stream(), ended || by_peer ? held->state : H2StreamState::reset_by_us);
     give_back_window(held->held_bytes());
+    heads_bytes_ -= held->pinned_bytes();
     ended ? held->let_go() : held->detach();
     service_->give_back(std::move(held));
     if (streams_.empty()) {

@@ -212,6 +212,34 @@ TEST_P(H2Abuse, HpackBomb) {  // one large entry, named again and again by a byt
     expect_calm(client);
 }
 
+// Each within the limit of a head, and all of them kept until a window opens.
+TEST_P(H2Abuse, HpackBombsThatAreHeld) {
+    H2Options options = H2Stage::plain();
+    options.heads_bytes_max = 100'000;
+    start(std::move(options));
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    const std::string large(3'900, 'x');
+    const std::string block = H2Client::block(
+        {{":method", "GET"}, {":scheme", "http"}, {":path", "/large"}, {":authority", "a"}});
+    std::string insert("\x40\1a\x7f\xbd\x1d", 6);  // a: 3,900 times x, into the table
+    insert += large;
+    const std::string references(7, '\xbe');  // 27 KB of fields
+    client.frame(H2FrameType::headers, 5, 1, block + insert);
+    for (std::uint32_t stream = 3; stream < 23; stream += 2) {
+        client.frame(H2FrameType::headers, 5, stream, block + references);
+    }
+    world_->settle();
+    EXPECT_EQ(handled(), 5U);
+    EXPECT_EQ(client.answer(9).status, 200);
+    for (std::uint32_t stream = 11; stream < 23; stream += 2) {
+        EXPECT_EQ(client.answer(stream).reset, H2Error::refused_stream) << stream;
+    }
+    for (std::uint32_t stream = 1; stream < 11; stream += 2) client.reset(stream);
+    client.frame(H2FrameType::headers, 5, 23, block + references);
+    world_->settle();
+    EXPECT_EQ(client.answer(23).status, 200) << "there is room again";
+}
+
 TEST_P(H2Abuse, CookieCrumbs) {
     H2Client& client = connect();
     std::string block = H2Client::block(

@@ -75,7 +75,9 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
         closed_.remember(frame.stream, H2StreamState::reset_by_us);
         return pass_over(frame);
     }
-    if (streams_.size() >= service_->options().streams_max) {
+    // A head of 32 KiB may come in a few bytes that name entries of the table.
+    if (streams_.size() >= service_->options().streams_max ||
+        heads_bytes_ >= service_->options().heads_bytes_max) {
         pass_over(frame);
         if (phase_ == Phase::closing || !charge(H2Act::request_refused)) return;
         ++service_->counters().refused;
@@ -125,6 +127,7 @@ void H2Connection::serve(H2Exchange& exchange, const wire::H2Headers& frame,
     }
     if (exchange.state == H2StreamState::ended) return;
     exchange.pin();  // it outlives the receive buffer
+    if (exchange.attached()) heads_bytes_ += exchange.pinned_bytes();
 }
 
 // A second block on an open stream: its trailers.

@@ -57,6 +57,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     void refuse(wire::Refusal refusal);
     // Copies the head, so that the request outlives the receive buffer and the decoding room.
     void pin();
+    std::size_t pinned_bytes() const { return pinned_.size(); }
 
     // Bytes of the body, in order. False: more, or less at the end, than content-length said.
     [[nodiscard]] bool take_body(ByteView bytes, bool end) TR_ON_LOOP;

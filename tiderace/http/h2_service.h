@@ -29,6 +29,7 @@ struct H2Options {
     wire::H2RequestLimits head;
     wire::H2BudgetLimits budget;
     std::uint32_t streams_max = 128;               // open at once; more are refused
+    std::size_t heads_bytes_max = 1_MiB;           // kept of open requests; above: more are refused
     std::uint32_t stream_window_bytes = 128_KiB;   // of a body not yet used by its handler
     std::uint32_t window_bytes = 512_KiB;          // of all bodies of a connection
     Duration header_timeout = 10s;                 // the preface and any frame, from its beginning
