@@ -1,7 +1,9 @@
 #include "tiderace/http/filter/basic_auth.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "tiderace/base/random.h"
@@ -56,11 +58,15 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
     // The exchange stays in this loop's table; only its number goes to the other thread and comes
     // back.
     const SlotId id = waiting_.emplace(exchange.defer(), authorization).id;
-    exchange.on_abandoned([this, id] {
+    // Whoever guesses and goes away must not keep the threads from those who wait.
+    const auto left = std::make_shared<std::atomic<bool>>(false);
+    exchange.on_abandoned([this, id, left] {
+        left->store(true, std::memory_order_relaxed);
         if (waiting_.find(id) != nullptr) waiting_.erase(id);
     });
-    const bool accepted =
-        pool_->submit([this, id, verify = verify_, loop = loop_, given = std::move(*credentials)] {
+    const bool accepted = pool_->submit(
+        [this, id, left, verify = verify_, loop = loop_, given = std::move(*credentials)] {
+            if (left->load(std::memory_order_relaxed)) return;
             const bool good = (*verify)(given.user, given.password);
             // Refused only when the loop ends or drowns; the exchange then ends by its deadline.
             (void)loop->post([this, id, good] { on_verified(id, good); });

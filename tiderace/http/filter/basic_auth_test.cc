@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <semaphore>
 
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -111,6 +112,21 @@ TEST_F(BasicAuthTest, APeerThatLeftIsForgotten) {
     EXPECT_EQ(rule().waiting(), 0U);
     EXPECT_EQ(ask(bad)->status(), 401);  // queued behind it, so the first verdict has come back too
     EXPECT_FALSE(gone->responded());
+}
+
+TEST_F(BasicAuthTest, WhatAPeerThatLeftGuessedIsNotVerified) {
+    std::binary_semaphore go(0);
+    options_.verify = [&](ByteView, ByteView) {
+        if (++verified_ == 1) go.acquire();
+        return false;
+    };
+    const auto first = start(bad), second = start(bad), third = start(bad);
+    second->hang_up();
+    third->hang_up();
+    go.release();
+    EXPECT_EQ(ask(bad)->status(), 401);  // queued behind them
+    EXPECT_EQ(verified_, 2);
+    EXPECT_EQ(first->status(), 401);
 }
 
 TEST(VerifyPlain, KnowsItsUsers) {
