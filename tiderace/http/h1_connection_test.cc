@@ -179,8 +179,8 @@ std::vector<Talk> refusal_talks() {
         refusal("space before colon", get("/hello", "X : a\r\n"), Refusal::space_before_colon),
         refusal("bare line feed", "GET /hello HTTP/1.1\nHost: a\r\n\r\n", Refusal::bare_lf),
         refusal("NUL", get("/hello", {"X: a\0b\r\n", 8}), Refusal::nul),
-        refusal("above the root", get("/../hello"), Refusal::bad_target),
-        refusal("escaped slash", get("/a%2fb"), Refusal::bad_target),
+        refusal("above the root", get("/../hello"), Refusal::path_above_root),
+        refusal("escaped slash", get("/a%2fb"), Refusal::path_encoded_slash),
         refusal("no target", "GET\r\n\r\n", Refusal::bad_request_line),
     };
 }

@@ -188,8 +188,38 @@ PathResult canonicalize(ByteView raw_path, std::span<char> scratch) {
 }
 
 Refusal refusal_of(PathFault fault) {
-    if (fault == PathFault::none) return Refusal::none;
-    return fault == PathFault::too_long ? Refusal::target_too_long : Refusal::bad_target;
+    switch (fault) {
+        case PathFault::none:
+            return Refusal::none;
+        case PathFault::bad_escape:
+            return Refusal::path_bad_escape;
+        case PathFault::nul:
+            return Refusal::path_nul;
+        case PathFault::encoded_slash:
+            return Refusal::path_encoded_slash;
+        case PathFault::above_root:
+            return Refusal::path_above_root;
+        case PathFault::too_long:
+            return Refusal::target_too_long;
+        case PathFault::control_character:
+            return Refusal::path_control_character;
+        case PathFault::backslash:
+            return Refusal::path_backslash;
+        case PathFault::relative:
+            break;
+    }
+    return Refusal::bad_target;
+}
+
+bool may_be_segment(ByteView name) {
+    if (name.empty() || name == "." || name == "..") return false;
+    unsigned char before = '/';
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (check_byte(byte, true, before) != PathFault::none) return false;
+        before = byte;
+    }
+    return true;
 }
 
 bool has_hidden_segment(ByteView path) {

@@ -12,7 +12,7 @@
 // '/') is a bad escape, since a lenient decoder behind us would read something else than we did.
 //
 // Thread   Any; no state.
-// Errors   PathFault; every one of them is answered 400.
+// Errors   PathFault; every one of them is answered 400, and its own sentence (refusal.h).
 // Limits   A raw path longer than the scratch is too_long, whatever it holds.
 // Memory   The caller's scratch, and only when the path had to be changed.
 #pragma once
@@ -62,6 +62,9 @@ PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
 
 // Of a request with such a path; `none` for `none`.
 Refusal refusal_of(PathFault fault);
+
+// Whether a file's name can be a segment of a canonical path. One that cannot has no address.
+bool may_be_segment(ByteView name);
 
 // Whether a segment begins with '.', save ".well-known" (RFC 8615) at the root.
 bool has_hidden_segment(ByteView path);

@@ -244,8 +244,51 @@ TEST(HiddenSegment, IsOneThatBeginsWithADot) {
 TEST(CanonicalPath, AFaultIsARefusedRequest) {
     EXPECT_EQ(refusal_of(PathFault::none), Refusal::none);
     EXPECT_EQ(refusal_of(PathFault::too_long), Refusal::target_too_long);
-    EXPECT_EQ(refusal_of(PathFault::above_root), Refusal::bad_target);
     EXPECT_EQ(refusal_of(PathFault::relative), Refusal::bad_target);
+}
+
+// Every byte, and overlong pairs: what is said of a name holds for a request with its escape.
+TEST(CanonicalPath, ANameMayBeASegmentIfARequestMayNameIt) {
+    std::vector<std::string> names = {".",        "..",   "...", ".a", "\xC0\xAF", "\xE0\x9F\x80",
+                                      "\xC3\xA9", "a%00", "100%"};
+    for (int byte = 1; byte < 256; ++byte) {
+        names.push_back(std::string("a") + static_cast<char>(byte) + "b");
+    }
+    for (const std::string& name : names) {
+        char memory[64], scratch[64];
+        BoundedText raw{std::span<char>(memory)};
+        raw.append('/');
+        append_path_segment(raw, name);
+        const PathResult result = canonicalize(raw.view(), scratch);
+        EXPECT_EQ(may_be_segment(name), result.path == "/" + name) << name;
+    }
+    EXPECT_FALSE(may_be_segment(""));
+}
+
+// Its sender is told what is wrong, and not that something is; nothing of the path is repeated.
+TEST(CanonicalPath, EveryFaultIsSaidInItsOwnWords) {
+    struct Case {
+        ByteView raw;
+        ByteView says;
+    };
+    const Case cases[] = {
+        {"/../etc", "climbs above the root"},
+        {"/a/%2e%2e/..", "climbs above the root"},
+        {"/a%00b", "holds a NUL"},
+        {"/a%0Ab", "holds a control character"},
+        {"/a%7f", "holds a control"},
+        {"/a%2Fb", "an encoded slash"},
+        {"/a%5cb", "a backslash"},
+        {"/a\\b", "a backslash"},
+        {"/%c0%af", "UTF-8 that is longer"},
+        {"/%zz", "'%' without two hexadecimal digits"},
+    };
+    for (const Case& each : cases) {
+        char scratch[64];
+        const Refusal refusal = refusal_of(canonicalize(each.raw, scratch).fault);
+        EXPECT_EQ(status_of(refusal), 400) << each.raw;
+        EXPECT_NE(explain(refusal).find(each.says), ByteView::npos) << explain(refusal);
+    }
 }
 
 }  // namespace

@@ -26,6 +26,12 @@ enum class Refusal : std::uint8_t {
     tls_handshake,
     method_too_long,
     bad_target,
+    path_above_root,
+    path_nul,
+    path_control_character,
+    path_encoded_slash,
+    path_backslash,
+    path_bad_escape,
     bad_version,
     unsupported_version,
     target_too_long,
@@ -53,7 +59,7 @@ enum class Refusal : std::uint8_t {
     two_hosts,
 };
 
-inline constexpr std::size_t refusals = 37;
+inline constexpr std::size_t refusals = 43;
 
 // 400, 413, 414, 417, 431, 501 or 505; 0 for `none`.
 int status_of(Refusal refusal);
