@@ -212,9 +212,13 @@ void H2Connection::schedule(H2Exchange& exchange) {
     service_->loop().at_turn_end(*this);
 }
 
+// A refusal is no use to anybody: what asking cost is not paid back, however large its page is.
+void H2Connection::sent_data(const H2Exchange& exchange, std::size_t bytes) {
+    if (!exchange.was_refused()) budget_.transferred(bytes);
+}
+
 void H2Connection::answer_ended(H2Exchange& exchange) {
     exchange.write_due = Instant::max();
-    // A refusal is no use to anybody: what asking cost is not paid back.
     if (!exchange.was_refused()) budget_.answered();
     advance(exchange, H2StreamEvent::sent_end);
     wrote();

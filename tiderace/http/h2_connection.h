@@ -49,7 +49,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     // Nobody waits, and the windows and the queue take `bytes` now.
     bool may_send_at_once(const H2Exchange& exchange, std::size_t bytes);
     wire::H2SendWindow& send_window() { return send_window_; }
-    void sent_data(std::size_t bytes) { budget_.transferred(bytes); }
+    void sent_data(const H2Exchange& exchange, std::size_t bytes);
     // It has something to send.
     void schedule(H2Exchange& exchange) TR_ON_LOOP;
     // Its answer's END_STREAM is in the queue.

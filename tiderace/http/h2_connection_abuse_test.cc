@@ -47,6 +47,28 @@ class H2Abuse : public testing::H2Test {
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Abuse, ::testing::Values("fake", "epoll"),
                          [](const auto& world) { return world.param; });
 
+// As an operator's error pages do.
+class LargePages final : public ResponseFilter {
+  public:
+    void filter(Exchange&, Response& response) override {
+        static const std::string page(30'000, 'x');
+        if (response.status() >= 400) response.set_body(ByteView(page));
+    }
+};
+
+TEST_P(H2Abuse, RefusedRequestsWhosePageIsLarge) {
+    static LargePages pages;
+    stage_->stage().site().add(pages);
+    H2Client& client = connect({{H2SettingId::initial_window_size, 1 << 20}});
+    const int rounds = flood(client, 1'000, [&] {
+        for (int i = 0; i < 5; ++i) client.get("/a%00b");
+        client.window_update(0, 150'000);
+    });
+    EXPECT_LT(rounds, 200);
+    EXPECT_EQ(handled(), 0U);
+    expect_calm(client);
+}
+
 TEST_P(H2Abuse, RapidReset) {  // CVE-2023-44487
     std::vector<core::Ref<Exchange>> kept;
     stage_->on("/work", [&](Exchange& exchange) {

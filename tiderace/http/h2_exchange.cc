@@ -249,7 +249,7 @@ bool H2Exchange::send_at_once(ByteView body) {
     connection.queue().append(connection.blocks(), body);
     send_window.spend(bytes);
     connection_->send_window().spend(bytes);
-    connection_->sent_data(bytes);
+    connection_->sent_data(*this, bytes);
     answer_bytes_ += bytes;
     answer_ended();
     return true;
@@ -314,7 +314,7 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     send_window.spend(bytes);
     window.spend(bytes);
     answer_bytes_ += bytes;
-    connection_->sent_data(bytes);
+    connection_->sent_data(*this, bytes);
     if (tunnel_ != nullptr) ask_tunnel_step();
     if (!end) return out_.bytes() > 0 || source_ != nullptr ? Piece::sent : Piece::blocked;
     out_ended_ = false;
