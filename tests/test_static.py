@@ -260,6 +260,59 @@ def test_an_error_page_of_ones_own(serve, folder):
         assert connection.get("/a.txt").text == "hello\n"
 
 
+REFUSED = {  # each of them before the site is asked
+    400: b"GET /../x HTTP/1.1\r\nHost: x\r\n\r\n",
+    414: b"GET /" + b"x" * 2_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    417: b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: tea\r\n\r\n",
+    431: b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 20 + b"\r\n",
+    501: b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+    505: b"GET / HTTP/3.0\r\nHost: x\r\n\r\n",
+    408: b"GET / HT",
+}
+REFUSING = ("--max-line", "1KiB", "--max-fields", "10", "--header-timeout", "200ms")
+
+
+def test_a_refused_request_is_answered_by_the_page_of_its_status(serve, folder):
+    pages = []
+    for status in REFUSED:
+        large = " " * 900_000 if status == 431 else ""
+        (folder / f"{status}.html").write_text(f"<p>{status} here{large}")
+        pages += ["--error-page", f"{status}={status}.html"]
+    log = folder / ".log"
+    server = serve(folder, *pages, *REFUSING, "--access-log", log, "--log-flush", "1ms")
+    for status, data in REFUSED.items():
+        with server.connect() as connection:
+            answer = connection.ask(data)
+            assert answer.status == status and answer.says_close, status
+            assert answer.text.startswith(f"<p>{status} here")
+            assert int(answer.get("content-length")) == len(answer.body)
+            assert answer.get("content-type").startswith("text/html")
+            assert connection.wait_end()
+    with server.connect() as connection:
+        answer = connection.ask(REFUSED[431].replace(b"GET", b"HEAD", 1), method="HEAD")
+        assert (answer.status, answer.get("content-length")) == (431, "900011")
+        assert connection.wait_end() and not connection.buffer
+    wait_until(lambda: log.exists() and b"431 900011" in log.read_bytes(), what="its line")
+
+
+def test_a_refused_request_is_told_why_in_the_form_it_asks_for(serve, folder):
+    server = serve(folder, *REFUSING)
+    for status, data in REFUSED.items():
+        with server.connect() as connection:
+            answer = connection.ask(data)
+            assert answer.status == status and answer.says_close
+            assert answer.get("content-type") == "text/html; charset=utf-8"
+            assert f'<p class="code">{status}</p>' in answer.text
+    accept = b"Accept: application/json\r\n\r\n"
+    for target, why in (("/../x", "climbs above the root"), ("/%00", "holds a NUL"),
+                        ("/a%0d%0aX:y", "a control character")):
+        with server.connect() as connection:
+            answer = connection.ask(f"GET {target} HTTP/1.1\r\nHost: x\r\n".encode() + accept)
+            assert answer.get("content-type") == "application/json"
+            said = json.loads(answer.body)
+            assert said["status"] == 400 and why in said["message"]
+
+
 def test_an_error_page_that_is_absent_is_replaced_by_the_built_in_one(serve, folder):
     server = serve(folder, "--error-page", "404=gone.html", ready=False)
     if not _started(server):

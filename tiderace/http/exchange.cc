@@ -1,5 +1,6 @@
 #include "tiderace/http/exchange.h"
 
+#include <string>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -18,6 +19,14 @@ void Exchange::respond(Response& response) {
 
 void Exchange::respond_status(int status) {
     Response response(status);
+    respond(response);
+}
+
+void Exchange::respond_refused(int status, ByteView sentence) {
+    Response response(status);
+    response.explain(sentence);
+    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    response.set_body(std::string(sentence) + "\n");
     respond(response);
 }
 

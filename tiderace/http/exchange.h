@@ -75,6 +75,8 @@ class Exchange : public core::Shared {
     std::size_t access_done = 0;
 
   protected:
+    // Answers a request that was not taken, with a sentence about why; error pages make it theirs.
+    void respond_refused(int status, ByteView sentence);
     // Writes the answer; responded() is true by then.
     virtual void send(Response& response) = 0;
     void abandon();

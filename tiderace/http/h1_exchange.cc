@@ -114,11 +114,7 @@ void H1Exchange::refuse(wire::Refusal refusal) {
 
 void H1Exchange::refuse(int status, std::string_view sentence) {
     keep_alive_ = false;
-    if (responded_) return;
-    Response response(status);
-    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
-    response.set_body(std::string(sentence) + "\n");
-    respond(response);
+    if (!responded_) respond_refused(status, sentence);
 }
 
 void H1Exchange::pin() {

@@ -88,11 +88,7 @@ void H2Exchange::refuse(wire::Refusal refusal) {
 
 void H2Exchange::refuse(int status, std::string_view sentence) {
     body_refused_ = true;
-    if (responded_) return;
-    Response response(status);
-    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
-    response.set_body(std::string(sentence) + "\n");
-    respond(response);
+    if (!responded_) respond_refused(status, sentence);
 }
 
 void H2Exchange::pin() {

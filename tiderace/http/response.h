@@ -98,6 +98,11 @@ class Response {
     void set_as_is() { as_is_ = true; }
     bool as_is() const { return as_is_; }
 
+    // Why the request was not taken, in a sentence of ours. The body says no more, in plain text:
+    // error pages say it in a page instead.
+    void explain(ByteView sentence) { explanation_ = sentence; }
+    ByteView explanation() const { return explanation_; }
+
     bool has_body() const;
     // nullopt: unknown until it ends.
     std::optional<std::uint64_t> body_bytes() const;
@@ -127,6 +132,7 @@ class Response {
 
     int status_;
     bool as_is_ = false;
+    ByteView explanation_;
     const FieldBlock* block_ = nullptr;
     std::size_t field_count_ = 0;
     std::size_t text_bytes_ = 0;

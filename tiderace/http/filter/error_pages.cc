@@ -9,6 +9,8 @@
 #include "tiderace/core/kernel.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/html_escape.h"
+#include "tiderace/http/wire/json_escape.h"
 #include "tiderace/http/wire/mime.h"
 #include "tiderace/http/wire/status.h"
 
@@ -91,10 +93,19 @@ Result<std::string> read_file(const std::string& path) {
     }
 }
 
-}  // namespace
+using Escape = bool (*)(wire::BoundedText&, ByteView);
 
-std::string error_page_html(int status) {
+std::string escaped(ByteView text, Escape append, std::size_t growth_max) {
+    std::string out(text.size() * growth_max, '\0');
+    wire::BoundedText bounded(out);
+    append(bounded, text);
+    out.resize(bounded.size());
+    return out;
+}
+
+std::string html_page(int status, ByteView what) {
     const Explanation text = explain(status);
+    if (what.empty()) what = text.what;
     const std::string code = std::to_string(status);
     std::string page = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>";
     page.append(code).append(" ").append(title_of(status));
@@ -103,19 +114,23 @@ std::string error_page_html(int status) {
         "<meta name=\"robots\" content=\"noindex\">\n<style>";
     page.append(page_style).append(layout_style).append("</style>\n<main>\n<p class=\"code\">");
     page.append(code).append("</p>\n<h1>").append(title_of(status)).append("</h1>\n<p>");
-    page.append(text.what).append("</p>\n<p class=\"soft\">").append(text.todo);
+    page.append(escaped(what, wire::append_html, wire::html_growth_max));
+    page.append("</p>\n<p class=\"soft\">").append(text.todo);
     page += "</p>\n<nav><a href=\"/\">Go to the front page</a></nav>\n</main>\n</html>\n";
     return page;
 }
 
-std::string error_page_json(int status) {
-    // The texts are ours and hold nothing that JSON would want escaped.
+std::string json_page(int status, ByteView what) {
     const Explanation text = explain(status);
+    if (what.empty()) what = text.what;
     std::string json = "{\"status\":" + std::to_string(status) + ",\"error\":\"";
-    json.append(title_of(status)).append("\",\"message\":\"").append(text.what);
+    json.append(title_of(status)).append("\",\"message\":\"");
+    json.append(escaped(what, wire::append_json, wire::json_growth_max));
     json.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
     return json;
 }
+
+}  // namespace
 
 Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
     ErrorPages pages;
@@ -123,27 +138,42 @@ Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
     for (const auto& [status, path] : files) {
         auto bytes = read_file(path);
         if (!bytes) return fail(bytes.error());
-        pages.pages_[status] = {std::move(*bytes), std::string(mime.type_of(path))};
+        auto page = core::make_ref<Page>();
+        page->bytes = std::move(*bytes);
+        page->content_type = mime.type_of(path);
+        pages.pages_[status] = std::move(page);
     }
     return pages;
 }
 
 void ErrorPages::filter(Exchange& exchange, Response& response) {
     const int status = response.status();
-    if (status < 400 || response.has_body()) return;
+    const ByteView why = response.explanation();
+    if (status < 400 || (response.has_body() && why.empty())) return;
     if (const auto page = pages_.find(status); page != pages_.end()) {
-        response.set(FieldName::content_type, page->second.content_type);
-        response.set_body(ByteView(page->second.bytes));
-        return;
+        return show(page->second, response);
     }
     response.add(FieldName::vary, "Accept");
     const bool json = wire::prefers_json(exchange.request().field(FieldName::accept));
     response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);
+    if (!why.empty()) {
+        response.set_body(json ? json_page(status, why) : html_page(status, why));
+        return;
+    }
     std::string& page = (json ? built_in_json_ : built_in_html_)[status];
-    if (page.empty()) page = json ? error_page_json(status) : error_page_html(status);
+    if (page.empty()) page = json ? json_page(status, {}) : html_page(status, {});
     response.set_body(ByteView(page));
+}
+
+// However many ask for it and then read nothing, a large one is in memory once.
+void ErrorPages::show(const core::Ref<Page>& page, Response& response) {
+    response.set(FieldName::content_type, page->content_type);
+    if (page->bytes.size() <= copied_bytes_max) return response.set_body(ByteView(page->bytes));
+    core::SendQueue queue;
+    queue.append_shared(page->bytes, page);
+    response.set_body(std::move(queue));
 }
 
 }  // namespace tiderace::http::filter

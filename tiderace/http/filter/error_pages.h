@@ -1,5 +1,7 @@
 // ErrorPages: gives an answer of 400 and above that has no body one that helps: the operator's own
-// file for that status, else a small built-in page, in HTML or JSON as the client asks (Accept).
+// file for that status, else a small built-in page, in HTML or JSON as the client asks (Accept). So
+// too for a request that was refused, in the place of its sentence, which the built-in page says;
+// one that was refused before its fields were read asked for nothing, and has HTML.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -12,6 +14,7 @@
 #include <string>
 
 #include "tiderace/base/result.h"
+#include "tiderace/core/shared.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http::filter {
@@ -19,6 +22,7 @@ namespace tiderace::http::filter {
 class ErrorPages final : public ResponseFilter {
   public:
     static constexpr std::size_t page_bytes_max = 1_MiB;
+    static constexpr std::size_t copied_bytes_max = 16_KiB;  // larger: queued where it is
 
     ErrorPages() = default;
     // `files` by status: {404: "/srv/404.html"}. Read once, now.
@@ -27,17 +31,15 @@ class ErrorPages final : public ResponseFilter {
     void filter(Exchange& exchange, Response& response) override;
 
   private:
-    struct Page {
+    struct Page final : core::Shared {
         std::string bytes;
         std::string content_type;
     };
-    std::map<int, Page> pages_;
+    static void show(const core::Ref<Page>& page, Response& response);
+
+    std::map<int, core::Ref<Page>> pages_;
     std::map<int, std::string> built_in_html_;  // made when first asked for
     std::map<int, std::string> built_in_json_;
 };
-
-// The built-in texts, for those who answer without an exchange (a refused request head).
-std::string error_page_html(int status);
-std::string error_page_json(int status);
 
 }  // namespace tiderace::http::filter

@@ -16,10 +16,14 @@ class Answers final : public Handler {
     void handle(Exchange& exchange) override {
         Response response(status);
         if (body != nullptr) response.set_body(body);
+        response.explain(explanation);
         exchange.respond(response);
+        copied_bytes = response.copied_body().size();
     }
     int status = 404;
     const char* body = nullptr;
+    ByteView explanation;
+    std::size_t copied_bytes = 0;  // of the page that the answer was given
 };
 
 class ErrorPagesTest : public ::testing::Test {
@@ -65,6 +69,34 @@ TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
     answers_.body = nullptr;
     EXPECT_EQ(ask("GET").body(), "");
     EXPECT_FALSE(exchange_->has("Content-Type"));
+}
+
+// A request that the parser or the framing refused: the answer has its sentence as its body.
+TEST_F(ErrorPagesTest, WhatARefusalSaysIsSaidInThePage) {
+    answers_.status = 431;
+    answers_.body = "too large\n";
+    answers_.explanation = "\"<b>\" is too large.";
+    auto& page = ask("GET");
+    EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(page.count("Content-Type"), 1U);
+    EXPECT_THAT(page.body(), HasSubstr("<p>&quot;&lt;b&gt;&quot; is too large.</p>"));
+    auto& json = ask("GET", "application/json");
+    EXPECT_EQ(json.field("Content-Type"), "application/json");
+    EXPECT_THAT(json.body(), HasSubstr(R"("message":"\"<b>\" is too large.")"));
+    folder_.write("431.html", "<h1>too many cookies</h1>");
+    pages_ = std::move(*ErrorPages::load({{431, folder_.path_of("431.html")}}));
+    EXPECT_EQ(ask("GET").body(), "<h1>too many cookies</h1>");
+    EXPECT_EQ(ask("HEAD").content_length(), 25);
+    EXPECT_EQ(exchange_->body(), "");
+}
+
+TEST_F(ErrorPagesTest, ALargePageIsInMemoryOnceHoweverManyAskForIt) {
+    const std::string large(ErrorPages::page_bytes_max, 'x');
+    folder_.write("404.html", large);
+    pages_ = std::move(*ErrorPages::load({{404, folder_.path_of("404.html")}}));
+    EXPECT_EQ(ask("GET").body(), large);
+    EXPECT_EQ(exchange_->content_length(), static_cast<std::int64_t>(large.size()));
+    EXPECT_EQ(answers_.copied_bytes, 0U);
 }
 
 TEST_F(ErrorPagesTest, HeadHasTheLengthAndNoBody) {
