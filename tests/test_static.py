@@ -373,6 +373,19 @@ def test_every_name_of_a_listing_can_be_fetched(listed, names):
             assert listed.get("/" + quote(name)).text == "content of " + name
 
 
+def test_a_name_that_no_request_may_hold_is_listed_without_a_link(serve, folder):
+    names = ["new\nline", "bell\x07", "back\\slash", "plain"]
+    for name in names:
+        (folder / name).touch()
+    server = serve(folder, "--listing")
+    page = server.get("/", "Accept: text/html").text
+    assert page.count("no address can hold this name") == 3 and page.count('href="./') == 1
+    listed = json.loads(server.get("/", "Accept: application/json").body)["entries"]
+    assert {e["name"]: e["href"] is not None for e in listed} == {n: n == "plain" for n in names}
+    for entry in listed:
+        assert server.get("/" + quote(entry["name"])).status == (200 if entry["href"] else 400)
+
+
 def test_an_index_goes_before_a_listing(serve, site):
     server = serve(site, "--listing")
     assert server.get("/").body == INDEX

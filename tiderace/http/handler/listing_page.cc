@@ -6,6 +6,7 @@
 
 #include "tiderace/http/handler/readme.h"
 #include "tiderace/http/page_style.h"
+#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/html_escape.h"
 #include "tiderace/http/wire/http_date.h"
 #include "tiderace/http/wire/json_escape.h"
@@ -32,6 +33,7 @@ td{border-top:1px solid var(--line);padding:0}
 td a{display:block;padding:.45rem .6rem;overflow-wrap:anywhere;color:var(--ink)}
 td a::before{content:"";display:inline-block;width:.72em;height:.92em;margin-right:.7em;
 vertical-align:-.1em;border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
+td a i{color:var(--soft);font-size:.9em}
 td a.d{font-weight:600;color:var(--tide)}
 td a.d::before{width:1em;height:.68em;margin:0 .56em .05em -.14em;background:var(--tide);
 border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1;vertical-align:0}
@@ -137,6 +139,20 @@ std::string plural(std::uint64_t count, const char* one, const char* many) {
     return std::to_string(count) + ' ' + (count == 1 ? one : many);
 }
 
+// '&' and the apostrophe may stand in a path as they are, and must not in an attribute.
+bool append_href(wire::BoundedText& out, const ListingRow& row) {
+    char href[3 * 256];
+    wire::BoundedText path{std::span<char>(href)};
+    return wire::append_path_segment(path, row.name) && out.append(" href=\"./") &&
+           wire::append_html(out, path.view()) && out.append(row.directory ? "/\"" : "\"");
+}
+
+bool append_json_href(wire::BoundedText& out, const ListingRow& row) {
+    if (!wire::may_be_segment(row.name)) return out.append("null");
+    return out.append("\"./") && wire::append_path_segment(out, row.name) &&
+           out.append(row.directory ? "/\"" : "\"");
+}
+
 }  // namespace
 
 std::string human_size(std::uint64_t bytes) {
@@ -196,14 +212,11 @@ std::string HtmlListing::head(const ListingDescription& listing) {
 bool HtmlListing::append_row(wire::BoundedText& out, const ListingRow& row) {
     const std::size_t before = out.size();
     const std::string time = iso_time(row.modified);
-    // '&' and the apostrophe may stand in a path as they are, and must not in an attribute.
-    char href[3 * 256];
-    wire::BoundedText path{std::span<char>(href)};
-    const bool fits = wire::append_path_segment(path, row.name) && out.append("<tr><td><a") &&
-                      out.append(row.directory ? " class=\"d\" href=\"./" : " href=\"./") &&
-                      wire::append_html(out, path.view()) &&
-                      out.append(row.directory ? "/\">" : "\">") &&
+    const bool linked = wire::may_be_segment(row.name);
+    const bool fits = out.append(row.directory ? "<tr><td><a class=\"d\"" : "<tr><td><a") &&
+                      (!linked || append_href(out, row)) && out.append(">") &&
                       wire::append_html(out, row.name) && out.append(row.directory ? "/" : "") &&
+                      (linked || out.append(" <i>no address can hold this name</i>")) &&
                       out.append("</a></td><td class=\"s\">") &&
                       out.append(row.directory ? std::string() : human_size(row.bytes)) &&
                       out.append("</td><td class=\"t\"><time datetime=\"") && out.append(time) &&
@@ -249,10 +262,10 @@ bool JsonListing::append_row(wire::BoundedText& out, const ListingRow& row) {
     const std::size_t before = out.size();
     const bool fits =
         out.append(first_ ? "\n{\"name\":\"" : ",\n{\"name\":\"") &&
-        wire::append_json(out, row.name) && out.append("\",\"href\":\"./") &&
-        wire::append_path_segment(out, row.name) &&
-        out.append(row.directory ? "/\",\"type\":\"directory\",\"modified\":\""
-                                 : "\",\"type\":\"file\",\"modified\":\"") &&
+        wire::append_json(out, row.name) && out.append("\",\"href\":") &&
+        append_json_href(out, row) &&
+        out.append(row.directory ? ",\"type\":\"directory\",\"modified\":\""
+                                 : ",\"type\":\"file\",\"modified\":\"") &&
         out.append(iso_time(row.modified)) && out.append("\"") &&
         (row.directory || (out.append(",\"bytes\":") && out.append_number(row.bytes))) &&
         out.append("}");

@@ -1,6 +1,8 @@
 // ListingPage: the looks of a directory: head, rows and tail, in HTML or JSON. Knows no files.
 //
 // Every name is escaped for where it stands: HTML text, a URL inside an attribute, a JSON string.
+// One that no path may hold (wire/canonical_path.h) is shown, and said to have no address: a link
+// would only lead to a 400.
 // The page reads without JavaScript; a few lines of it, let in by a nonce, add a filter box.
 //
 // Thread   One at a time; no state but its own counts.
@@ -55,7 +57,7 @@ class HtmlListing final : public ListingFormat {
 // {"path":"/a/","sorted":true,"entries":[
 // {"name":"b","href":"./b/","type":"directory","modified":"2026-01-02T03:04:05Z"},
 // {"name":"c","href":"./c","type":"file","modified":"…","bytes":12}
-// ],"complete":true}
+// ],"complete":true}                                    "href":null  where there is no address
 class JsonListing final : public ListingFormat {
   public:
     std::string head(const ListingDescription& listing) override;
