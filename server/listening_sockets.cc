@@ -13,6 +13,17 @@ namespace {
 
 constexpr std::uint16_t ports_tried_max = 20;
 
+// [::] is opened for IPv4 too; no other IPv6 address is.
+bool covers(const core::Address& all, const core::Address& address) {
+    using Family = core::Address::Family;
+    return all.is_any() && (all.family() == Family::ip6 || address.family() == Family::ip4);
+}
+
+bool overlap(const core::Address& a, const core::Address& b) {
+    if (a.is_unix() || b.is_unix()) return a == b;
+    return a.port() == b.port() && (a == b || covers(a, b) || covers(b, a));
+}
+
 }  // namespace
 
 Result<ListeningSockets> ListeningSockets::open(const ServeOptions& options) {
@@ -48,7 +59,13 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
         listener = net::open_listener(kernel, *address, plain);
         if (listener) port_fallback_ = PortFallback{wanted, address->port()};
     }
-    if (!listener) return fail(listener.error());
+    if (!listener) {
+        const Socket* ours =
+            listener.error().code() == EADDRINUSE ? who_listens_at(*address) : nullptr;
+        if (ours == nullptr) return fail(listener.error());
+        return fail(Error(EADDRINUSE, "listen on", text,
+                          ours->flag + " listens there already; leave one of the two out"));
+    }
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
     (door == Door::site ? addresses_ : redirecting_).push_back(bound);
     if (bound.is_unix()) {
@@ -56,8 +73,19 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
         struct stat made;
         if (::lstat(path.c_str(), &made) == 0) files_.push_back({path, made.st_dev, made.st_ino});
     }
-    sockets_.push_back({std::move(*listener), std::move(bound), door});
+    const std::string flag = door == Door::site ? "--listen " : "--https-redirect ";
+    const bool moved = address->port() != wanted;
+    sockets_.push_back({std::move(*listener), std::move(bound), door,
+                        flag + (moved ? address->to_string() : text)});
     return {};
+}
+
+const ListeningSockets::Socket* ListeningSockets::who_listens_at(
+    const core::Address& address) const {
+    for (const Socket& socket : sockets_) {
+        if (overlap(socket.bound, address)) return &socket;
+    }
+    return nullptr;
 }
 
 void ListeningSockets::remove_files() const {

@@ -3,8 +3,8 @@
 //
 // Owner    serve(). The descriptors go to Listening; the addresses stay.
 // Thread   The main thread.
-// Errors   An address that cannot be had: which, why, what to do. Port 8080, if it was only a
-//          default, gives way to the next free one.
+// Errors   An address that cannot be had: which, why, what to do; whether it is another program's,
+//          or asked for twice. Port 8080, if it was only a default, gives way to the next free one.
 #pragma once
 
 #include <sys/types.h>
@@ -28,6 +28,7 @@ class ListeningSockets {
         core::Descriptor listener;
         core::Address bound;
         Door door;
+        std::string flag;  // that asked for it, as it was said: "--listen :8080"
     };
 
     static Result<ListeningSockets> open(const ServeOptions& options);
@@ -53,6 +54,7 @@ class ListeningSockets {
     };
 
     Result<> open_one(const ServeOptions& options, const std::string& text, Door door);
+    const Socket* who_listens_at(const core::Address& address) const;
 
     std::vector<Socket> sockets_;
     std::vector<core::Address> addresses_;

@@ -66,6 +66,47 @@ TEST_F(ListeningSocketsTest, ATakenPortIsAnErrorThatNamesIt) {
     EXPECT_THAT(second.error().message(), ::testing::HasSubstr(again.listen[0]));
 }
 
+// Nobody else is to be looked for.
+TEST_F(ListeningSocketsTest, AnAddressThatIsAskedForTwiceIsNotBlamedOnOthers) {
+    struct Case {
+        std::string first, second;
+    };
+    const Case cases[] = {
+        {":PORT", "127.0.0.1:PORT"}, {":PORT", ":PORT"},        {"[::]:PORT", ":PORT"},
+        {"127.0.0.1:PORT", ":PORT"}, {"0.0.0.0:PORT", ":PORT"}, {"0.0.0.0:PORT", "localhost:PORT"},
+        {"unix:PATH", "unix:PATH"},
+    };
+    const auto with = [&](std::string text, std::uint16_t port) {
+        if (const auto at = text.find("PORT"); at != text.npos) {
+            text.replace(at, 4, std::to_string(port));
+        }
+        if (const auto at = text.find("PATH"); at != text.npos) {
+            text.replace(at, 4, folder_.path_of("socket"));
+        }
+        return text;
+    };
+    for (const Case& each : cases) {
+        std::uint16_t port = 0;
+        {
+            options_.listen = {":0"};
+            const auto free = ListeningSockets::open(options_);
+            ASSERT_TRUE(free.has_value());
+            port = free->addresses()[0].port();
+        }
+        const std::string first = with(each.first, port), second = with(each.second, port);
+        for (const bool redirects : {false, true}) {
+            options_.listen = {first};
+            options_.tls.https_redirect.clear();
+            (redirects ? options_.tls.https_redirect : options_.listen).push_back(second);
+            const auto opened = ListeningSockets::open(options_);
+            ASSERT_FALSE(opened.has_value()) << first << ' ' << second;
+            EXPECT_EQ(opened.error().message(),
+                      "listen on " + second + ": address already in use; --listen " + first +
+                          " listens there already; leave one of the two out");
+        }
+    }
+}
+
 TEST_F(ListeningSocketsTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
     const auto first = ListeningSockets::open(options_);
     ASSERT_TRUE(first.has_value());
