@@ -114,8 +114,7 @@ http::H2Options http2_options(const ServeOptions& options) {
     http::H2Options http2;
     http2.head = {.list_bytes_max = options.limits.head_bytes_max,
                   .target_bytes_max = options.limits.line_bytes_max,
-                  .fields_max = options.limits.field_count_max,
-                  .extended_connect = true};
+                  .fields_max = options.limits.field_count_max};
     http2.header_timeout = or_never(options.timeouts.header);
     http2.body_timeout = or_never(options.timeouts.body);
     http2.body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second;

@@ -54,6 +54,7 @@ class Client:
         self.goaway = None
         self.pongs = 0
         self.settings_acks = 0
+        self.settings = {}  # the server's, as last said
         self.bytes_sent = 0
         self.closed = False
         self.buffer = b""
@@ -171,6 +172,9 @@ class Client:
             stream.reset = int.from_bytes(payload, "big")
         elif kind == 4:
             self.settings_acks += flags & 1
+            for at in range(0, len(payload), 6):
+                self.settings[int.from_bytes(payload[at:at + 2], "big")] = int.from_bytes(
+                    payload[at + 2:at + 6], "big")
         elif kind == 6:
             self.pongs += flags & 1
         elif kind == 7:

@@ -110,6 +110,15 @@ def test_the_access_log_names_the_version(serve, site, tmp_path):
                what="a line in the log")
 
 
+def test_no_websocket_is_announced_where_none_is_served(server):
+    with Client(server.address) as client:
+        client.wait(lambda: client.settings, what="the server's settings")
+        assert client.settings.get(8, 0) == 0  # SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441)
+        stream, data = client.request_bytes(method="CONNECT", more=[(":protocol", "websocket")])
+        client.send(data)
+        assert client.answer(stream).reset == PROTOCOL_ERROR
+
+
 def test_a_fault_names_its_reason(server):
     with Client(server.address) as client:
         client.send(client.header_bytes(2, client.request_fields()))
