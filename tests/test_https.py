@@ -151,8 +151,11 @@ def test_what_was_agreed_on_is_spoken_and_nothing_else(secure, authority):
     server = secure()
     preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
     for offered, says, answered in [("http/1.1", preface, b"HTTP/1.1 505 "),
-                                    ("h2", request("/a.txt"), bytes([0, 0, 30, 4]))]:
-        context = client_context(authority.file, alpn=[offered])
+                                    ("h2", request("/a.txt"), bytes([0, 0, 30, 4])),
+                                    # HTTP/2 over TLS is agreed on, or is not (RFC 9113 3.2).
+                                    (None, preface, b"HTTP/1.1 505 "),
+                                    (None, request("/a.txt"), b"HTTP/1.1 200 ")]:
+        context = client_context(authority.file, alpn=[offered] if offered else ())
         with TlsConnection(server.address, context) as connection:
             connection.send(says)
             connection.receive_some(time.monotonic() + 10)

@@ -78,9 +78,9 @@ std::size_t H1Connection::consume(ByteView data) {
 bool H1Connection::begins_http2(ByteView data) const {
     constexpr std::size_t enough = ByteView("PRI *").size();
     if (requests_ > 0 || service_->http2() == nullptr) return false;
+    // Over TLS what ALPN chose is spoken; where it chose nothing, HTTP/1 (RFC 9113 section 3.2).
     const net::TransportSecurity* security = connection_->security();
-    // What ALPN chose is spoken, and nothing else.
-    if (security != nullptr && !security->protocol.empty()) return security->protocol == "h2";
+    if (security != nullptr) return security->protocol == "h2";
     return data.starts_with(wire::h2_preface.substr(0, enough));
 }
 
