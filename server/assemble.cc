@@ -30,10 +30,8 @@
 namespace tiderace::server {
 namespace {
 
-// Descriptors that are not connections: the log, sockets, the root, and the cache's open files.
-constexpr std::size_t reserved_descriptors = 64;
-constexpr std::size_t reserved_descriptors_per_loop = 300;
-constexpr std::size_t reserved_descriptors_per_small_loop = Worker::small_descriptors + 8;
+// Of a loop with one connection.
+constexpr std::size_t descriptors_kept_per_small_loop = Worker::small_descriptors + 8;
 // With fewer it cannot start: the log, the signals and one connection; a loop's queue, waker,
 // listening socket, spare descriptor and root.
 constexpr std::size_t descriptors_least = 12;
@@ -259,15 +257,12 @@ Result<> Assembly::make_workers() {
         pool_ = std::make_unique<core::WorkerPool>(2, 256);
         parts_.pool = pool_.get();
     }
-    const std::size_t reserved_per_loop =
-        parts_.small ? reserved_descriptors_per_small_loop : reserved_descriptors_per_loop;
-    const std::size_t reserved = reserved_descriptors + reserved_per_loop * count;
-    const std::size_t room = descriptors_.after > 2 * reserved
-                                 ? static_cast<std::size_t>(descriptors_.after) - reserved
-                                 : static_cast<std::size_t>(descriptors_.after) / 2;
+    const std::size_t room = core::room_for_connections(
+        descriptors_.after, count,
+        parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
     const std::size_t wanted =
         options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
-    parts_.connections_max_of_all = std::max<std::size_t>(1, std::min(wanted, room));
+    parts_.connections_max_of_all = std::min(wanted, room);
     parts_.connections_max = (parts_.connections_max_of_all + count - 1) / count;
     if (!options_.tls.https_redirect.empty()) {
         parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);

@@ -6,10 +6,6 @@
 namespace tiderace::lab::run {
 namespace {
 
-// What a server keeps for files, listeners and loops. Where there are less than twice as many, it
-// keeps half (server/assemble.cc): more connections would meet its refusal, and no engine's.
-constexpr std::uint64_t spare_descriptors = 64;
-constexpr std::uint64_t spare_descriptors_per_loop = 300;
 constexpr Duration cell_time_least = 200ms;
 constexpr Duration cell_time_most = 5s;
 
@@ -59,12 +55,6 @@ std::string cannot(const RunSubject& subject, const Workload& workload) {
         }
     }
     return {};
-}
-
-std::uint64_t connections_for(std::uint64_t descriptors_max, std::size_t loops) {
-    const std::uint64_t spare = spare_descriptors + spare_descriptors_per_loop * loops;
-    return descriptors_max > 2 * spare ? descriptors_max - spare
-                                       : std::max<std::uint64_t>(1, descriptors_max / 2);
 }
 
 Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects,

@@ -40,8 +40,6 @@ struct Plan {
 // Where `connections_most` are too few for a workload, fewer are asked for, with a note.
 Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects,
               std::uint64_t connections_most);
-// How many connections a server of so many loops takes with so many descriptors.
-std::uint64_t connections_for(std::uint64_t descriptors_max, std::size_t loops);
 // Starting, opening, closing: what a cell takes beside its load.
 Duration overhead(std::uint64_t connections);
 // Why this server cannot be asked this; "" when it can.

@@ -67,15 +67,6 @@ TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreSaid) {
     EXPECT_EQ(plan_run({.workloads = {"w2"}, .rounds = 1}, servers(1), 100).cells.size(), 1U);
 }
 
-TEST(Plan, AServerKeepsDescriptorsForItself) {
-    EXPECT_GE(connections_for(20'000, 1), 10'000U);
-    EXPECT_GE(connections_for(20'000, 30), 10'000U);
-    EXPECT_EQ(connections_for(1'024, 1), 660U);
-    EXPECT_EQ(connections_for(500, 1), 250U);
-    EXPECT_EQ(connections_for(1'024, 4), 512U);
-    EXPECT_EQ(connections_for(1, 1), 1U);
-}
-
 TEST(Plan, WhoIsAbsentHasNoCellAndWhoCannotSaysWhy) {
     auto all = servers(3);
     all[0].facts.absent = "not installed";

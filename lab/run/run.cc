@@ -17,6 +17,7 @@
 #include "lab/report/results_json.h"
 #include "lab/run/machine.h"
 #include "tiderace/core/clock.h"
+#include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
 
 namespace tiderace::lab::run {
@@ -137,8 +138,9 @@ Setting prepare(const RunOptions& options) {
     setting.subjects = find_subjects(options.engines, options.version, setting.placing.server);
     const std::size_t loops = std::max<std::size_t>(
         1, setting.placing.server.empty() ? results.machine.cpus : setting.placing.server.size());
+    // More connections would meet the server's refusal, and no engine's.
     setting.plan = plan_run(options, setting.subjects,
-                            connections_for(results.machine.descriptors_max, loops));
+                            core::room_for_connections(results.machine.descriptors_max, loops));
     results.rounds = setting.plan.rounds;
     results.seconds = in_seconds(setting.plan.cell_time);
     results.notes = setting.plan.notes;

@@ -5,6 +5,8 @@
 #include <limits.h>
 #endif
 
+#include <algorithm>
+
 namespace tiderace::core {
 namespace {
 
@@ -24,6 +26,13 @@ rlim_t reachable(rlim_t hard) {
 }
 
 }  // namespace
+
+std::uint64_t room_for_connections(std::uint64_t descriptors, std::uint64_t loops,
+                                   std::uint64_t kept_per_loop) {
+    const std::uint64_t kept = descriptors_kept + kept_per_loop * loops;
+    return descriptors > 2 * kept ? descriptors - kept
+                                  : std::max<std::uint64_t>(1, descriptors / 2);
+}
 
 Result<DescriptorLimit> raise_descriptor_limit() {
     rlimit limit;

@@ -46,5 +46,16 @@ TEST_F(ProcessLimitsTest, RaisedTwiceItStays) {
     EXPECT_EQ(soft(), raised);
 }
 
+TEST(RoomForConnections, IsWhatTheLoopsDoNotKeep) {
+    EXPECT_EQ(room_for_connections(20'000, 1), 20'000U - 364);
+    EXPECT_EQ(room_for_connections(20'000, 30), 20'000U - 9'064);
+    EXPECT_EQ(room_for_connections(1'024, 1), 660U);
+    EXPECT_EQ(room_for_connections(500, 1), 250U);
+    EXPECT_EQ(room_for_connections(1'024, 4), 512U);
+    EXPECT_EQ(room_for_connections(1, 1), 1U);
+    EXPECT_EQ(room_for_connections(1'024, 16, 16), 1'024U - 320);
+    EXPECT_EQ(room_for_connections(UINT64_MAX, 1), UINT64_MAX - 364);
+}
+
 }  // namespace
 }  // namespace tiderace::core
