@@ -122,6 +122,11 @@ constexpr std::array flags{
          .about = "where results.json, index.html and report.md go",
          .completes = Completes::directory,
          .field = TextField{set_folder, folder}},
+    Flag{.name = "force",
+         .letter = 'f',
+         .group = Group::amount,
+         .about = "write over the results of an earlier run",
+         .field = SwitchField{[](RunOptions& o) -> bool& { return o.force; }}},
 
     Flag{.name = "help", .letter = 'h', .about = "this page"},
 };

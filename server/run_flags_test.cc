@@ -38,6 +38,8 @@ TEST(RunFlags, SayWhatIsRunAndWhereItGoes) {
     EXPECT_THAT(told.command, HasSubstr("tiderace lab run --engines epoll,poll,epoll,nginx"));
     EXPECT_FALSE(told.version.empty());
     EXPECT_EQ(options({"run"}).folder, "lab-results");
+    EXPECT_FALSE(told.force);
+    EXPECT_TRUE(options({"run", "--force"}).force);
 }
 
 TEST(RunFlags, WhatIsUnknownIsNamedWithTheNearest) {

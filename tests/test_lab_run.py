@@ -152,6 +152,25 @@ def test_a_folder_that_takes_no_report_is_said_before_the_run(lab, tmp_path, fol
     assert "connections  " not in done.stdout
 
 
+def test_the_results_of_an_earlier_run_are_not_written_over(lab, tmp_path):
+    words = [lab, "run", "--engines", "poll", "--workloads", "churn", "--rounds", "1",
+             "--seconds", "0.05", "--out", tmp_path / "out"]
+    ask = {"capture_output": True, "text": True, "timeout": DEADLINE, "check": False}
+    assert subprocess.run(words, **ask).returncode == 0
+    before = (tmp_path / "out" / "results.json").read_text()
+    again = subprocess.run(words, **ask)
+    assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
+    assert "holds results.json already" in again.stderr and "--force" in again.stderr
+    assert (tmp_path / "out" / "results.json").read_text() == before
+    assert subprocess.run([*words, "--force"], **ask).returncode == 0
+    assert (tmp_path / "out" / "results.json").read_text() != before
+    # Nor a page of somebody's.
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("mine")
+    other = subprocess.run([lab, "run", "--out", tmp_path / "site"], **ask)
+    assert other.returncode == 2 and "index.html" in other.stderr
+
+
 def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
     done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "2")
     (server,) = wait_until(lambda: done.servers(cpu_ticks=10), DEADLINE, "a server under load")

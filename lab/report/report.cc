@@ -11,8 +11,8 @@ namespace tiderace::lab::report {
 
 Result<> write_report(const std::string& folder, Results results) {
     const Findings findings(std::move(results));
-    if (auto written = write_file(folder, "index.html", page(findings)); !written) return written;
-    return write_file(folder, "report.md", markdown(findings));
+    if (auto written = write_file(folder, page_name, page(findings)); !written) return written;
+    return write_file(folder, markdown_name, markdown(findings));
 }
 
 int report(const ReportOptions& options) {

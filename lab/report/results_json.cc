@@ -147,6 +147,16 @@ Result<> try_folder(const std::string& folder) {
     return written;
 }
 
+std::string result_in(const std::string& folder) {
+    for (const std::string_view name : {results_name, page_name, markdown_name}) {
+        std::error_code failure;
+        const auto status = std::filesystem::symlink_status(
+            std::filesystem::path(folder) / std::string(name), failure);
+        if (std::filesystem::exists(status)) return std::string(name);
+    }
+    return {};
+}
+
 std::expected<Results, std::string> read_results(const std::string& folder) {
     const std::string path = folder + "/" + std::string(results_name);
     std::error_code failure;

@@ -242,6 +242,12 @@ bool run_cells(const RunParts& parts, std::vector<Cell>& cells) {
 
 int run(const RunOptions& options) {
     core::ignore_sigpipe();
+    const std::string there = options.force ? "" : report::result_in(options.folder);
+    if (!there.empty()) {
+        return complain(options.folder + " holds " + there +
+                            " already; --out DIR names another folder, --force writes over it",
+                        2);
+    }
     // Before any thread: they inherit the blocked signals.
     auto signals = core::Signals::open(std::array{SIGINT, SIGTERM, SIGHUP});
     if (!signals) return complain(signals.error().message(), 1);

@@ -5,7 +5,8 @@
 //
 // Thread   main's. The loads have threads of their own, the servers are processes.
 // Errors   Lines on standard error. Returns the exit status: 0, or 1 where nothing could be
-//          measured or written, or it was interrupted.
+//          measured or written, or it was interrupted; 2, and nothing was started, where an earlier
+//          run's results would be written over.
 #pragma once
 
 #include <functional>
