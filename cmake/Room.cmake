@@ -12,7 +12,7 @@ set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
 # Half of a build's time went into the standard library's headers. `./dev check` is without this.
 option(TIDERACE_PRECOMPILED_HEADERS "compile the standard library's headers once" ON)
 if(TIDERACE_PRECOMPILED_HEADERS)
-  add_library(tiderace_std_pch STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/std_pch.cc)
+  add_library(tiderace_std_pch STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/std_pch.cc)
   target_link_libraries(tiderace_std_pch PRIVATE tiderace_flags)
   target_precompile_headers(tiderace_std_pch PRIVATE
     <algorithm> <array> <atomic> <charconv> <chrono> <cstring> <deque> <expected> <functional> <memory>
@@ -25,9 +25,9 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
 function(tiderace_room)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS;USES;TEST_USES;LIBRARIES;APART" ${ARGN})
-  if(ARG_APART)  # the tests' programs are made in the outermost folder
+  if(ARG_APART)  # the tests' programs are made in the project's folder
     list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    set_source_files_properties(${ARG_APART} DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}
+    set_source_files_properties(${ARG_APART} DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}
                                 PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   set(library tiderace_${ARG_NAME})
@@ -64,7 +64,7 @@ function(tiderace_finish_tests)
   endif()
   find_package(GTest REQUIRED)
   include(GoogleTest)
-  add_executable(tiderace_gtest_pch EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/gtest_pch.cc)
+  add_executable(tiderace_gtest_pch EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/gtest_pch.cc)
   target_link_libraries(tiderace_gtest_pch PRIVATE tiderace_flags GTest::gmock)
   target_precompile_headers(tiderace_gtest_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>
                              <chrono> <expected> <functional> <span> <string> <unordered_map> <vector>)

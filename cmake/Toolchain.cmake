@@ -12,10 +12,15 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VER
                       " older ones hide std::expected")
 endif()
 
+# What links a room has these too, so a project around this one gets what it needs, not our taste.
 add_library(tiderace_flags INTERFACE)
-target_include_directories(tiderace_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
-target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                       -Wno-missing-field-initializers)
+target_compile_features(tiderace_flags INTERFACE cxx_std_23)
+target_include_directories(tiderace_flags INTERFACE ${PROJECT_SOURCE_DIR}
+                           ${PROJECT_BINARY_DIR}/generated)
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                         -Wno-missing-field-initializers)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 needs sibling calls for long chains of awaits that complete at once (docs/decisions).
   target_compile_options(tiderace_flags INTERFACE $<$<CONFIG:Debug>:-foptimize-sibling-calls>)
@@ -30,13 +35,14 @@ if(TIDERACE_SANITIZE)
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tiderace_flags INTERFACE -fsanitize=${TIDERACE_SANITIZE})
 endif()
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(tiderace_flags INTERFACE -fno-plt -fstack-protector-strong
                          -D_FORTIFY_SOURCE=2)
 endif()
 
 find_program(TIDERACE_MOLD mold)
-if(TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CROSSCOMPILING)
+if(PROJECT_IS_TOP_LEVEL AND TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug"
+   AND NOT CMAKE_CROSSCOMPILING)
   target_link_options(tiderace_flags INTERFACE -fuse-ld=mold)
 endif()
 
