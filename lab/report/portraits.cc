@@ -35,7 +35,7 @@ HTTP ◄─── completions, with the bytes)"},
   └─────────────────────────────────────┘)"},
 
     Portrait{"epoll-lt", Family::epolls, R"(readable? ─► told each time until it is empty)"},
-    Portrait{"epoll-et", Family::epolls, R"(news ─► told once ─► read until EAGAIN)"},
+    Portrait{"epoll-et", Family::epolls, R"(news ─► told once ─► read all of it)"},
     Portrait{"epoll-oneshot", Family::epolls, R"(told once ─► off ─► handled ─► armed again)"},
 
     Portrait{"queue", Family::threads,

@@ -5,9 +5,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <utility>
 #include <vector>
 
 #include "tiderace/base/check.h"
@@ -33,69 +33,86 @@ class EdgePoller final : public Poller {
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override;
     void remove(int fd) override;
     void exhausted(int fd, Interest what) override;
-    void ask_again(int fd) override;
+    void ask_again(int fd, std::uint32_t generation) override;
     int wait(std::span<Ready> out, Duration wait) override;
     void wake() override { waker_.wake(); }
 
   private:
+    // What the kernel said of a descriptor, and what of that is wanted.
     struct State {
-        std::uint32_t generation = 0;
-        Interest interest;
-        Interest ready;       // said, and not exhausted since
-        bool failed = false;  // said, and not passed on yet
-        bool listed = false;  // in said_
+        bool wants_readable : 1 = false;
+        bool wants_writable : 1 = false;
+        bool readable : 1 = false;  // said, and not exhausted since
+        bool writable : 1 = false;
+        bool ended : 1 = false;   // the peer's end is among what is to be read
+        bool failed : 1 = false;  // said, and not passed on yet
+        bool listed : 1 = false;  // in due_
 
-        bool due() const {
-            return failed || (ready.readable && interest.readable) ||
-                   (ready.writable && interest.writable);
+        bool is_due() const {
+            return failed || (readable && wants_readable) || (writable && wants_writable);
         }
     };
+    struct Named {
+        int fd;
+        std::uint32_t generation;
+    };
 
-    int tell_kernel(int operation, int fd);
+    State& state(int fd) { return states_[static_cast<std::size_t>(fd)]; }
+    int tell_kernel(int operation, int fd, std::uint32_t generation);
+    void list(State& which, int fd, std::uint32_t generation) {
+        if (!which.listed) due_.push_back({fd, generation});
+        which.listed = true;
+    }
+    void forget_those_not_due();
     void take_edges(int count);
 
     int epoll_;
     Waker waker_;
     std::vector<State> states_;  // by descriptor number
-    std::vector<int> said_;      // those with something ready, and some that had
+    std::vector<Named> due_;     // all that is due, those who waited longest first, and some more
     std::array<epoll_event, 512> events_;
 };
 
-int EdgePoller::tell_kernel(int operation, int fd) {
+int EdgePoller::tell_kernel(int operation, int fd, std::uint32_t generation) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    const std::uint64_t generation = states_[static_cast<std::size_t>(fd)].generation;
-    event.data.u64 = generation << 32 | static_cast<std::uint32_t>(fd);
+    event.data.u64 = std::uint64_t{generation} << 32 | static_cast<std::uint32_t>(fd);
     return ::epoll_ctl(epoll_, operation, fd, &event) == 0 ? 0 : -errno;
 }
 
 int EdgePoller::set(int fd, std::uint32_t generation, Interest interest, bool known) {
-    const auto number = static_cast<std::size_t>(fd);
-    grow_for(states_, number);
-    State& state = states_[number];
-    if (known) {
-        state.interest = interest;
-        return 0;
-    }
-    state = State{.generation = generation, .interest = interest, .listed = state.listed};
-    return tell_kernel(EPOLL_CTL_ADD, fd);
+    grow_for(states_, static_cast<std::size_t>(fd));
+    State& target = state(fd);
+    if (!known) target = State{.listed = target.listed};
+    target.wants_readable = interest.readable;
+    target.wants_writable = interest.writable;
+    if (!known) return tell_kernel(EPOLL_CTL_ADD, fd, generation);
+    if (target.is_due()) list(target, fd, generation);
+    return 0;
 }
 
 void EdgePoller::remove(int fd) {
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
-    State& gone = states_[static_cast<std::size_t>(fd)];
-    gone = State{.listed = gone.listed};
+    state(fd) = State{.listed = state(fd).listed};
 }
 
 void EdgePoller::exhausted(int fd, Interest what) {
-    State& state = states_[static_cast<std::size_t>(fd)];
-    if (what.readable) state.ready.readable = false;
-    if (what.writable) state.ready.writable = false;
+    State& less = state(fd);
+    if (what.readable && !less.ended) less.readable = false;
+    if (what.writable) less.writable = false;
 }
 
-void EdgePoller::ask_again(int fd) {
-    exhausted(fd, {.readable = true, .writable = true});
-    tell_kernel(EPOLL_CTL_MOD, fd);
+void EdgePoller::ask_again(int fd, std::uint32_t generation) {
+    state(fd).readable = state(fd).writable = false;
+    tell_kernel(EPOLL_CTL_MOD, fd, generation);
+}
+
+void EdgePoller::forget_those_not_due() {
+    std::erase_if(due_, [this](const Named& named) {
+        State& which = state(named.fd);
+        which.listed = which.is_due();
+        return !which.listed;
+    });
 }
 
 void EdgePoller::take_edges(int count) {
@@ -105,43 +122,38 @@ void EdgePoller::take_edges(int count) {
             waker_.clear();
             continue;
         }
+        // Never one of a descriptor that was closed: those were removed before the wait.
         const auto fd = static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
-        State& state = states_[static_cast<std::size_t>(fd)];
-        if (state.generation != static_cast<std::uint32_t>(event.data.u64 >> 32)) continue;
-        state.ready.readable |= (event.events & (EPOLLIN | EPOLLRDHUP)) != 0;
-        state.ready.writable |= (event.events & EPOLLOUT) != 0;
-        state.failed |= (event.events & (EPOLLERR | EPOLLHUP)) != 0;
-        if (!std::exchange(state.listed, true)) said_.push_back(fd);
+        State& told = state(fd);
+        if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0) told.readable = true;
+        if ((event.events & EPOLLOUT) != 0) told.writable = true;
+        if ((event.events & EPOLLRDHUP) != 0) told.ended = true;
+        if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) told.failed = true;
+        if (told.is_due()) list(told, fd, static_cast<std::uint32_t>(event.data.u64 >> 32));
     }
 }
 
 int EdgePoller::wait(std::span<Ready> out, Duration wait) {
-    bool at_once = false;
-    for (const int fd : said_) at_once |= states_[static_cast<std::size_t>(fd)].due();
-    const int timeout = at_once ? 0 : timeout_ms(wait);
+    forget_those_not_due();
+    const int timeout = due_.empty() ? timeout_ms(wait) : 0;
     const int count =
         ::epoll_wait(epoll_, events_.data(), static_cast<int>(events_.size()), timeout);
-    if (count < 0 && !at_once) return -errno;
+    if (count < 0 && due_.empty()) return -errno;
     take_edges(count);
 
-    std::size_t told = 0;
-    std::size_t kept = 0;
-    for (const int fd : said_) {
-        State& state = states_[static_cast<std::size_t>(fd)];
-        if (state.due() && told < out.size()) {
-            out[told++] = {.fd = fd,
-                           .generation = state.generation,
-                           .readable = state.ready.readable,
-                           .writable = state.ready.writable,
-                           .failed = std::exchange(state.failed, false)};
-        }
-        if (state.ready.any() || state.failed) {
-            said_[kept++] = fd;
-        } else {
-            state.listed = false;
-        }
+    const std::size_t told = std::min(out.size(), due_.size());
+    for (std::size_t i = 0; i < told; ++i) {
+        const auto [fd, generation] = due_[i];
+        State& which = state(fd);
+        out[i] = {.fd = fd,
+                  .generation = generation,
+                  .readable = which.readable,
+                  .writable = which.writable,
+                  .failed = which.failed};
+        which.failed = false;
     }
-    said_.resize(kept);
+    // Those that leave something are told again, after the others.
+    std::rotate(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(told), due_.end());
     return static_cast<int>(told);
 }
 

@@ -1,8 +1,8 @@
 // Poller: the few functions in which epoll, poll, select and kqueue differ. Level-triggered.
 //
-// Level-triggered, because one receive per event and no call for EAGAIN is the least work per
-// request, and because a connection that is left alone for a turn is reported again: fairness for
-// nothing.
+// Level-triggered, because a connection that is left alone for a turn is reported again: fairness,
+// and no event that can be lost, for nothing. Edge-triggered (epoll_edge.h) the kernel saves a look
+// at each socket that it told of: a hundredth of a request, which is not worth it.
 //
 // Thread   The loop's, except wake().
 #pragma once
@@ -53,11 +53,13 @@ class Poller {
     virtual void remove(int fd) = 0;
     // The same, of a descriptor that is closed right after this.
     virtual void remove_closing(int fd) { remove(fd); }
-    // A call for `what` has just met EAGAIN. Only an edge-triggered poller wants to know.
+    // A call for `what` has just met EAGAIN, or got less than it had room for: then there is no
+    // more (urgent data apart, of which no protocol here knows). Only an edge-triggered poller
+    // wants to know.
     virtual void exhausted(int /*fd*/, Interest /*what*/) {}
     // What was ready may be so still, and nobody will say that it is exhausted: a foreign
     // descriptor.
-    virtual void ask_again(int /*fd*/) {}
+    virtual void ask_again(int /*fd*/, std::uint32_t /*generation*/) {}
     // Fills `out` with what is ready, waiting up to `wait` (negative: for ever, zero: not at all).
     // Returns how many, or -errno. A wake() makes it return early, with 0 if nothing is ready.
     virtual int wait(std::span<Ready> out, Duration wait) = 0;

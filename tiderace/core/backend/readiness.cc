@@ -150,7 +150,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         case Purpose::watch:
             target->observer->on_ready(ready.readable || ready.failed,
                                        ready.writable || ready.failed);
-            if (entries_.find(handle) != nullptr) poller_->ask_again(ready.fd);
+            if (entries_.find(handle) != nullptr) poller_->ask_again(ready.fd, ready.generation);
             return;
         case Purpose::stream:
             break;
@@ -215,7 +215,9 @@ void ReadinessBackend::receive_once(IoHandle handle) {
     }
     Entry& stream = entries_.at(handle);
     if (got > 0) {
-        stream.observer->on_received({receive_buffer_.get(), static_cast<std::size_t>(got)});
+        const auto bytes = static_cast<std::size_t>(got);
+        if (bytes < options_.receive_bytes) poller_->exhausted(handle.fd, {.readable = true});
+        stream.observer->on_received({receive_buffer_.get(), bytes});
         return;
     }
     set_interest(handle, stream, {.writable = stream.interest.writable});

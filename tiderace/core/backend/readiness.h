@@ -44,9 +44,10 @@ class ReadinessBackend final : public Backend {
         std::uint32_t generation = 0;
         Purpose purpose = Purpose::none;
         Interest interest;
-        bool known_to_poller = false;
-        bool waits_for_room = false;
+        bool known_to_poller : 1 = false;
+        bool waits_for_room : 1 = false;
     };
+    static_assert(sizeof(void*) != 8 || sizeof(Entry) == 16);
 
     struct Refused {
         IoHandle handle;
