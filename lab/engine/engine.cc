@@ -47,8 +47,8 @@ constexpr std::array all_engines{
            .absent = epoll_absent},
     Engine{.name = "epoll-et",
            .what = "epoll asked edge-triggered: readiness is said once, and the loop remembers it "
-                   "until a call meets EAGAIN. A change of interest costs no call. Each exhausted "
-                   "socket costs the call that finds it so.",
+                   "until a call has taken all there was. A change of interest costs no call, and "
+                   "the kernel looks at no socket twice. What is lost here is lost for ever.",
            .absent = epoll_absent},
     Engine{.name = "epoll-oneshot",
            .what =
