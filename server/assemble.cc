@@ -78,8 +78,11 @@ class Assembly {
     Result<> find_certificates();
     Result<> check_descriptors(std::size_t loops) const;
     Result<> make_workers();
-    Result<> share_ticket_keys();
+    Result<> make_loops();
     Result<> open_variants();
+    Result<> load_passwords();
+    void bound_connections();
+    Result<> share_ticket_keys();
     Result<> open_sockets();
     Result<> listen();
     void announce() const;
@@ -226,7 +229,7 @@ Result<> Assembly::check_descriptors(std::size_t loops) const {
                           ": raise ulimit -n, or give a smaller --threads"));
 }
 
-Result<> Assembly::make_workers() {
+Result<> Assembly::make_loops() {
     const std::size_t count =
         arrangement_->count_loops(options_.threads, core::count_cpus().usable);
     if (arrangement_->listens_apart()) options_.accept = AcceptMode::queue;
@@ -249,26 +252,39 @@ Result<> Assembly::make_workers() {
     parts_.small = arrangement_->has_small_loops();
     // A thread with one connection waits for the disk itself.
     parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
-    if (auto opened = open_variants(); !opened) return opened;
-    if (!options_.basic_auth.empty()) {
-        auto passwords = PasswordFile::load(options_.basic_auth);
-        if (!passwords) return fail(passwords.error());
-        parts_.passwords = std::make_shared<PasswordFile>(std::move(*passwords));
-        pool_ = std::make_unique<core::WorkerPool>(2, 256);
-        parts_.pool = pool_.get();
-    }
+    return {};
+}
+
+Result<> Assembly::load_passwords() {
+    if (options_.basic_auth.empty()) return {};
+    auto passwords = PasswordFile::load(options_.basic_auth);
+    if (!passwords) return fail(passwords.error());
+    parts_.passwords = std::make_shared<PasswordFile>(std::move(*passwords));
+    pool_ = std::make_unique<core::WorkerPool>(2, 256);
+    parts_.pool = pool_.get();
+    return {};
+}
+
+// As many as were asked for, within what the descriptors leave room for.
+void Assembly::bound_connections() {
     const std::size_t room = core::room_for_connections(
-        descriptors_.after, count,
+        descriptors_.after, parts_.loops,
         parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
     const std::size_t wanted =
         options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
     parts_.connections_max_of_all = std::min(wanted, room);
-    parts_.connections_max = (parts_.connections_max_of_all + count - 1) / count;
+    parts_.connections_max = (parts_.connections_max_of_all + parts_.loops - 1) / parts_.loops;
     if (!options_.tls.https_redirect.empty()) {
         parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);
     }
+}
 
-    for (std::size_t i = 0; i < count; ++i) {
+Result<> Assembly::make_workers() {
+    for (auto step : {&Assembly::make_loops, &Assembly::open_variants, &Assembly::load_passwords}) {
+        if (auto done = (this->*step)(); !done) return done;
+    }
+    bound_connections();
+    for (std::size_t i = 0; i < parts_.loops; ++i) {
         loop_loggers_.push_back(std::make_unique<log::Logger>(
             diagnostics_->add_ring(64_KiB), time_, log::LoggerOptions{.level = logger_->level()}));
         loops_->loop(i).set_log(loop_loggers_.back().get());

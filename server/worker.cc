@@ -155,46 +155,56 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
         worker->tls_ = std::move(*context);
     }
 
-    http::handler::StaticFilesOptions file_options = static_options(options);
-    if (parts.small) shrink(file_options.cache, parts.loops);
-    file_options.pool = parts.disk_pool;
-    file_options.compress_pool = parts.compress_pool;
-    file_options.variants = parts.variants;
-    auto files = http::handler::StaticFiles::create(loop, std::move(file_options));
-    if (!files) return fail(files.error());
-    worker->files_ = std::move(*files);
-    worker->site_ = std::make_unique<http::Site>(*worker->files_);
-
-    std::map<int, std::string> pages;
-    for (const ErrorPage& page : options.error_pages) {
-        pages[page.code] = page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
-    }
-    auto error_pages = http::filter::ErrorPages::load(pages);
-    if (!error_pages) return fail(error_pages.error());
-    worker->error_pages_ = std::move(*error_pages);
-
+    if (auto opened = worker->open_files(parts); !opened) return fail(opened.error());
+    if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
     worker->add_access_rules(parts);
     worker->add_filters(options);
     worker->add_compression(options);
     worker->add_access_log(parts);
-    worker->http1_ =
-        std::make_unique<http::H1Service>(loop, *worker->site_, http1_options(options));
-    if (options.http2 != Http2::off) {
-        worker->http2_ =
-            std::make_unique<http::H2Service>(loop, *worker->site_, http2_options(options));
-        worker->http1_->set_http2(*worker->http2_);
-    }
-    net::SessionFactory* first = worker->http1_.get();
-    if (options.http2 == Http2::only) first = worker->http2_.get();
-    if (options.echo) first = &worker->echo_;
-    worker->connections_ =
-        std::make_unique<net::TcpServer>(loop, *first,
-                                         net::TcpServerOptions{
-                                             .connection = connection_limits(options),
-                                             .connections_max = parts.connections_max,
-                                             .refusal = busy_answer(),
-                                         });
+    worker->add_protocols(parts);
     return worker;
+}
+
+Result<> Worker::open_files(const SharedParts& parts) {
+    http::handler::StaticFilesOptions file_options = static_options(*parts.options);
+    if (parts.small) shrink(file_options.cache, parts.loops);
+    file_options.pool = parts.disk_pool;
+    file_options.compress_pool = parts.compress_pool;
+    file_options.variants = parts.variants;
+    auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
+    if (!files) return fail(files.error());
+    files_ = std::move(*files);
+    site_ = std::make_unique<http::Site>(*files_);
+    return {};
+}
+
+Result<> Worker::load_error_pages(const ServeOptions& options) {
+    std::map<int, std::string> files;
+    for (const ErrorPage& page : options.error_pages) {
+        files[page.code] = page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
+    }
+    auto pages = http::filter::ErrorPages::load(files);
+    if (!pages) return fail(pages.error());
+    error_pages_ = std::move(*pages);
+    return {};
+}
+
+void Worker::add_protocols(const SharedParts& parts) {
+    const ServeOptions& options = *parts.options;
+    http1_ = std::make_unique<http::H1Service>(*loop_, *site_, http1_options(options));
+    if (options.http2 != Http2::off) {
+        http2_ = std::make_unique<http::H2Service>(*loop_, *site_, http2_options(options));
+        http1_->set_http2(*http2_);
+    }
+    net::SessionFactory* first = http1_.get();
+    if (options.http2 == Http2::only) first = http2_.get();
+    if (options.echo) first = &echo_;
+    connections_ = std::make_unique<net::TcpServer>(*loop_, *first,
+                                                    net::TcpServerOptions{
+                                                        .connection = connection_limits(options),
+                                                        .connections_max = parts.connections_max,
+                                                        .refusal = busy_answer(),
+                                                    });
 }
 
 void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {

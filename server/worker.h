@@ -79,10 +79,13 @@ class Worker {
   private:
     explicit Worker(core::EventLoop& loop) : loop_(&loop) {}
 
+    Result<> open_files(const SharedParts& parts);
+    Result<> load_error_pages(const ServeOptions& options);
     void add_access_rules(const SharedParts& parts);
     void add_filters(const ServeOptions& options);
     void add_compression(const ServeOptions& options);
     void add_access_log(const SharedParts& parts);
+    void add_protocols(const SharedParts& parts);
 
     core::EventLoop* loop_;
     std::unique_ptr<http::handler::StaticFiles> files_;
