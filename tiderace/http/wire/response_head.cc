@@ -102,10 +102,7 @@ bool ResponseHeadWriter::number(FieldName name, std::uint64_t value) {
 
 bool ResponseHeadWriter::date(ByteView imf_fixdate) {
     if (imf_fixdate.size() != date_bytes) return fail(Fault::bad_value);
-    const std::size_t at = size_ + to_line_start(FieldName::date).size();
-    if (!field(FieldName::date, imf_fixdate)) return false;
-    date_at_ = at;
-    return true;
+    return field(FieldName::date, imf_fixdate);
 }
 
 }  // namespace tiderace::http::wire

@@ -34,7 +34,6 @@ class ResponseHeadWriter {
         bad_value    // a field value with a control character other than HT, or not a date
     };
 
-    static constexpr std::size_t no_date = static_cast<std::size_t>(-1);
     static constexpr std::size_t date_bytes = 29;  // "Sun, 06 Nov 1994 08:49:37 GMT"
 
     explicit ResponseHeadWriter(std::span<char> out) : out_(out) {}
@@ -45,8 +44,7 @@ class ResponseHeadWriter {
     bool field(FieldName name, ByteView value);
     bool field(ByteView name, ByteView value);
     bool number(FieldName name, std::uint64_t value);
-    // The Date field. date_at() then tells where its date_bytes stand, so that a head which is kept
-    // can be given a new date later by overwriting them.
+    // The Date field, of date_bytes.
     bool date(ByteView imf_fixdate);
     // Lines rendered beforehand by our own code ("Server: tiderace\r\n"): copied, not checked.
     bool lines(ByteView rendered);
@@ -54,7 +52,6 @@ class ResponseHeadWriter {
     bool end() { return lines("\r\n"); }
 
     Fault fault() const { return fault_; }
-    std::size_t date_at() const { return date_at_; }
     // What was written so far; "" after a fault.
     ByteView written() const {
         return fault_ == Fault::none ? ByteView(out_.data(), size_) : ByteView();
@@ -66,7 +63,6 @@ class ResponseHeadWriter {
 
     std::span<char> out_;
     std::size_t size_ = 0;
-    std::size_t date_at_ = no_date;
     Fault fault_ = Fault::none;
 };
 

@@ -33,7 +33,6 @@ TEST(ResponseHead, IsAStatusLineFieldsAndAnEmptyLine) {
         "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: text/html; charset=utf-8\r\n"
         "Content-Length: 18446744073709551615\r\nX-Tide: high\twater \xc3\xa9\r\nX: \r\n\r\n");
     EXPECT_EQ(writer.fault(), Fault::none);
-    EXPECT_EQ(writer.written().substr(writer.date_at(), date.size()), date);
 }
 
 TEST(ResponseHead, CopiesPiecesOfEverySize) {
@@ -104,7 +103,7 @@ TEST(ResponseHead, ADateThatIsNotOneIsRefused) {
     ResponseHeadWriter writer(space);
     EXPECT_FALSE(writer.date("now"));
     EXPECT_EQ(writer.fault(), Fault::bad_value);
-    EXPECT_EQ(writer.date_at(), ResponseHeadWriter::no_date);
+    EXPECT_EQ(writer.written(), "");
 }
 
 // Every size of space: a head of exactly that size fits, a larger one never touches what is past
