@@ -3,6 +3,7 @@
 // Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else
 //          holds it.
 // Thread   The loop's.
+// Limits   A path of wire::path_scratch_bytes; a longer one is refused.
 // Memory   About 10 KiB: one spare per loop, and one for each request that is not answered at once.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/chunked.h"
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/refusal.h"
@@ -25,8 +27,6 @@ class H1Service;
 
 class H1Exchange final : public Exchange {
   public:
-    static constexpr std::size_t path_bytes_max = 4096;
-
     explicit H1Exchange(H1Service& service) : service_(&service) {}
 
     core::EventLoop& loop() override;
@@ -120,7 +120,7 @@ class H1Exchange final : public Exchange {
     bool continue_wanted_ = false;
     bool answer_complete_ = false;
     bool upgrading_ = false;
-    char path_[path_bytes_max];
+    char path_[wire::path_scratch_bytes];
 };
 
 }  // namespace tiderace::http

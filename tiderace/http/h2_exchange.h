@@ -19,6 +19,7 @@
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/h2_frame.h"
 #include "tiderace/http/wire/h2_request.h"
 #include "tiderace/http/wire/h2_scheduler.h"
@@ -34,8 +35,6 @@ class H2StreamTransport;
 
 class H2Exchange final : public Exchange, public wire::H2Scheduled, private core::TurnEnd {
   public:
-    static constexpr std::size_t path_bytes_max = 4096;
-
     explicit H2Exchange(H2Service& service) : service_(&service) {}
 
     core::EventLoop& loop() override;
@@ -176,7 +175,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     bool source_waits_ = false;
     bool out_ended_ = false;        // nothing comes behind out_, and END_STREAM was not sent
     bool answer_complete_ = false;  // END_STREAM was sent
-    char path_[path_bytes_max];
+    char path_[wire::path_scratch_bytes];
 };
 
 }  // namespace tiderace::http

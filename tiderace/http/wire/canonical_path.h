@@ -2,14 +2,14 @@
 //
 // Made once for each request, from the raw path of the target:
 //   - escapes are decoded once ("%2561" becomes "%61", which is then a name and not an escape);
-//   - "." and ".." segments are resolved, escaped ones too; one that climbs above the root is a
-//   fault;
+//   - "." and ".." segments are resolved, escaped ones too; one that climbs above the root is
+//     a fault;
 //   - runs of '/' become one;
 //   - an escaped '/', NUL, any control character and a backslash, raw or escaped, are faults: each
 //     means one thing to one reader and another thing to the next.
 // What is left is bytes, as file names are: names need not be UTF-8. But overlong UTF-8 (0xC0 0xAF
-// for
-// '/') is a bad escape, since a lenient decoder behind us would read something else than we did.
+// for '/') is a bad escape, since a lenient decoder behind us would read something else than we
+// did.
 //
 // Thread   Any; no state.
 // Errors   PathFault; every one of them is answered 400, and its own sentence (refusal.h).
@@ -17,6 +17,7 @@
 // Memory   The caller's scratch, and only when the path had to be changed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -37,6 +38,9 @@ class CanonicalPath : public ByteView {
     friend PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
     explicit CanonicalPath(ByteView path) : ByteView(path) {}
 };
+
+// The scratch that a request has, in each version of HTTP.
+inline constexpr std::size_t path_scratch_bytes = 4096;
 
 enum class PathFault : std::uint8_t {
     none,
