@@ -9,14 +9,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace tiderace::bench {
 
 void give_up(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
-    std::exit(1);
+    std::_Exit(1);
 }
 
 SSL_CTX* client_context() {
@@ -37,7 +37,7 @@ int connect_to(std::uint16_t port) {
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd < 0 || ::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-        give_up(std::string("connect: ") + std::strerror(errno));
+        give_up(std::string("connect: ") + std::generic_category().message(errno));
     }
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -12,7 +12,7 @@ namespace tiderace::examples {
 
 void die(const std::string& sentence) {
     std::fprintf(stderr, "%s\n", sentence.c_str());
-    std::exit(1);
+    std::_Exit(1);
 }
 
 std::size_t parse_threads(std::string_view text) {

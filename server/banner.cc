@@ -126,7 +126,7 @@ void add_facts(Page& page, const BannerFacts& facts) {
 
 std::string environment(const char* name) {
     // The banner is printed before the loops start.
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    const char* value = std::getenv(name);
     return value ? value : "";
 }
 

@@ -35,8 +35,8 @@ void occupy_standard_streams() {
         if (::fcntl(stream, F_GETFD) >= 0) continue;
         // The lowest free number is this one. Where there is no /dev/null, what cannot be written
         // to is as good. Not O_CLOEXEC: the programs that this one turns into need it as well.
-        int opened = ::open("/dev/null", O_RDWR);        // NOLINT(android-cloexec-open)
-        if (opened < 0) opened = ::open("/", O_RDONLY);  // NOLINT(android-cloexec-open)
+        int opened = ::open("/dev/null", O_RDWR);
+        if (opened < 0) opened = ::open("/", O_RDONLY);
         TR_CHECK(opened == stream, "a closed standard stream cannot be opened");
     }
 }

@@ -82,7 +82,7 @@ void start_with_clean_signals() {
     for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
     sigset_t none;
     sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 // dup2 onto itself would leave the close-on-exec mark, hence the round by a fresh number.

@@ -33,7 +33,7 @@ class Handle {
 
 std::string environment(const char* name) {
     // Before the loops start.
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    const char* value = std::getenv(name);
     return value != nullptr ? value : "";
 }
 

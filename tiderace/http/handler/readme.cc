@@ -115,7 +115,7 @@ class Blocks {
         if (level > 0 && level <= 6 && level < text.size() && text[level] == ' ') {
             return add_heading(level, trim(text.substr(level)));
         }
-        if (text.size() >= 3 && text.find_first_not_of("-") == ByteView::npos) {
+        if (text.size() >= 3 && text.find_first_not_of('-') == ByteView::npos) {
             end_block();
             out_ += "<hr>\n";
             return;
