@@ -10,6 +10,7 @@
 // Owner    One EventLoop. Observers are borrowed from attach() until close() or detach().
 // Thread   The loop's, except wake().
 // Errors   The peer's and the machine's faults come to the observer as -errno.
+// Limits   BackendOptions: what one call and one turn take, so that no connection holds the loop.
 #pragma once
 
 #include <sys/uio.h>

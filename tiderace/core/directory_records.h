@@ -2,6 +2,10 @@
 // Kernel::read_directory tells them on every system.
 //
 //   inode 8 bytes | offset 8 | size of the record 2 | type 1 (DT_*) | name | NUL, up to 8 of them
+//
+// Owner    Nothing: it writes into the caller's buffer.
+// Thread   One at a time.
+// Limits   Names of up to directory_name_bytes_max; then append() says no, as for a full buffer.
 #pragma once
 
 #include <cstdint>

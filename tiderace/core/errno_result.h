@@ -1,4 +1,6 @@
 // A system call's result as Kernel gives it: -errno for a failure.
+//
+// Thread   Any; errno is the thread's own. Nothing may come between the call and this.
 #pragma once
 
 #include <cerrno>

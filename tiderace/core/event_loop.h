@@ -6,6 +6,7 @@
 // Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;
 //          any other call aborts in every build.
 // Errors   create() fails when the machine refuses (an engine that is not there).
+// Limits   mailbox_posts_max waiting posts; BackendOptions for what one turn accepts and receives.
 // Memory   One receive buffer, the block pool's free list; nothing per turn.
 #pragma once
 

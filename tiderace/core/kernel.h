@@ -2,7 +2,7 @@
 // kernel.
 //
 // Everything above asks this object and never the libc, so a test can make any single call fail,
-// come up short or be interrupted, and can replace the network altogether (testing/fake_kernel.h).
+// come up short or be interrupted, and can replace the network altogether (testing/fake_network.h).
 //
 // Thread   Any; the real one has no state.
 // Errors   As the system calls themselves, except that a failure is returned as -errno.

@@ -2,6 +2,7 @@
 // most systems start with is raised to the hard one; and how many connections that is.
 //
 // Thread   Any; the limit is the whole process's. Call it once, at start.
+// Errors   The system tells no limit, or refuses the raise.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 //
 // Owner    The program; one per loop, outlives the loop's connections.
 // Thread   The loop's.
+// Limits   H1Options.
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 //
 // Owner    The program; one per loop, outlives the loop's connections.
 // Thread   The loop's.
+// Limits   H2Options.
 // Memory   The decoding room (about 70 KiB, from the first connection on), and at most
 //          spare_exchanges_max exchanges.
 #pragma once

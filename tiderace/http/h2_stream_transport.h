@@ -7,6 +7,7 @@
 // Owner    The net::Connection above it. Keeps its exchange alive.
 // Thread   The loop's. Outcomes come at the end of a turn, never inside a call.
 // Errors   A reset stream and a lost connection are both -ECONNRESET.
+// Limits   out_bytes_max of what was sent and the peer's windows do not take yet.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 // business: it adds them from the body and drops any that were set here.
 //
 // Owner    Made on the stack by a handler, consumed by Exchange::respond.
+// Thread   One loop's.
 // Memory   Views are not copied: they live until respond() returns. keep() makes a copy that does.
 //          No allocation up to fields_inline fields and text_inline_bytes kept bytes.
 #pragma once

@@ -5,11 +5,11 @@
 //   bytes -> wire::WebSocketReader -> unmask, inflate, check UTF-8 -> WebSocketHandler
 //   send() -> deflate, mask -> the connection's queue
 //
-// Owner    Itself, from its making until on_close. Made by accept_websocket or WebSocketClient.
+// Owner    Itself, from its making until on_close. Made by accept_websocket or open_websocket.
 // Thread   The loop's. Others keep its id and go through EventLoop::post and TcpServer::find.
 // Errors   A peer's fault is answered with its close code and ends the connection.
 // Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
-// Memory   Idle: this object, about 300 bytes; no buffer, and no window unless context takeover
+// Memory   Idle: this object, about 200 bytes; no buffer, and no window unless context takeover
 //          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
 #pragma once
 

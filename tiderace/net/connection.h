@@ -6,6 +6,7 @@
 // Owner    TcpServer's slot map (or who made it). Everyone else borrows, until on_close.
 // Thread   The loop it was made on. Other threads keep its id and go through EventLoop::post.
 // Errors   A failing peer is normal and is told once, as a CloseReason. Misuse aborts.
+// Limits   ConnectionLimits: what the peer leaves unread, what the Session leaves unused, how slow.
 // Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
 #pragma once
 

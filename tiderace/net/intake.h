@@ -3,6 +3,7 @@
 //
 // Owner    The program. Outlives its loop's last turn; the servers' loops run while it accepts.
 // Thread   The loop's that it listens on.
+// Limits   IntakeOptions; above them a connection is sent `refusal` and closed.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Listening sockets: opened, with the options a server wants and errors that say what to do.
 //
 // Thread   Any.
+// Errors   Name the address and say what to do: the port is taken, or needs a privilege, …
 #pragma once
 
 #include "tiderace/base/result.h"

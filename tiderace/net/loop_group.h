@@ -3,6 +3,7 @@
 //
 // Owner    The program. What is attached to the loops is made before run() and destroyed after it.
 // Thread   The one that made it, except stop().
+// Errors   create() fails when the machine refuses a loop (an engine that is not there).
 #pragma once
 
 #include <memory>

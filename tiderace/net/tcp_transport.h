@@ -2,7 +2,7 @@
 //
 // Owner    A Connection; before it, who connects it.
 // Thread   The loop's.
-// Memory   48 bytes.
+// Memory   40 bytes.
 #pragma once
 
 #include "tiderace/core/event_loop.h"

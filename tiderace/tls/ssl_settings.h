@@ -3,6 +3,7 @@
 // TLS 1.2 and 1.3; AEAD and forward secrecy only (RFC 9325); X25519, P-256, P-384, and the
 // post-quantum X25519MLKEM768 where OpenSSL has it (3.5).
 // Thread   Any.
+// Errors   OpenSSL refuses a setting; a protocol name of no or over 255 bytes.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 //
 // Owner    TicketKeys: copied at will. TicketRotation: its loop's side; the targets outlive it.
 // Thread   TicketRotation: its loop's; targets are told by post on theirs.
+// Errors   A machine without randomness to give.
 // Limits   keys_max; the oldest goes, and what it sealed is not resumed any more.
 #pragma once
 

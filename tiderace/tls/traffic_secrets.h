@@ -1,6 +1,7 @@
 // TrafficSecrets: what both directions of a TLS 1.3 connection are keyed from (RFC 8446, 7.1).
 //
 // Owner    Whoever keys with it; wiped with it.
+// Thread   One at a time.
 #pragma once
 
 #include <array>

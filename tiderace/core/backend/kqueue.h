@@ -11,7 +11,8 @@
 //
 // Thread   The loop's, except wake().
 // Errors   A filter that the kernel refuses is reported as ready and failed, so that its owner
-//          meets the fault in its own call, and is asked for again retry_interval later.
+//          meets the fault in its own call, and is asked for again
+//          kqueue_retry_interval later.
 // Memory   12 bytes a descriptor number, and the changes of a turn.
 #pragma once
 

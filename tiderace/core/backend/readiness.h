@@ -5,6 +5,9 @@
 // its receive and its send. Sending is tried at once; only what the kernel did not take waits for
 // room.
 //
+// Owner    One EventLoop; owns its Poller.
+// Thread   The loop's, except wake().
+// Errors   A descriptor that the Poller cannot hold (select's bound) is told to its observer.
 // Memory   16 bytes a descriptor number, and one receive buffer.
 #pragma once
 

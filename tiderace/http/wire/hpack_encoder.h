@@ -105,8 +105,8 @@ class HpackEncoder::Block {
 };
 
 // Appends one field in a form that stands by itself, with no table and in the shorter spelling.
-// Many of them make what Block::rendered takes, on any connection. Names in any case. False, and
-// nothing is appended, when the field cannot be sent.
+// Many of them make what HpackEncoder::Block::rendered takes, on any connection. Names in any case.
+// False, and nothing is appended, when the field cannot be sent.
 bool append_hpack_field(std::string& fields, FieldName name, ByteView value);
 bool append_hpack_field(std::string& fields, ByteView name, ByteView value);
 
