@@ -1,5 +1,6 @@
 #include "tiderace/testing/fake_wait.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "tiderace/base/check.h"

@@ -1,5 +1,6 @@
 #include "tiderace/testing/recorded_exchange.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tiderace/base/check.h"

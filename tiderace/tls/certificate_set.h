@@ -8,6 +8,7 @@
 // Errors   Of the first file that is not as it should be.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>

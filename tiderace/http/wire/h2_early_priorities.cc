@@ -1,6 +1,7 @@
 #include "tiderace/http/wire/h2_early_priorities.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tiderace::http::wire {
 

@@ -1,5 +1,6 @@
 #include "tiderace/http/wire/h2_priority.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "tiderace/http/wire/field_syntax.h"
