@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 
+import tidy_includes
+
 HEADER_LINES_MAX = 200
 SOURCE_LINES_AIM, SOURCE_LINES_MAX = 300, 600
 FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
@@ -387,6 +389,24 @@ def headers(tree):
                 yield Complaint(path, number, f"using namespace {opened.group(1)}")
 
 
+def standard_headers(tree):
+    """What is used of the standard library is included, by the file or by what it includes."""
+
+    @functools.cache
+    def within_reach(path):
+        names = {name for _, _, name in includes_of(tree, path)}
+        ours = {name for name in names if (tree.root / name).is_file()}
+        return frozenset(names.union(*(within_reach(name) for name in ours)))
+
+    for path in tree.having(".h", ".cc"):
+        if room_of(path) is None:
+            continue
+        code = tree.code(path)
+        for name, header, offset in tidy_includes.lacking(code, within_reach(path)):
+            line = code.count("\n", 0, offset) + 1
+            yield Complaint(path, line, f"std::{name} without <{header}>")
+
+
 def machine_paths(tree):
     """No path of one person's machine is in the tree."""
     for path in tree.paths:
@@ -412,6 +432,7 @@ RULES = [
     names,
     leftovers,
     headers,
+    standard_headers,
     machine_paths,
 ]
 

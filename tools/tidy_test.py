@@ -187,6 +187,12 @@ FALSE_HOUSES = [
         {"server/main.cc": "using namespace std;\n"},
         "using namespace std",
     ),
+    (
+        tidy.standard_headers,
+        "a name without its header",
+        {"tiderace/net/a.cc": "#include <string>\nint x = std::min(1, 2);\n"},
+        "a.cc:2: std::min without <algorithm>",
+    ),
     (tidy.machine_paths, "somebody's home", {"site/index.html": "see /home/ann/x\n"}, "/home/ann/"),
 ]
 
@@ -239,6 +245,18 @@ ALLOWED = [
     (tidy.line_length, {"server/main.cc": "// https://www.rfc-editor.org/" + "x" * 90 + "\n"}),
     (tidy.headers, {"server/main.cc": "using namespace std::chrono_literals;\n"}),
     (tidy.leftovers, {"server/main.cc": "// todos are fine in a to-do server\n"}),
+    (tidy.standard_headers, {"tiderace/net/a.cc": "// as std::vector does\n"}),
+    (
+        tidy.standard_headers,
+        {"tiderace/net/a_test.cc": "#include <gtest/gtest.h>\nstd::string x;\n"},
+    ),
+    (
+        tidy.standard_headers,
+        {
+            "tiderace/net/connection.h": "// C.\n#pragma once\n#include <vector>\n",
+            "tiderace/net/a.cc": '#include "tiderace/net/connection.h"\nstd::vector<int> x;\n',
+        },
+    ),
 ]
 
 
@@ -267,3 +285,4 @@ def test_the_exit_status_says_whether_the_house_is_in_order(tmp_path, capsys):
     assert capsys.readouterr().out.endswith(f"{len(tidy.RULES)} rules hold, 0 broken\n")
     build(tmp_path, {"server/main.cc": "// FIXME\n"})
     assert tidy.main(["--count", str(tmp_path)]) == 1
+
