@@ -14,7 +14,7 @@ Result<std::string> find_program(std::string_view name, const std::optional<std:
     if (!folder) {
         return fail(Error(0, "find", name, "this system does not say where its neighbours are"));
     }
-    const std::string program = *folder + "/" + std::string(name);
+    std::string program = *folder + "/" + std::string(name);
     if (core::find_program(program)) return program;
     return fail(Error(ENOENT, "find", program,
                       "it is a program of its own; ./dev build makes it beside this one"));
