@@ -292,7 +292,10 @@ void H1Connection::on_peer_finished(net::Connection& connection) {
 // The peer sends no more. What it sent is served, what it left unfinished is not waited for.
 void H1Connection::end_of_input(bool unread) {
     if (exchange_) {
-        if (exchange_->body_complete() || unread) return;
+        if (exchange_->body_complete()) return;
+        // What was left of a body that is taken lacks its end: half a trailer.
+        const bool taken = exchange_->body_flows() && !exchange_->body_paused();
+        if (unread && !taken) return;
         core::Ref<H1Exchange>(exchange_)->refuse(400, "The body ended before its announced end.");
         end_connection(true);
     } else if (!unread || phase_ == Phase::head) {

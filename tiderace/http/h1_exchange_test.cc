@@ -164,6 +164,28 @@ TEST_P(H1Bodies, APeerThatEndsInTheBodyFailsIt) {
     }
 }
 
+// Half a line is not taken from the connection; it is no reason to wait for the other half.
+TEST_P(H1Bodies, APeerThatEndsInATrailerFailsItToo) {
+    for (const char* trailer : {"X", "X-Sum: 1\r", "X-Sum: 1\r\n\r"}) {
+        SCOPED_TRACE(trailer);
+        counter_ = {};
+        const std::string body = "3\r\nabc\r\n0\r\n" + std::string(trailer);
+        const std::string fields = " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        const auto taken = stage_.connect(), dropped = stage_.connect();
+        taken->say("POST /count" + fields + body);
+        dropped->say("POST /hello" + fields + body);
+        ASSERT_TRUE(heard(*dropped, hello));
+        taken->finish();
+        dropped->finish();
+        ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+        EXPECT_EQ(counter_.failures, 1);
+        EXPECT_EQ(counter_.ends, 0);
+        ASSERT_TRUE(stage_.run_until([&] { return taken->over() && dropped->over(); }));
+        EXPECT_THAT(taken->heard(), ::testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+        EXPECT_EQ(H1Stage::heard(*dropped), hello);
+    }
+}
+
 TEST_P(H1Bodies, APeerThatEndsInTheHeadIsServedNothing) {
     const auto peer = stage_.connect();
     peer->say(get_hello + "GET /hello HTTP/1.1\r\nHost: a\r\n");
