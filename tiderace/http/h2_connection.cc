@@ -87,9 +87,11 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
 
 std::size_t H2Connection::consume(ByteView data) {
     std::size_t used = 0;
+    frames_wait_ = false;
     while (used < data.size() && phase_ != Phase::closing && !connection_->closing()) {
         // A peer that does not read gets no more work done: what it sent waits with it.
-        if (connection_->queue_bytes() > connection_->limits().queue_bytes_high) break;
+        frames_wait_ = connection_->queue_bytes() > connection_->limits().queue_bytes_high;
+        if (frames_wait_) break;
         const wire::H2FrameReader::Step step = reader_.next(data.substr(used));
         used += step.used;
         if (step.status == wire::H2FrameReader::Status::need_more) break;
@@ -252,9 +254,10 @@ void H2Connection::fill() {
     if (phase_ != Phase::closing) connection_->written();
 }
 
-// The peer finished: no WINDOW_UPDATE comes any more.
+// The peer finished: no WINDOW_UPDATE comes any more, unless one waits to be read. (Part of a frame
+// may wait, too: nothing comes of it.)
 void H2Connection::drop_what_waits_for_windows() {
-    if (connection_->has_unread()) return;
+    if (frames_wait_ && connection_->has_unread()) return;
     for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
         if (exchange->attached() && exchange->waits_for(send_window_)) {
             reset(*exchange, H2Error::cancel);

@@ -164,6 +164,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     bool fill_asked_ : 1 = false;
     bool closed_now_ : 1 = false;  // on_close came while the end of the turn was asked for
     bool peer_finished_ : 1 = false;
+    bool frames_wait_ : 1 = false;  // whole ones may be unread, for the queue is full
 };
 
 }  // namespace tiderace::http

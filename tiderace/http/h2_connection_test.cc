@@ -307,6 +307,7 @@ TEST_P(H2, APeerThatFinishesGetsNothingThatWaitsForItsWindows) {
         const auto large = client.get("/large");  // larger than either window
         const std::size_t sent = of_connection ? 65'535 : 100'000;
         ASSERT_TRUE(run_until([&] { return kept_ && client.answer(large).body.size() == sent; }));
+        if (of_connection) peer_->say(ByteView("\0\0\4\10", 4));  // part of a WINDOW_UPDATE
         peer_->finish();
         ASSERT_TRUE(reset(large));
         EXPECT_EQ(client.answer(large).reset, H2Error::cancel);
