@@ -49,6 +49,28 @@ def test_half_close_after_the_request(server):
         assert connection.wait_end()
 
 
+TALK = [(200, request("/next.txt")),
+        (405, request("/x", method="POST", body=b"hello world")),
+        (200, b"GET /next.txt HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+              b"5;a=b\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"),
+        (405, request("/x", "Expect: 100-continue", method="PUT", body=b"abc"))]
+
+
+@pytest.mark.quick
+def test_a_half_close_at_every_byte_gets_what_was_asked_for_and_is_not_waited_for(head_server):
+    data = b"".join(text for _, text in TALK)
+    heads = [data.find(b"\r\n\r\n", sum(len(text) for _, text in TALK[:number])) + 4
+             for number in range(len(TALK))]
+    for cut in range(len(data)):
+        with head_server.connect() as connection:
+            connection.send(data[:cut])
+            connection.finish_sending()
+            for (status, _), end in zip(TALK, heads):
+                if end <= cut:
+                    assert connection.read_answer().status == status, data[:cut]
+            assert connection.wait_end(), data[:cut]  # --body-timeout is longer
+
+
 @pytest.mark.quick
 def test_reset_while_sending(server):
     for _ in range(100):
