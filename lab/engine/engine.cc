@@ -59,8 +59,8 @@ constexpr std::array all_engines{
     Engine{.name = "io_uring",
            .what = "Completions instead of readiness: accepts and receives are multishot "
                    "operations into a ring of buffers that all connections share. What a turn asks "
-                   "for goes to the kernel in the one call with which it waits. Sends are tried by "
-                   "system call first.",
+                   "for goes to the kernel in the one call with which it waits. So do the small "
+                   "answers of a busy turn; others leave by calls of their own.",
            .absent = io_uring_absent},
     Engine{.name = "kqueue",
            .what = "One event loop a thread over the BSDs' and macOS's event queue. As with epoll "

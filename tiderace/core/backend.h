@@ -66,7 +66,9 @@ struct IoHandle {
 // What send() did now.
 struct Sent {
     std::uint64_t bytes = 0;  // taken from the queue
-    bool pending = false;     // on_sent will be called; until then no other send
+    // on_sent will be called; until then no other send, and the queue stays where it is. It may be
+    // appended to; what was in it may come back to its front.
+    bool pending = false;
     int error = 0;  // -errno: the connection is broken; -EBADMSG: a queued file became shorter
 };
 
@@ -106,6 +108,9 @@ struct BackendOptions {
         64;  // so that a storm does not starve established connections
     std::size_t send_file_bytes_max =
         4_MiB;  // per call, so that one download does not hold the loop
+    // io_uring: with so many receives in a turn its answers leave together, with the next wait;
+    // with fewer each by a call of its own, at once.
+    std::size_t sends_together_min = 4;
 };
 
 // "epoll", "io_uring", "kqueue", "poll", "select"; "auto" is the best one this machine has. Another

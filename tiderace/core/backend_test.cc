@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EveryBackend, ::testing::ValuesIn(testing::eng
                          });
 
 TEST_P(EveryBackend, SaysItsName) {
-    EXPECT_EQ(backend_->name(), GetParam());
+    EXPECT_EQ(backend_->name(), testing::is_io_uring(GetParam()) ? "io_uring" : GetParam());
 }
 
 TEST_P(EveryBackend, ReceivesOnlyWhileItIsAskedTo) {
@@ -185,7 +185,13 @@ TEST_P(EveryBackend, APeerThatIsGoneIsTold) {
     EXPECT_TRUE(recorder_.ended || !recorder_.errors.empty());
     SendQueue queue;
     queue.append(pool_, "x");
-    EXPECT_EQ(backend_->send(near_, queue).error, -EPIPE);
+    const Sent sent = backend_->send(near_, queue);
+    if (sent.pending) {
+        turn();
+        EXPECT_EQ(recorder_.sent, std::vector<std::int64_t>{-EPIPE});
+    } else {
+        EXPECT_EQ(sent.error, -EPIPE);
+    }
 }
 
 TEST_P(EveryBackend, AClosedHandleGetsNoEventsAndItsNumberIsUsedAgain) {

@@ -344,7 +344,9 @@ void Connection::close_now() {
     loop().cancel(*this);
     if (session_ != nullptr) std::exchange(session_, nullptr)->on_close(*this, reason_);
     // Between two requests nothing is cut: the end is in order, and is said.
-    if (reason_ == CloseReason::idle_expired && queue_.empty()) transport_->say_end();
+    if (reason_ == CloseReason::idle_expired && queue_.empty() && !send_pending_) {
+        transport_->say_end();
+    }
     transport_->close(std::move(queue_));
     owner_->release(*this, reason_);  // destroys this
 }

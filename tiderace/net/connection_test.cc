@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "tiderace/testing/engine.h"
 #include "tiderace/testing/scripted_session.h"
 #include "tiderace/testing/world.h"
 
@@ -38,6 +39,8 @@ class EveryConnection : public ::testing::TestWithParam<std::string> {
         peer_ = world_->connect();
         ASSERT_TRUE(world_->run_until([&] { return sessions_.opened == 1; }));
     }
+    // Not by the ring, where an answer leaves with the next wait.
+    bool sends_by_call() const { return GetParam() != "io_uring-together"; }
     bool run_until_closed() {
         return world_->run_until([&] { return !sessions_.closed.empty(); });
     }
@@ -195,7 +198,7 @@ TEST_P(EveryConnection, SeveralWritesOfOneDeliveryLeaveInOneCall) {
     const std::uint64_t before = world_->kernel().calls(Call::send);
     peer_->say(question);
     EXPECT_TRUE(run_until_heard("one two three four"));
-    EXPECT_EQ(world_->kernel().calls(Call::send) - before, 1U);
+    EXPECT_EQ(world_->kernel().calls(Call::send) - before, sends_by_call() ? 1U : 0U);
 }
 
 TEST_P(EveryConnection, WritesOutsideADeliveryLeaveAtTheEndOfTheTurn) {
@@ -208,7 +211,7 @@ TEST_P(EveryConnection, WritesOutsideADeliveryLeaveAtTheEndOfTheTurn) {
         EXPECT_EQ(world_->kernel().calls(Call::send), before);
     });
     EXPECT_TRUE(run_until_heard("one two"));
-    EXPECT_EQ(world_->kernel().calls(Call::send) - before, 1U);
+    EXPECT_EQ(world_->kernel().calls(Call::send) - before, sends_by_call() ? 1U : 0U);
 }
 
 TEST_P(EveryConnection, FlushSendsNow) {
@@ -217,7 +220,7 @@ TEST_P(EveryConnection, FlushSendsNow) {
         sessions_.connection->write("now");
         sessions_.connection->flush();
         EXPECT_EQ(sessions_.connection->queue_bytes(), 0U);
-        EXPECT_EQ(sessions_.connection->bytes_sent(), 3U);
+        EXPECT_EQ(sessions_.connection->bytes_sent(), sends_by_call() ? 3U : 0U);
     });
     EXPECT_TRUE(run_until_heard("now"));
 }
@@ -508,7 +511,8 @@ TEST_P(EveryConnection, AHalfClosedPeerThatVanishesIsNoticed) {
     if (GetParam() == "select" || GetParam() == "kqueue") {
         GTEST_SKIP() << "it reports no error without interest";
     }
-    if (GetParam() == "io_uring") GTEST_SKIP() << "its poll for errors ends at the half-close";
+    if (testing::is_io_uring(GetParam()))
+        GTEST_SKIP() << "its poll for errors ends at the half-close";
     sessions_.on_peer_finished = [](Connection&) {};  // an answer is still being made
     start();
     peer_->finish();

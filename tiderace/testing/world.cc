@@ -58,7 +58,7 @@ std::vector<std::string> world_names() {
 std::vector<std::string> main_world_names() {
     std::vector<std::string> names = world_names();
     std::erase_if(names, [](const std::string& name) {
-        return name.starts_with("epoll-") || is_stand_in(name);
+        return name.starts_with("epoll-") || name == "io_uring-together" || is_stand_in(name);
     });
     return names;
 }

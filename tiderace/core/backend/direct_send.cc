@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::size_t pieces_per_send = 64;  // beyond this a gathering write gains nothing
 
-bool is_no_room(std::int64_t error) {
-    return error == -EAGAIN || error == -EWOULDBLOCK || error == -ENOBUFS || error == -ENOMEM;
-}
-
 // Less than offered means the socket's buffer is full: asking again would only say so.
 DirectSend outcome(ssize_t sent, std::uint64_t offered, SendQueue& queue) {
     if (is_no_room(sent)) return {.no_room = true, .full = true};
@@ -49,6 +45,10 @@ DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes
 }
 
 }  // namespace
+
+bool is_no_room(std::int64_t error) {
+    return error == -EAGAIN || error == -EWOULDBLOCK || error == -ENOBUFS || error == -ENOMEM;
+}
 
 DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t file_bytes_max) {
     iovec pieces[pieces_per_send];

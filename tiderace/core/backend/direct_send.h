@@ -19,6 +19,9 @@ struct DirectSend {
     int error = 0;            // -errno; -EBADMSG: a queued file became shorter
 };
 
+// The socket is full, or the kernel has no memory now: what is sent is tried again later.
+bool is_no_room(std::int64_t error);
+
 // Sends from the front of `queue` until it is empty or the socket is full. A file range goes in one
 // call of up to `file_bytes_max`, then counts as full: so that one download does not hold the loop.
 DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t file_bytes_max);

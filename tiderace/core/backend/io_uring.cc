@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/direct_accept.h"
 #include "tiderace/core/backend/direct_send.h"
+#include "tiderace/core/backend/ring_sends.h"
 #include "tiderace/core/backend/uring.h"
 #include "tiderace/core/backend/waker.h"
 
@@ -21,10 +23,23 @@ namespace tiderace::core {
 namespace {
 
 // What a completion is about. Cancellations themselves are asked with `none`.
-enum class Operation : std::uint8_t { none, accept, receive, room, connect, watch, hang_up, wake };
-constexpr std::size_t operations = 8;
+enum class Operation : std::uint8_t {
+    none,
+    accept,  // from here to send: a user's, and a bit in its entry
+    receive,
+    room,
+    connect,
+    watch,
+    hang_up,
+    send,
+    wake,
+};
+constexpr std::array users_operations{Operation::accept,  Operation::receive, Operation::room,
+                                      Operation::connect, Operation::watch,   Operation::hang_up,
+                                      Operation::send};
 
-// A tag says which operation of which user of which descriptor number: 8, 24 and 32 bits.
+// A tag says which operation of which user of which descriptor number: 8, 24 and 32 bits. A send's
+// says its slot in place of the number and generation.
 constexpr int descriptor_max = (1 << 24) - 1;
 
 std::uint64_t tag_of(Operation operation, IoHandle handle) {
@@ -33,7 +48,11 @@ std::uint64_t tag_of(Operation operation, IoHandle handle) {
 }
 
 std::uint8_t bit(Operation operation) {
-    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(operation));
+    return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(operation) - 1));
+}
+
+std::uint64_t send_tag(std::uint32_t slot) {
+    return std::uint64_t{static_cast<std::uint8_t>(Operation::send)} << 56 | slot;
 }
 
 struct Tag {
@@ -81,10 +100,11 @@ class IoUringBackend final : public Backend {
     struct Entry {
         IoObserver* observer = nullptr;
         std::uint32_t generation = 0;
-        std::uint8_t wanted = 0;     // a bit for each operation
-        std::uint8_t under_way = 0;  // likewise
-        std::uint8_t cancelled = 0;  // of these, told to end
-        std::uint8_t watched = 0;    // 1: readable, 2: writable
+        std::uint8_t wanted = 0;        // a bit for each operation
+        std::uint8_t under_way = 0;     // likewise
+        std::uint8_t cancelled = 0;     // of these, told to end
+        std::uint8_t watched : 2 = 0;   // 1: readable, 2: writable
+        std::uint8_t asked_in : 6 = 0;  // the ring's batch in which one was asked for last
 
         bool wants(Operation operation) const { return (wanted & bit(operation)) != 0; }
         bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }
@@ -94,6 +114,8 @@ class IoUringBackend final : public Backend {
     void start(IoHandle handle, Entry& entry, Operation operation);
     void cancel(IoHandle handle, Entry& entry, Operation operation);
     void forget(IoHandle& handle);
+    void forget_send(IoHandle handle);
+    Sent send_by_ring(IoHandle handle, Entry& entry, SendQueue& queue);
     void watch_waker();
     void start_again();
     void redeliver();
@@ -107,6 +129,7 @@ class IoUringBackend final : public Backend {
     void hand_out_late();
     void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
     void finish_connect(IoHandle handle, const Entry& stream);
+    void finish_send(std::uint32_t slot, std::int32_t result);
     void deliver(IoHandle handle, Entry& entry, std::int32_t result, ByteView bytes);
     void hold(IoHandle handle, std::int32_t result, ByteView bytes);
 
@@ -114,7 +137,9 @@ class IoUringBackend final : public Backend {
     BackendOptions options_;
     Waker waker_;
     DescriptorTable<Entry> entries_;
-    std::vector<Uring::Completion> done_;         // what the last wait() found
+    std::vector<Uring::Completion> done_;  // what the last wait() found
+    RingSends sends_;
+    bool sends_together_ = false;  // that is so much that one call for all answers pays
     std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
     std::size_t accepts_ = 0;                     // in this turn
     std::vector<IoHandle> ended_;                 // an operation of theirs ended and may be wanted
@@ -130,9 +155,13 @@ Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
 
 void IoUringBackend::forget(IoHandle& handle) {
     Entry& gone = entries_.at(handle);
-    for (std::size_t i = 0; i < operations; ++i) {
-        const auto operation = static_cast<Operation>(i);
-        if (gone.runs(operation)) cancel(handle, gone, operation);
+    if (gone.runs(Operation::send)) forget_send(handle);
+    // What the kernel has not heard of it never shall: the number may be another's by then.
+    const bool unheard = gone.asked_in == (ring_->batch() & 63U);
+    for (const Operation operation : users_operations) {
+        if (!gone.runs(operation) || operation == Operation::send) continue;
+        if (unheard && ring_->withdraw(tag_of(operation, handle))) continue;
+        cancel(handle, gone, operation);
     }
     held_.erase(handle.fd);
     std::erase_if(late_, [&](const auto& each) {
@@ -148,7 +177,18 @@ void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
     forget(handle);
     // The kernel lets go of the socket when the operations are cancelled: in this turn's wait.
     options_.kernel->close(fd);
-    unsent.clear();  // sends are calls: the kernel has copied what it took
+    unsent.clear();  // the kernel reads what is in sends_
+}
+
+// What was given to send() leaves, as where sends are calls: also after the loop's last turn, when
+// nothing is handed over any more.
+void IoUringBackend::forget_send(IoHandle handle) {
+    const auto [slot, bytes] = sends_.find(handle);
+    sends_.forget(slot);
+    if (!ring_->withdraw(send_tag(slot))) return;
+    const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+    options_.kernel->send(handle.fd, &piece, 1, false);
+    sends_.finish(slot, bytes.size());
 }
 
 // --- asking ----------------------------------------------------------------------------------
@@ -168,6 +208,7 @@ void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) 
     target.under_way |= bit(operation);
     target.cancelled &= static_cast<std::uint8_t>(~bit(operation));
     io_uring_sqe& ask = ring_->take(0);
+    target.asked_in = ring_->batch() & 63U;
     switch (operation) {
         case Operation::accept:
             io_uring_prep_multishot_accept(&ask, handle.fd, nullptr, nullptr,
@@ -190,9 +231,10 @@ void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) 
         case Operation::hang_up:
             io_uring_prep_poll_add(&ask, handle.fd, 0);
             break;
+        case Operation::send:
         case Operation::wake:
         case Operation::none:
-            TR_CHECK(false, "not a user's");
+            TR_CHECK(false, "asked for elsewhere");
     }
     ask.user_data = tag_of(operation, handle);
 }
@@ -249,12 +291,26 @@ void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
 }
 
 Sent IoUringBackend::send(IoHandle handle, SendQueue& queue) {
+    Entry& stream = entries_.at(handle);
+    if (stream.runs(Operation::send)) return {.pending = true};  // and its bytes go first
+    if (sends_together_ && ring_->has_room() && sends_.fits(queue)) {
+        return send_by_ring(handle, stream, queue);
+    }
     const DirectSend sent =
         send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
     if (!sent.no_room) return {.bytes = sent.bytes, .error = sent.error};
-    Entry& stream = entries_.at(handle);
     if (!stream.runs(Operation::room)) start(handle, stream, Operation::room);
     return {.bytes = sent.bytes, .pending = true};
+}
+
+Sent IoUringBackend::send_by_ring(IoHandle handle, Entry& stream, SendQueue& queue) {
+    const auto [slot, bytes] = sends_.take(handle, queue);
+    io_uring_sqe& ask = ring_->take(0);
+    io_uring_prep_send(&ask, handle.fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ask.user_data = send_tag(slot);
+    stream.under_way |= bit(Operation::send);
+    stream.asked_in = ring_->batch() & 63U;
+    return {.pending = true};
 }
 
 // --- a turn ----------------------------------------------------------------------------------
@@ -265,6 +321,10 @@ void IoUringBackend::wait(Duration wait_max) {
         !to_redeliver_.empty() || !failed_connects_.empty() || has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
+    const auto received = std::ranges::count_if(done_, [](const Uring::Completion& each) {
+        return Tag(each.tag).operation == Operation::receive;
+    });
+    sends_together_ = static_cast<std::size_t>(received) >= options_.sends_together_min;
     // At once, so that a second wait() without a dispatch() between can be woken, too.
     const auto is_wake = [](const Uring::Completion& each) {
         return Tag(each.tag).operation == Operation::wake;
@@ -281,8 +341,7 @@ void IoUringBackend::start_again() {
         Entry* const target = entries_.find(handle);
         if (target == nullptr) continue;
         const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
-        for (std::size_t i = 0; i < operations; ++i) {
-            const auto operation = static_cast<Operation>(i);
+        for (const Operation operation : users_operations) {
             if ((missing & bit(operation)) != 0) start(handle, *target, operation);
         }
     }
@@ -338,6 +397,9 @@ void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
 void IoUringBackend::complete(const Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if (tag.operation == Operation::none) return;
+    if (tag.operation == Operation::send) {
+        return finish_send(static_cast<std::uint32_t>(completion.tag), completion.result);
+    }
     Entry* const target = entries_.find(tag.handle);
     const bool last = (completion.flags & IORING_CQE_F_MORE) == 0;
     if (target != nullptr && last) {
@@ -476,6 +538,19 @@ void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
     const int outcome =
         options_.kernel->get_option(handle.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
     stream.observer->on_connected(outcome < 0 ? outcome : -error);
+}
+
+void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
+    const IoHandle handle =
+        sends_.finish(slot, result > 0 ? static_cast<std::uint64_t>(result) : 0);
+    Entry* const stream = entries_.find(handle);
+    if (stream == nullptr) return;
+    stream->under_way &= static_cast<std::uint8_t>(~bit(Operation::send));
+    if (!is_no_room(result)) {
+        stream->observer->on_sent(result == -EINTR ? 0 : result);
+    } else if (!stream->runs(Operation::room)) {
+        start(handle, *stream, Operation::room);
+    }
 }
 
 }  // namespace

@@ -3,15 +3,17 @@
 //   accept   one multishot operation: every connection is a completion, no call
 //   receive  one multishot operation a connection, into a ring of buffers that all share: an idle
 //            connection holds none
-//   send     by system call at once (direct_send.h): a socket with room takes an answer in the
-//            call; only one that is full waits, by a poll operation
+//   send     few answers in a turn: by system call at once (direct_send.h). Many: the small ones
+//            as operations (ring_sends.h), handed over together with the next wait; files and
+//            large ones by call. A socket that is full waits by a poll operation
 //   the rest connect and foreign descriptors wait by poll operations
 //
 // What a turn asks for goes to the kernel in the one call with which it waits. The ring belongs to
 // the thread of the first turn (single issuer, deferred task work).
 //
 // Errors   make_io_uring_backend fails where the kernel has no io_uring, or forbids it.
-// Memory   16 bytes a descriptor number, buffers of receive_ring_bytes, rings of about 250 KiB.
+// Memory   16 bytes a descriptor number, buffers of receive_ring_bytes, rings of about 250 KiB, and
+//          ring_sends_bytes_max once many answers left together.
 #pragma once
 
 #include <memory>

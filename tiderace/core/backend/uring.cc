@@ -99,8 +99,27 @@ void Uring::enable() {
     TR_CHECK(done == 0, "an io_uring that cannot be enabled");
 }
 
+// A withdrawn one goes to the kernel all the same, and does nothing there.
+bool Uring::withdraw(std::uint64_t tag) {
+    for (unsigned at = ring_.sq.sqe_tail - io_uring_sq_ready(&ring_); at != ring_.sq.sqe_tail;
+         ++at) {
+        io_uring_sqe& asked = ring_.sq.sqes[at & ring_.sq.ring_mask];
+        if (asked.user_data != tag) continue;
+        io_uring_prep_nop(&asked);
+        asked.user_data = 0;
+        return true;
+    }
+    return false;
+}
+
+void Uring::end_batch() {
+    if (io_uring_sq_ready(&ring_) == 0) ++batch_;
+}
+
 void Uring::submit() {
-    if (enabled_) io_uring_submit(&ring_);
+    if (!enabled_) return;
+    io_uring_submit(&ring_);
+    end_batch();
 }
 
 // What these calls return besides (interrupted, timed out, another thread's after the loop ended)
@@ -109,17 +128,16 @@ void Uring::enter(Duration wait_max) {
     enable();
     if (wait_max == Duration::zero()) {
         io_uring_submit_and_get_events(&ring_);
-        return;
-    }
-    if (wait_max < Duration::zero()) {
+    } else if (wait_max < Duration::zero()) {
         io_uring_submit_and_wait(&ring_, 1);
-        return;
+    } else {
+        __kernel_timespec until{};
+        until.tv_sec = wait_max.count() / 1'000'000'000;
+        until.tv_nsec = wait_max.count() % 1'000'000'000;
+        io_uring_cqe* first = nullptr;
+        io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
     }
-    __kernel_timespec until{};
-    until.tv_sec = wait_max.count() / 1'000'000'000;
-    until.tv_nsec = wait_max.count() % 1'000'000'000;
-    io_uring_cqe* first = nullptr;
-    io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
+    end_batch();
 }
 
 void Uring::collect(std::vector<Completion>& out) {

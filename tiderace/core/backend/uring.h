@@ -38,6 +38,13 @@ class Uring {
 
     // An empty submission to be filled, handed over by the next enter().
     io_uring_sqe& take(std::uint64_t tag);
+    // Whether one more can be taken without handing over what was.
+    bool has_room() const { return io_uring_sq_space_left(&ring_) > 0; }
+    // Changes whenever all that was taken was handed over: what was taken in an earlier batch is
+    // the kernel's, what was taken in this one may not be.
+    unsigned batch() const { return batch_; }
+    // Takes the submission of this batch with this tag back, unless the kernel has it already.
+    bool withdraw(std::uint64_t tag);
     // Hands over what was taken, and waits up to `wait_max` (negative: for ever) for a completion.
     void enter(Duration wait_max);
     // Hands over what was taken, now. Before the first enter() it waits for that.
@@ -53,10 +60,12 @@ class Uring {
     Uring() = default;
 
     void enable();
+    void end_batch();
 
     io_uring ring_{};
     io_uring_buf_ring* buffer_ring_ = nullptr;
     char* buffer_memory_ = nullptr;
+    unsigned batch_ = 0;
     bool enabled_ = false;
 };
 
