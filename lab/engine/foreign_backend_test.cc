@@ -256,7 +256,6 @@ TEST_P(ForeignBackend, APeerThatIsGoneIsTold) {
     turn_until([&] { return recorder_.ends == 1 || !recorder_.errors.empty(); });
     SendQueue queue;
     queue.append(pool_, "x");
-    std::string heard;
     const Sent sent = backend_->send(near_, queue);
     if (sent.error == 0) {
         ASSERT_TRUE(sent.pending);

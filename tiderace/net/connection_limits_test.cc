@@ -121,7 +121,7 @@ TEST(FakeConnection, AnEndInsideBytesThatWereNotAllUsedIsAnOrderlyOne) {
 }
 
 TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
-    core::raise_descriptor_limit();
+    (void)core::raise_descriptor_limit();
     const auto world = testing::make_world("select");
     testing::ScriptedSessions sessions;
     TcpServer server(world->loop(), sessions, {});
