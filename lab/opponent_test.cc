@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "lab/opponent/launches.h"
+#include "tiderace/testing/environment_variable.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::lab {
@@ -27,13 +27,12 @@ class EveryOpponent : public ::testing::TestWithParam<std::string> {
         site_.write("1k.html", std::string(1000, 'x'));
         std::filesystem::permissions(site_.path(), std::filesystem::perms(0755));
         plan_ = {.folder = site_.path(), .path = "/1k.html"};
-        ::setenv("TMPDIR", temporary_.path().c_str(), 1);
     }
-    void TearDown() override { ::unsetenv("TMPDIR"); }
 
     const Opponent* opponent_ = nullptr;
     OpponentPlan plan_;
     tiderace::testing::TemporaryFolder site_, temporary_;
+    tiderace::testing::EnvironmentVariable temporary_folder_{"TMPDIR", temporary_.path()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Opponents, EveryOpponent, ::testing::ValuesIn(names()),

@@ -4,13 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
 
 #include "tiderace/core/clock.h"
 #include "tiderace/net/listener.h"
+#include "tiderace/testing/environment_variable.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::lab {
@@ -56,10 +56,8 @@ class Answering {
 // What is left in the temporary folder is seen here.
 class ServerProcessTest : public ::testing::Test {
   protected:
-    void SetUp() override { ::setenv("TMPDIR", folder_.path().c_str(), 1); }
     void TearDown() override {
         EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "files were left behind";
-        ::unsetenv("TMPDIR");
     }
     static std::string refusal(ServerLaunch launch) {
         const auto server = ServerProcess::start(std::move(launch));
@@ -68,6 +66,7 @@ class ServerProcessTest : public ::testing::Test {
     }
 
     tiderace::testing::TemporaryFolder folder_;
+    tiderace::testing::EnvironmentVariable temporary_{"TMPDIR", folder_.path()};
 };
 
 TEST_F(ServerProcessTest, RunsFromItsFirstAnswerToItsEnd) {

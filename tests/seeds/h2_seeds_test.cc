@@ -72,7 +72,7 @@ const std::vector<Question>& questions() {
             {"GET", "/large.txt", {{"range", "bytes=500-90000"}}, 206},
             {"GET", "/small.txt", {{"range", "bytes=9999-"}}, 416},
             {"GET", "/small.txt", {{"if-none-match", "*"}}, 304},
-            {"POST", "/small.txt", {{"content-length", "30"}}, 405},
+            {"POST", "/small.txt", {{"content-length", "0"}}, 405},
             {"GET", "/%2e%2e/etc/passwd", {}, 400},
             {"OPTIONS", "*", {}, 204},
         };

@@ -67,7 +67,7 @@ bool read_choice(int count, char** words) {
             chosen.only = value;
             ++i;
         } else if (word == "--seeds" && value) {
-            chosen.count = *value;
+            chosen.count = value;
             ++i;
         } else {
             std::cerr << "seeds_test: not understood: " << word

@@ -5,10 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include "tiderace/testing/environment_variable.h"
 
 namespace tiderace::core {
 namespace {
@@ -56,8 +57,8 @@ TEST(ChildProcess, SaysHowItEnded) {
 }
 
 TEST(ChildProcess, GetsItsWordsEnvironmentAndFolder) {
-    ::setenv("TIDERACE_KEPT", "kept", 1);
-    ::setenv("TIDERACE_CHANGED", "before", 1);
+    const testing::EnvironmentVariable kept("TIDERACE_KEPT", "kept");
+    const testing::EnvironmentVariable changed("TIDERACE_CHANGED", "before");
     ChildOptions options{
         .arguments = {"/bin/sh", "-c", "echo \"$1|$TIDERACE_KEPT|$TIDERACE_CHANGED|$(pwd)\"", "sh",
                       "two words"},

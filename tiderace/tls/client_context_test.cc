@@ -1,7 +1,6 @@
 #include "tiderace/tls/client_context.h"
 
-#include <cstdlib>
-
+#include "tiderace/testing/environment_variable.h"
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
@@ -48,12 +47,12 @@ TEST_F(ClientTest, TrustsNobodyElse) {
 }
 
 TEST_F(ClientTest, TrustsWhomTheSystemTrustsUnlessToldOtherwise) {
-    ASSERT_EQ(::setenv("SSL_CERT_FILE", authority_.write(folder_, "roots.pem").c_str(), 1), 0);
+    const testing::EnvironmentVariable roots("SSL_CERT_FILE",
+                                             authority_.write(folder_, "roots.pem"));
     trust({});
     EXPECT_TRUE(talks_to("localhost"));
     trust({.system_roots = false});
     EXPECT_FALSE(talks_to("localhost"));
-    ASSERT_EQ(::unsetenv("SSL_CERT_FILE"), 0);
 }
 
 TEST_F(ClientTest, RefusesAnExpiredCertificate) {

@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "tiderace/testing/environment_variable.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::tls {
@@ -132,39 +132,22 @@ TEST_F(SelfSignedTest, AFolderThatCannotBeMadeIsNamed) {
     EXPECT_THAT(result.error().message(), ::testing::HasSubstr("XDG_DATA_HOME"));
 }
 
-class Environment {
-  public:
-    Environment(const char* name, const char* value) : name_(name) {
-        const char* before = std::getenv(name);
-        if (before != nullptr) before_ = before;
-        had_ = before != nullptr;
-        value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name);
-    }
-    ~Environment() { had_ ? ::setenv(name_, before_.c_str(), 1) : ::unsetenv(name_); }
-
-  private:
-    const char* name_;
-    std::string before_;
-    bool had_;
-};
-
 TEST(SelfSignedFolder, FollowsTheUsersEnvironment) {
     struct Case {
-        const char* data;
-        const char* home;
+        std::optional<std::string> data, home;
         const char* expected;  // nullptr: an error
     };
     const std::vector<Case> cases{
         {"/data", "/u/ada", "/data/tiderace"},
-        {nullptr, "/u/ada", "/u/ada/.local/share/tiderace"},
+        {{}, "/u/ada", "/u/ada/.local/share/tiderace"},
         {"", "/u/ada", "/u/ada/.local/share/tiderace"},
         {"relative", "/u/ada", "/u/ada/.local/share/tiderace"},
-        {nullptr, nullptr, nullptr},
-        {nullptr, "relative", nullptr},
+        {{}, {}, nullptr},
+        {{}, "relative", nullptr},
     };
     for (const Case& one : cases) {
-        const Environment data("XDG_DATA_HOME", one.data);
-        const Environment home("HOME", one.home);
+        const testing::EnvironmentVariable data("XDG_DATA_HOME", one.data);
+        const testing::EnvironmentVariable home("HOME", one.home);
         const auto folder = self_signed_folder();
         ASSERT_EQ(folder.has_value(), one.expected != nullptr);
         if (folder.has_value()) {
