@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 
 #include "tiderace/testing/echo_session.h"
 #include "tiderace/testing/engine.h"
@@ -23,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, EveryWorld, ::testing::ValuesIn(world_names()),
                          [](const auto& world) { return label_of_world(world.param); });
 
 TEST_P(EveryWorld, RunsTheEngineOfItsName) {
-    const std::string_view name = is_io_uring(GetParam()) ? "io_uring" : GetParam();
+    const std::string name = is_io_uring(GetParam()) ? "io_uring" : GetParam();
     EXPECT_EQ(world_->loop().backend().name(), name);
 }
 
