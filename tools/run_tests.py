@@ -379,7 +379,7 @@ def run_pytest(name, folders, environment=None):
             "-q",
             "-p",
             "no:cacheprovider",
-            "--numprocesses=2",  # tests wait more than they compute
+            "--numprocesses=3",  # tests wait more than they compute
             "--dist=worksteal",
             "--timeout=120",
             f"--junitxml={result}",
