@@ -14,6 +14,12 @@ from test_static_negotiation import parts_of
 # Files that change while they are cached or on their way.
 
 
+def write_with_set_time(path, content):
+    """Writes a file that differs from an older one of its size in its bytes alone."""
+    path.write_bytes(content)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
 def settled(get, wanted, allowed, what):
     """Polls until `wanted` is served; every answer on the way must be one of `allowed`."""
     def look():
@@ -51,12 +57,10 @@ def test_a_file_replaced_by_another_is_served_whole_old_or_whole_new(serve, fold
 
 def test_a_file_replaced_by_one_of_the_same_size_and_second_is_noticed(serve, folder):
     old, new = pattern(5000, 21), pattern(5000, 22)
-    (folder / "f.bin").write_bytes(old)
-    os.utime(folder / "f.bin", (1_700_000_000, 1_700_000_000))
+    write_with_set_time(folder / "f.bin", old)
     server = serve(folder)
     etag = server.get("/f.bin").get("etag")
-    (folder / "new").write_bytes(new)
-    os.utime(folder / "new", (1_700_000_000, 1_700_000_000))
+    write_with_set_time(folder / "new", new)
     os.rename(folder / "new", folder / "f.bin")
     settled(lambda: server.get("/f.bin"), (200, new), [(200, old)], "the new file")
     assert server.get("/f.bin").get("etag") != etag
@@ -65,12 +69,10 @@ def test_a_file_replaced_by_one_of_the_same_size_and_second_is_noticed(serve, fo
 @pytest.mark.parametrize("size", [5000, 200_000], ids=["in memory", "from its descriptor"])
 def test_a_file_written_over_and_given_its_old_time_back_has_another_tag(serve, folder, size):
     old, new = pattern(size, 23), pattern(size, 24)
-    (folder / "f.bin").write_bytes(old)
-    os.utime(folder / "f.bin", (1_700_000_000, 1_700_000_000))
+    write_with_set_time(folder / "f.bin", old)
     server = serve(folder)
     etag = server.get("/f.bin").get("etag")
-    (folder / "f.bin").write_bytes(new)
-    os.utime(folder / "f.bin", (1_700_000_000, 1_700_000_000))
+    write_with_set_time(folder / "f.bin", new)
     settled(lambda: server.get("/f.bin"), (200, new), [(200, old)], "the new file")
     assert server.get("/f.bin", f"If-None-Match: {etag}").status == 200
     # Else the end of the new file would go behind the beginning of the old one.

@@ -11,14 +11,6 @@
 
 namespace tiderace::lab::engine {
 
-// A connection on its way to a thread; closed wherever it ends.
-struct ConnectionThreads::Arrived {
-    core::Descriptor descriptor;
-    core::Address peer;
-    std::shared_ptr<const std::vector<net::Intake::Target>> targets;
-    bool layered = false;
-};
-
 struct ConnectionThreads::Seat {
     std::size_t number = 0;  // its loop's
     core::EventLoop* loop = nullptr;

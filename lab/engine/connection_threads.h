@@ -41,8 +41,14 @@ class ConnectionThreads final : public net::LoopGroup {
 
   private:
     class DoorKeeper;
-    struct Arrived;
     struct Seat;
+    // A connection on its way to a thread; closed wherever it ends.
+    struct Arrived {
+        core::Descriptor descriptor;
+        core::Address peer;
+        std::shared_ptr<const std::vector<net::Intake::Target>> targets;
+        bool layered = false;
+    };
 
     ConnectionThreads(std::vector<std::unique_ptr<core::EventLoop>> loops,
                       std::vector<std::unique_ptr<Seat>> seats, SeatThreads threads);

@@ -47,6 +47,29 @@ struct Pair {
     std::array<int, 2> ends{};
 };
 
+// The next user of a number that was closed.
+struct Newcomer {
+    Newcomer(Backend& backend, int number) : backend_(&backend) {
+        EXPECT_EQ(pair_.ends[0], number);
+        handle_ = *backend_->attach(pair_.ends[0], sender);
+    }
+    ~Newcomer() {
+        backend_->close(handle_, {});
+        ::close(pair_.ends[1]);
+    }
+    Newcomer(const Newcomer&) = delete;
+    Newcomer& operator=(const Newcomer&) = delete;
+
+    std::string heard() const { return read_all(pair_.ends[1]); }
+
+    Sender sender;
+
+  private:
+    Backend* backend_;
+    Pair pair_;
+    IoHandle handle_;
+};
+
 class AnIoUring : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -237,17 +260,12 @@ TEST_F(AnIoUring, AClosedConnectionsAnswerGoesToItAndNotToTheNextOfItsNumber) {
     const int number = near_.fd;
     backend_->close(near_, std::move(queue_));
     EXPECT_EQ(pool_.taken(), 0U);
-    const Pair next;
-    ASSERT_EQ(next.ends[0], number);
-    Sender newcomer;
-    IoHandle handle = *backend_->attach(next.ends[0], newcomer);
+    const Newcomer newcomer(*backend_, number);
     turn();
     EXPECT_EQ(read_all(far_), "for the first");
-    EXPECT_EQ(read_all(next.ends[1]), "");
+    EXPECT_EQ(newcomer.heard(), "");
     EXPECT_TRUE(sender_.sent.empty());
-    EXPECT_TRUE(newcomer.sent.empty());
-    backend_->close(handle, {});
-    ::close(next.ends[1]);
+    EXPECT_TRUE(newcomer.sender.sent.empty());
 }
 
 TEST_F(AnIoUring, TheBytesOfASendUnderWayOutliveItsConnection) {
@@ -255,16 +273,11 @@ TEST_F(AnIoUring, TheBytesOfASendUnderWayOutliveItsConnection) {
     backend_->wait(0s);
     const int number = near_.fd;
     backend_->close(near_, std::move(queue_));
-    const Pair next;
-    ASSERT_EQ(next.ends[0], number);
-    Sender newcomer;
-    IoHandle handle = *backend_->attach(next.ends[0], newcomer);
+    const Newcomer newcomer(*backend_, number);
     backend_->dispatch();
     EXPECT_EQ(read_all(far_), "handed over");
     EXPECT_TRUE(sender_.sent.empty());
-    EXPECT_TRUE(newcomer.sent.empty());
-    backend_->close(handle, {});
-    ::close(next.ends[1]);
+    EXPECT_TRUE(newcomer.sender.sent.empty());
 }
 
 TEST_F(AnIoUring, ADetachedDescriptorHasWhatItWasGiven) {

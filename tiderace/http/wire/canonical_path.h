@@ -12,7 +12,7 @@
 // did.
 //
 // Thread   Any; no state.
-// Errors   PathFault; every one of them is answered 400, and its own sentence (refusal.h).
+// Errors   PathFault, each with its own sentence (refusal.h): 400, and 414 for too_long.
 // Limits   A raw path longer than the scratch is too_long, whatever it holds.
 // Memory   The caller's scratch, and only when the path had to be changed.
 #pragma once
