@@ -9,11 +9,18 @@
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
 
+# A room reports to a fuzz driver what it covers, or that would search blindly.
+set(TIDERACE_ROOM_OPTIONS "")
+if(TIDERACE_FUZZ)
+  set(TIDERACE_ROOM_OPTIONS -fsanitize=fuzzer-no-link)
+endif()
+
 # Half of a build's time went into the standard library's headers. `./dev check` is without this.
 option(TIDERACE_PRECOMPILED_HEADERS "compile the standard library's headers once" ON)
 if(TIDERACE_PRECOMPILED_HEADERS)
   add_library(tiderace_std_pch STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/std_pch.cc)
   target_link_libraries(tiderace_std_pch PRIVATE tiderace_flags)
+  target_compile_options(tiderace_std_pch PRIVATE ${TIDERACE_ROOM_OPTIONS})
   target_precompile_headers(tiderace_std_pch PRIVATE
     <algorithm> <array> <atomic> <charconv> <chrono> <cstring> <deque> <expected> <functional> <memory>
     <mutex> <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
@@ -33,6 +40,7 @@ function(tiderace_room)
   set(library tiderace_${ARG_NAME})
   if(ARG_SOURCES)
     add_library(${library} STATIC ${ARG_SOURCES})
+    target_compile_options(${library} PRIVATE ${TIDERACE_ROOM_OPTIONS})
     set(scope PUBLIC)
     if(TIDERACE_PRECOMPILED_HEADERS)
       target_precompile_headers(${library} REUSE_FROM tiderace_std_pch)

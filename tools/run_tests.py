@@ -443,6 +443,9 @@ def server_group(group, preset, without=()):
 # ---- the rest -----------------------------------------------------------------------------------
 
 
+FUZZ_PRESET = "asan"  # whose rooms are built by then; `./dev fuzz` has one of its own
+
+
 def fuzz_drivers(wanted):
     names = sorted(path.stem for path in (ROOT / "fuzz").glob("*_fuzz.cc"))
     return [name for name in names if wanted(f"fuzz/{name}")]
@@ -455,7 +458,7 @@ def fuzz_group(wanted, built):
     drivers = [
         driver
         for driver in fuzz_drivers(wanted)
-        if built.status == 0 or is_current("fuzz", driver)
+        if built.status == 0 or is_current(FUZZ_PRESET, driver)
     ]
     total.add(two_at_a_time(run_fuzz, drivers))
     return total
@@ -463,7 +466,7 @@ def fuzz_group(wanted, built):
 
 def run_fuzz(driver):
     """Two cases: every input of the committed corpus, then a few seconds of new ones."""
-    name, binary = f"fuzz/{driver}", BUILD / "fuzz/fuzz" / driver
+    name, binary = f"fuzz/{driver}", BUILD / FUZZ_PRESET / "fuzz" / driver
     corpus = ROOT / "fuzz/corpus" / driver.removesuffix("_fuzz")
     found = BUILD / "fuzz/corpus" / driver
     crashes = LOGS / f"{driver}-"
@@ -563,6 +566,7 @@ GROUPS = {
     "server": server_group("server", "release"),
     "asan": unit_group("asan", "asan"),
     "server-asan": server_group("server-asan", "asan", without={"test_opponents.py"}),
+    "fuzz": Group(fuzz_group, FUZZ_PRESET, fuzz_drivers),
     # Without those whose tests have one thread only, and without the engines whose threads meet in
     # the same places as epoll's.
     "tsan": unit_group(
@@ -575,7 +579,6 @@ GROUPS = {
     "server-tsan": server_group(
         "server-tsan", "tsan", without={"test_http1_strict.py", "test_opponents.py"}
     ),
-    "fuzz": Group(fuzz_group, "fuzz", fuzz_drivers),
     "cross-macos": cross_group("cross-macos", is_macos_arm64),
     "cross-freebsd": cross_group("cross-freebsd", is_freebsd_amd64),
 }
