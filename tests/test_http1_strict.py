@@ -110,7 +110,7 @@ def test_the_preface_of_http2_is_no_request_where_http2_is_off(binary, site, tmp
 
 
 def differences(server, table):
-    """Sends the request of every case in pieces, and says what was answered otherwise than wanted."""
+    """Sends the request of every case in pieces; says what was answered otherwise than wanted."""
     connections = {}
     found = []
     try:
@@ -130,7 +130,8 @@ def differences(server, table):
     return found
 
 
-def test_every_request_cut_between_bytes_is_answered_the_same(binary, site, engine, tmp_path, score):
+def test_every_request_cut_between_bytes_is_answered_the_same(binary, site, engine, tmp_path,
+                                                              score):
     patient = [word for name in ("header", "body", "idle", "write")
                for word in (f"--{name}-timeout", "200s")]
     server = Server(binary, site, *patient, "--min-receive-rate", "off", engine=engine,
