@@ -31,7 +31,8 @@ class Person final : public LoadAudience {
                      static_cast<unsigned long long>(now.answers),
                      static_cast<double>(now.answers - shown_answers_) / since_shown,
                      static_cast<long long>(now.open),
-                     static_cast<unsigned long long>(now.errors + now.connect_errors));
+                     static_cast<unsigned long long>(now.errors) +
+                         static_cast<unsigned long long>(now.connect_errors));
         std::fflush(stderr);
         shown_at_ = elapsed;
         shown_answers_ = now.answers;

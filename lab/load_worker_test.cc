@@ -218,9 +218,8 @@ TEST(LoadWorker, AServerThatHangsIsTimedOut) {
 
 TEST(LoadWorker, SlowReadersAreCountedApart) {
     const std::string body(20'000, 'x');
-    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + body;
     const LoadTally tally =
-        run_against([&](auto) { return answer; },
+        run_against([&](auto) { return "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + body; },
                     {.connections = 2, .requests = 6, .slow_readers = 1, .slow_rate = 1_MiB});
     EXPECT_EQ(tally.answers, 6U);
     EXPECT_GT(tally.slow_latency.count(), 0U);

@@ -40,7 +40,7 @@ static struct {
 
 static void die(const char* what) {
     perror(what);
-    exit(1);
+    exit(1);  // NOLINT(concurrency-mt-unsafe): of one thread
 }
 
 static void prepare_answer(const char* path) {
@@ -74,6 +74,7 @@ static int listen_on_loopback(void) {
     int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
+    if (listener < 0) die("socket");
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(listener, (struct sockaddr*)&address, size) != 0 || listen(listener, 4096) != 0 ||
         getsockname(listener, (struct sockaddr*)&address, &size) != 0)

@@ -84,7 +84,7 @@ void read_request(benchmark::State& state, const Fields& fields,
     const std::string first = first_block(fields);
     parse_h2_request(decoder, first, arena, limits, head);
     const std::string block = block_of(fields);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(block.data());
         const H2RequestParse parse = parse_h2_request(decoder, block, arena, limits, head);
         if (parse.status != H2RequestParse::Status::complete) {
@@ -113,7 +113,7 @@ void read_frame(benchmark::State& state) {
     write_h2_frame_header(std::span(opening).subspan(h2_preface.size()),
                           {.type = H2FrameType::settings});
     reader.next(opening);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(bytes.data());
         H2FrameReader::Step step = reader.next(bytes);
         benchmark::DoNotOptimize(step);
@@ -132,7 +132,7 @@ void write_answer_rendered(benchmark::State& state) {
     append_hpack_field(file, FieldName::accept_ranges, "bytes");
     HpackEncoder encoder;
     std::array<char, 1024> out;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         HpackEncoder::Block block(encoder, out);
         block.status(200);
         block.field(FieldName::server, "tiderace");
@@ -149,7 +149,7 @@ BENCHMARK(write_answer_rendered);
 void write_answer_fields(benchmark::State& state) {
     HpackEncoder encoder;
     std::array<char, 1024> out;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         HpackEncoder::Block block(encoder, out);
         block.status(200);
         block.field(FieldName::server, "tiderace");
@@ -171,7 +171,7 @@ void decode_huffman(benchmark::State& state) {
     std::string code(huffman::encoded_bytes(plain), '\0');
     huffman::encode(plain, code);
     std::array<char, 256> out;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(code.data());
         huffman::Decoded decoded = huffman::decode(code, out);
         benchmark::DoNotOptimize(decoded);
@@ -184,7 +184,7 @@ BENCHMARK(decode_huffman);
 void encode_huffman(benchmark::State& state) {
     const std::string& plain = browser[8].second;
     std::array<char, 256> out;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(plain.data());
         std::size_t bytes = huffman::encode(plain, out);
         benchmark::DoNotOptimize(bytes);

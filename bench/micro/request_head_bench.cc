@@ -36,7 +36,7 @@ const std::string browser =
 void parse_and_frame(benchmark::State& state, const std::string& bytes) {
     RequestHead head;
     const HeadLimits limits;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(bytes.data());
         const HeadParse parse = parse_request_head(bytes, limits, head);
         const RequestFraming framing = frame_request(head);
@@ -53,7 +53,7 @@ BENCHMARK_CAPTURE(parse_and_frame, browser, browser);
 
 template <std::size_t Find(ByteView, std::size_t)>
 void scan_values(benchmark::State& state) {
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         std::size_t lines = 0;
         for (std::size_t at = 0; at < browser.size(); at = Find(browser, at) + 1) ++lines;
         benchmark::DoNotOptimize(lines);
@@ -64,7 +64,7 @@ BENCHMARK(scan_values<scan::find_first_portable<scan::ValueEnd>>)->Name("scan_va
 
 void write_response_head(benchmark::State& state) {
     std::array<char, 1024> space;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         ResponseHeadWriter writer(space);
         writer.status(200);
         writer.lines("Server: tiderace\r\n");
@@ -83,7 +83,7 @@ void decode_chunks(benchmark::State& state) {
     std::string bytes;
     for (int chunk = 0; chunk < 16; ++chunk) bytes += "400\r\n" + std::string(1024, 'x') + "\r\n";
     bytes += last_chunk;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         ChunkedDecoder decoder;
         ByteView rest = bytes;
         ChunkedDecoder::Step step;

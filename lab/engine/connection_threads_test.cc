@@ -64,6 +64,10 @@ class Echo {
     }
     int connect() const {
         const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0) {
+            ADD_FAILURE() << "no socket";
+            return fd;
+        }
         EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&at_), bytes_), 0);
         return fd;
     }

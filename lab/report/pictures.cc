@@ -204,7 +204,7 @@ std::string figure_of(const Findings& findings, const CellSummary& cell) {
 }
 
 std::string beside_of(const Findings& findings, const CellSummary& cell) {
-    const std::string state = state_of(cell);
+    std::string state = state_of(cell);
     if (!state.empty()) return state;
     if (measure_of(findings.results, cell.workload) == "connection_bytes") return {};
     const auto ratio = ratio_to(findings.cells, cell, findings.floor);

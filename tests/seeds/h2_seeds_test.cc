@@ -22,7 +22,6 @@ namespace {
 
 using http::wire::h2_frame_bytes_min;
 using http::wire::h2_frame_header_bytes;
-using http::wire::H2Error;
 using http::wire::H2FrameHeader;
 using http::wire::H2FrameType;
 using http::wire::H2SettingId;

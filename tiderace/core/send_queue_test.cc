@@ -148,7 +148,7 @@ TEST(SendQueue, AppendingAQueueMovesItsPieces) {
     second.append(pool, "two ");
     second.append_file(make_ref<NumberedFile>(3), 0, 5);
     first.append_queue(std::move(second));
-    EXPECT_TRUE(second.empty());
+    EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move): it says that it is empty
     EXPECT_EQ(second.bytes(), 0U);
     first.append(pool, "three");
     EXPECT_EQ(drain(first, 100), "one two <3:0+5>three");

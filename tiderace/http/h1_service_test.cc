@@ -1,5 +1,6 @@
 #include "tiderace/http/h1_service.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/testing/fake_world.h"

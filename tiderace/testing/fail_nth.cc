@@ -57,7 +57,8 @@ std::uint64_t FailNth::calls() const {
 int FailNth::arrived(Call kind) {
     ++calls_[static_cast<std::size_t>(kind)];
     if (const int error = always_[static_cast<std::size_t>(kind)]; error != 0) return error;
-    if (countdown_ == 0 || kind_.value_or(kind) != kind || --countdown_ > 0) return 0;
+    if (countdown_ == 0 || kind_.value_or(kind) != kind) return 0;
+    if (--countdown_ > 0) return 0;
     failed_ = kind;
     return error_ != 0 ? error_ : usual_error(kind);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "tiderace/base/check.h"
 
@@ -50,7 +49,7 @@ ssize_t FakeSocket::take(char* out, std::size_t wanted) {
     if (state_ != State::connected) return -ENOTCONN;
     const std::size_t given = std::min(wanted, in_->bytes.size());
     if (given == 0) return in_->finished ? 0 : -EAGAIN;
-    std::memcpy(out, in_->bytes.data(), given);
+    std::copy_n(in_->bytes.data(), given, out);
     in_->bytes.erase(0, given);
     tell(other_);
     return static_cast<ssize_t>(given);

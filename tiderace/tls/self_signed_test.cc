@@ -1,5 +1,6 @@
 #include "tiderace/tls/self_signed.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -458,7 +458,7 @@ class StapleTest : public ServerTest {
         SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
         EXPECT_TRUE(shakes_hands(client));
         unsigned char* got = nullptr;
-        const long bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), &got);
+        const long bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), static_cast<void*>(&got));
         if (bytes <= 0) return {};
         return {reinterpret_cast<char*>(got), static_cast<std::size_t>(bytes)};
     }

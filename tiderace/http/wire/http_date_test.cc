@@ -141,7 +141,7 @@ TEST(HttpDate, RefusesADateWithAnyByteChanged) {
 }
 
 TEST(HttpDate, AgreesWithTheSystemAndReadsBackWhatItWrote) {
-    ASSERT_STREQ(std::setlocale(LC_TIME, nullptr), "C");
+    ASSERT_STREQ(std::setlocale(LC_TIME, nullptr), "C");  // NOLINT(concurrency-mt-unsafe)
     Random random(1);
     for (int i = 0; i < 20000; ++i) {
         const auto time = static_cast<UnixSeconds>(random.below(http_date_max + 1));
