@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tiderace/core/backend/kqueue.h"
+#include "tiderace/core/kernel.h"
 #include "tiderace/testing/engine.h"
 
 namespace tiderace::core {
@@ -249,6 +251,48 @@ TEST_P(EveryBackend, AcceptsAndConnects) {
     ASSERT_EQ(connecting.connected, std::vector<int>{0});
     ::close(accepting.accepted[0]);
     backend_->close(client, {});
+    backend_->close(server, {});
+}
+
+// Which io_uring has no use for: its connections come without a call.
+TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
+    if (testing::is_io_uring(GetParam())) GTEST_SKIP() << "accepts by completions";
+    Kernel& kernel = system_kernel();
+    const int listener = kernel.open_socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    auto* const raw = reinterpret_cast<sockaddr*>(&name);
+    socklen_t bytes = sizeof name.sun_family;  // the kernel chooses a name
+    ASSERT_EQ(kernel.bind(listener, raw, bytes), 0);
+    ASSERT_EQ(kernel.listen(listener, 64), 0);
+    bytes = sizeof name;
+    ASSERT_EQ(kernel.local_address(listener, raw, &bytes), 0);
+    std::vector<Descriptor> open;
+    for (int i = 0; i < 32; ++i) {
+        open.emplace_back(kernel, kernel.open_socket(AF_UNIX, SOCK_STREAM, 0));
+        ASSERT_EQ(kernel.connect(open.back().get(), raw, bytes), 0);
+    }
+    Recorder accepting;
+    IoHandle server = *backend_->attach(listener, accepting);
+    backend_->set_accepting(server, true);
+    turn();
+    EXPECT_EQ(accepting.accepted.size(), 1U) << "of a turn that has nothing else";
+
+    std::vector<Recorder> talking(40);
+    std::vector<IoHandle> handles;
+    for (Recorder& recorder : talking) {
+        int ends[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+        open.emplace_back(kernel, ends[1]);
+        ASSERT_EQ(::write(ends[1], "hello", 5), 5);
+        handles.push_back(*backend_->attach(ends[0], recorder));
+        backend_->set_receiving(handles.back(), true);
+    }
+    turn();
+    EXPECT_EQ(accepting.accepted.size(), 1U + 41 / 8);
+    for (const Recorder& recorder : talking) EXPECT_EQ(recorder.received, "hello");
+    for (IoHandle& handle : handles) backend_->close(handle, {});
+    for (const int fd : accepting.accepted) ::close(fd);
     backend_->close(server, {});
 }
 

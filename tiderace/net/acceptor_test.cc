@@ -68,9 +68,11 @@ TEST_P(EveryAcceptor, TakesABoundedNumberATurn) {
     const std::size_t budget = core::BackendOptions{}.accepts_per_turn_max;
     connect(100);
     acceptor_->start();
-    world_->loop().turn(1s);
-    EXPECT_EQ(taken_.size(), budget);
-    world_->loop().turn(1s);
+    for (int turns = 0; turns < 100 && taken_.size() < 100; ++turns) {
+        const std::size_t before = taken_.size();
+        world_->loop().turn(1s);
+        EXPECT_LE(taken_.size() - before, budget);
+    }
     EXPECT_EQ(taken_.size(), 100U);
 }
 

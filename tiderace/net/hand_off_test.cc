@@ -36,10 +36,13 @@ TEST_F(HandOffTest, GivesConnectionsToTheServersInTurn) {
 
 TEST_F(HandOffTest, RefusesWithAWordAboveItsBound) {
     HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 2, "busy");
-    hand_off.listen(world_.listen());
     std::vector<std::unique_ptr<testing::Peer>> peers;
-    for (int i = 0; i < 5; ++i) peers.push_back(world_.connect());
-    world_.loop().turn(Duration::zero());  // one turn accepts them all, none is taken over yet
+    for (int i = 0; i < 5; ++i) {
+        hand_off.listen(world_.listen());
+        peers.push_back(world_.connect());
+    }
+    // One turn accepts one from each socket, and none is taken over yet.
+    world_.loop().turn(Duration::zero());
     EXPECT_EQ(hand_off.waiting(), 2U);
     EXPECT_EQ(hand_off.refused(), 3U);
     ASSERT_TRUE(world_.run_until([&] { return peers[4]->over() && sessions_.opened == 2; }));

@@ -3,7 +3,7 @@
 //
 // Interest is set once and changed only when it must: a keep-alive connection costs no call beside
 // its receive and its send. Sending is tried at once; only what the kernel did not take waits for
-// room.
+// room. Accepting takes a share of a turn: one for each eight that are ready, and at least one.
 //
 // Owner    One EventLoop; owns its Poller.
 // Thread   The loop's, except wake().
