@@ -8,6 +8,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLANG = shutil.which("clang++-19") or shutil.which("clang++")
+FLAGS = ["-std=c++23", "-Wthread-safety", "-Werror=thread-safety", f"-I{ROOT}"]
 HEAD = """#include "tiderace/core/worker_pool.h"
 #include "tiderace/http/websocket_connection.h"
 #include "tiderace/net/tcp_server.h"
@@ -26,9 +27,6 @@ WRONG = [
     "void f(net::TcpServer& s) { s.abort_all(); }",
     "void f(core::WorkerPool& p, http::WebSocketConnection& w) { p.submit([&w] { w.ping(); }); }",
 ]
-
-
-FLAGS = ["-std=c++23", "-Wthread-safety", "-Werror=thread-safety", f"-I{ROOT}"]
 
 
 def clang(*words, text):

@@ -18,6 +18,7 @@
 #include "lab/engine/blocking_backend.h"
 #include "lab/engine/libevent.h"
 #include "tiderace/core/backend.h"
+#include "tiderace/testing/world.h"
 
 namespace tiderace::lab::engine {
 namespace {
@@ -332,21 +333,14 @@ TEST_P(ForeignBackend, AWaitEndsByItself) {
 
 TEST_P(ForeignBackend, AcceptsAndConnects) {
     core::Kernel& kernel = core::system_kernel();
-    const int listener = kernel.open_socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_storage storage;
-    socklen_t bytes = core::Address::loopback(0).to_sockaddr(storage);
-    auto* raw = reinterpret_cast<sockaddr*>(&storage);
-    ASSERT_EQ(kernel.bind(listener, raw, bytes), 0);
-    ASSERT_EQ(kernel.listen(listener, 16), 0);
-    bytes = sizeof storage;
-    ASSERT_EQ(kernel.local_address(listener, raw, &bytes), 0);
+    testing::Listening listening = testing::listen_on_loopback(kernel, 16);
     Recorder accepting;
-    IoHandle server = *backend_->attach(listener, accepting);
+    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
     backend_->set_accepting(server, true);
 
     Recorder connecting;
     IoHandle client = *backend_->attach(kernel.open_socket(AF_INET, SOCK_STREAM, 0), connecting);
-    backend_->start_connect(client, *core::Address::from_sockaddr(raw, bytes));
+    backend_->start_connect(client, listening.at);
     turn_until([&] { return !accepting.accepted.empty() && !connecting.connected.empty(); });
     EXPECT_EQ(accepting.accepted.size(), 1U);
     EXPECT_EQ(connecting.connected, std::vector<int>{0});
@@ -355,7 +349,7 @@ TEST_P(ForeignBackend, AcceptsAndConnects) {
     backend_->set_accepting(server, false);
     Recorder second;
     IoHandle waiting = *backend_->attach(kernel.open_socket(AF_INET, SOCK_STREAM, 0), second);
-    backend_->start_connect(waiting, *core::Address::from_sockaddr(raw, bytes));
+    backend_->start_connect(waiting, listening.at);
     turn_until([&] { return !second.connected.empty(); });
     settle();
     EXPECT_EQ(accepting.accepted.size(), 1U);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "tiderace/core/backend/kqueue.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/testing/engine.h"
+#include "tiderace/testing/world.h"
 
 namespace tiderace::core {
 namespace {
@@ -230,21 +230,14 @@ TEST_P(EveryBackend, WakesFromAnotherThread) {
 
 TEST_P(EveryBackend, AcceptsAndConnects) {
     Kernel& kernel = system_kernel();
-    const int listener = kernel.open_socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_storage storage;
-    socklen_t bytes = Address::loopback(0).to_sockaddr(storage);
-    auto* raw = reinterpret_cast<sockaddr*>(&storage);
-    ASSERT_EQ(kernel.bind(listener, raw, bytes), 0);
-    ASSERT_EQ(kernel.listen(listener, 16), 0);
-    bytes = sizeof storage;
-    ASSERT_EQ(kernel.local_address(listener, raw, &bytes), 0);
+    testing::Listening listening = testing::listen_on_loopback(kernel, 16);
     Recorder accepting;
-    IoHandle server = *backend_->attach(listener, accepting);
+    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
     backend_->set_accepting(server, true);
 
     Recorder connecting;
     IoHandle client = *backend_->attach(kernel.open_socket(AF_INET, SOCK_STREAM, 0), connecting);
-    backend_->start_connect(client, *Address::from_sockaddr(raw, bytes));
+    backend_->start_connect(client, listening.at);
     for (int i = 0; i < 10 && (accepting.accepted.empty() || connecting.connected.empty()); ++i)
         turn();
     ASSERT_EQ(accepting.accepted.size(), 1U);
@@ -258,22 +251,17 @@ TEST_P(EveryBackend, AcceptsAndConnects) {
 TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
     if (testing::is_io_uring(GetParam())) GTEST_SKIP() << "accepts by completions";
     Kernel& kernel = system_kernel();
-    const int listener = kernel.open_socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    auto* const raw = reinterpret_cast<sockaddr*>(&name);
-    socklen_t bytes = sizeof name.sun_family;  // the kernel chooses a name
-    ASSERT_EQ(kernel.bind(listener, raw, bytes), 0);
-    ASSERT_EQ(kernel.listen(listener, 64), 0);
-    bytes = sizeof name;
-    ASSERT_EQ(kernel.local_address(listener, raw, &bytes), 0);
+    testing::Listening listening = testing::listen_on_loopback(kernel, 64);
+    sockaddr_storage storage;
+    const socklen_t bytes = listening.at.to_sockaddr(storage);
     std::vector<Descriptor> open;
     for (int i = 0; i < 32; ++i) {
-        open.emplace_back(kernel, kernel.open_socket(AF_UNIX, SOCK_STREAM, 0));
-        ASSERT_EQ(kernel.connect(open.back().get(), raw, bytes), 0);
+        open.emplace_back(kernel, ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ASSERT_EQ(kernel.connect(open.back().get(), reinterpret_cast<sockaddr*>(&storage), bytes),
+                  0);
     }
     Recorder accepting;
-    IoHandle server = *backend_->attach(listener, accepting);
+    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
     backend_->set_accepting(server, true);
     turn();
     EXPECT_EQ(accepting.accepted.size(), 1U) << "of a turn that has nothing else";

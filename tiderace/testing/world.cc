@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/backend/readiness.h"
@@ -33,8 +34,7 @@ void World::start(core::Kernel& below, std::string_view engine) {
     loop_ = std::make_unique<core::EventLoop>(std::move(*made), chosen);
 }
 
-core::Descriptor World::listen(int backlog) {
-    core::Kernel& kernel = *kernel_;
+Listening listen_on_loopback(core::Kernel& kernel, int backlog) {
     core::Descriptor listener(kernel, kernel.open_socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_storage storage{};
     socklen_t bytes = core::Address::loopback(0).to_sockaddr(storage);
@@ -45,8 +45,13 @@ core::Descriptor World::listen(int backlog) {
     TR_CHECK(kernel.listen(listener.get(), backlog) == 0);
     bytes = sizeof storage;
     TR_CHECK(kernel.local_address(listener.get(), raw, &bytes) == 0);
-    listening_at_ = *core::Address::from_sockaddr(raw, bytes);
-    return listener;
+    return {std::move(listener), *core::Address::from_sockaddr(raw, bytes)};
+}
+
+core::Descriptor World::listen(int backlog) {
+    Listening made = listen_on_loopback(*kernel_, backlog);
+    listening_at_ = made.at;
+    return std::move(made.socket);
 }
 
 std::vector<std::string> world_names() {

@@ -46,6 +46,13 @@ class Peer {
     bool over() const { return ended() || was_reset(); }
 };
 
+// A listening socket on a loopback port of the kernel's choice, and where it is.
+struct Listening {
+    core::Descriptor socket;
+    core::Address at;
+};
+Listening listen_on_loopback(core::Kernel& kernel, int backlog);
+
 class World {
   public:
     virtual ~World() = default;
