@@ -207,7 +207,7 @@ void AsioBackend<Executor>::tell_plain(IoHandle handle, Entry& entry) {
 template <typename Executor>
 void AsioBackend<Executor>::accept_some(IoHandle handle) {
     core::accept_directly(*options_.kernel, handle.fd, *entry(handle).observer,
-                          options_.accepts_per_turn_max, [&] {
+                          core::accepts_of_turn(telling_.size(), options_), [&] {
                               const Entry* const still = find(handle);
                               return still != nullptr && still->wants_readable;
                           });
@@ -393,7 +393,9 @@ void AsioBackend<Executor>::tell(IoHandle handle) {
 template <typename Executor>
 void AsioBackend<Executor>::dispatch() {
     // Those noted meanwhile are for the next turn.
-    for (const IoHandle handle : std::exchange(noted_, {})) tell(handle);
+    telling_.clear();
+    std::swap(telling_, noted_);
+    for (const IoHandle handle : telling_) tell(handle);
 }
 
 template <typename Executor>

@@ -89,6 +89,7 @@ class AsioBackend final : public core::Backend {
     std::optional<Instant> timer_at_;
     std::vector<Slot> slots_;  // by descriptor number
     std::vector<core::IoHandle> noted_;
+    std::vector<core::IoHandle> telling_;  // what dispatch() goes over
     std::atomic<bool> wake_asked_ = false;
     core::EventLoop* loop_ = nullptr;  // while driven
     unique_function<void()> ended_;

@@ -121,6 +121,7 @@ class LibeventBackend final : public core::Backend {
     OwnedEvent timer_;
     std::vector<std::unique_ptr<Entry>> entries_;  // by descriptor number, kept for reuse
     std::vector<IoHandle> noted_;
+    std::vector<IoHandle> telling_;  // what dispatch() goes over
 };
 
 // --- what libevent calls -----------------------------------------------------------------------
@@ -363,7 +364,9 @@ void LibeventBackend::wait(Duration wait_max) {
 
 void LibeventBackend::dispatch() {
     // Those noted meanwhile are for the next turn.
-    for (const IoHandle handle : std::exchange(noted_, {})) {
+    telling_.clear();
+    std::swap(telling_, noted_);
+    for (const IoHandle handle : telling_) {
         Entry* const target = find(handle);
         if (target == nullptr) continue;
         target->noted = false;
@@ -395,7 +398,7 @@ void LibeventBackend::tell(IoHandle handle) {
 
 void LibeventBackend::accept_some(IoHandle handle) {
     core::accept_directly(*options_.kernel, handle.fd, *entry(handle).observer,
-                          options_.accepts_per_turn_max, [&] {
+                          core::accepts_of_turn(telling_.size(), options_), [&] {
                               const Entry* const still = find(handle);
                               return still != nullptr && still->event != nullptr;
                           });

@@ -6,6 +6,7 @@
 //          are passed over.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -16,6 +17,16 @@ namespace tiderace::core {
 // Whether accepting failed for what this machine has not, and would fail again at once.
 inline bool lacks_resources(int error) {
     return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+}
+
+// How many to accept in a turn in which so many descriptors are ready. Newcomers get their share of
+// a turn with much to do, so that a storm of them is not left standing. In one with little, a
+// single one: it is served before the next is taken, while what the kernel and we keep of it is
+// near. A connection for each request costs a tenth less so than with all at once.
+inline std::size_t accepts_of_turn(std::size_t ready, const BackendOptions& options) {
+    constexpr std::size_t ready_per_accept = 8;
+    return std::min(std::max<std::size_t>(1, ready / ready_per_accept),
+                    options.accepts_per_turn_max);
 }
 
 // Tells `observer` of the connections that wait at `listener`, of at most `accepts_max`. It may

@@ -1,6 +1,5 @@
 #include "tiderace/core/backend/readiness.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -12,7 +11,6 @@ namespace tiderace::core {
 namespace {
 
 constexpr std::size_t events_per_turn = 512;
-constexpr std::size_t ready_per_accept = 8;
 
 }  // namespace
 
@@ -183,19 +181,14 @@ void ReadinessBackend::tell_room(IoHandle handle, Entry& stream) {
     set_interest(handle, *still, {.readable = still->interest.readable});
 }
 
-// Newcomers get their share of a turn with much to do, so that a storm of them is not left
-// standing. In one with little, a single one: it is served before the next is taken, while what the
-// kernel and we keep of it is near. A connection for each request costs a tenth less so than with
-// all at once.
 void ReadinessBackend::accept_some(IoHandle handle) {
-    const std::size_t share = std::max<std::size_t>(1, ready_count_ / ready_per_accept);
     IoObserver& observer = *entries_.at(handle).observer;
     const auto listens = [&] {
         const Entry* listener = entries_.find(handle);
         return listener != nullptr && listener->interest.readable;
     };
     if (accept_directly(*options_.kernel, handle.fd, observer,
-                        std::min(share, options_.accepts_per_turn_max), listens)) {
+                        accepts_of_turn(ready_count_, options_), listens)) {
         poller_->exhausted(handle.fd, {.readable = true});
     }
 }
