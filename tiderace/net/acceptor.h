@@ -6,7 +6,7 @@
 // Owner    A TcpServer, or a listening thread (accept mode "queue").
 // Thread   Its loop's.
 // Limits   At most BackendOptions::accepts_per_turn_max connections a turn; where accepting is a
-//          call, one for each eight that are ready, and at least one (core/backend/direct_accept.h).
+//          call, one for each eight that are ready, and at least one (see direct_accept.h).
 #pragma once
 
 #include <cstdint>
