@@ -64,12 +64,15 @@ Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects
     std::set<std::string> notes;
     Duration besides = Duration::zero();
     for (std::uint64_t round = 1; round <= plan.rounds; ++round) {
+        // Who comes first after another workload pays for what the kernel sets up anew.
+        const std::size_t first = (round - 1) * subjects.size() / plan.rounds;
         for (std::size_t w = 0; w < workloads().size(); ++w) {
             const Workload& workload = workloads()[w];
             if (!workload.absent.empty() || !is_wanted(options.workloads, workload.name)) continue;
             for (const std::uint64_t number :
                  connections_of(workload, options, connections_most, notes)) {
-                for (std::size_t s = 0; s < subjects.size(); ++s) {
+                for (std::size_t turn = 0; turn < subjects.size(); ++turn) {
+                    const std::size_t s = (first + turn) % subjects.size();
                     if (!subjects[s].facts.absent.empty()) continue;
                     plan.cells.push_back({s, w, number, round, cannot(subjects[s], workload)});
                     if (plan.cells.back().skipped.empty()) besides += overhead(number);

@@ -28,7 +28,8 @@ struct PlannedCell {
 };
 
 struct Plan {
-    std::vector<PlannedCell> cells;  // rounds outside, servers in turn inside
+    // Rounds outside, servers in turn inside, another one first in each.
+    std::vector<PlannedCell> cells;
     std::uint64_t rounds = 1;
     Duration cell_time = Duration::zero();
     Duration estimate = Duration::zero();
