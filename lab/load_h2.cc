@@ -14,6 +14,7 @@
 #include "tiderace/http/wire/h2_frame_reader.h"
 #include "tiderace/http/wire/h2_frame_writer.h"
 #include "tiderace/http/wire/h2_settings.h"
+#include "tiderace/http/wire/hpack_encoder.h"
 #include "tiderace/http/wire/h2_window.h"
 #include "tiderace/http/wire/hpack_decoder.h"
 
@@ -27,7 +28,6 @@ constexpr std::uint32_t window_bytes = 1U << 30;
 constexpr std::uint32_t first_window_bytes = 65'535;  // RFC 9113, 6.9.2
 constexpr std::size_t unsent_bytes_max = 256 * 1024;  // then bodies wait
 constexpr std::size_t fields_bytes_max = 64 * 1024;   // of an answer's head
-constexpr std::uint32_t table_bytes = 4'096;          // the server's, until it says otherwise
 constexpr char table_size_zero = 0x20;                // RFC 7541, 6.3
 
 struct Stream {
@@ -241,7 +241,7 @@ bool LoadH2::take(const wire::H2SettingsFrame& settings) {
     }
     append(wire::h2_settings_ack_bytes,
            [](std::span<char> out) { return wire::write_h2_settings_ack(out); });
-    if (peer_.header_table_size < table_bytes && !table_gone_) {
+    if (peer_.header_table_size < wire::HpackEncoder::default_table_bytes && !table_gone_) {
         table_gone_ = table_used_ = size_change_due_ = true;
     }
     settled_ = true;

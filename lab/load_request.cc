@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tiderace/http/wire/hpack_field.h"
+#include "tiderace/http/wire/hpack_encoder.h"
 #include "tiderace/http/wire/hpack_integer.h"
 #include "tiderace/http/wire/hpack_static_table.h"
 
@@ -14,8 +15,6 @@ namespace tiderace::lab {
 namespace {
 
 namespace wire = http::wire;
-
-constexpr std::uint32_t table_bytes = 4'096;  // what a server has until it says otherwise
 
 std::string render_head(const LoadTarget& target, const LoadOptions& options) {
     std::string text(options.verb());
@@ -91,7 +90,7 @@ void render_blocks(const std::vector<Field>& fields, LoadRequest& request) {
         }
         const std::size_t bytes =
             fields[i].name.size() + fields[i].value.size() + wire::hpack_field_overhead;
-        const bool insert = inserted_bytes + bytes <= table_bytes;
+        const bool insert = inserted_bytes + bytes <= wire::HpackEncoder::default_table_bytes;
         if (insert) {
             inserted.push_back(i);
             inserted_bytes += bytes;

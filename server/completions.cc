@@ -16,7 +16,7 @@ std::string join(std::span<const std::string_view> words) {
     return text;
 }
 
-std::string command_names() {
+std::string every_command() {
     std::vector<std::string_view> names;
     for (const CommandSpec& command : commands()) names.push_back(command.name);
     return join(names);
@@ -149,7 +149,7 @@ std::string bash_completions() {
         "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
         "    if ((COMP_CWORD == 1)); then\n"
         "        COMPREPLY=($(compgen -W '" +
-        command_names() +
+        every_command() +
         "' -- \"$word\"))\n"
         "        return\n"
         "    fi\n"

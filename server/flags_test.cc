@@ -4,16 +4,10 @@
 
 #include <set>
 
+#include "server/flag_fixture.h"
+
 namespace tiderace::server {
 namespace {
-
-const Flag& flag(std::string_view name) {
-    for (const Flag& candidate : find_command("serve")->flags) {
-        if (candidate.name == name) return candidate;
-    }
-    ADD_FAILURE() << "no flag " << name;
-    return find_command("serve")->flags.front();
-}
 
 ServeOptions with(std::string_view name, std::string_view value) {
     ServeOptions options;

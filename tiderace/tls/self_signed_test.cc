@@ -15,7 +15,7 @@
 namespace tiderace::tls {
 namespace {
 
-constexpr UnixSeconds today = 1'795'000'000;
+constexpr UnixSeconds made_at = 1'795'000'000;
 
 std::string content(const std::string& path) {
     std::stringstream text;
@@ -31,7 +31,7 @@ mode_t mode(const std::string& path) {
 
 class SelfSignedTest : public ::testing::Test {
   protected:
-    SelfSigned made(UnixSeconds now = today, std::vector<std::string> addresses = {"10.0.0.1"}) {
+    SelfSigned made(UnixSeconds now = made_at, std::vector<std::string> addresses = {"10.0.0.1"}) {
         auto result = self_signed(path_, "box", addresses, now);
         EXPECT_TRUE(result.has_value()) << result.error().message();
         return result.has_value() ? *result : SelfSigned{};
@@ -45,9 +45,9 @@ TEST_F(SelfSignedTest, IsMadeOnceAndThenFound) {
     const SelfSigned first = made();
     EXPECT_TRUE(first.authority_is_new);
     EXPECT_TRUE(first.certificate_is_new);
-    EXPECT_GT(first.ends, today + 300 * seconds_per_day);
+    EXPECT_GT(first.ends, made_at + 300 * seconds_per_day);
     EXPECT_EQ(first.names.addresses.back(), "10.0.0.1");
-    const SelfSigned second = made(today + seconds_per_day);
+    const SelfSigned second = made(made_at + seconds_per_day);
     EXPECT_FALSE(second.authority_is_new);
     EXPECT_FALSE(second.certificate_is_new);
     EXPECT_EQ(second.fingerprint, first.fingerprint);
@@ -69,7 +69,7 @@ TEST_F(SelfSignedTest, IsTheOwnersAlone) {
 
 TEST_F(SelfSignedTest, ANewAddressMakesANewCertificateOfTheSameAuthority) {
     const SelfSigned first = made();
-    const SelfSigned second = made(today, {"10.0.0.2"});
+    const SelfSigned second = made(made_at, {"10.0.0.2"});
     EXPECT_FALSE(second.authority_is_new);
     EXPECT_TRUE(second.certificate_is_new);
     EXPECT_EQ(second.authority_fingerprint, first.authority_fingerprint);
@@ -80,7 +80,7 @@ TEST_F(SelfSignedTest, IsMadeAnewNearItsEnd) {
     const SelfSigned first = made();
     EXPECT_FALSE(made(first.ends - (leaf_spare_days + 1) * seconds_per_day).certificate_is_new);
     EXPECT_TRUE(made(first.ends - (leaf_spare_days - 1) * seconds_per_day).certificate_is_new);
-    EXPECT_TRUE(made(today + authority_days * seconds_per_day).authority_is_new);
+    EXPECT_TRUE(made(made_at + authority_days * seconds_per_day).authority_is_new);
 }
 
 TEST_F(SelfSignedTest, WhatIsBrokenIsMadeAnew) {
@@ -127,7 +127,7 @@ TEST_F(SelfSignedTest, TwoAtOnceAgree) {
 
 TEST_F(SelfSignedTest, AFolderThatCannotBeMadeIsNamed) {
     folder_.write("data", "a file");
-    const auto result = self_signed(path_, "box", {}, today);
+    const auto result = self_signed(path_, "box", {}, made_at);
     ASSERT_FALSE(result.has_value());
     EXPECT_THAT(result.error().message(), ::testing::HasSubstr(path_));
     EXPECT_THAT(result.error().message(), ::testing::HasSubstr("XDG_DATA_HOME"));

@@ -11,7 +11,6 @@ namespace tiderace::http::wire {
 namespace {
 
 using namespace std::string_literals;
-using Status = H2FrameReader::Status;
 
 constexpr std::uint8_t none = 0;
 
@@ -88,9 +87,9 @@ Told read(const std::string& bytes, const std::vector<std::size_t>& ends,
             const H2FrameReader::Step step = reader.next(piece);
             used += step.used;
             EXPECT_LE(used, end);
-            if (step.status == Status::need_more) break;
-            if (step.status == Status::frame) std::visit(told, step.frame);
-            if (step.status == Status::fault) {
+            if (step.status == H2FrameReader::Status::need_more) break;
+            if (step.status == H2FrameReader::Status::frame) std::visit(told, step.frame);
+            if (step.status == H2FrameReader::Status::fault) {
                 told.text += "fault\n";
                 told.fault = step.fault;
                 if (step.fault.scope == H2Fault::Scope::connection) return told;
@@ -418,7 +417,8 @@ TEST(H2FrameReader, KnowsWhenItIsSettledAndInABlock) {
     reader.next(first_settings);
     EXPECT_TRUE(reader.settled());
     EXPECT_FALSE(reader.in_field_block());
-    EXPECT_EQ(reader.next(frame(H2FrameType::headers, none, 1, "a")).status, Status::need_more);
+    EXPECT_EQ(reader.next(frame(H2FrameType::headers, none, 1, "a")).status,
+              H2FrameReader::Status::need_more);
     EXPECT_TRUE(reader.in_field_block());
     const std::string end = frame(H2FrameType::continuation, h2_flag::end_headers, 1, "b");
     EXPECT_EQ(std::get<H2Headers>(reader.next(end).frame).block, "ab");

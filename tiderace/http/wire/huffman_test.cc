@@ -10,7 +10,6 @@ namespace tiderace::http::wire {
 namespace {
 
 using namespace std::string_literals;
-using Status = huffman::Decoded::Status;
 
 std::string encoded(ByteView text) {
     std::string code(huffman::encoded_bytes(text), '!');
@@ -22,8 +21,8 @@ std::string encoded(ByteView text) {
 std::string decoded(ByteView code, std::size_t room = 1000) {
     std::string text(room, '!');
     const huffman::Decoded result = huffman::decode(code, text);
-    if (result.status == Status::corrupt) return "corrupt";
-    if (result.status == Status::no_room) return "no room";
+    if (result.status == huffman::Decoded::Status::corrupt) return "corrupt";
+    if (result.status == huffman::Decoded::Status::no_room) return "no room";
     return text.substr(0, result.bytes);
 }
 

@@ -7,7 +7,7 @@ namespace tiderace::http::wire {
 namespace {
 
 // clang-format off
-constexpr auto table = std::to_array<MimeEntry>({
+constexpr auto mime_types = std::to_array<MimeEntry>({
     {"3g2", "video/3gpp2"},
     {"3gp", "video/3gpp"},
     {"3gpp", "video/3gpp"},
@@ -493,7 +493,7 @@ constexpr auto table = std::to_array<MimeEntry>({
 }  // namespace
 
 std::span<const MimeEntry> builtin_mime_types() {
-    return table;
+    return mime_types;
 }
 
 }  // namespace tiderace::http::wire
