@@ -233,8 +233,14 @@ def test_the_readme_table_replaces_only_its_own_place(tmp_path):
     readme.write_text(f"before\n{report.README_BEGIN}\nold\n{report.README_END}\nafter\n")
     cost = load.summarize([one_round(5.0)])
     every = {"1k": {"tiderace": cost, "nginx": cost, "lighttpd": cost, "floor, memory": cost}}
+    every["1g"] = every["1k"]  # not for README
     facts = {"cpu": "a CPU", "cores": 2, "kernel": "6.1", "date": "2026-11-21"}
     report.put_into_readme(readme, every, facts, "bench/results/x.md")
     text = readme.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "| 1,024 B, keep-alive, 64 connections | 5.0 | 5.0 | 5.0 |  | 5.0 |" in text
+    assert "1 GiB" not in text
+
+
+def test_what_readme_tells_is_measured():
+    assert set(report.IN_README) <= {workload.name for workload in workloads.WORKLOADS}

@@ -164,12 +164,16 @@ def document(facts, settings, sections):
     return "\n".join([*head, *sections])
 
 
-IN_README = ("load", "handshakes", "h2")
+# What a reader wants to know first; the rest is in the page of the whole run.
+IN_README = (
+    *("1k", "1k-10000", "57k", "57k-close", "2.5m", "304", "404", "pipelined"),
+    *("tls-1k", "h2-1k"),
+)
 
 
 def readme_table(every):
-    """One line for each load, from the results of a run."""
-    about = {workload.name: workload.about for workload in WORKLOADS if workload.kind in IN_README}
+    """One line for each of the loads that README tells, from the results of a run."""
+    about = {workload.name: workload.about for workload in WORKLOADS if workload.name in IN_README}
     names = (TIDERACE, NGINX, LIGHTTPD, H2O)
     rows = []
     for name, results in every.items():

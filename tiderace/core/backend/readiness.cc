@@ -187,8 +187,11 @@ void ReadinessBackend::accept_some(IoHandle handle) {
         const Entry* listener = entries_.find(handle);
         return listener != nullptr && listener->interest.readable;
     };
-    if (accept_directly(*options_.kernel, handle.fd, observer,
-                        accepts_of_turn(ready_count_, options_), listens)) {
+    // Where turns are few, because each is dear, a share of one would leave newcomers standing.
+    const std::size_t accepts_max = poller_->looks_at_all()
+                                        ? options_.accepts_per_turn_max
+                                        : accepts_of_turn(ready_count_, options_);
+    if (accept_directly(*options_.kernel, handle.fd, observer, accepts_max, listens)) {
         poller_->exhausted(handle.fd, {.readable = true});
     }
 }

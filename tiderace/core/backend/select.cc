@@ -22,6 +22,7 @@ class SelectPoller final : public Poller {
     }
 
     const char* name() const override { return "select"; }
+    bool looks_at_all() const override { return true; }
 
     int set(int fd, std::uint32_t generation, Interest interest, bool) override {
         if (fd >= FD_SETSIZE) return -EMFILE;
