@@ -14,9 +14,9 @@
 #include "tiderace/http/wire/h2_frame_reader.h"
 #include "tiderace/http/wire/h2_frame_writer.h"
 #include "tiderace/http/wire/h2_settings.h"
-#include "tiderace/http/wire/hpack_encoder.h"
 #include "tiderace/http/wire/h2_window.h"
 #include "tiderace/http/wire/hpack_decoder.h"
+#include "tiderace/http/wire/hpack_encoder.h"
 
 namespace tiderace::lab {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/wire/hpack_field.h"
 #include "tiderace/http/wire/hpack_encoder.h"
+#include "tiderace/http/wire/hpack_field.h"
 #include "tiderace/http/wire/hpack_integer.h"
 #include "tiderace/http/wire/hpack_static_table.h"
 
