@@ -31,7 +31,8 @@ TEST(Ref, MovingChangesNoCount) {
     Ref<Counted> second = std::move(first);
     EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): it says that it is empty
     EXPECT_TRUE(second.only_owner());
-    second = std::move(second);
+    Ref<Counted>& itself = second;
+    second = std::move(itself);
     EXPECT_EQ(deaths, 0);
 }
 

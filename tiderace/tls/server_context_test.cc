@@ -122,7 +122,7 @@ TEST_F(ServerTest, RefusesAClientThatOffersOtherProtocolsOnlyAndTakesOneThatOffe
                                                                "ftp"),
                         4);
     ASSERT_TRUE(is_refused(other));
-    EXPECT_EQ(other.reason(), SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL);
+    EXPECT_EQ(other.reason(), SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL);
     EXPECT_EQ(failures(Failure::no_shared_protocol), 1U);
     RawPeer none = raw(context.get());
     ASSERT_TRUE(shakes_hands(none));
