@@ -66,8 +66,8 @@ TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
 
 TEST_P(EveryAcceptor, TakesABoundedNumberATurn) {
     // Mostly a share of what is ready, which is the listening socket alone.
-    const bool all = !accepts_by_call() || GetParam() == "poll" || GetParam() == "select";
-    const std::size_t budget = all ? core::BackendOptions{}.accepts_per_turn_max : 1;
+    const std::size_t budget =
+        testing::accepts_a_share(GetParam()) ? 1 : core::BackendOptions{}.accepts_per_turn_max;
     connect(100);
     acceptor_->start();
     for (int turns = 0; turns < 100 && taken_.size() < 100; ++turns) {

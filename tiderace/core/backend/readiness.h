@@ -3,7 +3,8 @@
 //
 // Interest is set once and changed only when it must: a keep-alive connection costs no call beside
 // its receive and its send. Sending is tried at once; only what the kernel did not take waits for
-// room. Accepting takes a share of a turn: one for each eight that are ready, and at least one.
+// room. Accepting takes a share of a turn (direct_accept.h); its whole bound, where each wait goes
+// over all that is watched.
 //
 // Owner    One EventLoop; owns its Poller.
 // Thread   The loop's, except wake().
