@@ -5,6 +5,13 @@
 #include "tiderace/base/check.h"
 
 namespace tiderace::net {
+namespace {
+
+// How often it is looked whether the others have caught up. They serve for longer than that with
+// half of what may wait.
+constexpr Duration catching_up = 1ms;
+
+}  // namespace
 
 class HandOff::Door final : private Acceptor::Receiver {
   public:
@@ -15,6 +22,8 @@ class HandOff::Door final : private Acceptor::Receiver {
         acceptor_.start();
     }
     void stop() TR_ON_LOOP { acceptor_.stop(); }
+    void pause() TR_ON_LOOP { acceptor_.pause(); }
+    void resume() TR_ON_LOOP { acceptor_.resume(); }
 
   private:
     void on_connection(int fd, const core::Address& peer) TR_ON_LOOP override {
@@ -50,21 +59,22 @@ HandOff::HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t
     TR_CHECK(!targets_.empty());
 }
 
-HandOff::~HandOff() = default;
+HandOff::~HandOff() {
+    loop_->cancel(*this);
+}
 
 void HandOff::open_door(core::Descriptor listener, bool layered) {
     doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layered));
 }
 
+// Over the bound, too: who waits in the kernel's queue has been promised service.
 void HandOff::stop() {
+    loop_->cancel(*this);
+    stopping_ = true;
     for (auto& door : doors_) door->stop();
 }
 
 void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
-    if (waiting() >= waiting_max_) {
-        refuse(fd);
-        return;
-    }
     const Target target = targets_[next_++ % targets_.size()];
     TransportLayer* layer = layered ? target.layer : nullptr;
     const auto handed =
@@ -75,6 +85,17 @@ void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
         target.server->adopt(handed->descriptor.release(), handed->peer, layer);
     });
     if (!taken) refuse(handed->descriptor.release());
+    if (waiting() >= waiting_max_ && !stopping_) pause();
+}
+
+void HandOff::pause() {
+    for (auto& door : doors_) door->pause();
+    loop_->arm(*this, loop_->now() + catching_up);
+}
+
+void HandOff::on_expired() {
+    if (waiting() > waiting_max_ / 2) return loop_->arm(*this, loop_->now() + catching_up);
+    for (auto& door : doors_) door->resume();
 }
 
 void HandOff::refuse(int fd) {

@@ -7,9 +7,11 @@
 // Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it
 //          accepts.
 // Thread   The listening loop's; waiting() any.
-// Errors   Over the bound a new connection is sent `refusal` and closed (a 503, for HTTP). One
-//          whose loop ends before it took it over is closed.
-// Limits   waiting_max connections accepted and not yet taken over, all servers together.
+// Errors   A connection whose loop takes no more posts is sent `refusal` and closed (a 503, for
+//          HTTP). One whose loop ends before it took it over is closed.
+// Limits   waiting_max connections accepted and not yet taken over, all servers together. Above it
+//          newcomers wait in the kernel's queue until half of them are: whoever accepts need not
+//          be far ahead of whoever serves to have that many, and nobody is turned away for it.
 #pragma once
 
 #include <atomic>
@@ -22,7 +24,7 @@
 
 namespace tiderace::net {
 
-class HandOff final : public Intake {
+class HandOff final : public Intake, private core::Timer {
   public:
     HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
             std::string refusal);
@@ -48,6 +50,8 @@ class HandOff final : public Intake {
     void open_door(core::Descriptor listener, bool layered) TR_ON_LOOP;
     void hand_over(int fd, const core::Address& peer, bool layered) TR_ON_LOOP;
     void refuse(int fd);
+    void pause() TR_ON_LOOP;
+    void on_expired() TR_ON_LOOP override;
 
     core::EventLoop* loop_;
     std::vector<Target> targets_;
@@ -56,6 +60,7 @@ class HandOff final : public Intake {
     std::vector<std::unique_ptr<Door>> doors_;
     std::size_t next_ = 0;
     std::uint64_t refused_ = 0;
+    bool stopping_ = false;
     std::shared_ptr<Count> waiting_ = std::make_shared<Count>(0);
 };
 

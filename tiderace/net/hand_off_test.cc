@@ -34,20 +34,52 @@ TEST_F(HandOffTest, GivesConnectionsToTheServersInTurn) {
     EXPECT_EQ(hand_off.waiting(), 0U);
 }
 
-TEST_F(HandOffTest, RefusesWithAWordAboveItsBound) {
-    HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 2, "busy");
-    std::vector<std::unique_ptr<testing::Peer>> peers;
-    for (int i = 0; i < 5; ++i) {
-        hand_off.listen(world_.listen());
-        peers.push_back(world_.connect());
+// On real sockets, which a second loop can take over; it turns only when it is told to.
+class HandOffToASlowLoop : public ::testing::Test {
+  protected:
+    void connect(int count) {
+        for (int i = 0; i < count; ++i) peers_.push_back(world_->connect());
+        world_->settle();
     }
-    // One turn accepts one from each socket, and none is taken over yet.
-    world_.loop().turn(Duration::zero());
-    EXPECT_EQ(hand_off.waiting(), 2U);
-    EXPECT_EQ(hand_off.refused(), 3U);
-    ASSERT_TRUE(world_.run_until([&] { return peers[4]->over() && sessions_.opened == 2; }));
-    EXPECT_EQ(peers[4]->heard(), "busy");
-    EXPECT_EQ(hand_off.waiting(), 0U);
+    void slow_turn() {
+        slow_->turn(Duration::zero());
+        world_->advance(1ms);  // in which it is looked whether it has caught up
+    }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world("epoll");
+    std::unique_ptr<core::EventLoop> slow_ = std::move(*core::EventLoop::create({}));
+    testing::ScriptedSessions sessions_;
+    TcpServer server_{*slow_, sessions_, {}};
+    std::vector<std::unique_ptr<testing::Peer>> peers_;
+};
+
+TEST_F(HandOffToASlowLoop, AboveItsBoundTheyWaitInTheKernelsQueue) {
+    HandOff hand_off(world_->loop(), {{slow_.get(), &server_}}, 4, "busy");
+    hand_off.listen(world_->listen());
+    connect(10);
+    ASSERT_TRUE(world_->run_until([&] { return hand_off.waiting() == 4; }));
+    world_->advance(5ms);
+    EXPECT_EQ(hand_off.waiting(), 4U);
+    slow_turn();
+    EXPECT_EQ(sessions_.opened, 4);
+    ASSERT_TRUE(world_->run_until([&] { return hand_off.waiting() == 4; }));
+    slow_turn();
+    ASSERT_TRUE(world_->run_until([&] { return hand_off.waiting() == 2; }));
+    slow_turn();
+    EXPECT_EQ(sessions_.opened, 10);
+    EXPECT_EQ(hand_off.refused(), 0U);
+}
+
+TEST_F(HandOffToASlowLoop, StopHandsOverWhoWaitsAboveItsBound) {
+    HandOff hand_off(world_->loop(), {{slow_.get(), &server_}}, 1, "busy");
+    hand_off.listen(world_->listen());
+    connect(3);
+    ASSERT_TRUE(world_->run_until([&] { return hand_off.waiting() == 1; }));
+    hand_off.stop();
+    EXPECT_EQ(hand_off.waiting(), 3U);
+    slow_turn();
+    EXPECT_EQ(sessions_.opened, 3);
+    EXPECT_EQ(hand_off.refused(), 0U);
 }
 
 // Counts what went through it.

@@ -3,7 +3,8 @@
 //
 // Owner    The program. Outlives its loop's last turn; the servers' loops run while it accepts.
 // Thread   The loop's that it listens on.
-// Limits   IntakeOptions; above them a connection is sent `refusal` and closed.
+// Limits   IntakeOptions; above them a connection is sent `refusal` and closed, or left to the
+//          kernel's queue.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ inline bool lacks_resources(int error) {
 // How many to accept in a turn in which so many descriptors are ready. Newcomers get their share of
 // a turn with much to do, so that a storm of them is not left standing. In one with little, a
 // single one: it is served before the next is taken, while what the kernel and we keep of it is
-// near. A connection for each request costs a tenth less so than with all at once.
+// near. A connection for each request costs a tenth less so than with all at once, also where it is
+// served by another loop than the one that accepts.
 inline std::size_t accepts_of_turn(std::size_t ready, const BackendOptions& options) {
     constexpr std::size_t ready_per_accept = 8;
     return std::min(std::max<std::size_t>(1, ready / ready_per_accept),
