@@ -178,6 +178,7 @@ TEST(HandOffThreads, ServeWhatAnotherThreadAccepted) {
     std::thread client([&] {
         for (int i = 0; i < clients; ++i) {
             const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+            if (fd < 0) continue;
             char buffer[8];
             if (::connect(fd, reinterpret_cast<const sockaddr*>(&at), bytes) == 0 &&
                 ::send(fd, "question", 8, MSG_NOSIGNAL) == 8 &&
