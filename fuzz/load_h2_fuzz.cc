@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "lab/load_dialogue.h"
+#include "lab/load/dialogue.h"
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/h2_frame_reader.h"
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "lab/load_options.h"
+#include "lab/load/options.h"
 #include "server/command_words.h"
 #include "server/options.h"
 

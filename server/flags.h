@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "lab/load_options.h"
+#include "lab/load/options.h"
 #include "lab/run/run_options.h"
 #include "server/options.h"
 #include "tiderace/base/check.h"

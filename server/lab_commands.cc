@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/engine/engine.h"
-#include "lab/opponent.h"
+#include "lab/opponent/opponent.h"
 #include "lab/run/workload.h"
 #include "server/command_words.h"
 #include "server/help_text.h"

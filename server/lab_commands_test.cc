@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/engine/engine.h"
-#include "lab/opponent.h"
+#include "lab/opponent/opponent.h"
 
 namespace tiderace::server {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/load.h"
+#include "lab/load/load.h"
 #include "server/assemble.h"
 #include "server/cli.h"
 #include "server/other_program.h"

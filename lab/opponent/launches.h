@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "lab/opponent.h"
+#include "lab/opponent/opponent.h"
 #include "lab/server_process.h"
 
 namespace tiderace::lab::opponent {

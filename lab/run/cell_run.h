@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "lab/load_tally.h"
+#include "lab/load/tally.h"
 #include "lab/report/results.h"
 #include "lab/run/site_folder.h"
 #include "lab/run/subject.h"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/opponent.h"
+#include "lab/opponent/opponent.h"
 #include "lab/run/subject.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/net/listener.h"

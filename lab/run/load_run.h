@@ -10,8 +10,8 @@
 
 #include <memory>
 
-#include "lab/load_plan.h"
-#include "lab/load_team.h"
+#include "lab/load/plan.h"
+#include "lab/load/team.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::lab::run {

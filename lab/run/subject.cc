@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lab/engine/engine.h"
-#include "lab/opponent.h"
+#include "lab/opponent/opponent.h"
 #include "lab/server_process.h"
 
 namespace tiderace::lab::run {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/load_options.h"
+#include "lab/load/options.h"
 
 namespace tiderace::lab::run {
 

@@ -152,7 +152,7 @@ class Differential {
         Inflater theirs(4096);
         HpackEncoder encoder;
         Inflater peer(4096);
-        for (std::uint64_t blocks = 1 + random_.below(12); blocks > 0; --blocks) {
+        for (std::uint64_t left = 1 + random_.below(12); left > 0; --left) {
             if (random_.below(8) == 0) {
                 const auto bytes = static_cast<std::uint32_t>(random_.below(4097));
                 deflater.set_table_bytes(bytes);

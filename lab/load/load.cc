@@ -1,0 +1,74 @@
+#include "lab/load/load.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "lab/load/run.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::lab {
+namespace {
+
+int complain(const std::string& sentence, int status) {
+    std::fprintf(stderr, "tiderace: %s\n", sentence.c_str());
+    return status;
+}
+
+// A person before a terminal: one line that tells how it goes, and Ctrl-C.
+class Person final : public LoadAudience {
+  public:
+    Person(core::Signals& signals, bool quiet)
+        : signals_(&signals), shows_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+
+    void on_progress(const LoadProgress& now, Duration elapsed) override {
+        const double since_shown = std::chrono::duration<double>(elapsed - shown_at_).count();
+        if (!shows_ || since_shown < 0.2) return;
+        std::fprintf(stderr, "\r\x1b[K  %.1f s   %llu answers   %.0f/s   %lld open   %llu errors",
+                     std::chrono::duration<double>(elapsed).count(),
+                     static_cast<unsigned long long>(now.answers),
+                     static_cast<double>(now.answers - shown_answers_) / since_shown,
+                     static_cast<long long>(now.open),
+                     static_cast<unsigned long long>(now.errors) +
+                         static_cast<unsigned long long>(now.connect_errors));
+        std::fflush(stderr);
+        shown_at_ = elapsed;
+        shown_answers_ = now.answers;
+    }
+    bool wants_end() override {
+        while (signals_->next()) ended_ = true;
+        return ended_;
+    }
+    int descriptor() const override { return signals_->descriptor(); }
+
+    void take_line_away() const {
+        if (shows_) std::fputs("\r\x1b[K", stderr);
+    }
+
+  private:
+    core::Signals* signals_;
+    bool shows_;
+    bool ended_ = false;
+    Duration shown_at_ = Duration::zero();
+    std::uint64_t shown_answers_ = 0;
+};
+
+}  // namespace
+
+int load(const LoadOptions& options) {
+    // Before the threads: they inherit the blocked signals.
+    auto signals = core::Signals::open(std::array{SIGINT, SIGTERM});
+    if (!signals) return complain(signals.error().message(), 1);
+    Person person(*signals, options.json);
+    const LoadOutcome outcome = run_load(options, &person);
+    person.take_line_away();
+    if (!outcome.complaint.empty()) return complain(outcome.complaint, outcome.status);
+    const std::string out = options.json ? load_json(outcome.report) : load_table(outcome.report);
+    std::fwrite(out.data(), 1, out.size(), stdout);
+    std::fflush(stdout);
+    return outcome.status;
+}
+
+}  // namespace tiderace::lab

@@ -1,0 +1,171 @@
+#include "lab/load/run.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lab/load/team.h"
+#include "lab/server_watch.h"
+#include "tiderace/core/cpu_count.h"
+#include "tiderace/core/process_limits.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::lab {
+namespace {
+
+constexpr std::uint64_t spare_descriptors = 64;  // of each process
+constexpr int look_interval_ms = 250;
+constexpr int first_look_interval_ms = 20;
+constexpr Duration hopeless_after = 3s;
+constexpr Duration stop_patience = 5s;
+
+// Of each process. Every loop has a connection, and a request if those are counted.
+std::size_t threads_for(const LoadOptions& options) {
+    const std::uint64_t half = std::max<std::uint64_t>(1, core::count_cpus().usable / 2);
+    const std::uint64_t asked = options.threads > 0
+                                    ? options.threads
+                                    : std::max<std::uint64_t>(1, half / options.processes);
+    const std::uint64_t most = std::max<std::uint64_t>(1, options.loops_max() / options.processes);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(asked, 1, most));
+}
+
+// The workload within what this machine's limits allow, each change with a note.
+void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
+    options.processes = std::clamp<std::uint64_t>(options.processes, 1, options.loops_max());
+    const auto limit = core::raise_descriptor_limit();
+    if (!limit) return;  // who gets no descriptor is told in the report
+    const std::uint64_t each = limit->after;
+    const std::uint64_t room = each > spare_descriptors ? each - spare_descriptors : 1;
+    const std::uint64_t fits = std::min(room, options.connections) * options.processes;
+    if (options.connections <= fits) return;
+    notes.push_back("the limit on open files is " + std::to_string(each) +
+                    (options.processes > 1 ? " for a process: " : ": ") + std::to_string(fits) +
+                    " connections instead of " + std::to_string(options.connections) +
+                    "; more --processes open more");
+    options.connections = fits;
+}
+
+// One run: the team, and the one that looks at it.
+class Run {
+  public:
+    Run(const LoadPlan& plan, LoadReport report, LoadAudience* audience)
+        : plan_(plan),
+          report_(std::move(report)),
+          audience_(audience),
+          watch_(plan.target.address, watched_pid(plan)) {}
+
+    Result<LoadReport> run() {
+        const LoadWorker::Share whole = whole_of(plan_);
+        const std::size_t processes = report_.processes;
+        const std::size_t threads = report_.threads / processes;
+        auto team = processes > 1 ? start_processes(plan_, whole, threads, processes)
+                                  : start_threads(plan_, whole, threads);
+        if (!team) return fail(team.error());
+        look_on(**team);
+        const std::unique_ptr<LoadSum> sum = (*team)->finish();
+        add_up(*sum);
+        return std::move(report_);
+    }
+
+  private:
+    // -1 finds nothing: another machine's.
+    static int watched_pid(const LoadPlan& plan) {
+        if (plan.options.server_pid > 0) return static_cast<int>(plan.options.server_pid);
+        return plan.target.address.is_loopback() ? 0 : -1;
+    }
+
+    void look_on(LoadTeam& team) {
+        const Instant start = clock_.now();
+        Instant last_answer = start;
+        std::uint64_t last_seen = 0;
+        Instant stopped = Instant::max();
+        for (int looks = 0;; ++looks) {
+            const LoadProgress now = team.progress();
+            const Instant moment = clock_.now();
+            if (now.done || moment - stop_patience > stopped) break;
+            const std::uint64_t seen = now.answers + now.errors;
+            if (seen > last_seen || now.open > 0) last_answer = moment;
+            last_seen = seen;
+            if (audience_ != nullptr) audience_->on_progress(now, moment - start);
+            const bool hopeless = moment - last_answer > hopeless_after;
+            if (stopped == Instant::max() && (hopeless || wants_end())) {
+                stopped = moment;
+                if (hopeless) {
+                    report_.notes.push_back("given up: for 3 s no connection could be opened");
+                }
+                team.stop();
+            }
+            // Short runs end soon: the first looks come sooner.
+            const bool is_new = looks < 10 || (looks < 20 && now.answers == 0);
+            wait(is_new ? first_look_interval_ms : look_interval_ms, stopped != Instant::max());
+            if (!is_new || looks == 0) watch_.look();
+        }
+    }
+
+    bool wants_end() {
+        if (audience_ == nullptr || !audience_->wants_end()) return false;
+        return report_.interrupted = true;
+    }
+
+    void wait(int milliseconds, bool stopping) {
+        pollfd ready{audience_ != nullptr && !stopping ? audience_->descriptor() : -1, POLLIN, 0};
+        ::poll(&ready, 1, stopping ? first_look_interval_ms : milliseconds);
+    }
+
+    void add_up(const LoadSum& sum) {
+        report_.tally = sum.tally;
+        report_.elapsed = sum.elapsed;
+        report_.own_cpu = sum.cpu;
+        report_.busiest_loop = sum.busiest_loop;
+        report_.engine = sum.engine.data();
+        report_.resumed = sum.handshakes_resumed;
+        report_.lost = sum.lost;
+        report_.server = watch_.finish();
+        if (watch_.ended()) {
+            report_.server.reset();
+            report_.notes.push_back("the server ended during the run");
+        }
+        for (std::size_t i = 0; i < sum.handshakes_failed.size(); ++i) {
+            if (sum.handshakes_failed[i] == 0) continue;
+            const auto why = to_string(static_cast<tls::HandshakeFailure>(i));
+            report_.notes.push_back("TLS: " + std::to_string(sum.handshakes_failed[i]) +
+                                    " handshakes failed (" + std::string(why) + ")");
+        }
+    }
+
+    const LoadPlan& plan_;
+    LoadReport report_;
+    LoadAudience* audience_;
+    ServerWatch watch_;
+    core::SystemClock clock_;
+};
+
+LoadOutcome refuse(int status, std::string complaint) {
+    return {.status = status, .complaint = std::move(complaint), .report = {}};
+}
+
+}  // namespace
+
+LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
+    LoadReport report;
+    LoadOptions options = given;
+    fit_to_limits(options, report.notes);
+    auto plan = plan_load(std::move(options));
+    if (!plan) return refuse(2, plan.error());
+    report.options = plan->options;
+    report.processes = static_cast<std::size_t>(plan->options.processes);
+    report.threads = threads_for(plan->options) * report.processes;
+    report.source_addresses = plan->sources.size();
+    core::ignore_sigpipe();
+    // What no worker can have is told before there are processes.
+    if (auto trial = LoadWorker::create(*plan, {}); !trial) {
+        return refuse(1, trial.error().message());
+    }
+    auto ran = Run(*plan, std::move(report), audience).run();
+    if (!ran) return refuse(1, ran.error().message());
+    const int status = all_right(*ran) ? 0 : 1;
+    return {.status = status, .complaint = {}, .report = std::move(*ran)};
+}
+
+}  // namespace tiderace::lab
