@@ -86,6 +86,7 @@ std::expected<void, std::string> settle_tls(ServeOptions& options, bool has_tls)
         return std::unexpected("--tls-client-ca does nothing without --tls-client-auth");
     }
     for (const std::string& plain : tls.https_redirect) {
+        if (plain.ends_with(":0")) continue;  // another port each time, chosen by the kernel
         if (std::ranges::find(options.listen, plain) == options.listen.end()) continue;
         return std::unexpected("--https-redirect " + plain + " is what --listen encrypts");
     }

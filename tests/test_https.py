@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -622,14 +621,11 @@ def test_a_forwarded_port_is_where_the_plain_port_leads(secure, tmp_path):
 
 
 def test_a_redirect_is_followed_by_curl(secure, authority):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = secure("--https-redirect", f"127.0.0.1:{port}")
+    server = secure("--https-redirect", "127.0.0.1:0")  # as --listen says, and another port
+    plain = re.search(r"^redirect +(http://localhost:\d+/) leads to https", server.output, re.M)[1]
     done = subprocess.run(["curl", "-sSL", "--noproxy", "*", "--cacert", authority.file,
-                           f"http://localhost:{port}/a.txt"], capture_output=True, timeout=30)
+                           f"{plain}a.txt"], capture_output=True, timeout=30)
     assert done.stdout == b"hello\n", done.stderr
-    assert f"redirect  http://localhost:{port}/ leads to https" in server.output
 
 
 @pytest.mark.parametrize("host, target, status", [

@@ -15,6 +15,7 @@
 
 #include "tiderace/core/backend/kqueue.h"
 #include "tiderace/core/kernel.h"
+#include "tiderace/core/process_limits.h"
 #include "tiderace/testing/engine.h"
 #include "tiderace/testing/world.h"
 
@@ -247,36 +248,40 @@ TEST_P(EveryBackend, AcceptsAndConnects) {
     backend_->close(server, {});
 }
 
-// Which io_uring has no use for: its connections come without a call.
-TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
-    if (testing::is_io_uring(GetParam())) GTEST_SKIP() << "accepts by completions";
-    Kernel& kernel = system_kernel();
-    testing::Listening listening = testing::listen_on_loopback(kernel, 64);
-    sockaddr_storage storage;
-    const socklen_t bytes = listening.at.to_sockaddr(storage);
-    std::vector<Descriptor> open;
-    for (int i = 0; i < 32; ++i) {
-        open.emplace_back(kernel, ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        ASSERT_EQ(kernel.connect(open.back().get(), reinterpret_cast<sockaddr*>(&storage), bytes),
-                  0);
+// Clients that have connected, and wait to be accepted.
+struct Newcomers {
+    explicit Newcomers(int count) : listening(testing::listen_on_loopback(system_kernel(), 256)) {
+        sockaddr_storage storage;
+        const socklen_t bytes = listening.at.to_sockaddr(storage);
+        for (int i = 0; i < count; ++i) {
+            open.emplace_back(system_kernel(), ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            EXPECT_EQ(::connect(open.back().get(), reinterpret_cast<sockaddr*>(&storage), bytes),
+                      0);
+        }
     }
+
+    testing::Listening listening;
+    std::vector<Descriptor> open;
+};
+
+constexpr const char* accepts_by_completion = "its connections come without a call";
+
+TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
+    if (testing::is_io_uring(GetParam())) GTEST_SKIP() << accepts_by_completion;
+    Newcomers newcomers(32);
     Recorder accepting;
-    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
+    IoHandle server = *backend_->attach(newcomers.listening.socket.release(), accepting);
     backend_->set_accepting(server, true);
     turn();
-    if (!testing::accepts_a_share(GetParam())) {
-        EXPECT_EQ(accepting.accepted.size(), 32U) << "turns that go over all are few";
-        for (const int fd : accepting.accepted) ::close(fd);
-        return backend_->close(server, {});
-    }
     EXPECT_EQ(accepting.accepted.size(), 1U) << "of a turn that has nothing else";
 
     std::vector<Recorder> talking(40);
+    std::vector<Descriptor> far;
     std::vector<IoHandle> handles;
     for (Recorder& recorder : talking) {
         int ends[2];
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-        open.emplace_back(kernel, ends[1]);
+        far.emplace_back(system_kernel(), ends[1]);
         ASSERT_EQ(::write(ends[1], "hello", 5), 5);
         handles.push_back(*backend_->attach(ends[0], recorder));
         backend_->set_receiving(handles.back(), true);
@@ -286,6 +291,38 @@ TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
     for (const Recorder& recorder : talking) EXPECT_EQ(recorder.received, "hello");
     for (IoHandle& handle : handles) backend_->close(handle, {});
     for (const int fd : accepting.accepted) ::close(fd);
+    backend_->close(server, {});
+}
+
+// More is ready than a turn is told of, so that the listening socket's own turn comes seldom.
+TEST_P(EveryBackend, FullTurnsAcceptTheirShareToo) {
+    if (testing::is_io_uring(GetParam())) GTEST_SKIP() << accepts_by_completion;
+    ASSERT_TRUE(raise_descriptor_limit());
+    constexpr int newcomers_count = 200;
+    Newcomers newcomers(newcomers_count);
+    const int busy_count = GetParam() == "select" ? 600 : 3'000;
+    Recorder busy;
+    std::vector<IoHandle> handles;
+    peer_says("always readable");
+    for (int i = 0; i < busy_count; ++i) {
+        handles.push_back(*backend_->attach(::fcntl(ends_[0], F_DUPFD_CLOEXEC, 0), busy));
+        backend_->watch(handles.back(), true, false);
+    }
+    Recorder accepting;
+    // Behind all others for those that go over them by number or age.
+    IoHandle server =
+        *backend_->attach(::fcntl(newcomers.listening.socket.get(), F_DUPFD_CLOEXEC, 0), accepting);
+    backend_->set_accepting(server, true);
+    for (int i = 0; i < 10 && accepting.accepted.empty(); ++i) turn();
+    EXPECT_EQ(accepting.accepted.size(), 64U);
+    turn();
+    EXPECT_EQ(accepting.accepted.size(), 128U);
+    turn();
+    EXPECT_EQ(accepting.accepted.size(), 192U);
+    turn();
+    EXPECT_EQ(accepting.accepted.size(), std::size_t{newcomers_count});
+    for (const int fd : accepting.accepted) ::close(fd);
+    for (IoHandle& handle : handles) backend_->close(handle, {});
     backend_->close(server, {});
 }
 

@@ -7,7 +7,6 @@
 // Thread   Its loop's.
 // Limits   At most BackendOptions::accepts_per_turn_max connections a turn; where accepting is a
 //          call, one for each eight that are ready, and at least one (see direct_accept.h).
-//          Not so under poll and select.
 #pragma once
 
 #include <cstdint>

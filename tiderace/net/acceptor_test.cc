@@ -67,7 +67,7 @@ TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
 TEST_P(EveryAcceptor, TakesABoundedNumberATurn) {
     // Mostly a share of what is ready, which is the listening socket alone.
     const std::size_t budget =
-        testing::accepts_a_share(GetParam()) ? 1 : core::BackendOptions{}.accepts_per_turn_max;
+        testing::is_io_uring(GetParam()) ? core::BackendOptions{}.accepts_per_turn_max : 1;
     connect(100);
     acceptor_->start();
     for (int turns = 0; turns < 100 && taken_.size() < 100; ++turns) {

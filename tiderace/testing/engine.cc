@@ -23,10 +23,6 @@ bool is_io_uring(std::string_view name) {
     return name == "io_uring" || name == "io_uring-together";
 }
 
-bool accepts_a_share(std::string_view name) {
-    return !is_io_uring(name) && name != "poll" && name != "select";
-}
-
 bool is_stand_in(std::string_view name) {
     return name == "kqueue" && !core::engine_names().contains(name);
 }

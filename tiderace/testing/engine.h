@@ -14,8 +14,6 @@ namespace tiderace::testing {
 std::vector<std::string> engine_names();
 // Whether it is io_uring, in one way or the other.
 bool is_io_uring(std::string_view name);
-// Whether it accepts a share of a turn (core/backend/direct_accept.h), not the whole bound.
-bool accepts_a_share(std::string_view name);
 // Whether this machine has none of its own, so that a stand-in is the kernel.
 bool is_stand_in(std::string_view name);
 Result<std::unique_ptr<core::Backend>> make_engine(std::string_view name,

@@ -17,7 +17,6 @@ class PollPoller final : public Poller {
     PollPoller() { list_.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0}); }
 
     const char* name() const override { return "poll"; }
-    bool looks_at_all() const override { return true; }
 
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override {
         const auto number = static_cast<std::size_t>(fd);

@@ -46,8 +46,6 @@ class Poller {
     virtual ~Poller() = default;
 
     virtual const char* name() const = 0;
-    // Each wait goes over all that is watched, however little of it is ready.
-    virtual bool looks_at_all() const { return false; }
     // Sets what is reported for `fd` from now on; `known` tells whether it was set before and not
     // removed. Returns 0 or -errno.
     virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;

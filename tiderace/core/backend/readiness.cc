@@ -132,6 +132,7 @@ void ReadinessBackend::wait(Duration wait_max) {
 
 void ReadinessBackend::dispatch() {
     if (!refused_.empty()) tell_refused();
+    if (!crowded_.empty()) accept_from_crowded();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
     ready_count_ = 0;
 }
@@ -142,7 +143,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
     if (target == nullptr) return;  // closed by an earlier event of this turn
     switch (target->purpose) {
         case Purpose::accept:
-            accept_some(handle);
+            if (!target->crowded) accept_some(handle);  // otherwise it had this turn's share
             return;
         case Purpose::connect:
             finish_connect(handle);
@@ -187,12 +188,24 @@ void ReadinessBackend::accept_some(IoHandle handle) {
         const Entry* listener = entries_.find(handle);
         return listener != nullptr && listener->interest.readable;
     };
-    // Where turns are few, because each is dear, a share of one would leave newcomers standing.
-    const std::size_t accepts_max = poller_->looks_at_all()
-                                        ? options_.accepts_per_turn_max
-                                        : accepts_of_turn(ready_count_, options_);
-    if (accept_directly(*options_.kernel, handle.fd, observer, accepts_max, listens)) {
+    if (accept_directly(*options_.kernel, handle.fd, observer,
+                        accepts_of_turn(ready_count_, options_), listens)) {
         poller_->exhausted(handle.fd, {.readable = true});
+    } else if (listens()) {
+        entries_.at(handle).crowded = true;
+        crowded_.push_back(handle);
+    }
+}
+
+// A full turn tells of a part of what is ready, and of a listening socket once in many turns: each
+// of them has its share of newcomers all the same.
+void ReadinessBackend::accept_from_crowded() {
+    const bool full = ready_count_ == ready_.size();
+    for (const IoHandle handle : std::exchange(crowded_, {})) {
+        Entry* const listener = entries_.find(handle);
+        if (listener == nullptr) continue;
+        listener->crowded = false;
+        if (full && listener->interest.readable) accept_some(handle);
     }
 }
 

@@ -3,8 +3,7 @@
 //
 // Interest is set once and changed only when it must: a keep-alive connection costs no call beside
 // its receive and its send. Sending is tried at once; only what the kernel did not take waits for
-// room. Accepting takes a share of a turn (direct_accept.h); its whole bound, where each wait goes
-// over all that is watched.
+// room. Accepting takes a share of a turn (direct_accept.h).
 //
 // Owner    One EventLoop; owns its Poller.
 // Thread   The loop's, except wake().
@@ -50,6 +49,7 @@ class ReadinessBackend final : public Backend {
         Interest interest;
         bool known_to_poller : 1 = false;
         bool waits_for_room : 1 = false;
+        bool crowded : 1 = false;  // it is in crowded_
     };
     static_assert(sizeof(void*) != 8 || sizeof(Entry) == 16);
 
@@ -63,6 +63,7 @@ class ReadinessBackend final : public Backend {
     void dispatch_one(const Ready& ready);
     void tell_room(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
+    void accept_from_crowded();
     void finish_connect(IoHandle handle);
     void receive_once(IoHandle handle);
     Sent wait_for_room(IoHandle handle, std::uint64_t sent);
@@ -72,7 +73,8 @@ class ReadinessBackend final : public Backend {
     DescriptorTable<Entry> entries_;
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
-    std::vector<Refused> refused_;  // operations that failed in the call, told by the next turn
+    std::vector<IoHandle> crowded_;  // at which the last turn left connections waiting
+    std::vector<Refused> refused_;   // operations that failed in the call, told by the next turn
     std::unique_ptr<char[]> receive_buffer_;
 };
 

@@ -22,7 +22,6 @@ class SelectPoller final : public Poller {
     }
 
     const char* name() const override { return "select"; }
-    bool looks_at_all() const override { return true; }
 
     int set(int fd, std::uint32_t generation, Interest interest, bool) override {
         if (fd >= FD_SETSIZE) return -EMFILE;
@@ -48,7 +47,9 @@ class SelectPoller final : public Poller {
         if (count < 0) return -errno;
         if (FD_ISSET(waker_.descriptor(), &readable)) waker_.clear();
         int told = 0;
-        for (int fd = 0; fd <= highest_ && static_cast<std::size_t>(told) < out.size(); ++fd) {
+        // Starts where the last one stopped, as in poll.cc.
+        for (int i = 0; i <= highest_ && static_cast<std::size_t>(told) < out.size(); ++i) {
+            const int fd = (start_ + i) % (highest_ + 1);
             const bool can_read = FD_ISSET(fd, &readable);
             const bool can_write = FD_ISSET(fd, &writable);
             if (fd == waker_.descriptor() || !(can_read || can_write)) continue;
@@ -58,6 +59,7 @@ class SelectPoller final : public Poller {
                 .readable = can_read,
                 .writable = can_write,
             };
+            if (static_cast<std::size_t>(told) == out.size()) start_ = fd + 1;
         }
         return told;
     }
@@ -80,6 +82,7 @@ class SelectPoller final : public Poller {
     fd_set readable_;
     fd_set writable_;
     int highest_ = 0;
+    int start_ = 0;
     std::array<std::uint32_t, FD_SETSIZE> generations_{};
 };
 
