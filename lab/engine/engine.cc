@@ -77,7 +77,8 @@ constexpr std::array all_engines{
     Engine{.name = "queue",
            .what = "One thread listens and hands each connection over a bounded queue to the next "
                    "of N epoll loops. The loops never see the listening socket. A new connection "
-                   "costs a mutex and a wake-up, and over 1,024 waiting it is answered 503.",
+                   "costs a mutex and a wake-up, and while 1,024 wait, others stay in the kernel's "
+                   "queue.",
            .arrange = arrange_queue},
     Engine{.name = "threads",
            .what = "A thread for each connection, started when it comes and ended with it, which "

@@ -1,5 +1,6 @@
 #include "tiderace/net/hand_off.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -52,11 +53,10 @@ struct HandOff::Waiting {
 
 HandOff::HandOff(core::EventLoop& loop, std::vector<Target> targets, std::size_t waiting_max,
                  std::string refusal)
-    : loop_(&loop),
-      targets_(std::move(targets)),
-      waiting_max_(waiting_max),
-      refusal_(std::move(refusal)) {
-    TR_CHECK(!targets_.empty());
+    : loop_(&loop), refusal_(std::move(refusal)) {
+    TR_CHECK(!targets.empty());
+    share_ = std::max<std::size_t>(waiting_max / targets.size(), 1);
+    for (const Target& each : targets) servers_.push_back({.target = each});
 }
 
 HandOff::~HandOff() {
@@ -74,18 +74,38 @@ void HandOff::stop() {
     for (auto& door : doors_) door->stop();
 }
 
+std::size_t HandOff::waiting() const {
+    std::size_t sum = 0;
+    for (const Server& each : servers_) sum += each.waiting();
+    return sum;
+}
+
+bool HandOff::any_waits_for_at_most(std::size_t count) const {
+    return std::ranges::any_of(servers_, [&](const Server& s) { return s.waiting() <= count; });
+}
+
+// If none has room, which is so while stopping, it is the next all the same.
+const HandOff::Server& HandOff::next_server() {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        const Server& next = servers_[next_++ % servers_.size()];
+        if (next.waiting() < share_) return next;
+    }
+    return servers_[next_++ % servers_.size()];
+}
+
 void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
-    const Target target = targets_[next_++ % targets_.size()];
+    const Server& server = next_server();
+    const Target target = server.target;
     TransportLayer* layer = layered ? target.layer : nullptr;
     const auto handed =
-        std::make_shared<Waiting>(core::Descriptor(loop_->kernel(), fd), peer, waiting_);
+        std::make_shared<Waiting>(core::Descriptor(loop_->kernel(), fd), peer, server.count);
     // The mailbox wakes the loop only if it was empty.
     const bool taken = target.loop->post([handed, layer, target] {
         target.loop->assert_on_loop();
         target.server->adopt(handed->descriptor.release(), handed->peer, layer);
     });
     if (!taken) refuse(handed->descriptor.release());
-    if (waiting() >= waiting_max_ && !stopping_) pause();
+    if (!any_waits_for_at_most(share_ - 1) && !stopping_) pause();
 }
 
 void HandOff::pause() {
@@ -94,7 +114,9 @@ void HandOff::pause() {
 }
 
 void HandOff::on_expired() {
-    if (waiting() > waiting_max_ / 2) return loop_->arm(*this, loop_->now() + catching_up);
+    if (!any_waits_for_at_most(share_ / 2)) {
+        return loop_->arm(*this, loop_->now() + catching_up);
+    }
     for (auto& door : doors_) door->resume();
 }
 

@@ -1,7 +1,7 @@
 // HandOff: accepts on one loop and hands the connections to the TcpServers of others, through a
 // bounded queue. What accept mode "queue" is made of.
 //
-//   acceptors on the listening loop -> next server in turn -> its loop's mailbox ->
+//   acceptors on the listening loop -> next server in turn that has room -> its loop's mailbox ->
 //   TcpServer::adopt
 //
 // Owner    The program. Outlives the listening loop's last turn; the servers' loops run while it
@@ -9,9 +9,11 @@
 // Thread   The listening loop's; waiting() any.
 // Errors   A connection whose loop takes no more posts is sent `refusal` and closed (a 503, for
 //          HTTP). One whose loop ends before it took it over is closed.
-// Limits   waiting_max connections accepted and not yet taken over, all servers together. Above it
-//          newcomers wait in the kernel's queue until half of them are: whoever accepts need not
-//          be far ahead of whoever serves to have that many, and nobody is turned away for it.
+// Limits   waiting_max connections accepted and not yet taken over, each server an equal share of
+//          them, so that a loop that is stuck holds up nobody but those it was given. Once all
+//          have their share, newcomers wait in the kernel's queue until one has taken over half of
+//          its own: whoever accepts need not be far ahead of whoever serves to have that many, and
+//          nobody is turned away for it.
 #pragma once
 
 #include <atomic>
@@ -38,30 +40,37 @@ class HandOff final : public Intake, private core::Timer {
     }
     void stop() TR_ON_LOOP override;
 
-    std::size_t waiting() const { return waiting_->load(std::memory_order_relaxed); }
+    std::size_t waiting() const;
     std::uint64_t refused() const override { return refused_; }
 
   private:
     class Door;
     // How many wait. It outlives us: a loop may end, with what was posted to it, after we did.
     using Count = std::atomic<std::size_t>;
+    struct Server {
+        std::size_t waiting() const { return count->load(std::memory_order_relaxed); }
+
+        Target target;
+        std::shared_ptr<Count> count = std::make_shared<Count>(0);
+    };
     struct Waiting;
 
     void open_door(core::Descriptor listener, bool layered) TR_ON_LOOP;
     void hand_over(int fd, const core::Address& peer, bool layered) TR_ON_LOOP;
+    const Server& next_server();
+    bool any_waits_for_at_most(std::size_t count) const;
     void refuse(int fd);
     void pause() TR_ON_LOOP;
     void on_expired() TR_ON_LOOP override;
 
     core::EventLoop* loop_;
-    std::vector<Target> targets_;
-    std::size_t waiting_max_;
+    std::vector<Server> servers_;
+    std::size_t share_;  // of one server
     std::string refusal_;
     std::vector<std::unique_ptr<Door>> doors_;
     std::size_t next_ = 0;
     std::uint64_t refused_ = 0;
     bool stopping_ = false;
-    std::shared_ptr<Count> waiting_ = std::make_shared<Count>(0);
 };
 
 }  // namespace tiderace::net

@@ -70,6 +70,18 @@ TEST_F(HandOffToASlowLoop, AboveItsBoundTheyWaitInTheKernelsQueue) {
     EXPECT_EQ(hand_off.refused(), 0U);
 }
 
+TEST_F(HandOffToASlowLoop, TheOthersGoOnBesideOneThatIsStuck) {
+    TcpServer quick(world_->loop(), sessions_, {});
+    HandOff hand_off(world_->loop(), {{slow_.get(), &server_}, {&world_->loop(), &quick}}, 4, "");
+    hand_off.listen(world_->listen());
+    connect(10);
+    ASSERT_TRUE(world_->run_until([&] { return quick.size() == 8; }));
+    EXPECT_EQ(hand_off.waiting(), 2U);
+    slow_turn();
+    EXPECT_EQ(server_.size(), 2U);
+    EXPECT_EQ(hand_off.waiting(), 0U);
+}
+
 TEST_F(HandOffToASlowLoop, StopHandsOverWhoWaitsAboveItsBound) {
     HandOff hand_off(world_->loop(), {{slow_.get(), &server_}}, 1, "busy");
     hand_off.listen(world_->listen());

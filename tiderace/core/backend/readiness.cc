@@ -201,12 +201,15 @@ void ReadinessBackend::accept_some(IoHandle handle) {
 // of them has its share of newcomers all the same.
 void ReadinessBackend::accept_from_crowded() {
     const bool full = ready_count_ == ready_.size();
-    for (const IoHandle handle : std::exchange(crowded_, {})) {
+    const auto count = static_cast<std::ptrdiff_t>(crowded_.size());  // more are added meanwhile
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        const IoHandle handle = crowded_[static_cast<std::size_t>(i)];
         Entry* const listener = entries_.find(handle);
         if (listener == nullptr) continue;
         listener->crowded = false;
         if (full && listener->interest.readable) accept_some(handle);
     }
+    crowded_.erase(crowded_.begin(), crowded_.begin() + count);
 }
 
 void ReadinessBackend::finish_connect(IoHandle handle) {
