@@ -14,7 +14,8 @@ from test_browser import SCREENS, Visit
 ENGINES = ["epoll", "epoll-lt", "epoll-et", "epoll-oneshot", "io_uring", "poll", "select", "queue",
            "threads", "pool", "blocking-epoll", "prefork", "libevent", "asio-shared",
            "asio-per-thread"]
-OPPONENTS = ["evhttp", "asio-http", "nginx", "lighttpd", "h2o", "apache", "caddy", "haproxy"]
+OPPONENTS = ["evhttp", "evhttp-sendfile", "asio-http", "nginx", "lighttpd", "h2o", "apache",
+             "caddy", "haproxy"]
 HOSTILE = "<script>alert(1)</script><img src=http://127.0.0.1:1/x>\"'&|`"
 WORKLOADS = [("w0", [100]), ("w1", [10_000]), ("churn", [100]), ("idle", [1000]),
              ("scale", [1, 10, 100, 1000])]

@@ -1,4 +1,4 @@
-"""The opponents that are ours, evhttp and asio-http: files, statuses, the root, and the end.
+"""The opponents that are ours, evhttp both ways and asio-http: files, statuses, the root, the end.
 What is measured against them is worth something only if they do their work."""
 
 import contextlib
@@ -15,6 +15,7 @@ from site_folder import pattern
 pytestmark = pytest.mark.quick
 OPPONENTS = {  # name: (program, flags)
     "evhttp": ("tiderace-lab-evhttp", []),
+    "evhttp-sendfile": ("tiderace-lab-evhttp", ["--sendfile"]),
     "asio-http": ("tiderace-lab-asio-http", ["--keep-alive"]),
     "asio-http-closing": ("tiderace-lab-asio-http", []),
 }

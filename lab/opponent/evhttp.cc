@@ -1,8 +1,12 @@
-// tiderace-lab-evhttp: a folder served by libevent's own HTTP server, as a careful user of libevent
-// builds it: one event_base, one evhttp and one listener (SO_REUSEPORT) for each thread; small
-// files are read next to their head, larger ones go by sendfile.
+// tiderace-lab-evhttp: a folder served by libevent's own HTTP server: one event_base, one evhttp
+// and one listener (SO_REUSEPORT) for each thread. Small files are read next to their head; larger
+// ones are given to evbuffer_add_file, as libevent's example does, which maps them and writes
+// 16 KiB at a time.
 //
-//   tiderace-lab-evhttp DIR [--listen ADDRESS] [--threads N]
+//   tiderace-lab-evhttp DIR [--listen ADDRESS] [--threads N] [--sendfile]
+//
+// With --sendfile as who knows libevent well would have it: larger files go by sendfile, and a
+// write takes as much as a socket does.
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -10,9 +14,11 @@
 #include <event2/listener.h>
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lab/opponent/program.h"
 #include "lab/opponent/served_folder.h"
@@ -24,11 +30,17 @@ namespace {
 
 // Below this one read next to the head costs less than a sendfile of its own.
 constexpr std::uint64_t read_bytes_max = 32_KiB;
-constexpr std::size_t write_bytes_max = 1_MiB;  // libevent's 16 KiB makes 150 turns of a large file
+constexpr std::size_t write_bytes_max = 1_MiB;  // with --sendfile
+constexpr std::array<std::string_view, 1> switches{"--sendfile"};
 constexpr int idle_seconds_max = 3600;
 constexpr int every_method = EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT |
                              EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE |
                              EVHTTP_REQ_CONNECT | EVHTTP_REQ_PATCH;
+
+struct Served {
+    ServedFolder folder;
+    bool by_sendfile;
+};
 
 struct FreeBase {
     void operator()(event_base* base) const { event_base_free(base); }
@@ -54,12 +66,12 @@ void answer_in_words(evhttp_request* request, int status) {
     evhttp_send_reply(request, status, std::string(reason_of(status)).c_str(), nullptr);
 }
 
-bool add_body(evbuffer* out, ServedFile& found) {
+bool add_body(evbuffer* out, ServedFile& found, bool by_sendfile) {
     const auto bytes = static_cast<ev_ssize_t>(found.bytes);
     if (found.bytes == 0) return true;
     if (found.bytes > read_bytes_max) {
-        // The buffer ends in a socket: then libevent sends the file without reading it.
-        evbuffer_set_flags(out, EVBUFFER_FLAG_DRAINS_TO_FD);
+        // Says that the buffer ends in a socket: then libevent sends the file without reading it.
+        if (by_sendfile) evbuffer_set_flags(out, EVBUFFER_FLAG_DRAINS_TO_FD);
         const int file = found.file.release();  // closed when it has been sent
         if (evbuffer_add_file(out, file, 0, bytes) == 0) return true;
         ::close(file);
@@ -73,7 +85,7 @@ bool add_body(evbuffer* out, ServedFile& found) {
 }
 
 void answer(evhttp_request* request, void* context) {
-    const auto& folder = *static_cast<const ServedFolder*>(context);
+    const auto& served = *static_cast<const Served*>(context);
     const evhttp_cmd_type method = evhttp_request_get_command(request);
     if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         add_field(request, "Allow", "GET, HEAD");
@@ -82,10 +94,11 @@ void answer(evhttp_request* request, void* context) {
     }
     const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
     const char* path = uri != nullptr ? evhttp_uri_get_path(uri) : nullptr;
-    ServedFile found = folder.find(path != nullptr ? path : "");
+    ServedFile found = served.folder.find(path != nullptr ? path : "");
     if (found.status == 301) add_field(request, "Location", found.location);
     if (found.status != 200) return answer_in_words(request, found.status);
-    if (method == EVHTTP_REQ_GET && !add_body(evhttp_request_get_output_buffer(request), found)) {
+    evbuffer* const out = evhttp_request_get_output_buffer(request);
+    if (method == EVHTTP_REQ_GET && !add_body(out, found, served.by_sendfile)) {
         return evhttp_send_error(request, 500, "Internal Server Error");
     }
     add_field(request, "Content-Type", std::string(found.type));
@@ -93,7 +106,7 @@ void answer(evhttp_request* request, void* context) {
     evhttp_send_reply(request, 200, "OK", nullptr);
 }
 
-bufferevent* make_bufferevent(event_base* base, void*) {
+bufferevent* make_wide_bufferevent(event_base* base, void*) {
     bufferevent* made = bufferevent_socket_new(base, -1, 0);
     if (made != nullptr) bufferevent_set_max_single_write(made, write_bytes_max);
     return made;
@@ -125,7 +138,7 @@ class Resting {
     std::unique_ptr<event, FreeEvent> timer_;
 };
 
-void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
+void run(const Served& served, core::Descriptor listener, int stop) {
     const std::unique_ptr<event_base, FreeBase> base(event_base_new());
     TR_CHECK(base != nullptr, "no event_base");
     const std::unique_ptr<evhttp, FreeServer> server(evhttp_new(base.get()));
@@ -134,8 +147,8 @@ void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
     evhttp_set_max_headers_size(server.get(), 16_KiB);
     evhttp_set_max_body_size(server.get(), 64_KiB);
     evhttp_set_timeout(server.get(), idle_seconds_max);
-    evhttp_set_bevcb(server.get(), make_bufferevent, nullptr);
-    evhttp_set_gencb(server.get(), answer, const_cast<ServedFolder*>(&folder));
+    if (served.by_sendfile) evhttp_set_bevcb(server.get(), make_wide_bufferevent, nullptr);
+    evhttp_set_gencb(server.get(), answer, const_cast<Served*>(&served));
     // TCP_NODELAY comes from the listener; evhttp does not set it.
     evhttp_bound_socket* const bound =
         evhttp_accept_socket_with_handle(server.get(), listener.release());
@@ -157,18 +170,19 @@ void run(const ServedFolder& folder, core::Descriptor listener, int stop) {
 int main(int count, char** words) {
     namespace opponent = tiderace::lab::opponent;
     const std::string version = std::string("libevent ") + event_get_version();
-    const opponent::Program program{.name = "evhttp", .served = "DIR", .version = version};
-    std::optional<opponent::ServedFolder> folder;
+    const opponent::Program program{
+        .name = "evhttp", .served = "DIR", .version = version, .switches = opponent::switches};
+    std::optional<opponent::Served> served;
     return opponent::run_program(
         program, {words, static_cast<std::size_t>(count)},
         [&](const opponent::ProgramOptions& options) -> tiderace::Result<> {
             auto opened = opponent::ServedFolder::open(options.served);
             if (!opened) return tiderace::fail(opened.error());
-            folder.emplace(std::move(*opened));
+            served.emplace(std::move(*opened), options.has("--sendfile"));
             return {};
         },
         [](const opponent::ProgramOptions& options) { return options.threads; },
         [&](tiderace::core::Descriptor listener, int stop) {
-            opponent::run(*folder, std::move(listener), stop);
+            opponent::run(*served, std::move(listener), stop);
         });
 }

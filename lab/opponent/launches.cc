@@ -224,6 +224,13 @@ ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
     return own_program(program, plan.folder, plan, address);
 }
 
+ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPlan& plan,
+                                    const core::Address& address) {
+    ServerLaunch launch = launch_evhttp(program, plan, address);
+    launch.child.arguments.emplace_back("--sendfile");
+    return launch;
+}
+
 ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
                               const core::Address& address) {
     ServerLaunch launch = own_program(program, plan.folder, plan, address);

@@ -15,6 +15,8 @@ namespace tiderace::lab::opponent {
 
 ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
                            const core::Address& address);
+ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPlan& plan,
+                                    const core::Address& address);
 ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
                               const core::Address& address);
 ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,

@@ -33,13 +33,23 @@ constexpr Duration version_patience = 3s;
 constexpr std::array table{
     Opponent{
         .name = "evhttp",
-        .what = "libevent's own HTTP server, one event_base and one listener for each thread. It "
-                "is what one gets who takes libevent and writes a callback: headers are lists of "
-                "copied strings, bodies go through evbuffers. Small files are read next to their "
-                "head, larger ones go by sendfile.",
+        .what =
+            "libevent's own HTTP server, one event_base and one listener for each thread. It "
+            "is what one gets who takes libevent and writes a callback: headers are lists of "
+            "copied strings, bodies go through evbuffers. Files go as in libevent's example: they "
+            "are mapped, and copied out 16 KiB at a time.",
         .programs = evhttp_program,
         .version_words = long_version,
         .launch = opponent::launch_evhttp,
+    },
+    Opponent{
+        .name = "evhttp-sendfile",
+        .what = "libevent's HTTP server again, by who knows it well. The buffer of an answer is "
+                "told that it ends in a socket, so that files go by sendfile, and a write may take "
+                "1 MiB at a time. Small files are read next to their head in both.",
+        .programs = evhttp_program,
+        .version_words = long_version,
+        .launch = opponent::launch_evhttp_sendfile,
     },
     Opponent{
         .name = "asio-http",

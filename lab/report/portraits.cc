@@ -71,6 +71,7 @@ one io_context ┼─► thread ─┼─► strand ─► HTTP
 thread: io_context ─► HTTP)"},
 
     Portrait{"evhttp", Family::servers, R"(event base ─► evhttp ─► callback ─► evbuffer)"},
+    Portrait{"evhttp-sendfile", Family::servers, R"(event base ─► evhttp ─► callback ─► sendfile)"},
     Portrait{"asio-http", Family::servers, R"(io_context ─► parse ─► read file ─► write)"},
     Portrait{"nginx", Family::servers, R"(epoll ─► phases ─► header ─► sendfile)"},
     Portrait{"lighttpd", Family::servers, R"(epoll ─► state machine ─► sendfile)"},
