@@ -9,6 +9,9 @@
 namespace tiderace::server {
 namespace {
 
+// Of files that the cache has dropped, or never kept, and somebody still reads.
+constexpr std::size_t file_bytes_being_sent = 64_MiB;
+
 core::Links links(SymlinkPolicy policy) {
     switch (policy) {
         case SymlinkPolicy::inside:
@@ -61,6 +64,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.cache.memory_file_bytes_max = options.cache.file_bytes_max;
     files.cache.eager_bytes_max = options.cache.sendfile_bytes_min;
     files.cache.revalidate = options.cache.revalidate;
+    files.cache.room.bytes_max = options.cache.bytes_max + file_bytes_being_sent;
     const CacheOptions usual;
     if (options.tls.on() && options.cache.file_bytes_max == usual.file_bytes_max &&
         options.cache.sendfile_bytes_min == usual.sendfile_bytes_min) {
@@ -76,6 +80,9 @@ void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
     cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / workers);
     cache.descriptors_max = Worker::small_descriptors;
     cache.missing_max = 64;
+    cache.room.bytes_max =
+        cache.bytes_max + std::max<std::size_t>(1_MiB, file_bytes_being_sent / workers);
+    cache.room.open_max = Worker::small_descriptors + 24;
 }
 
 http::H1Options http1_options(const ServeOptions& options) {
@@ -167,6 +174,9 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
 Result<> Worker::open_files(const SharedParts& parts) {
     http::handler::StaticFilesOptions file_options = static_options(*parts.options);
+    // HTTP/2 may be sent 128 files at once on a connection: half the descriptors stay for others.
+    file_options.cache.room.open_max =
+        file_options.cache.descriptors_max + parts.connections_max / 2;
     if (parts.small) shrink(file_options.cache, parts.loops);
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;

@@ -4,6 +4,7 @@ Each attack goes on until the server has had enough, or for as many bytes as are
 processor time against bytes sent, memory against before, and an honest client beside it is served.
 """
 
+import contextlib
 import os
 
 import pytest
@@ -174,3 +175,50 @@ def test_windows_that_stay_shut_hold_little_memory(serve, site, sanitized):
     finally:
         for client in clients:
             client.socket.close()
+
+
+def many_files(folder, count, size):
+    """Their paths. They are holes, and cost the disk nothing."""
+    for number in range(count):
+        with open(folder / f"{number}.bin", "wb") as file:
+            file.truncate(size)
+    return [f"/{number}.bin" for number in range(count)]
+
+
+@contextlib.contextmanager
+def asked_for_and_not_read(server, paths):
+    """Clients to whom all of `paths` have been answered, on streams whose windows are shut."""
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for at in range(0, len(paths), 100):
+            client = stack.enter_context(Client(server.address, {4: 0}))
+            client.send(b"".join(client.request_bytes(path)[1] for path in paths[at:at + 100]))
+            clients.append(client)
+        for client in clients:
+            client.wait(lambda c=client: all(s.status for n, s in c.streams.items() if n))
+        yield clients
+
+
+def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder):
+    paths = many_files(folder, 1_200, 128 << 10)
+    (folder / "a.txt").write_bytes(b"hello\n")
+    server = serve(folder, nofile=1024)
+    with asked_for_and_not_read(server, paths) as clients:
+        statuses = {stream.status for c in clients for n, stream in c.streams.items() if n}
+        assert statuses == {200, 503}
+        with Client(server.address) as honest:
+            assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
+    with Client(server.address, {4: 1 << 20}) as honest:
+        for path in reversed(paths[-200:]):
+            assert honest.answer(honest.get(path)).status == 200
+
+
+def test_files_that_nobody_reads_take_a_bounded_part_of_memory(serve, folder, sanitized):
+    paths = many_files(folder, 6_000, 32 << 10)
+    server = serve(folder, "--cache", "1MiB")
+    memory = server.pss_bytes()
+    with asked_for_and_not_read(server, paths):
+        taken = server.pss_bytes() - memory
+    print(f"{taken} bytes for {len(paths)} files of 32 KiB")
+    if not sanitized:
+        assert taken < 160 << 20  # 188 MiB are in the files, 10 KiB are a stream's

@@ -33,27 +33,30 @@ UnixSeconds FileIdentity::modified() const {
     return modified_ns % second_ns < 0 ? seconds - 1 : seconds;
 }
 
-CachedFile::CachedFile(const FileIdentity& identity)
-    : identity_(identity),
+CachedFile::CachedFile(const FileIdentity& identity, FileRoom::Place place)
+    : place_(std::move(place)),
+      identity_(identity),
       etag_(wire::format_entity_tag(identity.changed_ns, identity.bytes, identity.inode)),
       last_modified_(wire::format_http_date(identity.modified())) {}
 
-CachedFile::CachedFile(const FileIdentity& identity, core::Descriptor descriptor)
-    : CachedFile(identity) {
+CachedFile::CachedFile(const FileIdentity& identity, core::Descriptor descriptor,
+                       FileRoom::Place place)
+    : CachedFile(identity, std::move(place)) {
     TR_CHECK(descriptor);
     descriptor_ = std::move(descriptor);
 }
 
-CachedFile::CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes)
-    : CachedFile(identity) {
+CachedFile::CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes,
+                       FileRoom::Place place)
+    : CachedFile(identity, std::move(place)) {
     TR_CHECK(bytes != nullptr);
     bytes_ = std::move(bytes);
     data_ = bytes_.get();
 }
 
 CachedFile::CachedFile(const CachedFile& source, std::shared_ptr<const std::string> coded,
-                       ByteView tag_suffix)
-    : identity_(source.identity_), last_modified_(source.last_modified_) {
+                       ByteView tag_suffix, FileRoom::Place place)
+    : place_(std::move(place)), identity_(source.identity_), last_modified_(source.last_modified_) {
     TR_CHECK(coded != nullptr);
     identity_.bytes = coded->size();
     etag_ = wire::append_to_tag(source.etag(), tag_suffix);

@@ -7,7 +7,8 @@
 //
 // Owner    The file cache, and each answer that is being sent.
 // Thread   One loop's.
-// Memory   In memory: the file's bytes. Else a descriptor. Some 200 bytes besides.
+// Memory   In memory: the file's bytes. Else a descriptor. Some 220 bytes besides.
+// Limits   file_room.h, for all of a loop together.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/core/send_queue.h"
+#include "tiderace/http/handler/file_room.h"
 #include "tiderace/http/wire/entity_tag.h"
 
 namespace tiderace::http::handler {
@@ -44,12 +46,15 @@ struct FileIdentity {
 
 class CachedFile final : public core::SharedFile {
   public:
-    CachedFile(const FileIdentity& identity, core::Descriptor descriptor);
-    CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes);
+    // `place` is what it takes of its loop's room.
+    CachedFile(const FileIdentity& identity, core::Descriptor descriptor,
+               FileRoom::Place place = {});
+    CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes,
+               FileRoom::Place place = {});
     // The content of `source` in another coding, which its entity tag says. Other loops may hold
     // the same bytes.
     CachedFile(const CachedFile& source, std::shared_ptr<const std::string> coded,
-               ByteView tag_suffix);
+               ByteView tag_suffix, FileRoom::Place place = {});
 
     const FileIdentity& identity() const { return identity_; }
     std::uint64_t size() const { return identity_.bytes; }
@@ -70,8 +75,9 @@ class CachedFile final : public core::SharedFile {
     void append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes);
 
   private:
-    explicit CachedFile(const FileIdentity& identity);
+    CachedFile(const FileIdentity& identity, FileRoom::Place place);
 
+    FileRoom::Place place_;
     FileIdentity identity_;
     core::Descriptor descriptor_;
     const char* data_ = nullptr;

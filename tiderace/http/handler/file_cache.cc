@@ -142,7 +142,7 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
         FileLoader::IntoMemory loaded = resolver_.loader().into_memory(*file);
         if (loaded.file) {
             file = std::move(loaded.file);
-        } else if (!loaded.cold) {
+        } else if (!loaded.not_now) {
             path.checked = Instant{};  // it changed: ask the disk when it is next asked for
         }
     };

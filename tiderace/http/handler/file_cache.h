@@ -13,8 +13,9 @@
 // Owner    The handler; one per loop, so that a file is loaded once per loop.
 // Thread   The loop's.
 // Errors   A path that the machine could not resolve is answered as `failed` and not kept.
-// Limits   FileCacheLimits. Answers under way keep what they send, beyond these limits.
-// Memory   Up to bytes_max.
+// Limits   FileCacheLimits. Answers under way keep what they send, beyond what the cache may keep
+//          and within the room that all files of the loop have (file_room.h).
+// Memory   Up to bytes_max, and room.bytes_max with what is being sent.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@ namespace tiderace::http::handler {
 struct FileCacheLimits {
     std::size_t bytes_max = 64_MiB;     // bytes of files, and what is known about paths
     std::size_t descriptors_max = 256;  // open files kept
+    FileRoomLimits room;                // what is kept, and what is still being sent
     std::size_t missing_max = 1024;     // paths known to be nothing
     std::uint64_t eager_bytes_max = 64_KiB;
     std::uint64_t memory_file_bytes_max = 4_MiB;

@@ -126,30 +126,49 @@ FileLoader::Bytes FileLoader::read_all(int fd, const FileIdentity& identity) con
     return {std::move(bytes), 0};
 }
 
+std::optional<FileRoom::Place> FileLoader::place_in_memory(std::uint64_t bytes) const {
+    return room_ != nullptr ? room_->place_in_memory(bytes) : FileRoom::Place();
+}
+
+FileLoader::Loaded FileLoader::by_descriptor(const FileIdentity& identity,
+                                             core::Descriptor descriptor) const {
+    auto place = room_ != nullptr ? room_->place_for_descriptor() : FileRoom::Place();
+    if (!place) return {{}, EMFILE};
+    return {core::make_ref<CachedFile>(identity, std::move(descriptor), std::move(*place))};
+}
+
 FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
     TR_CHECK(opened.found == Found::file);
-    if (into_memory) {
-        Bytes read = read_all(opened.descriptor.get(), opened.identity);
-        if (read.error != 0) return {{}, read.error, true};
-        if (read.bytes != nullptr) {
-            return {core::make_ref<CachedFile>(opened.identity, std::move(read.bytes)), 0, true};
-        }
-        if (read.cold) return load(std::move(opened), false);
-        // Somebody is writing it. What its length is now is sent from the file itself; should it
-        // become shorter meanwhile, the transport breaks off.
-        struct stat now{};
-        const int fault = status(opened.descriptor.get(), now);
-        if (fault < 0) return {{}, -fault, true};
-        return {core::make_ref<CachedFile>(FileIdentity(now), std::move(opened.descriptor)), 0,
-                false};
+    const auto as_it_is = [&] {
+        return by_descriptor(opened.identity, std::move(opened.descriptor));
+    };
+    if (!into_memory) return as_it_is();
+    auto place = place_in_memory(opened.identity.bytes);
+    if (!place) return as_it_is();
+    Bytes read = read_all(opened.descriptor.get(), opened.identity);
+    if (read.error != 0) return {{}, read.error};
+    if (read.bytes != nullptr) {
+        return {
+            core::make_ref<CachedFile>(opened.identity, std::move(read.bytes), std::move(*place))};
     }
-    return {core::make_ref<CachedFile>(opened.identity, std::move(opened.descriptor)), 0, true};
+    if (read.cold) return as_it_is();
+    // Somebody is writing it. What its length is now is sent from the file itself; should it become
+    // shorter meanwhile, the transport breaks off.
+    struct stat now{};
+    const int fault = status(opened.descriptor.get(), now);
+    if (fault < 0) return {{}, -fault};
+    Loaded loaded = by_descriptor(FileIdentity(now), std::move(opened.descriptor));
+    loaded.stable = false;
+    return loaded;
 }
 
 FileLoader::IntoMemory FileLoader::into_memory(const CachedFile& file) const {
+    auto place = place_in_memory(file.size());
+    if (!place) return {{}, true};
     Bytes read = read_all(file.descriptor(), file.identity());
     if (read.bytes == nullptr) return {{}, read.cold};
-    return {core::make_ref<CachedFile>(file.identity(), std::move(read.bytes)), false};
+    return {core::make_ref<CachedFile>(file.identity(), std::move(read.bytes), std::move(*place)),
+            false};
 }
 
 }  // namespace tiderace::http::handler

@@ -5,7 +5,8 @@
 //
 // Thread   Any, for open(); CachedFiles are the loop's.
 // Errors   Found says what is there; `failed` carries the errno value of a fault of the machine.
-// Limits   Paths up to path_bytes_max; a longer one is missing.
+// Limits   Paths up to path_bytes_max; a longer one is missing. What it makes takes its place in
+//          the loop's room (file_room.h).
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,10 @@ class FileLoader {
         FileIdentity identity;
     };
 
-    // `root` is a directory's descriptor; it is borrowed.
-    FileLoader(core::Kernel& kernel, int root, core::Links links = core::Links::inside)
-        : kernel_(&kernel), root_(root), links_(links) {}
+    // `root` is a directory's descriptor; it is borrowed. So is `room`; none: without bound.
+    FileLoader(core::Kernel& kernel, int root, core::Links links = core::Links::inside,
+               FileRoom* room = nullptr)
+        : kernel_(&kernel), root_(root), links_(links), room_(room) {}
 
     // `path` begins with '/'. `suffix` is put behind it (".gz", "index.html").
     Opened open(ByteView path, ByteView suffix = {}) const;
@@ -51,11 +53,12 @@ class FileLoader {
         bool stable = true;
     };
     // Of an `opened` with Found::file. Never waits for the disk where the system can tell: a file
-    // that it would have to wait for stays with its descriptor.
+    // that it would have to wait for stays with its descriptor, and so does one for which there is
+    // no room in memory.
     Loaded load(Opened&& opened, bool into_memory) const;
     struct IntoMemory {
         core::Ref<CachedFile> file;  // none: it changed, or
-        bool cold = false;           // the disk would have to be waited for
+        bool not_now = false;        // the disk would have to be waited for, or there is no room
     };
     // A file that is cached by its descriptor, with its bytes.
     IntoMemory into_memory(const CachedFile& file) const;
@@ -66,6 +69,9 @@ class FileLoader {
     // For a thread that may wait: fills `to` from `offset` on. False: it is shorter, or faulty.
     bool read_exactly(int fd, std::span<char> to, std::uint64_t offset) const;
     bool has_identity(int fd, const FileIdentity& identity) const;
+
+    // Room for what is made of a file, as the loop's own files have it.
+    std::optional<FileRoom::Place> place_in_memory(std::uint64_t bytes) const;
 
     core::Kernel& kernel() const { return *kernel_; }
     int root() const { return root_; }
@@ -81,10 +87,12 @@ class FileLoader {
     Bytes read_all(int fd, const FileIdentity& identity) const;
     ssize_t read_now(int fd, char* to, std::size_t bytes, std::size_t offset) const;
     int status(int fd, struct stat& status) const;
+    Loaded by_descriptor(const FileIdentity& identity, core::Descriptor descriptor) const;
 
     core::Kernel* kernel_;
     int root_;
     core::Links links_;
+    FileRoom* room_;
 };
 
 }  // namespace tiderace::http::handler

@@ -67,7 +67,41 @@ TEST_F(FileLoaderTest, AHotFileIsLoadedOnlyInTheStateThatIsKnown) {
     folder_.truncate("a.txt", 2);
     const auto changed = loader_.into_memory(*loaded.file);
     EXPECT_FALSE(changed.file);
-    EXPECT_FALSE(changed.cold);
+    EXPECT_FALSE(changed.not_now);
+}
+
+class FileLoaderInARoom : public FileLoaderTest {
+  protected:
+    core::Ref<FileRoom> room_ =
+        core::make_ref<FileRoom>(FileRoomLimits{.bytes_max = 10, .open_max = 2});
+    FileLoader bounded_{kernel_, root_.get(), core::Links::inside, room_.get()};
+};
+
+TEST_F(FileLoaderInARoom, WhatDoesNotFitInMemoryGoesFromItsDescriptor) {
+    folder_.write("a.txt", "8 bytes.");
+    auto first = bounded_.load(bounded_.open("/a.txt"), true).file;
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first->in_memory());
+    const auto second = bounded_.load(bounded_.open("/a.txt"), true).file;
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(second->in_memory());
+    EXPECT_TRUE(bounded_.into_memory(*second).not_now);
+    first = {};
+    EXPECT_TRUE(bounded_.into_memory(*second).file);
+    EXPECT_EQ(room_->bytes(), 0U);
+    EXPECT_EQ(room_->open(), 1U);
+}
+
+TEST_F(FileLoaderInARoom, OneDescriptorMoreIsNotHad) {
+    folder_.write("a.txt", "longer than the room");
+    auto first = bounded_.load(bounded_.open("/a.txt"), true).file;
+    const auto second = bounded_.load(bounded_.open("/a.txt"), false).file;
+    EXPECT_TRUE(first && second);
+    const auto third = bounded_.load(bounded_.open("/a.txt"), false);
+    EXPECT_FALSE(third.file);
+    EXPECT_EQ(third.error, EMFILE);
+    first = {};
+    EXPECT_TRUE(bounded_.load(bounded_.open("/a.txt"), false).file);
 }
 
 }  // namespace

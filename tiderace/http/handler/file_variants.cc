@@ -160,10 +160,13 @@ void FileVariants::cache_take(Job& job) {
         path->declined |= coding_bit(job.key_.coding);
         return;
     }
-    cache_->add_variant(job.path_, job.key_.file, job.key_.coding,
-                        core::make_ref<CachedFile>(*path->file, std::move(job.bytes_),
-                                                   coding::tag_suffix_of(job.key_.coding)),
-                        loop_->unix_now());
+    auto place = cache_->loader().place_in_memory(job.bytes_->size());
+    if (!place) return;  // the file goes as it is, until the disk is looked at again
+    cache_->add_variant(
+        job.path_, job.key_.file, job.key_.coding,
+        core::make_ref<CachedFile>(*path->file, std::move(job.bytes_),
+                                   coding::tag_suffix_of(job.key_.coding), std::move(*place)),
+        loop_->unix_now());
 }
 
 }  // namespace tiderace::http::handler

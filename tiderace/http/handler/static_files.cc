@@ -51,9 +51,11 @@ StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesO
       root_(std::move(root)),
       root_looked_at_(loop.now()),
       options_(std::move(options)),
-      cache_(PathResolver(FileLoader(loop.kernel(), root_.descriptor(), options_.links),
-                          options_.paths, options_.cache.eager_bytes_max),
-             options_.cache),
+      room_(core::make_ref<FileRoom>(options_.cache.room)),
+      cache_(
+          PathResolver(FileLoader(loop.kernel(), root_.descriptor(), options_.links, room_.get()),
+                       options_.paths, options_.cache.eager_bytes_max),
+          options_.cache),
       disk_(loop, options_.pool),
       listings_(std::make_shared<ListingRoom>(options_.listings)) {
     if (options_.variants == nullptr || options_.compress_pool == nullptr) return;

@@ -75,6 +75,7 @@ class StaticFiles final : public Handler {
     RootDirectory root_;
     Instant root_looked_at_;
     StaticFilesOptions options_;
+    core::Ref<FileRoom> room_;
     FileCache cache_;
     DiskReads disk_;
     std::optional<FileVariants> variants_;
