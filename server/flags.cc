@@ -284,7 +284,7 @@ constexpr std::array serve_flags{
     Flag{.name = "cache",
          .value = "SIZE",
          .group = Group::engine,
-         .about = "memory for files, per loop",
+         .about = "memory for files, per loop; those being sent may take 64 MiB more",
          .field = BytesField{[](ServeOptions& o) -> std::uint64_t& { return o.cache.bytes_max; }}},
     Flag{.name = "cache-file-max",
          .value = "SIZE",

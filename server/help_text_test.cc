@@ -118,7 +118,8 @@ How it runs
                              (default auto)
       --accept MODE          who takes new connections: reuseport, queue or
                              shared (default reuseport)
-      --cache SIZE           memory for files, per loop (default 64MiB)
+      --cache SIZE           memory for files, per loop; those being sent may
+                             take 64 MiB more (default 64MiB)
       --cache-file-max SIZE  largest file that the cache holds (default 32KiB)
       --cache-check TIME     how often a cached file is compared with the disk
                              (default 1s)

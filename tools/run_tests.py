@@ -624,6 +624,7 @@ def main(filters):
         )
     if total.passed + total.failed == 0:
         print(f"no test matches {' '.join(filters)}" if filters else "no test ran")
+        print(f"the groups are: {' '.join(GROUPS)}; unit/net, asan/core, … are parts of them")
     print(f"all of it in {time.monotonic() - began:.0f} s: builds and tests overlap")
     print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
     return 1 if total.failed or not total.passed else 0
