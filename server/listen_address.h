@@ -19,6 +19,7 @@ struct ListenAddress {
     bool secure = false;    // https; the form does not say
 
     bool is_unix() const { return !unix_path.empty(); }
+    bool is_any_port() const { return !is_unix() && port == 0; }
     // 0.0.0.0, :: or no host at all.
     bool is_wildcard() const;
     // Reachable from this machine only: 127.*, ::1, localhost, a Unix socket.

@@ -86,8 +86,9 @@ std::expected<void, std::string> settle_tls(ServeOptions& options, bool has_tls)
         return std::unexpected("--tls-client-ca does nothing without --tls-client-auth");
     }
     for (const std::string& plain : tls.https_redirect) {
-        if (plain.ends_with(":0")) continue;  // another port each time, chosen by the kernel
         if (std::ranges::find(options.listen, plain) == options.listen.end()) continue;
+        const auto address = parse_listen_address(plain);
+        if (address && address->is_any_port()) continue;  // the kernel gives each its own
         return std::unexpected("--https-redirect " + plain + " is what --listen encrypts");
     }
     if (options.listen_is_default) options.listen = {std::string(default_https)};

@@ -1,5 +1,6 @@
 #include "server/tls_flags.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "server/cli.h"
@@ -76,6 +77,8 @@ TEST_F(TlsFlags, RefuseWhatMakesNoSense) {
         {{"--tls", "a", "--https-redirect", "80"}, ":8080"},
         {{"--tls", "a", "--https-redirect", ":80", "--https-redirect", ":80"}, "given twice"},
         {{"--tls", "a", "--https-redirect", ":443", "--listen", ":443"}, "--listen encrypts"},
+        {{"--tls", "a", "--https-redirect", "unix:/run/a:0", "--listen", "unix:/run/a:0"},
+         "--listen encrypts"},
         {{"--https-redirect", ":80"}, "--https-redirect needs a certificate"},
         {{"--hsts"}, "--hsts needs a certificate"},
         {{"--https-port", "443"}, "--https-port needs a certificate"},

@@ -64,7 +64,6 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.cache.memory_file_bytes_max = options.cache.file_bytes_max;
     files.cache.eager_bytes_max = options.cache.sendfile_bytes_min;
     files.cache.revalidate = options.cache.revalidate;
-    files.cache.room.bytes_max = options.cache.bytes_max + file_bytes_being_sent;
     const CacheOptions usual;
     if (options.tls.on() && options.cache.file_bytes_max == usual.file_bytes_max &&
         options.cache.sendfile_bytes_min == usual.sendfile_bytes_min) {
@@ -80,9 +79,17 @@ void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
     cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / workers);
     cache.descriptors_max = Worker::small_descriptors;
     cache.missing_max = 64;
-    cache.room.bytes_max =
-        cache.bytes_max + std::max<std::size_t>(1_MiB, file_bytes_being_sent / workers);
-    cache.room.open_max = Worker::small_descriptors + 24;
+}
+
+// Beside what the cache keeps. HTTP/2 may be sent 128 files at once on a connection: half of the
+// loop's descriptors stay for others.
+http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimits& cache,
+                                             const SharedParts& parts) {
+    const std::size_t workers = parts.small ? parts.loops : 1;
+    const std::size_t open = parts.small ? 24 : parts.connections_max / 2;
+    return {.bytes_max =
+                cache.bytes_max + std::max<std::size_t>(1_MiB, file_bytes_being_sent / workers),
+            .open_max = cache.descriptors_max + open};
 }
 
 http::H1Options http1_options(const ServeOptions& options) {
@@ -174,10 +181,8 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
 Result<> Worker::open_files(const SharedParts& parts) {
     http::handler::StaticFilesOptions file_options = static_options(*parts.options);
-    // HTTP/2 may be sent 128 files at once on a connection: half the descriptors stay for others.
-    file_options.cache.room.open_max =
-        file_options.cache.descriptors_max + parts.connections_max / 2;
     if (parts.small) shrink(file_options.cache, parts.loops);
+    file_options.cache.room = room_for_files(file_options.cache, parts);
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;

@@ -62,10 +62,8 @@ ServerLaunch own_program(const std::string& program, const std::string& served,
     return launch;
 }
 
-ServerLaunch floor_with(const std::string& program, const OpponentPlan& plan,
-                        const core::Address& address) {
-    ServerLaunch launch = own_program(program, plan.folder + file_of(plan.path), plan, address);
-    if (plan.closes) launch.child.arguments.emplace_back("--close");
+ServerLaunch by_sendfile(ServerLaunch launch) {
+    launch.child.arguments.emplace_back("--sendfile");
     return launch;
 }
 
@@ -226,9 +224,7 @@ ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
 
 ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPlan& plan,
                                     const core::Address& address) {
-    ServerLaunch launch = launch_evhttp(program, plan, address);
-    launch.child.arguments.emplace_back("--sendfile");
-    return launch;
+    return by_sendfile(launch_evhttp(program, plan, address));
 }
 
 ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
@@ -302,14 +298,14 @@ ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan
 
 ServerLaunch launch_floor(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
-    return floor_with(program, plan, address);
+    ServerLaunch launch = own_program(program, plan.folder + file_of(plan.path), plan, address);
+    if (plan.closes) launch.child.arguments.emplace_back("--close");
+    return launch;
 }
 
 ServerLaunch launch_floor_sendfile(const std::string& program, const OpponentPlan& plan,
                                    const core::Address& address) {
-    ServerLaunch launch = floor_with(program, plan, address);
-    launch.child.arguments.emplace_back("--sendfile");
-    return launch;
+    return by_sendfile(launch_floor(program, plan, address));
 }
 
 }  // namespace tiderace::lab::opponent

@@ -10,10 +10,10 @@
 // Errors   A connection whose loop takes no more posts is sent `refusal` and closed (a 503, for
 //          HTTP). One whose loop ends before it took it over is closed.
 // Limits   waiting_max connections accepted and not yet taken over, each server an equal share of
-//          them, so that a loop that is stuck holds up nobody but those it was given. Once all
-//          have their share, newcomers wait in the kernel's queue until one has taken over half of
-//          its own: whoever accepts need not be far ahead of whoever serves to have that many, and
-//          nobody is turned away for it.
+//          them, and at least one, so that a loop that is stuck holds up nobody but those it was
+//          given. Once all have their share, newcomers wait in the kernel's queue until one has
+//          taken over half of its own: whoever accepts need not be far ahead of whoever serves to
+//          have that many, and nobody is turned away for it.
 #pragma once
 
 #include <atomic>
