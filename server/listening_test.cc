@@ -1,5 +1,6 @@
 #include "server/listening.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -51,6 +52,8 @@ class ListeningTest : public ::testing::Test {
         sockaddr_storage storage;
         const socklen_t bytes = to.to_sockaddr(storage);
         const int fd = ::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_GE(fd, 0);
+        if (fd < 0) return {};
         EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&storage), bytes), 0);
         const std::string request =
             "GET " + std::string(target) + " HTTP/1.0\r\nHost: " + std::string(host) + "\r\n\r\n";

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/log/collecting_sink.h"

@@ -1,5 +1,6 @@
 // Answers that take longer than a call: sources, back-pressure, deferred ones, pipelining behind
 // them. On every engine.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/http/h1_messages_fixture.h"

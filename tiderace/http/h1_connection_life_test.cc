@@ -1,5 +1,6 @@
 // A connection's life: deadlines, drain, the last request, an upgrade, the log, memory. Time is the
 // test's. On every engine.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/http/h1_messages_fixture.h"

@@ -1,5 +1,6 @@
 #include "tiderace/http/h1_exchange.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/http/h1_messages_fixture.h"
