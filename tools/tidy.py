@@ -33,12 +33,13 @@ CPP = (".h", ".cc", ".c")
 # The arrows: a room may include itself and these. Anything else is a broken arrow.
 BELOW_NET = {"base", "log", "core"}
 PROTOCOLS = {"http", "http/wire", "http/coding", "http/handler", "http/filter", "tls", "db"}
-EVERYTHING = BELOW_NET | {"net"} | PROTOCOLS
+EVERYTHING = BELOW_NET | {"net", "task"} | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
     "core": {"base", "log", "core/backend"},
     "core/backend": {"base", "log", "core"},
+    "task": BELOW_NET,
     "net": BELOW_NET,
     "tls": BELOW_NET | {"net"},
     "db": BELOW_NET | {"net"},

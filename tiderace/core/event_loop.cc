@@ -90,6 +90,19 @@ void EventLoop::run_turn_ends() {
     }
 }
 
+void EventLoop::forget_turn_end(TurnEnd& work) {
+    if (work.next_ == nullptr) return;
+    TurnEnd* const after = work.next_ == &work ? nullptr : work.next_;
+    if (turn_ends_ == &work) {
+        turn_ends_ = after;
+    } else {
+        TurnEnd* before = turn_ends_;
+        while (before->next_ != &work) before = before->next_;
+        before->next_ = after != nullptr ? after : before;  // the last one points at itself
+    }
+    work.next_ = nullptr;
+}
+
 void EventLoop::turn(Duration wait_max) {
     Turning turning(*this);
     assert_on_loop();

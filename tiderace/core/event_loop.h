@@ -96,6 +96,8 @@ class EventLoop {
         work.next_ = turn_ends_ != nullptr ? turn_ends_ : &work;
         turn_ends_ = &work;
     }
+    // Takes it back, for one that ends before its turn end. Not during turn ends.
+    void forget_turn_end(TurnEnd& work);
     // Called at the end of each turn, after all else. For what gathers a turn's output (a log
     // ring).
     void every_turn_end(unique_function<void()> work) { every_turn_end_ = std::move(work); }

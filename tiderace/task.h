@@ -1,0 +1,55 @@
+// Tasks: coroutines on an event loop.
+//
+//   #include <tiderace/task.h>
+//   using namespace std::chrono_literals;
+//
+//   tiderace::Task<int> slow_answer() {
+//       co_await tiderace::sleep(10ms);
+//       co_return 42;
+//   }
+//
+//   tiderace::Task<int> ask() {
+//       auto answer = co_await tiderace::within(1s, slow_answer());   // cancels it when late
+//       co_return answer ? *answer : -1;
+//   }
+//
+//   int main() { return tiderace::run(ask()) == 42 ? 0 : 1; }
+//
+// A task runs when it is awaited, on the loop of the one that awaits it, and inherits its deadline.
+// Destroying it cancels it: the frame ends at its await, and what it waited for is taken back.
+//
+// Each header below says more: owner, thread, errors, limits.
+#pragma once
+
+#include "tiderace/task/channel.h"
+#include "tiderace/task/generator.h"
+#include "tiderace/task/offload.h"
+#include "tiderace/task/run.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/task/scope.h"
+#include "tiderace/task/semaphore.h"
+#include "tiderace/task/sleep.h"
+#include "tiderace/task/task.h"
+#include "tiderace/task/when.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace {
+
+using task::Channel;
+using task::deadline;
+using task::Generator;
+using task::Mutex;
+using task::offload;
+using task::run;
+using task::Scope;
+using task::Semaphore;
+using task::sleep;
+using task::sleep_until;
+using task::Task;
+using task::TimedOut;
+using task::when_all;
+using task::when_any;
+using task::within;
+using task::yield;
+
+}  // namespace tiderace

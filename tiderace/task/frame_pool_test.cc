@@ -1,0 +1,51 @@
+#include "tiderace/task/frame_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace tiderace::task {
+namespace {
+
+TEST(FramePool, BlocksHoldWhatWasAskedFor) {
+    std::vector<std::pair<char*, std::size_t>> blocks;
+    for (std::size_t bytes = 1; bytes < 3 * FramePool::frame_bytes_max; bytes += 333) {
+        auto* block = static_cast<char*>(FramePool::allocate(bytes));
+        std::memset(block, static_cast<int>(bytes), bytes);
+        blocks.emplace_back(block, bytes);
+    }
+    for (auto [block, bytes] : blocks) {
+        EXPECT_EQ(block[bytes - 1], static_cast<char>(bytes));
+        FramePool::free(block, bytes);
+    }
+}
+
+#ifndef TIDERACE_SANITIZED
+
+TEST(FramePool, ABlockIsUsedAgainForTheSameSize) {
+    void* first = FramePool::allocate(200);
+    FramePool::free(first, 200);
+    void* second = FramePool::allocate(193);  // of the same class
+    EXPECT_EQ(first, second);
+    FramePool::free(second, 193);
+}
+
+TEST(FramePool, WhatIsKeptHasABound) {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 2'000; ++i) blocks.push_back(FramePool::allocate(1'024));
+    for (void* block : blocks) FramePool::free(block, 1'024);
+    EXPECT_LE(FramePool::kept_bytes(), FramePool::kept_bytes_max);
+    EXPECT_GT(FramePool::kept_bytes(), FramePool::kept_bytes_max / 2);
+}
+
+#endif
+
+TEST(FramePool, ABlockMayEndOnAnotherThread) {
+    void* block = FramePool::allocate(100);
+    std::thread([block] { FramePool::free(block, 100); }).join();
+}
+
+}  // namespace
+}  // namespace tiderace::task

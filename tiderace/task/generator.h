@@ -1,0 +1,123 @@
+// Generator<T>: a coroutine that makes values one at a time, as they are asked for.
+//
+//   Generator<Row> rows() { while (auto row = co_await next_row()) co_yield *row; }
+//
+//   auto all = rows();
+//   while (auto row = co_await all.next()) use(*row);        // nullopt: it has ended
+//
+// It runs only while a value is asked for: a slow consumer slows it down. It may await; then its
+// consumer waits, too.
+//
+// Owner    Whoever holds it; its end destroys the frame where it stands.
+// Thread   One loop's.
+// Errors   What the body throws is thrown by next(), once; after that it has ended.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "tiderace/task/runner.h"
+
+namespace tiderace::task {
+
+template <typename T>
+class [[nodiscard]] Generator final {
+  public:
+    class promise_type;
+    using Handle = std::coroutine_handle<promise_type>;
+    class [[nodiscard("co_await it")]] Next;
+
+    Generator() = default;
+    explicit Generator(Handle handle) : handle_(handle) {}
+    Generator(Generator&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Generator& operator=(Generator&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Generator() {
+        if (handle_ != nullptr) handle_.destroy();
+    }
+
+    explicit operator bool() const { return handle_ != nullptr; }
+    // One at a time. A call that is cancelled loses no value: the next one gets it.
+    Next next() { return Next(handle_); }
+
+  private:
+    Handle handle_ = nullptr;
+};
+
+template <typename T>
+class Generator<T>::promise_type {
+  public:
+    static void* operator new(std::size_t bytes) { return FramePool::allocate(bytes); }
+    static void operator delete(void* block, std::size_t bytes) noexcept {
+        FramePool::free(block, bytes);
+    }
+
+    Generator get_return_object() noexcept { return Generator(Handle::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    auto final_suspend() noexcept { return ToConsumer{}; }
+    auto yield_value(T value) {
+        value_.emplace(std::move(value));
+        return ToConsumer{};
+    }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+
+  private:
+    friend class Next;
+
+    struct ToConsumer {
+        bool await_ready() noexcept { return false; }
+        std::coroutine_handle<> await_suspend(Handle self) noexcept {
+            promise_type& promise = self.promise();
+            promise.running_ = false;
+            return std::exchange(promise.consumer_, std::noop_coroutine());
+        }
+        void await_resume() noexcept {}
+    };
+
+    std::optional<T> value_;
+    std::exception_ptr failure_;
+    std::coroutine_handle<> consumer_ = std::noop_coroutine();
+    bool running_ = false;  // it has not reached its next value since it was last asked
+};
+
+template <typename T>
+class Generator<T>::Next {
+  public:
+    explicit Next(Handle handle) : handle_(handle) {}
+    Next(Next&&) = default;
+    ~Next() {
+        if (waiting_) handle_.promise().consumer_ = std::noop_coroutine();
+    }
+
+    bool await_ready() const noexcept {
+        // A value that a cancelled next() asked for.
+        return handle_ == nullptr || handle_.done() || handle_.promise().value_.has_value();
+    }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> consumer) {
+        context_ = &Context::here();
+        waiting_ = true;
+        promise_type& promise = handle_.promise();
+        promise.consumer_ = consumer;
+        if (std::exchange(promise.running_, true)) return std::noop_coroutine();
+        return handle_;
+    }
+    std::optional<T> await_resume() {
+        if (std::exchange(waiting_, false)) Context::current() = context_;
+        if (handle_ == nullptr) return std::nullopt;
+        promise_type& promise = handle_.promise();
+        if (promise.failure_) std::rethrow_exception(std::exchange(promise.failure_, nullptr));
+        return std::exchange(promise.value_, std::nullopt);
+    }
+
+  private:
+    Handle handle_;
+    Context* context_ = nullptr;
+    bool waiting_ = false;
+};
+
+}  // namespace tiderace::task

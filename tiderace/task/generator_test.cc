@@ -1,0 +1,108 @@
+#include "tiderace/task/generator.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "tiderace/task/runner_fixture.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::task {
+namespace {
+
+class GeneratorTest : public TaskTest {};
+
+Generator<int> count_to(int last, Duration pause) {
+    for (int i = 1; i <= last; ++i) {
+        if (pause > Duration::zero()) co_await sleep(pause);
+        co_yield i;
+    }
+}
+
+TEST_F(GeneratorTest, ItGivesItsValuesThenEnds) {
+    for (Duration pause : {Duration(0), Duration(1ms)}) {
+        std::vector<int> got;
+        run([](Duration wait, std::vector<int>& out) -> Task<> {
+            auto numbers = count_to(5, wait);
+            while (auto number = co_await numbers.next()) out.push_back(*number);
+            EXPECT_EQ(co_await numbers.next(), std::nullopt);
+        }(pause, got));
+        EXPECT_EQ(got, (std::vector<int>{1, 2, 3, 4, 5}));
+    }
+}
+
+TEST_F(GeneratorTest, ItRunsOnlyWhenAsked) {
+    int made = 0;
+    run([](int& count) -> Task<> {
+        auto values = [](int& c) -> Generator<int> {
+            for (;;) co_yield ++c;
+        }(count);
+        co_await sleep(1s);
+        EXPECT_EQ(count, 0);
+        EXPECT_EQ(co_await values.next(), 1);
+        co_await sleep(1s);
+        EXPECT_EQ(count, 1);
+    }(made));
+}
+
+TEST_F(GeneratorTest, WhatItThrowsIsThrownByNextOnce) {
+    run([]() -> Task<> {
+        auto values = []() -> Generator<int> {
+            co_yield 1;
+            throw std::runtime_error("no more");
+        }();
+        EXPECT_EQ(co_await values.next(), 1);
+        bool thrown = false;
+        try {
+            (void)co_await values.next();
+        } catch (const std::runtime_error&) {
+            thrown = true;
+        }
+        EXPECT_TRUE(thrown);
+        EXPECT_EQ(co_await values.next(), std::nullopt);
+    }());
+}
+
+TEST_F(GeneratorTest, ACancelledNextLosesNoValue) {
+    run([]() -> Task<> {
+        auto numbers = count_to(3, 10ms);
+        EXPECT_FALSE(co_await within(1ms, [](auto& g) -> Task<std::optional<int>> {
+            co_return co_await g.next();
+        }(numbers)));
+        EXPECT_EQ(co_await numbers.next(), 1);  // asked again while it still works on it
+        EXPECT_FALSE(co_await within(1ms, [](auto& g) -> Task<std::optional<int>> {
+            co_return co_await g.next();
+        }(numbers)));
+        co_await sleep(50ms);
+        EXPECT_EQ(co_await numbers.next(), 2);  // made meanwhile
+        EXPECT_EQ(co_await numbers.next(), 3);
+    }());
+}
+
+TEST_F(GeneratorTest, DestroyedAtAnAwaitItsFrameEnds) {
+    std::string log;
+    Kept root;
+    root.start(runner, [](std::string& text) -> Task<> {
+        auto values = [](std::string& t) -> Generator<int> {
+            const Farewell bye(t, 'g');
+            co_await sleep(1h);
+            co_yield 1;
+        }(text);
+        (void)co_await values.next();
+    }(log));
+    root.cancel();
+    EXPECT_EQ(log, "g");
+}
+
+TEST_F(GeneratorTest, AMillionValuesNeedNoStack) {
+    std::int64_t sum = 0;
+    run([](std::int64_t& out) -> Task<> {
+        auto numbers = count_to(1'000'000, Duration(0));
+        while (auto number = co_await numbers.next()) out += *number;
+    }(sum));
+    EXPECT_EQ(sum, 500'000'500'000);
+}
+
+}  // namespace
+}  // namespace tiderace::task

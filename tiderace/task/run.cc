@@ -1,0 +1,41 @@
+#include "tiderace/task/run.h"
+
+#include <stdexcept>
+
+#include "tiderace/core/worker_pool.h"
+
+namespace tiderace::task {
+namespace {
+
+constexpr std::size_t pool_threads_max = 4;
+constexpr std::size_t pool_queue_max = 1'024;
+
+class Program final : public Root {
+  public:
+    explicit Program(core::EventLoop& loop) : loop_(&loop) {}
+
+    std::exception_ptr failure;
+
+  private:
+    void on_done(std::exception_ptr why) override {
+        failure = std::move(why);
+        loop_->request_stop();  // also before the loop runs: the task may end at once
+    }
+
+    core::EventLoop* loop_;
+};
+
+}  // namespace
+
+void run_to_end(Task<> task) {
+    auto loop = core::EventLoop::create({});
+    if (!loop) throw std::runtime_error(loop.error().message());
+    core::WorkerPool pool(pool_threads_max, pool_queue_max);
+    Runner runner(**loop, &pool);
+    Program program(**loop);
+    program.start(runner, std::move(task));
+    (*loop)->run();
+    if (program.failure) std::rethrow_exception(program.failure);
+}
+
+}  // namespace tiderace::task

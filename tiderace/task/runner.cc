@@ -1,0 +1,169 @@
+#include "tiderace/task/runner.h"
+
+#include <utility>
+
+#include "tiderace/log/logger.h"
+#include "tiderace/task/offload.h"
+
+namespace tiderace::task {
+
+Context*& Context::current() {
+    static thread_local Context* context = nullptr;
+    return context;
+}
+
+Context& Context::here() {
+    Context* context = current();
+    TR_CHECK(context != nullptr, "awaited outside of a task that a Runner runs");
+    return *context;
+}
+
+void log_failure(log::Logger* logger, const std::exception_ptr& failure) {
+    if (logger == nullptr) return;
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+        logger->error("task", "a task failed", log::field("reason", ByteView(error.what())));
+    } catch (...) {
+        logger->error("task", "a task failed", log::field("reason", "not a std::exception"));
+    }
+}
+
+void Waiter::wake() {
+    if (ready_) return;
+    TR_CHECK(context_ != nullptr, "woken before it waits");
+    context_->runner->make_ready(*this);
+}
+
+// A task that the Runner itself owns.
+class Runner::Spawned final : public Root {
+  public:
+    Spawned(Runner& runner, std::size_t index) : runner_(&runner), index_(index) {}
+
+  private:
+    friend class Runner;
+
+    void on_done(std::exception_ptr failure) override {
+        Runner& runner = *runner_;
+        if (failure) log_failure(runner.loop_->log(), failure);
+        // The last one takes its place; this object ends here.
+        runner.spawned_.back()->index_ = index_;
+        std::swap(runner.spawned_[index_], runner.spawned_.back());
+        runner.spawned_.pop_back();
+    }
+
+    Runner* runner_;
+    std::size_t index_;
+};
+
+Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loop) {
+    if (pool != nullptr) errands_ = std::make_unique<core::Errands>(loop, *pool, offloads_max);
+}
+
+Runner::~Runner() {
+    TR_CHECK(depth_ == 0, "a runner ended inside one of its tasks");
+    cancel_spawned();
+    if (asked_) loop_->forget_turn_end(*this);
+}
+
+void Runner::spawn(Task<> task) {
+    spawned_.push_back(std::make_unique<Spawned>(*this, spawned_.size()));
+    spawned_.back()->start(*this, std::move(task));
+}
+
+void Runner::cancel_spawned() {
+    // Ends of frames may spawn; those are cancelled, too.
+    while (!spawned_.empty()) {
+        std::unique_ptr<Root> last = std::move(spawned_.back());
+        spawned_.pop_back();
+        if (depth_ > 0) destroy_later(std::move(last));
+    }
+}
+
+void Runner::destroy_later(std::unique_ptr<Root> root) {
+    root->cancel();
+    if (depth_ > 0) dying_.push_back(std::move(root));
+}
+
+void Runner::make_ready(Waiter& waiter) {
+    loop_->assert_on_loop();
+    waiter.unlink();
+    waiter.ready_ = true;
+    ready_.push_back(waiter);
+    if (asked_) return;
+    asked_ = true;
+    loop_->at_turn_end(*this);
+}
+
+void Runner::on_turn_end() {
+    // What becomes ready meanwhile joins the queue, which we look at again below.
+    for (std::size_t resumed = 0; resumed < resumes_per_turn_max && !ready_.empty(); ++resumed) {
+        Waiter& waiter = ready_.pop_front();
+        waiter.ready_ = false;
+        enter(waiter.handle_, *waiter.context_);
+    }
+    asked_ = !ready_.empty();
+    if (asked_) loop_->at_turn_end(*this);
+}
+
+void Runner::enter(std::coroutine_handle<> handle, Context& context) {
+    Root& root = *context.root;
+    Context* outer = std::exchange(Context::current(), &context);
+    ++depth_;
+    ++root.on_stack_;
+    spends_left_ = spends_max;
+    handle.resume();
+    --root.on_stack_;
+    --depth_;
+    Context::current() = outer;
+    if (depth_ == 0) after_running();
+}
+
+// Here no coroutine is on the stack, so frames may be destroyed.
+void Runner::after_running() {
+    if (settling_) return;  // on_done started a task that ended at once: the loop below sees it
+    settling_ = true;
+    while (!settled_.empty()) settled_.pop_front().settle();
+    settling_ = false;
+    std::vector<std::unique_ptr<Root>>().swap(dying_);
+}
+
+Root::~Root() {
+    TR_CHECK(on_stack_ == 0, "a task destroyed what runs it; use Runner::destroy_later()");
+}
+
+void Root::start(Runner& runner, Task<> task, Instant deadline) {
+    runner.loop_->assert_on_loop();
+    TR_CHECK(!task_, "a root runs one task at a time");
+    TR_CHECK(task, "start of an empty task");
+    context_ = {&runner, this, deadline};
+    cancelled_ = false;
+    task_ = std::move(task);
+    task_.handle().promise().set_joiner(*this);
+    runner.enter(task_.handle(), context_);
+}
+
+void Root::cancel() {
+    if (!task_) return;
+    Runner& runner = *context_.runner;
+    if (!runner.running()) {
+        ListHook::unlink();
+        task_.reset();
+        return;
+    }
+    cancelled_ = true;
+    if (!ListHook::linked()) runner.settled_.push_back(*this);
+}
+
+std::coroutine_handle<> Root::on_child_done(PromiseBase&) noexcept {
+    if (!ListHook::linked()) context_.runner->settled_.push_back(*this);
+    return std::noop_coroutine();
+}
+
+void Root::settle() {
+    const std::exception_ptr failure = task_.handle().promise().failure();
+    task_.reset();
+    if (!cancelled_) on_done(failure);
+}
+
+}  // namespace tiderace::task

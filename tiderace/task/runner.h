@@ -1,0 +1,183 @@
+// Runner: runs the tasks of one loop. Context: what a task inherits from the one that awaits it.
+//
+//                 start()                    the event it waits for
+//   Root + Task ----------> running -> waiting ----------------> ready -> running -> … -> done
+//                              ^          |                        |
+//                              |          +---- cancel() ----------+----> frame destroyed
+//                              +------------------- next turn end ---+
+//
+// A coroutine is only ever resumed from the ready queue, so none runs inside another one's call and
+// a callback of the loop never finds its own object destroyed by what it woke.
+//
+// Owner    A Runner belongs to the one that made the loop, and ends before the loop does.
+// Thread   The loop's.
+// Limits   resumes_per_turn_max at a turn's end, then the kernel has its say; spends_max operations
+//          that complete at once, then the task waits its turn behind the others.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/errands.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/core/worker_pool.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::task {
+
+class OffloadBase;
+class Root;
+class Runner;
+
+// Ambient: where a task runs, and until when. No task has to pass it on.
+struct Context {
+    Runner* runner = nullptr;
+    Root* root = nullptr;
+    Instant deadline = Instant::max();
+
+    // Of the task that is running on this thread. Aborts outside of one.
+    static Context& here();
+    // nullptr outside of one.
+    static Context*& current();
+};
+
+// A coroutine that waits: in a queue of what it waits for, then among the ready ones. It lives in
+// the frame and leaves its queue when it dies.
+class Waiter : private ListHook {
+  public:
+    Waiter() = default;
+    // An awaitable may be moved until it is awaited.
+    Waiter(Waiter&& other) noexcept : ListHook() {
+        TR_CHECK(other.context_ == nullptr, "moved while it waits");
+    }
+    void suspend(std::coroutine_handle<> handle) {
+        handle_ = handle;
+        context_ = &Context::here();
+    }
+    // Resumes it later in this turn. Nothing happens to one that is ready already.
+    void wake();
+    Context* context() const { return context_; }
+    bool linked() const { return ListHook::linked(); }
+    void unlink() { ListHook::unlink(); }
+
+  private:
+    friend class Runner;
+    template <typename T>
+    friend class tiderace::IntrusiveList;
+
+    std::coroutine_handle<> handle_;
+    Context* context_ = nullptr;
+    bool ready_ = false;
+};
+
+class Runner final : private core::TurnEnd {
+  public:
+    static constexpr std::size_t resumes_per_turn_max = 1'024;
+    static constexpr std::uint32_t spends_max = 128;
+    static constexpr std::size_t offloads_max = 256;
+
+    explicit Runner(core::EventLoop& loop, core::WorkerPool* pool = nullptr);
+    // Cancels what was spawned here and still waits.
+    ~Runner();
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+
+    core::EventLoop& loop() const { return *loop_; }
+
+    // Runs a task that nobody waits for. A failure is one log line.
+    void spawn(Task<> task);
+    // Cancels all that was spawned.
+    void cancel_spawned();
+    std::size_t spawned() const { return spawned_.size(); }
+
+    // Whether an operation that could complete at once may do so without giving way.
+    bool spend() {
+        if (spends_left_ == 0) return false;
+        --spends_left_;
+        return true;
+    }
+    bool running() const { return depth_ > 0; }
+    // Ends `root` once no task is running.
+    void destroy_later(std::unique_ptr<Root> root);
+
+  private:
+    class Spawned;
+    friend class OffloadBase;
+    friend class Root;
+    friend class Waiter;
+
+    // Looks again whether the pool has room.
+    struct Retry final : core::Timer {
+        explicit Retry(Runner& r) : runner(&r) {}
+        void on_expired() override { runner->serve_offloads(); }
+        Runner* runner;
+    };
+
+    void on_turn_end() TR_ON_LOOP override;
+    void make_ready(Waiter& waiter);
+    void enter(std::coroutine_handle<> handle, Context& context);
+    void after_running();
+    void offload(OffloadBase& waiting);
+    void serve_offloads();
+
+    core::EventLoop* loop_;
+    std::unique_ptr<core::Errands> errands_;  // with a pool
+    IntrusiveList<OffloadBase> offloads_waiting_;
+    Retry retry_{*this};
+    IntrusiveList<Waiter> ready_;
+    IntrusiveList<Root> settled_;  // done, or to be cancelled, once no task is running
+    std::vector<std::unique_ptr<Root>> dying_;
+    std::vector<std::unique_ptr<Spawned>> spawned_;
+    std::uint32_t spends_left_ = spends_max;
+    std::uint32_t depth_ = 0;
+    bool asked_ = false;     // on_turn_end comes
+    bool settling_ = false;  // after_running() is on the stack
+};
+
+// One log line with the exception's text; none without a logger.
+void log_failure(log::Logger* logger, const std::exception_ptr& failure);
+
+// A task that no other awaits: a request's handler, a connection's protocol, a spawned one.
+class Root : private ListHook, private Joiner {
+  public:
+    Root() = default;
+    Root(const Root&) = delete;
+    Root& operator=(const Root&) = delete;
+    // Cancels it. Not while it runs: hand it to Runner::destroy_later() then.
+    virtual ~Root();
+
+    // Runs the task until it first waits. Once.
+    void start(Runner& runner, Task<> task, Instant deadline = Instant::max());
+    // Destroys the frame: now, or as soon as no task is running. on_done is not called any more.
+    void cancel();
+    bool started() const { return context_.runner != nullptr; }
+    // It has a frame: it runs or waits.
+    bool alive() const { return static_cast<bool>(task_); }
+    bool on_stack() const { return on_stack_ > 0; }
+    const Context& context() const { return context_; }
+
+  protected:
+    // Once, with no task running, after the frame has gone: the root may be destroyed in here.
+    // `failure`: what the task threw.
+    virtual void on_done(std::exception_ptr failure) = 0;
+
+  private:
+    friend class Runner;
+    template <typename T>
+    friend class tiderace::IntrusiveList;
+
+    std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;
+    void settle();
+
+    Task<> task_;
+    Context context_;
+    std::uint32_t on_stack_ = 0;
+    bool cancelled_ = false;
+};
+
+}  // namespace tiderace::task

@@ -1,0 +1,147 @@
+#include "tiderace/task/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tiderace/task/runner_fixture.h"
+#include "tiderace/task/semaphore.h"
+
+namespace tiderace::task {
+namespace {
+
+class RunnerTest : public TaskTest {};
+
+TEST_F(RunnerTest, ATaskThatNeverWaitsEndsInsideStart) {
+    Kept root;
+    root.start(runner, []() -> Task<> { co_return; }());
+    EXPECT_TRUE(root.ended);
+    EXPECT_FALSE(root.alive());
+}
+
+TEST_F(RunnerTest, ARootRunsOneTaskAfterTheOther) {
+    Kept root;
+    root.start(runner, []() -> Task<> { co_return; }());
+    root.ended = false;
+    root.start(runner, []() -> Task<> { co_await sleep(1ms); }());
+    EXPECT_FALSE(root.ended);
+    world.advance(2ms);
+    EXPECT_TRUE(root.ended);
+}
+
+TEST_F(RunnerTest, ATaskMayCancelItsOwnRoot) {
+    std::string log;
+    Kept root;
+    root.start(runner, [](Root& self, std::string& text) -> Task<> {
+        const Farewell bye(text, 'x');
+        co_await sleep(1ms);
+        self.cancel();
+        text += '1';  // it runs on until it next waits
+        co_await sleep(1ms);
+        text += '2';
+    }(root, log));
+    world.advance(10ms);
+    EXPECT_EQ(log, "1x");
+    EXPECT_FALSE(root.ended);
+}
+
+TEST_F(RunnerTest, ATaskMayCancelAnother) {
+    std::string log;
+    Kept first;
+    Kept second;
+    first.start(runner, [](std::string& text) -> Task<> {
+        const Farewell bye(text, 'f');
+        co_await sleep(1h);
+    }(log));
+    second.start(runner, [](Root& other, std::string& text) -> Task<> {
+        co_await yield();
+        other.cancel();
+        text += 's';
+    }(first, log));
+    world.settle();
+    EXPECT_EQ(log, "sf") << "no frame ends while a task runs";
+    EXPECT_TRUE(second.ended);
+    EXPECT_FALSE(first.alive());
+}
+
+TEST_F(RunnerTest, CancelledWhileReadyItDoesNotRun) {
+    std::string log;
+    Kept root;
+    Semaphore gate(0);
+    root.start(runner, [](Semaphore& g, std::string& text) -> Task<> {
+        auto permit = co_await g.acquire();
+        text += "ran";
+    }(gate, log));
+    Kept opener;
+    opener.start(runner, [](Semaphore& g, Root& other) -> Task<> {
+        co_await yield();
+        g.release(1);  // granted to the root, which is cancelled before it runs
+        other.cancel();
+    }(gate, root));
+    world.settle();
+    EXPECT_EQ(log, "");
+    EXPECT_EQ(gate.free(), 1u) << "its permit is back";
+}
+
+TEST_F(RunnerTest, SpawnedTasksEndOnTheirOwnOrWithTheRunner) {
+    std::string log;
+    {
+        Runner other(world.loop());
+        other.spawn([](std::string& text) -> Task<> {
+            co_await sleep(1ms);
+            text += 'a';
+        }(log));
+        other.spawn([](std::string& text) -> Task<> {
+            const Farewell bye(text, 'b');
+            co_await sleep(1h);
+        }(log));
+        other.spawn([]() -> Task<> {
+            co_await yield();
+            throw std::runtime_error("logged, and no more");
+        }());
+        EXPECT_EQ(other.spawned(), 3u);
+        world.advance(5ms);
+        EXPECT_EQ(other.spawned(), 1u);
+        EXPECT_EQ(log, "a");
+    }
+    EXPECT_EQ(log, "ab");
+    world.advance(2h);
+}
+
+TEST_F(RunnerTest, ARunnerMayEndWithATaskReady) {
+    auto other = std::make_unique<Runner>(world.loop());
+    other->spawn([]() -> Task<> {
+        co_await yield();
+        ADD_FAILURE() << "it ran after its runner's end";
+    }());
+    other.reset();
+    world.settle();
+}
+
+// A task whose operations all complete at once must not keep the loop from the others.
+TEST_F(RunnerTest, ATaskThatNeverHasToWaitGivesWay) {
+    Semaphore always(1);
+    bool stop = false;
+    std::int64_t rounds = 0;
+    Kept busy;
+    Kept other;
+    busy.start(runner, [](Semaphore& s, bool& end, std::int64_t& count) -> Task<> {
+        while (!end) {
+            auto permit = co_await s.acquire();
+            ++count;
+        }
+    }(always, stop, rounds));
+    other.start(runner, [](bool& end) -> Task<> {
+        for (int i = 0; i < 3; ++i) co_await yield();
+        end = true;
+    }(stop));
+    ASSERT_TRUE(world.run_until([&] { return busy.ended; }));
+    EXPECT_GE(rounds, static_cast<std::int64_t>(Runner::spends_max));
+}
+
+TEST(ContextDeathTest, AnAwaitOutsideOfATaskAborts) {
+    EXPECT_DEATH((void)Context::here(), "outside of a task");
+}
+
+}  // namespace
+}  // namespace tiderace::task

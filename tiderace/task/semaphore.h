@@ -1,0 +1,122 @@
+// Semaphore and Mutex: what few tasks may do at once. First come, first served.
+//
+//   Semaphore queries(8);
+//   auto permit = co_await queries.acquire();      // given back when `permit` ends
+//
+//   Mutex writing;
+//   auto lock = co_await writing.lock();           // held across awaits, unlike a std::mutex
+//
+// They order the tasks of one loop. Between loops share nothing; post instead.
+//
+// Owner    Whoever made it; it outlives its waiters and its permits.
+// Thread   The loop's.
+// Errors   None. A cancelled waiter leaves the queue; a permit that it was granted goes on.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <utility>
+
+#include "tiderace/task/runner.h"
+
+namespace tiderace::task {
+
+class Semaphore final {
+  public:
+    explicit Semaphore(std::size_t permits) : free_(permits) {}
+    ~Semaphore() { TR_CHECK(waiting_.empty(), "a semaphore ended while tasks wait for it"); }
+    Semaphore(const Semaphore&) = delete;
+    Semaphore& operator=(const Semaphore&) = delete;
+
+    // Gives its permits back at its end.
+    class [[nodiscard("the permit ends at once")]] Permit {
+      public:
+        Permit() = default;
+        Permit(Permit&& other) noexcept
+            : semaphore_(std::exchange(other.semaphore_, nullptr)), count_(other.count_) {}
+        Permit& operator=(Permit&& other) noexcept {
+            std::swap(semaphore_, other.semaphore_);
+            std::swap(count_, other.count_);
+            return *this;
+        }
+        ~Permit() { release(); }
+        void release() {
+            if (semaphore_ != nullptr) std::exchange(semaphore_, nullptr)->give_back(count_);
+        }
+
+      private:
+        friend class Semaphore;
+        Permit(Semaphore& semaphore, std::size_t count) : semaphore_(&semaphore), count_(count) {}
+
+        Semaphore* semaphore_ = nullptr;
+        std::size_t count_ = 0;
+    };
+
+    class [[nodiscard("co_await it")]] Acquire : private Waiter {
+      public:
+        Acquire(Semaphore& semaphore, std::size_t count) : semaphore_(&semaphore), count_(count) {}
+        Acquire(Acquire&&) = default;
+        ~Acquire() {
+            if (granted_) semaphore_->give_back(count_);  // cancelled between grant and resumption
+        }
+
+        bool await_ready() {
+            granted_ = semaphore_->waiting_.empty() && semaphore_->free_ >= count_ &&
+                       Context::here().runner->spend();
+            if (granted_) semaphore_->free_ -= count_;
+            return granted_;
+        }
+        void await_suspend(std::coroutine_handle<> handle) {
+            Waiter::suspend(handle);
+            semaphore_->waiting_.push_back(*this);
+            semaphore_->serve();
+        }
+        Permit await_resume() {
+            granted_ = false;
+            return {*semaphore_, count_};
+        }
+
+      private:
+        friend class Semaphore;
+        template <typename T>
+        friend class tiderace::IntrusiveList;
+
+        Semaphore* semaphore_;
+        std::size_t count_;
+        bool granted_ = false;
+    };
+
+    Acquire acquire(std::size_t count = 1) { return {*this, count}; }
+    std::size_t free() const { return free_; }
+    // Adds permits.
+    void release(std::size_t count) { give_back(count); }
+
+  private:
+    void give_back(std::size_t count) {
+        free_ += count;
+        serve();
+    }
+    void serve() {
+        while (!waiting_.empty() && waiting_.front().count_ <= free_) {
+            Acquire& first = waiting_.front();
+            free_ -= first.count_;
+            first.granted_ = true;
+            first.wake();
+        }
+    }
+
+    std::size_t free_;
+    IntrusiveList<Acquire> waiting_;
+};
+
+class Mutex final {
+  public:
+    using Lock = Semaphore::Permit;
+
+    Semaphore::Acquire lock() { return one_.acquire(); }
+
+  private:
+    Semaphore one_{1};
+};
+
+}  // namespace tiderace::task

@@ -1,0 +1,17 @@
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::task {
+
+void Sleep::await_suspend(std::coroutine_handle<> handle) {
+    waiter_.suspend(handle);
+    core::EventLoop& loop = waiter_.context()->runner->loop();
+    if (duration_ == Duration::zero()) return waiter_.wake();
+    // A sleep beyond the clock's range never ends.
+    const Instant now = loop.now();
+    if (duration_ > Duration::zero()) {
+        until_ = duration_ < Instant::max() - now ? now + duration_ : Instant::max();
+    }
+    loop.arm(*this, until_);
+}
+
+}  // namespace tiderace::task

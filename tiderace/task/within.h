@@ -1,0 +1,85 @@
+// within: a task under a deadline. Past it the task is cancelled, with all that it awaits.
+//
+//   auto answer = co_await within(2s, fetch(url));      // std::expected<Answer, TimedOut>
+//   if (!answer) co_return "too slow";
+//
+// What the task awaits inherits the deadline (task::deadline()), so a client or a database can pass
+// it on. A deadline within an earlier one changes nothing.
+//
+// Thread   The loop's.
+// Errors   TimedOut; what the task throws is thrown on.
+#pragma once
+
+#include <algorithm>
+#include <coroutine>
+#include <expected>
+#include <type_traits>
+
+#include "tiderace/core/timer_wheel.h"
+#include "tiderace/task/awaitable.h"
+#include "tiderace/task/runner.h"
+
+namespace tiderace::task {
+
+struct TimedOut {
+    bool operator==(const TimedOut&) const = default;
+};
+
+template <typename T>
+class [[nodiscard("co_await it")]] Within final : private core::Timer {
+  public:
+    Within(Duration limit, Task<T> task) : limit_(limit), task_(std::move(task)) {}
+
+    Within(Within&& other) noexcept
+        : limit_(other.limit_), task_(std::move(other.task_)), waiter_(std::move(other.waiter_)) {}
+
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) {
+        waiter_.suspend(awaiting);
+        context_ = *waiter_.context();
+        core::EventLoop& loop = context_.runner->loop();
+        const Instant now = loop.now();
+        const Instant until = limit_ < Instant::max() - now ? now + limit_ : Instant::max();
+        // An earlier outer deadline cancels us with the frame that we stand in.
+        context_.deadline = std::min(context_.deadline, until);
+        loop.arm(*this, until);
+        Context::current() = &context_;
+        task_.handle().promise().set_continuation(awaiting);
+        return task_.handle();
+    }
+    std::expected<T, TimedOut> await_resume() {
+        Context::current() = waiter_.context();
+        context_.runner->loop().cancel(*this);
+        if (!task_) return std::unexpected(TimedOut{});
+        if constexpr (std::is_void_v<T>) {
+            task_.handle().promise().take_value();
+            return {};
+        } else {
+            return task_.handle().promise().take_value();
+        }
+    }
+
+  private:
+    void on_expired() override {
+        task_.reset();
+        waiter_.wake();
+    }
+
+    Duration limit_;
+    Task<T> task_;
+    Context context_;
+    Waiter waiter_;
+};
+
+// `limit` counts from the await. Zero or less: the task still runs until it first waits.
+template <typename T>
+Within<T> within(Duration limit, Task<T> task) {
+    return Within<T>(limit, std::move(task));
+}
+
+template <typename A>
+auto within(Duration limit, A awaitable) {
+    return within(limit, as_task(std::move(awaitable)));
+}
+
+}  // namespace tiderace::task

@@ -1,0 +1,97 @@
+#include "tiderace/task/within.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tiderace/task/runner_fixture.h"
+
+namespace tiderace::task {
+namespace {
+
+class WithinTest : public TaskTest {};
+
+Task<int> value_after(Duration wait, int value) {
+    co_await sleep(wait);
+    co_return value;
+}
+
+TEST_F(WithinTest, InTimeItGivesTheValue) {
+    int value = 0;
+    run([](int& out) -> Task<> {
+        out = (co_await within(1s, value_after(10ms, 5))).value();
+    }(value));
+    EXPECT_EQ(value, 5);
+    EXPECT_LT(elapsed(), 20ms) << "the deadline is not waited for";
+}
+
+TEST_F(WithinTest, TooLateTheTaskEndsAtItsAwait) {
+    std::string log;
+    bool late = false;
+    run([](std::string& text, bool& out) -> Task<> {
+        auto result = co_await within(10ms, [](std::string& t) -> Task<> {
+            const Farewell bye(t, 'x');
+            co_await sleep(1h);
+            t += "never";
+        }(text));
+        out = !result;
+        text += '.';
+    }(log, late));
+    EXPECT_TRUE(late);
+    EXPECT_EQ(log, "x.");
+    EXPECT_LT(elapsed(), 12ms);
+}
+
+TEST_F(WithinTest, AnExceptionPasses) {
+    EXPECT_THROW(run([]() -> Task<> {
+                     auto result = co_await within(1s, []() -> Task<> {
+                         co_await sleep(1ms);
+                         throw std::out_of_range("x");
+                     }());
+                     (void)result;
+                 }()),
+                 std::out_of_range);
+}
+
+TEST_F(WithinTest, WhatIsAwaitedInheritsTheEarliestDeadline) {
+    std::vector<Duration> left;
+    run([](std::vector<Duration>& out, core::EventLoop& loop) -> Task<> {
+        const auto note = [](std::vector<Duration>& o, core::EventLoop& l) -> Task<> {
+            o.push_back(deadline() - l.now());
+            co_await sleep(1ms);
+            o.push_back(deadline() - l.now());  // after a wait it is the same one
+        };
+        EXPECT_EQ(deadline(), Instant::max());
+        (void)co_await within(1s, [](auto body, auto& o, auto& l) -> Task<> {
+            (void)co_await within(5s, body(o, l));
+            o.push_back(deadline() - l.now());
+            (void)co_await within(100ms, body(o, l));
+            o.push_back(deadline() - l.now());
+        }(note, out, loop));
+        EXPECT_EQ(deadline(), Instant::max());
+    }(left, world.loop()));
+    ASSERT_EQ(left.size(), 6u);
+    EXPECT_EQ(left[0], 1s);
+    EXPECT_LT(left[1], 1s);
+    EXPECT_LT(left[2], 1s);
+    EXPECT_EQ(left[3], 100ms);
+    EXPECT_LT(left[4], 100ms);
+    EXPECT_GT(left[5], 900ms);
+}
+
+TEST_F(WithinTest, AnyAwaitableWillDo) {
+    bool late = false;
+    run([](bool& out) -> Task<> { out = !co_await within(5ms, sleep(1h)); }(late));
+    EXPECT_TRUE(late);
+}
+
+TEST_F(WithinTest, ATaskThatEndsWithoutWaitingIsInTimeEvenWithoutAny) {
+    int value = 0;
+    run([](int& out) -> Task<> {
+        out = (co_await within(0ms, []() -> Task<int> { co_return 3; }())).value();
+    }(value));
+    EXPECT_EQ(value, 3);
+}
+
+}  // namespace
+}  // namespace tiderace::task
