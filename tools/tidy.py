@@ -32,7 +32,8 @@ CPP = (".h", ".cc", ".c")
 
 # The arrows: a room may include itself and these. Anything else is a broken arrow.
 BELOW_NET = {"base", "log", "core"}
-PROTOCOLS = {"http", "http/wire", "http/coding", "http/handler", "http/filter", "tls", "db"}
+HTTP = {"http", "http/wire", "http/route", "http/coding", "http/handler", "http/filter"}
+PROTOCOLS = HTTP | {"tls", "db"}
 EVERYTHING = BELOW_NET | {"net", "task"} | PROTOCOLS
 ARROWS = {
     "base": set(),
@@ -44,6 +45,7 @@ ARROWS = {
     "tls": BELOW_NET | {"net"},
     "db": BELOW_NET | {"net"},
     "http/wire": {"base"},
+    "http/route": {"base", "http/wire"},
     "http": BELOW_NET | {"net", "http/wire"},
     "http/coding": BELOW_NET | {"http/wire"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/coding"},

@@ -1,0 +1,166 @@
+#include "tiderace/http/route/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http::route {
+namespace {
+
+constexpr std::size_t edges_at_first = 64;
+
+std::string quoted(wire::Method method, std::string_view pattern) {
+    const std::string_view name =
+        method == wire::Method::other ? "any method" : wire::to_string(method);
+    return std::string(name) + " " + std::string(pattern);
+}
+
+}  // namespace
+
+Router::Router() : edges_(edges_at_first) {
+    make_node();
+}
+
+std::uint32_t Router::make_node() {
+    nodes_.emplace_back();
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+}
+
+// FNV-1a. The keys are the program's own, so no peer can choose ones that collide; a path from a
+// peer costs one look-up a segment, and the table never grows by it.
+std::uint32_t Router::hash_of(std::uint32_t from, std::string_view text) {
+    std::uint32_t hash = 2166136261U ^ from;
+    hash *= 16777619U;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    return hash ^ (hash >> 15);
+}
+
+std::uint32_t Router::literal_child(std::uint32_t node, std::string_view text) const {
+    const std::uint32_t hash = hash_of(node, text);
+    for (std::size_t i = hash & (edges_.size() - 1);; i = (i + 1) & (edges_.size() - 1)) {
+        const Edge& edge = edges_[i];
+        if (edge.to == none) return none;
+        if (edge.hash == hash && edge.from == node && edge.text == text) return edge.to;
+    }
+}
+
+void Router::insert(Edge edge) {
+    if (2 * ++edge_count_ > edges_.size()) {
+        std::vector<Edge> before = std::exchange(edges_, std::vector<Edge>(2 * edges_.size()));
+        edge_count_ = 1;
+        for (const Edge& old : before) {
+            if (old.to != none) insert(old);
+        }
+    }
+    std::size_t i = edge.hash & (edges_.size() - 1);
+    while (edges_[i].to != none) i = (i + 1) & (edges_.size() - 1);
+    edges_[i] = edge;
+}
+
+std::uint32_t Router::child_for(std::uint32_t node, const Segment& segment) {
+    if (segment.kind == Segment::Kind::literal) {
+        const std::uint32_t known = literal_child(node, segment.text);
+        if (known != none) return known;
+        const std::uint32_t made = make_node();
+        texts_.emplace_back(segment.text);
+        insert({node, made, hash_of(node, segment.text), texts_.back()});
+        return made;
+    }
+    const bool rest = segment.kind == Segment::Kind::rest;
+    const std::uint32_t known = rest ? nodes_[node].rest : nodes_[node].parameter;
+    if (known != none) return known;
+    const std::uint32_t made = make_node();
+    (rest ? nodes_[node].rest : nodes_[node].parameter) = made;
+    return made;
+}
+
+std::expected<void, std::string> Router::add(wire::Method method, std::string_view pattern,
+                                             std::uint32_t route) {
+    if (const PatternFault fault = check_pattern(pattern); fault != PatternFault::none) {
+        return std::unexpected("route " + quoted(method, pattern) + ": " +
+                               std::string(to_string(fault)));
+    }
+    if (patterns_.size() >= routes_max) return std::unexpected("more than a million routes");
+    std::uint32_t node = 0;
+    for (Segments segments(pattern); !segments.done();) node = child_for(node, segments.next());
+    if (nodes_[node].routes == none) {
+        nodes_[node].routes = static_cast<std::uint32_t>(routes_.size());
+        routes_.emplace_back().by_method.fill(none);
+    }
+    Routes& routes = routes_[nodes_[node].routes];
+    std::uint32_t& slot = routes.by_method[static_cast<std::size_t>(method)];
+    if (slot != none) {
+        return std::unexpected("route " + quoted(method, pattern) + " is hidden by " +
+                               quoted(method, this->pattern(slot)) + ", which was added before");
+    }
+    slot = route;
+    texts_.emplace_back(pattern);
+    patterns_.emplace_back(route, texts_.back());
+    add_allow(routes);
+    return {};
+}
+
+void Router::add_allow(Routes& routes) const {
+    routes.allow.clear();
+    const auto has = [&](wire::Method method) {
+        return routes.by_method[static_cast<std::size_t>(method)] != none;
+    };
+    for (std::size_t i = 0; i + 1 < methods; ++i) {
+        const auto method = static_cast<wire::Method>(i);
+        const bool implied = (method == wire::Method::head && has(wire::Method::get)) ||
+                             method == wire::Method::options;
+        if (!implied && !has(method)) continue;
+        if (!routes.allow.empty()) routes.allow += ", ";
+        routes.allow += wire::to_string(method);
+    }
+}
+
+std::string_view Router::pattern(std::uint32_t route) const {
+    for (const auto& [number, text] : patterns_) {
+        if (number == route) return text;
+    }
+    return {};
+}
+
+// The node where `rest` ends, or none. Each node of the tree is reached by one way only, so what is
+// given up is never tried twice.
+std::uint32_t Router::match(std::uint32_t node, ByteView rest, Parameters& parameters) const {
+    if (rest.empty()) return nodes_[node].routes != none ? node : none;
+    const std::size_t end = rest.find('/', 1);
+    const ByteView segment = rest.substr(1, end == ByteView::npos ? end : end - 1);
+    const ByteView behind = end == ByteView::npos ? ByteView{} : rest.substr(end);
+    const std::size_t count = parameters.count;
+    if (const std::uint32_t child = literal_child(node, segment); child != none) {
+        const std::uint32_t found = match(child, behind, parameters);
+        if (found != none) return found;
+        parameters.count = count;
+    }
+    if (nodes_[node].parameter != none && !segment.empty()) {
+        parameters.values[parameters.count++] = segment;
+        const std::uint32_t found = match(nodes_[node].parameter, behind, parameters);
+        if (found != none) return found;
+        parameters.count = count;
+    }
+    if (nodes_[node].rest == none) return none;
+    parameters.values[parameters.count++] = rest.substr(1);
+    return nodes_[node].rest;
+}
+
+Found Router::find(wire::Method method, ByteView path, Parameters& parameters) const {
+    parameters.count = 0;
+    // "*" (of OPTIONS) and the authority of CONNECT are no paths.
+    if (!path.starts_with('/')) return {};
+    const std::uint32_t node = match(0, path, parameters);
+    if (node == none) return {};
+    const Routes& routes = routes_[nodes_[node].routes];
+    std::uint32_t route = routes.by_method[static_cast<std::size_t>(method)];
+    if (route == none && method == wire::Method::head) {
+        route = routes.by_method[static_cast<std::size_t>(wire::Method::get)];
+    }
+    if (route == none) route = routes.by_method[methods - 1];
+    if (route == none) return {Found::Kind::wrong_method, 0, routes.allow};
+    return {Found::Kind::route, route, routes.allow};
+}
+
+}  // namespace tiderace::http::route

@@ -1,0 +1,102 @@
+// Router: from a method and a canonical path to a route, through a tree of segments.
+//
+//   /users         (node) --"users"--> (node: GET, POST)
+//   /users/{id}                           --{id}--> (node: GET)
+//   /users/me                             --"me"--> (node: GET)
+//
+// At each node a literal comes before a parameter, and a parameter before a rest; what was begun is
+// given up where it leads nowhere. A path is looked at segment by segment, so the time depends on
+// its length and not on the number of routes.
+//
+// Owner    The application; built before it serves, then constant.
+// Thread   add(): one. find(): any number at once.
+// Errors   A pattern with a fault, and a route that another one hides: a sentence with both.
+// Limits   pattern.h; routes_max routes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/http/route/pattern.h"
+#include "tiderace/http/wire/method.h"
+
+namespace tiderace::http::route {
+
+inline constexpr std::size_t routes_max = 1'000'000;
+
+// Where the parameters of a path are: views into it, in the pattern's order.
+struct Parameters {
+    std::array<ByteView, parameters_max> values;
+    std::size_t count = 0;
+};
+
+struct Found {
+    enum class Kind : std::uint8_t {
+        nothing,       // no pattern matches: 404
+        wrong_method,  // one does, for other methods: 405 with `allow`
+        route,
+    };
+    Kind kind = Kind::nothing;
+    std::uint32_t route = 0;  // the number that add() was given
+    std::string_view allow;   // "GET, HEAD, OPTIONS"; also with a route
+};
+
+class Router {
+  public:
+    Router();
+
+    // Method::other stands for every method that has no route of its own.
+    std::expected<void, std::string> add(wire::Method method, std::string_view pattern,
+                                         std::uint32_t route);
+    // A GET route answers HEAD, too.
+    Found find(wire::Method method, ByteView path, Parameters& parameters) const;
+
+    // The pattern of a route, as it was added.
+    std::string_view pattern(std::uint32_t route) const;
+
+  private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::size_t methods = static_cast<std::size_t>(wire::Method::other) + 1;
+
+    struct Routes {
+        std::array<std::uint32_t, methods> by_method;
+        std::string allow;
+    };
+    struct Node {
+        std::uint32_t parameter = none;  // nodes
+        std::uint32_t rest = none;
+        std::uint32_t routes = none;  // of those that end here
+    };
+    struct Edge {
+        std::uint32_t from = none;
+        std::uint32_t to = none;
+        std::uint32_t hash = 0;
+        std::string_view text;
+    };
+
+    static std::uint32_t hash_of(std::uint32_t from, std::string_view text);
+    std::uint32_t literal_child(std::uint32_t node, std::string_view text) const;
+    std::uint32_t child_for(std::uint32_t node, const Segment& segment);
+    std::uint32_t make_node();
+    void insert(Edge edge);
+    void add_allow(Routes& routes) const;
+    std::uint32_t match(std::uint32_t node, ByteView rest, Parameters& parameters) const;
+
+    std::vector<Node> nodes_;
+    std::vector<Routes> routes_;
+    std::vector<Edge> edges_;  // open addressing, a power of two, at most half full
+    std::size_t edge_count_ = 0;
+    std::deque<std::string> texts_;                                     // of edges and patterns
+    std::vector<std::pair<std::uint32_t, std::string_view>> patterns_;  // by route, in order of add
+};
+
+}  // namespace tiderace::http::route
