@@ -3,6 +3,7 @@
 //     struct Point { int x; int y; };
 //     member_count<Point>          2
 //     member_names<Point>[1]       "y"
+//     MemberTypes<Point>           TypeList<int, int>
 //     for_each_member(point, [](std::string_view name, auto& member) { … });
 //
 // A plain struct is an aggregate without base classes and without C arrays (std::array is fine), of
@@ -31,6 +32,9 @@ namespace tiderace {
 template <typename T>
 concept PlainStruct =
     std::is_class_v<T> && std::is_aggregate_v<T> && !requires { typename T::value_type; };
+
+template <typename...>
+struct TypeList {};
 
 namespace members {
 
@@ -66,10 +70,13 @@ struct Holder {
 template <typename T>
 extern const Holder<T> nowhere;
 
+// A function and not a constant: that would be emitted, and then `nowhere` is missed.
 template <typename T, std::size_t size>
-inline constexpr auto addresses = tie_members<size>(nowhere<T>.value, [](const auto&... member) {
-    return std::array<const volatile void*, sizeof...(member)>{&member...};
-});
+consteval auto addresses() {
+    return tie_members<size>(nowhere<T>.value, [](const auto&... member) {
+        return std::array<const volatile void*, sizeof...(member)>{&member...};
+    });
+}
 
 template <const volatile void* address>
 consteval auto printed() {
@@ -77,7 +84,13 @@ consteval auto printed() {
 }
 
 template <typename T, std::size_t size, std::size_t index>
-inline constexpr std::string_view printed_name = printed<addresses<T, size>[index]>();
+inline constexpr std::string_view printed_name = printed<addresses<T, size>()[index]>();
+
+template <typename T, std::size_t size>
+consteval auto types() {
+    return tie_members<size>(nowhere<T>.value,
+                             []<typename... M>(const M&...) { return TypeList<M...>(); });
+}
 
 #ifdef __clang__
 #pragma clang diagnostic pop
@@ -142,6 +155,10 @@ inline constexpr std::size_t member_count = [] {
 
 template <PlainStruct T>
 inline constexpr auto member_names = members::Names<T, member_count<T>>::views();
+
+// A TypeList of the members' types.
+template <PlainStruct T>
+using MemberTypes = decltype(members::types<T, member_count<T>>());
 
 // Calls `call(name, member)` for each member in order; `value` may be const.
 template <typename T>

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,6 +85,15 @@ TEST(Members, AreReachedByReference) {
     EXPECT_EQ(sum, 7);
     const Empty nothing;
     for_each_member(nothing, [](auto...) { FAIL() << "has no member"; });
+}
+
+TEST(Members, HaveTheTypesOfTheirDeclaration) {
+    struct Mixed {
+        const int fixed;
+        std::string text;
+    };
+    EXPECT_TRUE((std::same_as<MemberTypes<Mixed>, TypeList<int, std::string>>));
+    EXPECT_TRUE((std::same_as<MemberTypes<Empty>, TypeList<>>));
 }
 
 TEST(Members, AreOfPlainStructsOnly) {

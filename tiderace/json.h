@@ -1,0 +1,104 @@
+// JSON for plain structs, without macros and without describing them.
+//
+//     #include "tiderace/json.h"
+//
+//     #include <cstdint>
+//     #include <cstdio>
+//     #include <optional>
+//     #include <string>
+//     #include <vector>
+//
+//     namespace json = tiderace::json;
+//
+//     struct Item {
+//         json::Length<std::string, 1, 80> name;
+//         double price;
+//     };
+//     struct Order {
+//         std::uint64_t id;
+//         std::vector<Item> items;
+//         json::Default<int> priority = 3;    // may be missing
+//         std::optional<std::string> note;    // may be missing or null
+//
+//         std::optional<std::string> validate() const {
+//             if (items.empty()) return "an order needs an item";
+//             return std::nullopt;
+//         }
+//     };
+//
+//     int main() {
+//         const auto order =
+//             json::read<Order>(R"({"id": 7, "items": [{"name": "tea", "price": 2.5}]})");
+//         if (!order) return 1;
+//         std::puts(json::write(*order).c_str());
+//         // {"id":7,"items":[{"name":"tea","price":2.5}],"priority":3}
+//
+//         const auto wrong = json::read<Order>(R"({"id": -1, "items": [{"name": ""}]})");
+//         for (const json::Fault& fault : wrong.error().faults()) {
+//             std::puts(fault.message().c_str());
+//         }
+//         // id: expected an integer from 0 to 18446744073709551615, found -1 (byte 7)
+//         // items[0].name: expected a text of 1 to 80 characters, found "" (byte 30)
+//         // items[0].price: is required (byte 21)
+//         return 0;
+//     }
+//
+// tiderace/json/type_of.h lists the C++ types and their JSON, tiderace/json/checked.h those that
+// check their value (Range, Length, Pattern, Default), and tiderace/json/writer.h has json::Writer,
+// which writes token by token. An empty std::optional member is omitted. A struct may have a
+// `validate() const`, which returns a std::optional<std::string> that says what is wrong, or
+// json::Faults, whose paths start at the struct. It is called when every member was read.
+//
+// Thread   Any.
+// Errors   A text that cannot be read gives an Error: its kind, and up to 16 faults, each with its
+//          path, what was expected, what was found, and the byte offset. Rejected are: text that is
+//          not JSON or not UTF-8, lone surrogates, unknown, missing and duplicate members, and
+//          integers out of range.
+// Limits   Options: 1 MiB of text, 64 levels, 100,000 elements, unless told otherwise.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/json/checked.h"
+#include "tiderace/json/fault.h"
+#include "tiderace/json/reader.h"
+#include "tiderace/json/type_of.h"
+#include "tiderace/json/views.h"
+#include "tiderace/json/writer.h"
+
+namespace tiderace::json {
+
+template <typename T>
+std::expected<T, Error> read(ByteView text, const Options& options = {}) {
+    static_assert(!holds_view<T>(),
+                  "json::read: a std::string_view would refer to a text that is gone; "
+                  "make the member a std::string");
+    static_assert(std::is_default_constructible_v<T>, "json::read: makes a T, then fills it");
+    std::expected<T, Error> made;
+    if (auto done = read_value(text, &*made, type_of<T>, options); !done) {
+        made = std::unexpected(std::move(done.error()));
+    }
+    return made;
+}
+
+// Appends to `text`. False: JSON cannot say the value, and something stands in its place (null for
+// NaN, infinity and values of an enum without a name, U+FFFD for bytes that are not UTF-8).
+template <typename T>
+bool append(std::string& text, const T& value) {
+    TextOut out(text);
+    write_value(out, &value, type_of<T>);
+    return out.is_exact();
+}
+
+template <typename T>
+std::string write(const T& value) {
+    std::string text;
+    append(text, value);
+    return text;
+}
+
+}  // namespace tiderace::json

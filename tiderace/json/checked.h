@@ -1,0 +1,110 @@
+// Types that say in a struct's declaration what a value has to be; reading checks it.
+//
+//     struct NewUser {
+//         json::Length<std::string, 1, 80> name;         // characters, or elements of a list
+//         json::Range<int, 0, 150> age;                  // both ends included
+//         json::Pattern<"[a-z][a-z0-9-]{0,30}"> handle;  // the whole text (json/pattern.h)
+//         json::Default<std::string> language = "en";    // may be missing: keeps this value
+//     };
+//
+// Each behaves as the value inside: it converts to it, and has * and ->. What a program assigns is
+// not checked; what is read is.
+//
+// Thread   Any; values.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tiderace/json/pattern.h"
+
+namespace tiderace::json {
+
+template <typename T>
+struct Checked {
+    using json_value = T;
+    static constexpr bool may_be_missing = false;
+
+    T value{};
+
+    constexpr Checked() = default;
+    template <typename U>
+        requires(std::constructible_from<T, U> &&
+                 !std::derived_from<std::remove_cvref_t<U>, Checked>)
+    constexpr Checked(U&& from) : value(std::forward<U>(from)) {}  // NOLINT: stands for the value
+
+    constexpr operator const T&() const { return value; }  // NOLINT: stands for the value
+    constexpr T& operator*() { return value; }
+    constexpr const T& operator*() const { return value; }
+    constexpr T* operator->() { return &value; }
+    constexpr const T* operator->() const { return &value; }
+
+    friend constexpr bool operator==(const Checked& a, const Checked& b) {
+        return a.value == b.value;
+    }
+    template <typename U>
+        requires(!std::derived_from<U, Checked>)
+    friend constexpr bool operator==(const Checked& a, const U& b) {
+        return a.value == b;
+    }
+};
+
+std::string range_text(std::string_view what, std::string low, std::string high);
+std::string length_text(bool is_text, std::size_t least, std::size_t most);
+std::string number_text(double value);
+// Characters (code points) of UTF-8 text.
+std::size_t characters_of(std::string_view text);
+
+template <typename T, T low, T high>
+    requires std::is_arithmetic_v<T>
+struct Range : Checked<T> {
+    static_assert(low <= high, "json: Range<T, low, high> needs low <= high");
+    using Checked<T>::Checked;
+
+    static constexpr bool holds(const T& value) { return value >= low && value <= high; }
+    static std::string expected() {
+        if constexpr (std::integral<T>) {
+            return range_text("an integer", std::to_string(low), std::to_string(high));
+        } else {
+            return range_text("a number", number_text(low), number_text(high));
+        }
+    }
+};
+
+template <typename T, std::size_t least, std::size_t most>
+struct Length : Checked<T> {
+    static_assert(least <= most, "json: Length<T, least, most> needs least <= most");
+    static constexpr bool is_text = std::same_as<T, std::string>;
+    using Checked<T>::Checked;
+
+    static bool holds(const T& value) {
+        std::size_t length = 0;
+        if constexpr (is_text)
+            length = characters_of(value);
+        else
+            length = value.size();
+        return length >= least && length <= most;
+    }
+    static std::string expected() { return length_text(is_text, least, most); }
+};
+
+template <PatternText text>
+struct Pattern : Checked<std::string> {
+    using Checked<std::string>::Checked;
+    static constexpr auto compiled = compile_pattern<text>();
+
+    static bool holds(const std::string& value) { return matches(compiled, value); }
+    static std::string expected() { return "a text that matches " + std::string(text.view()); }
+};
+
+template <typename T>
+struct Default : Checked<T> {
+    static constexpr bool may_be_missing = true;
+    using Checked<T>::Checked;
+};
+
+}  // namespace tiderace::json

@@ -1,0 +1,506 @@
+#include "tiderace/json/reader.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/check.h"
+#include "tiderace/base/members.h"
+#include "tiderace/json/rfc3339.h"
+#include "tiderace/json/scan.h"
+#include "tiderace/json/text.h"
+
+namespace tiderace::json {
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+constexpr std::size_t found_bytes_max = 40;  // of a string that a message quotes
+
+// Where the walk is: one on the stack for each level.
+struct Place {
+    const Place* above = nullptr;
+    std::string_view name;    // of a member
+    std::size_t ordinal = 0;  // among the members or elements
+    bool in_array = false;
+};
+
+std::string path_of(const Place* place) {
+    if (place == nullptr || place->above == nullptr) return "";
+    std::string path = path_of(place->above);
+    if (place->in_array) return ((path += '[') += std::to_string(place->ordinal)) += ']';
+    if (!path.empty()) path += '.';
+    return path += place->name;
+}
+
+std::string found_text(const element& found) {
+    std::string text;
+    TextOut out(text);
+    switch (found.type()) {
+        case element_type::ARRAY:
+            return "an array";
+        case element_type::OBJECT:
+            return "an object";
+        case element_type::STRING: {
+            const std::string_view said = found.get_string().value_unsafe();
+            if (said.size() > found_bytes_max) {
+                return "a string of " + std::to_string(said.size()) + " bytes";
+            }
+            out.string(said);
+            break;
+        }
+        case element_type::INT64:
+            out.integer(std::int64_t{found.get_int64().value_unsafe()});
+            break;
+        case element_type::UINT64:
+            out.integer(std::uint64_t{found.get_uint64().value_unsafe()});
+            break;
+        case element_type::DOUBLE:
+            out.number(found.get_double().value_unsafe());
+            break;
+        case element_type::BOOL:
+            out.boolean(found.get_bool().value_unsafe());
+            break;
+        case element_type::NULL_VALUE:
+            out.null();
+            break;
+    }
+    out.flush();
+    return text;
+}
+
+Form form_of(const element& found) {
+    switch (found.type()) {
+        case element_type::ARRAY:
+            return Form::array;
+        case element_type::OBJECT:
+            return Form::object;
+        case element_type::STRING:
+            return Form::string;
+        case element_type::BOOL:
+            return Form::boolean;
+        case element_type::NULL_VALUE:
+            return Form::any;  // fits no alternative
+        case element_type::INT64:
+        case element_type::UINT64:
+        case element_type::DOUBLE:
+            break;
+    }
+    return Form::number;
+}
+
+bool may_be_missing(const Type& type) {
+    if (type.kind == Kind::optional) return true;
+    return type.kind == Kind::checked &&
+           (type.checked->may_be_missing || may_be_missing(*type.checked->value));
+}
+
+bool fits(std::int64_t value, const Type& type) {
+    if (type.bytes == 8) return type.is_signed || value >= 0;
+    const unsigned bits = type.bytes * 8u;
+    if (!type.is_signed) return value >= 0 && value >> bits == 0;
+    const std::int64_t half = std::int64_t{1} << (bits - 1);
+    return value >= -half && value < half;
+}
+
+// Walks along a value and its Type. After a fault it goes on, to name them all, until there are
+// faults_max. Each read function is false after a fault in its value.
+class Walk {
+  public:
+    Walk(ByteView text, const Options& options) : text_(text), options_(options) {}
+
+    bool read(const element& from, void* to, const Type& type, const Place& place);
+    Faults take_faults() { return std::move(faults_); }
+
+  private:
+    bool read_integer(const element& from, void* to, const Type& type, const Place& place);
+    bool read_number(const element& from, void* to, const Type& type, const Place& place);
+    bool read_enumeration(const element& from, void* to, const Type& type, const Place& place);
+    bool read_time(const element& from, void* to, const Type& type, const Place& place);
+    bool read_list(const element& from, void* to, const Type& type, const Place& place);
+    bool read_map(const element& from, void* to, const Type& type, const Place& place);
+    bool read_object(const element& from, void* to, const Type& type, const Place& place);
+    bool read_variant(const element& from, void* to, const Type& type, const Place& place);
+    bool read_checked(const element& from, void* to, const Type& type, const Place& place);
+    bool check_missing(const ObjectShape& shape, std::uint64_t seen, const Place& place);
+    bool validate(const void* object, const ObjectShape& shape, const Place& place);
+
+    bool is_full() const { return faults_.size() >= faults_max; }
+    bool too_many_elements(const Place& place) {
+        if (++elements_ <= options_.elements_max) return false;
+        if (elements_ == options_.elements_max + 1) {
+            fault(place, "more than " + std::to_string(options_.elements_max) + " elements");
+        }
+        return true;
+    }
+    bool unexpected(const element& from, const Type& type, const Place& place) {
+        return fault(place, "expected " + expected_text(type), found_text(from));
+    }
+    bool fault(const Place& place, std::string problem, std::string found = "");
+    bool fault_in(const Place& object, std::string_view member, std::string problem);
+    std::size_t offset_of_place(const Place& place) const;
+
+    ByteView text_;
+    const Options& options_;
+    Faults faults_;
+    std::size_t elements_ = 0;
+};
+
+std::size_t Walk::offset_of_place(const Place& place) const {
+    std::vector<std::size_t> ordinals;
+    for (const Place* at = &place; at->above != nullptr; at = at->above) {
+        ordinals.push_back(at->ordinal);
+    }
+    std::reverse(ordinals.begin(), ordinals.end());
+    return offset_of(text_, ordinals);
+}
+
+bool Walk::fault(const Place& place, std::string problem, std::string found) {
+    if (!is_full()) {
+        faults_.push_back(
+            {path_of(&place), std::move(problem), std::move(found), offset_of_place(place)});
+    }
+    return false;
+}
+
+// A fault of a member that is not there: it stands where its object does.
+bool Walk::fault_in(const Place& object, std::string_view member, std::string problem) {
+    if (is_full()) return false;
+    const Place place{&object, member, 0, false};
+    faults_.push_back({path_of(&place), std::move(problem), "", offset_of_place(object)});
+    return false;
+}
+
+bool Walk::read_integer(const element& from, void* to, const Type& type, const Place& place) {
+    std::int64_t value = 0;
+    if (from.get_int64().get(value) == simdjson::SUCCESS && fits(value, type)) {
+        store_integer(to, type.bytes, static_cast<std::uint64_t>(value));
+        return true;
+    }
+    std::uint64_t large = 0;
+    if (type.bytes == 8 && !type.is_signed && from.get_uint64().get(large) == simdjson::SUCCESS) {
+        store_integer(to, type.bytes, large);
+        return true;
+    }
+    return unexpected(from, type, place);
+}
+
+bool Walk::read_number(const element& from, void* to, const Type& type, const Place& place) {
+    double value = 0;
+    if (from.get_double().get(value) != simdjson::SUCCESS) return unexpected(from, type, place);
+    if (type.bytes != sizeof(float)) {
+        *static_cast<double*>(to) = value;
+        return true;
+    }
+    constexpr double most = std::numeric_limits<float>::max();
+    if (value > most || value < -most) {
+        return fault(place, "expected a number that a float can hold", found_text(from));
+    }
+    *static_cast<float*>(to) = static_cast<float>(value);
+    return true;
+}
+
+bool Walk::read_enumeration(const element& from, void* to, const Type& type, const Place& place) {
+    std::string_view said;
+    if (from.get_string().get(said) == simdjson::SUCCESS) {
+        for (const EnumName& known : type.enumeration->names) {
+            if (known.name != said) continue;
+            store_integer(to, type.bytes, static_cast<std::uint64_t>(known.value));
+            return true;
+        }
+    }
+    return unexpected(from, type, place);
+}
+
+bool Walk::read_time(const element& from, void* to, const Type& type, const Place& place) {
+    std::string_view said;
+    if (from.get_string().get(said) == simdjson::SUCCESS) {
+        if (const auto ticks = read_rfc3339(said, type.time->per_second)) {
+            store_integer(to, 8, static_cast<std::uint64_t>(*ticks));
+            return true;
+        }
+    }
+    return unexpected(from, type, place);
+}
+
+bool Walk::read_list(const element& from, void* to, const Type& type, const Place& place) {
+    simdjson::dom::array array;
+    if (from.get_array().get(array) != simdjson::SUCCESS) return unexpected(from, type, place);
+    const ListShape& shape = *type.list;
+    shape.clear(to);
+    bool good = true;
+    std::size_t index = 0;
+    for (const element child : array) {
+        if (is_full() || too_many_elements(place)) return false;
+        if (shape.fixed != 0 && index == shape.fixed) return unexpected(from, type, place);
+        const Place inner{&place, {}, index, true};
+        good &= read(child, shape.add(to, index++), *shape.element, inner);
+    }
+    if (index < shape.fixed) return unexpected(from, type, place);
+    return good;
+}
+
+bool Walk::read_map(const element& from, void* to, const Type& type, const Place& place) {
+    simdjson::dom::object object;
+    if (from.get_object().get(object) != simdjson::SUCCESS) return unexpected(from, type, place);
+    const MapShape& shape = *type.map;
+    shape.clear(to);
+    bool good = true;
+    std::size_t ordinal = 0;
+    for (const auto field : object) {
+        if (is_full() || too_many_elements(place)) return false;
+        const Place inner{&place, field.key, ordinal++, false};
+        void* const value = shape.add(to, field.key);
+        good &= value != nullptr ? read(field.value, value, *shape.value, inner)
+                                 : fault(inner, "appears twice");
+    }
+    return good;
+}
+
+// Members mostly come in the order of the struct, so the next one is tried first.
+std::size_t find_member(const ObjectShape& shape, std::string_view name, std::size_t next) {
+    const std::size_t count = shape.members.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = next + i < count ? next + i : next + i - count;
+        if (shape.members[at].name == name) return at;
+    }
+    return count;
+}
+
+bool Walk::read_object(const element& from, void* to, const Type& type, const Place& place) {
+    simdjson::dom::object object;
+    if (from.get_object().get(object) != simdjson::SUCCESS) return unexpected(from, type, place);
+    const ObjectShape& shape = *type.object;
+    void* members[members_max];
+    shape.addresses(to, members);
+    std::uint64_t seen = 0;
+    bool good = true;
+    std::size_t ordinal = 0;
+    std::size_t next = 0;
+    for (const auto field : object) {
+        if (is_full()) return false;
+        const Place inner{&place, field.key, ordinal++, false};
+        const std::size_t at = find_member(shape, field.key, next);
+        if (at == shape.members.size()) {
+            if (options_.unknown == Unknown::refuse) good = fault(inner, "is not a known member");
+            continue;
+        }
+        next = at + 1 < shape.members.size() ? at + 1 : 0;
+        const std::uint64_t bit = std::uint64_t{1} << at;
+        good &= (seen & bit) == 0 ? read(field.value, members[at], *shape.members[at].type, inner)
+                                  : fault(inner, "appears twice");
+        seen |= bit;
+    }
+    good &= check_missing(shape, seen, place);
+    return good && (shape.validate == nullptr || validate(to, shape, place));
+}
+
+bool Walk::check_missing(const ObjectShape& shape, std::uint64_t seen, const Place& place) {
+    bool good = true;
+    for (std::size_t i = 0; i < shape.members.size(); ++i) {
+        const Member& member = shape.members[i];
+        if ((seen >> i & 1) != 0 || may_be_missing(*member.type)) continue;
+        good = fault_in(place, member.name, "is required");
+    }
+    return good;
+}
+
+bool Walk::validate(const void* object, const ObjectShape& shape, const Place& place) {
+    Faults said;
+    shape.validate(object, said);
+    for (Fault& one : said) {
+        if (is_full()) break;
+        const Place inner{&place, one.path, 0, false};
+        const std::string path = path_of(one.path.empty() ? &place : &inner);
+        faults_.push_back(
+            {path, std::move(one.problem), std::move(one.found), offset_of_place(place)});
+    }
+    return said.empty();
+}
+
+bool Walk::read_variant(const element& from, void* to, const Type& type, const Place& place) {
+    const VariantShape& shape = *type.variant;
+    if (!is_tagged(shape)) {
+        for (const Alternative& alternative : shape.alternatives) {
+            if (json::form_of(*alternative.type) != form_of(from)) continue;
+            return read(from, alternative.make(to), *alternative.type, place);
+        }
+        return unexpected(from, type, place);
+    }
+    simdjson::dom::object object;
+    if (from.get_object().get(object) != simdjson::SUCCESS || object.size() != 1) {
+        return unexpected(from, type, place);
+    }
+    const auto field = *object.begin();
+    const Place inner{&place, field.key, 0, false};
+    for (const Alternative& alternative : shape.alternatives) {
+        if (tag_of(*alternative.type) != field.key) continue;
+        return read(field.value, alternative.make(to), *alternative.type, inner);
+    }
+    return unexpected(from, type, place);
+}
+
+bool Walk::read_checked(const element& from, void* to, const Type& type, const Place& place) {
+    const CheckedShape& shape = *type.checked;
+    if (!read(from, to, *shape.value, place)) return false;
+    if (shape.holds == nullptr || shape.holds(to)) return true;
+    return unexpected(from, type, place);
+}
+
+bool Walk::read(const element& from, void* to, const Type& type, const Place& place) {
+    switch (type.kind) {
+        case Kind::boolean: {
+            bool value = false;
+            if (from.get_bool().get(value) != simdjson::SUCCESS) break;
+            *static_cast<bool*>(to) = value;
+            return true;
+        }
+        case Kind::integer:
+            return read_integer(from, to, type, place);
+        case Kind::number:
+            return read_number(from, to, type, place);
+        case Kind::text: {
+            std::string_view value;
+            if (from.get_string().get(value) != simdjson::SUCCESS) break;
+            static_cast<std::string*>(to)->assign(value);
+            return true;
+        }
+        case Kind::text_view:
+            TR_CHECK(false, "json::read does not compile for a std::string_view");
+            break;
+        case Kind::enumeration:
+            return read_enumeration(from, to, type, place);
+        case Kind::time:
+            return read_time(from, to, type, place);
+        case Kind::list:
+            return read_list(from, to, type, place);
+        case Kind::map:
+            return read_map(from, to, type, place);
+        case Kind::object:
+            return read_object(from, to, type, place);
+        case Kind::variant:
+            return read_variant(from, to, type, place);
+        case Kind::checked:
+            return read_checked(from, to, type, place);
+        case Kind::optional:
+            if (!from.is_null()) {
+                return read(from, type.optional->make(to), *type.optional->value, place);
+            }
+            type.optional->clear(to);
+            return true;
+    }
+    return unexpected(from, type, place);
+}
+
+// A parser, and a copy of the text: simdjson reads up to SIMDJSON_PADDING bytes after its end.
+class Parser {
+  public:
+    simdjson::simdjson_result<element> parse(ByteView text, std::size_t depth_max) {
+        if (capacity_ < text.size() || depth_max_ != depth_max) {
+            capacity_ = std::max<std::size_t>(text.size(), parser_kept_bytes);
+            depth_max_ = depth_max;
+            copy_ = std::make_unique<std::uint8_t[]>(capacity_ + simdjson::SIMDJSON_PADDING);
+            if (const auto error = parser_.allocate(capacity_, depth_max)) return error;
+        }
+        std::memcpy(copy_.get(), text.data(), text.size());
+        std::memset(copy_.get() + text.size(), ' ', simdjson::SIMDJSON_PADDING);
+        return parser_.parse(copy_.get(), text.size(), false);
+    }
+    bool is_large() const { return capacity_ > parser_kept_bytes; }
+
+  private:
+    simdjson::dom::parser parser_;
+    std::unique_ptr<std::uint8_t[]> copy_;
+    std::size_t capacity_ = 0;
+    std::size_t depth_max_ = 0;
+};
+
+// Lends the thread's parser; a large one, and one within one (a validate() that reads), is its own.
+class LentParser {
+  public:
+    LentParser() : parser_(kept_ ? std::move(kept_) : std::make_unique<Parser>()) {}
+    ~LentParser() {
+        if (!parser_->is_large()) kept_ = std::move(parser_);
+    }
+    LentParser(const LentParser&) = delete;
+    LentParser& operator=(const LentParser&) = delete;
+    Parser* operator->() { return parser_.get(); }
+
+  private:
+    static thread_local std::unique_ptr<Parser> kept_;
+    std::unique_ptr<Parser> parser_;
+};
+thread_local std::unique_ptr<Parser> LentParser::kept_;
+
+// simdjson takes digits alone for an integer and refuses those beyond 64 bits; with ".0" after them
+// they are numbers, which members of floating point take.
+std::string with_large_integers_as_numbers(ByteView text) {
+    constexpr std::size_t digits_max = 18;  // always fit
+    std::string widened;
+    std::size_t digits = 0;
+    bool in_string = false;
+    bool in_number = false;  // behind its first character that is not a digit
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        const bool is_digit = c >= '0' && c <= '9';
+        const bool is_more = c == '.' || c == 'e' || c == 'E';
+        if (!in_string && !is_digit) {
+            if (digits > digits_max && !in_number && !is_more) widened += ".0";
+            digits = 0;
+            in_number = is_more || (in_number && (c == '+' || c == '-'));
+        }
+        if (!in_string && is_digit) ++digits;
+        widened += c;
+        if (in_string && c == '\\' && i + 1 < text.size())
+            widened += text[++i];
+        else if (c == '"')
+            in_string = !in_string;
+    }
+    if (digits > digits_max && !in_number) widened += ".0";
+    return widened;
+}
+
+std::unexpected<Error> refuse(Error::Kind kind, std::size_t offset, std::string problem) {
+    return std::unexpected(Error(kind, {Fault{"", std::move(problem), "", offset}}));
+}
+
+std::unexpected<Error> refuse_syntax(ByteView text, std::size_t depth_max,
+                                     simdjson::error_code why) {
+    const auto fault = first_fault(text, depth_max);
+    if (!fault) return refuse(Error::Kind::syntax, 0, simdjson::error_message(why));
+    return refuse(fault->too_deep ? Error::Kind::too_deep : Error::Kind::syntax, fault->offset,
+                  fault->problem);
+}
+
+}  // namespace
+
+std::expected<void, Error> read_value(ByteView text, void* value, const Type& type,
+                                      const Options& options) {
+    const std::size_t depth_max = std::min(options.depth_max, depth_limit);
+    if (text.size() > options.size_bytes_max) {
+        return refuse(Error::Kind::too_large, options.size_bytes_max,
+                      "more than " + std::to_string(options.size_bytes_max) + " bytes");
+    }
+    if (may_have_surrogates(text) && first_fault(text, depth_max)) {
+        return refuse_syntax(text, depth_max, simdjson::STRING_ERROR);
+    }
+    LentParser parser;
+    element root;
+    auto error = parser->parse(text, depth_max).get(root);
+    if (error == simdjson::NUMBER_ERROR && !first_fault(text, depth_max)) {
+        error = parser->parse(with_large_integers_as_numbers(text), depth_max).get(root);
+    }
+    if (error != simdjson::SUCCESS) return refuse_syntax(text, depth_max, error);
+    Walk walk(text, options);
+    if (walk.read(root, value, type, Place{})) return {};
+    return std::unexpected(Error(Error::Kind::content, walk.take_faults()));
+}
+
+}  // namespace tiderace::json

@@ -1,0 +1,220 @@
+#include "tiderace/json/scan.h"
+
+#include <charconv>
+#include <limits>
+
+#include "tiderace/json/text.h"
+
+namespace tiderace::json {
+namespace {
+
+constexpr int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+// Moves over a text. After a fault it stays where that is.
+class Scanner {
+  public:
+    Scanner(ByteView text, std::size_t depth_max) : text_(text), levels_left_(depth_max) {}
+
+    bool document() {
+        if (!value()) return false;
+        space();
+        return at_ == text_.size() || fail("expected the end of the text");
+    }
+    bool value() {
+        space();
+        switch (peek()) {
+            case '{':
+                return container('}', "expected , or }");
+            case '[':
+                return container(']', "expected , or ]");
+            case '"':
+                return string();
+            case 't':
+                return word("true");
+            case 'f':
+                return word("false");
+            case 'n':
+                return word("null");
+            default:
+                return number();
+        }
+    }
+    // Moves into an object or array, to the value of its `ordinal`th member or element.
+    void enter(std::size_t ordinal) {
+        space();
+        const bool is_object = peek() == '{';
+        ++at_;
+        for (std::size_t i = 0; i <= ordinal; ++i) {
+            if (is_object) key();
+            space();
+            if (i == ordinal || !value()) return;
+            space();
+            ++at_;  // the comma
+        }
+    }
+    void space() {
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' ||
+                                      text_[at_] == '\n' || text_[at_] == '\r')) {
+            ++at_;
+        }
+    }
+    std::size_t at() const { return at_; }
+    SyntaxFault fault() const { return {at_, problem_, too_deep_}; }
+
+  private:
+    char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+    bool fail(const char* problem) {
+        problem_ = problem;
+        return false;
+    }
+    bool skip(char c) {
+        if (peek() != c || at_ == text_.size()) return false;
+        ++at_;
+        return true;
+    }
+    bool word(ByteView name) {
+        for (const char c : name) {
+            if (!skip(c)) return fail("expected a value");
+        }
+        return true;
+    }
+    bool key() {
+        space();
+        if (peek() != '"') return fail("expected a member's name in quotes");
+        if (!string()) return false;
+        space();
+        return skip(':') || fail("expected :");
+    }
+    bool container(char last, const char* problem) {
+        if (levels_left_ == 0) {
+            too_deep_ = true;
+            return fail("too many levels");
+        }
+        --levels_left_;
+        ++at_;
+        space();
+        if (skip(last)) return leave();
+        while (true) {
+            if (last == '}' && !key()) return false;
+            if (!value()) return false;
+            space();
+            if (skip(last)) return leave();
+            if (!skip(',')) return fail(problem);
+        }
+    }
+    bool leave() {
+        ++levels_left_;
+        return true;
+    }
+    bool digits() {
+        if (peek() < '0' || peek() > '9') return fail("expected a digit");
+        while (peek() >= '0' && peek() <= '9') ++at_;
+        return true;
+    }
+    bool number() {
+        const std::size_t first = at_;
+        skip('-');
+        if (at_ == first && (peek() < '0' || peek() > '9')) return fail("expected a value");
+        if (!skip('0') && !digits()) return false;
+        const bool is_below_one = text_[at_ - 1] == '0' && at_ - first <= 2;
+        if (skip('.') && !digits()) return false;
+        bool is_small = is_below_one;
+        if (skip('e') || skip('E')) {
+            if (skip('-'))
+                is_small = true;
+            else
+                skip('+');
+            if (!digits()) return false;
+        }
+        double value = 0;
+        const auto read = std::from_chars(text_.data() + first, text_.data() + at_, value);
+        if (read.ec != std::errc() && !is_small) {
+            at_ = first;
+            return fail("a number beyond what a double can hold");
+        }
+        return true;
+    }
+    // Four hexadecimal digits; -1 after a fault.
+    int four_digits() {
+        int code = 0;
+        for (int i = 0; i < 4; ++i) {
+            const int digit = hex_value(peek());
+            if (at_ == text_.size() || digit < 0) {
+                fail("expected four hexadecimal digits");
+                return -1;
+            }
+            code = code << 4 | digit;
+            ++at_;
+        }
+        return code;
+    }
+    bool escape() {
+        const std::size_t first = at_++;
+        if (at_ < text_.size() && ByteView("\"\\/bfnrt").find(peek()) != ByteView::npos) {
+            ++at_;
+            return true;
+        }
+        if (!skip('u')) return fail("no such escape");
+        const int code = four_digits();
+        if (code < 0) return false;
+        if (code < 0xD800 || code > 0xDFFF) return true;
+        const bool paired = code < 0xDC00 && skip('\\') && skip('u');
+        const int low = paired ? four_digits() : 0;
+        if (low < 0) return false;
+        if (low >= 0xDC00 && low <= 0xDFFF) return true;
+        at_ = first;
+        return fail("half of a surrogate pair");
+    }
+    bool string() {
+        ++at_;
+        while (at_ < text_.size()) {
+            const auto c = static_cast<unsigned char>(text_[at_]);
+            if (c == '"') return ++at_ != 0;
+            if (c < 0x20) return fail("a control character has to be escaped");
+            if (c == '\\') {
+                if (!escape()) return false;
+                continue;
+            }
+            const std::size_t bytes = c < 0x80 ? 1 : utf8_character_bytes(text_.substr(at_));
+            if (bytes == 0) return fail("not UTF-8");
+            at_ += bytes;
+        }
+        return fail("expected the quote that ends the string");
+    }
+
+    ByteView text_;
+    std::size_t at_ = 0;
+    std::size_t levels_left_;
+    const char* problem_ = "";
+    bool too_deep_ = false;
+};
+
+}  // namespace
+
+std::optional<SyntaxFault> first_fault(ByteView text, std::size_t depth_max) {
+    Scanner scanner(text, depth_max);
+    if (scanner.document()) return std::nullopt;
+    return scanner.fault();
+}
+
+std::size_t offset_of(ByteView text, std::span<const std::size_t> ordinals) {
+    Scanner scanner(text, std::numeric_limits<std::size_t>::max());
+    for (const std::size_t ordinal : ordinals) scanner.enter(ordinal);
+    scanner.space();
+    return scanner.at();
+}
+
+bool may_have_surrogates(ByteView text) {
+    for (std::size_t at = text.find("\\u"); at != ByteView::npos; at = text.find("\\u", at + 2)) {
+        const ByteView code = text.substr(at + 2, 2);
+        if (code.size() == 2 && (code[0] | 0x20) == 'd' && hex_value(code[1]) >= 8) return true;
+    }
+    return false;
+}
+
+}  // namespace tiderace::json

@@ -1,0 +1,141 @@
+#include "tiderace/json/text.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace tiderace::json {
+namespace {
+
+constexpr std::size_t number_bytes_max = 32;
+
+constexpr std::uint64_t each_byte(std::uint64_t byte) {
+    return byte * 0x0101010101010101;
+}
+
+// Not zero if one of eight bytes is a control character, a quote, a backslash or not ASCII.
+std::uint64_t special_among(std::uint64_t eight) {
+    const std::uint64_t quote = eight ^ each_byte('"');
+    const std::uint64_t backslash = eight ^ each_byte('\\');
+    const std::uint64_t found =
+        (eight - each_byte(0x20)) | (quote - each_byte(1)) | (backslash - each_byte(1)) | eight;
+    return found & each_byte(0x80);
+}
+
+bool is_plain(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+}
+
+std::size_t plain_bytes(std::string_view text) {
+    std::size_t at = 0;
+    for (; text.size() - at >= 8; at += 8) {
+        std::uint64_t eight;
+        std::memcpy(&eight, text.data() + at, 8);
+        if (special_among(eight) != 0) break;
+    }
+    while (at < text.size() && is_plain(text[at])) ++at;
+    return at;
+}
+
+}  // namespace
+
+std::size_t utf8_character_bytes(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+    };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return text.empty() ? 0 : 1;
+    if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+        if (lead == 0xED && byte(1) > 0x9F) return 0;  // a surrogate
+        return follows(1) && follows(2) ? 3 : 0;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        if (lead == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+        if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
+        return follows(1) && follows(2) && follows(3) ? 4 : 0;
+    }
+    return 0;
+}
+
+void TextOut::put_long(std::string_view text) {
+    flush();
+    to_.append(text);
+}
+
+void TextOut::escape(unsigned char c) {
+    constexpr std::string_view short_ones = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (std::size_t i = 0; i < short_ones.size(); i += 2) {
+        if (static_cast<unsigned char>(short_ones[i]) == c) {
+            put('\\');
+            return put(short_ones[i + 1]);
+        }
+    }
+    constexpr std::string_view digits = "0123456789abcdef";
+    const char text[] = {'\\', 'u', '0', '0', digits[c >> 4 & 15], digits[c & 15]};
+    put(std::string_view(text, sizeof text));
+}
+
+void TextOut::string(std::string_view text) {
+    put('"');
+    while (true) {
+        const std::size_t plain = plain_bytes(text);
+        put(text.substr(0, plain));
+        text.remove_prefix(plain);
+        if (text.empty()) break;
+        const auto c = static_cast<unsigned char>(text[0]);
+        if (c < 0x80) {
+            escape(c);
+            text.remove_prefix(1);
+        } else if (const std::size_t bytes = utf8_character_bytes(text)) {
+            put(text.substr(0, bytes));
+            text.remove_prefix(bytes);
+        } else {
+            put(std::string_view("\xEF\xBF\xBD"));
+            exact_ = false;
+            text.remove_prefix(1);
+        }
+    }
+    put('"');
+}
+
+void TextOut::integer(std::int64_t value) {
+    char* const at = room(number_bytes_max);
+    used_ = static_cast<std::size_t>(std::to_chars(at, at + number_bytes_max, value).ptr - block_);
+}
+
+void TextOut::integer(std::uint64_t value) {
+    char* const at = room(number_bytes_max);
+    used_ = static_cast<std::size_t>(std::to_chars(at, at + number_bytes_max, value).ptr - block_);
+}
+
+// As few digits as read back the same. Readers take digits alone for an integer, which has 64 bits
+// at most and no negative zero; so those are told that it is not one.
+template <typename T>
+void TextOut::real(T value) {
+    if (!std::isfinite(value)) {
+        exact_ = false;
+        return null();
+    }
+    char* const at = room(number_bytes_max);
+    char* const end = at + number_bytes_max;
+    const bool large = value >= T(1e15) || value <= T(-1e15);
+    char* last = large ? std::to_chars(at, end, value, std::chars_format::scientific).ptr
+                       : std::to_chars(at, end, value).ptr;
+    if (value == 0 && std::signbit(value)) {
+        *last++ = '.';
+        *last++ = '0';
+    }
+    used_ = static_cast<std::size_t>(last - block_);
+}
+
+void TextOut::number(double value) {
+    real(value);
+}
+void TextOut::number(float value) {
+    real(value);
+}
+
+}  // namespace tiderace::json

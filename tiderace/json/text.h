@@ -1,0 +1,73 @@
+// TextOut: the tokens of JSON appended to a std::string, with strings escaped and numbers short.
+//
+// Collects in a block of its own, so that a token costs a copy and not a call of the string's.
+//
+// Owner    Whoever writes; the string has all of it after flush() or the end of this object.
+// Errors   What JSON cannot say is replaced, and is_exact() is false from then on: NaN and infinity
+//          become null, bytes that are not UTF-8 become U+FFFD.
+// Memory   block_bytes on the stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace tiderace::json {
+
+// Bytes of the character at the front of `text`; 0 where it is not UTF-8 (RFC 3629).
+std::size_t utf8_character_bytes(std::string_view text);
+
+class TextOut {
+  public:
+    static constexpr std::size_t block_bytes = 512;
+
+    explicit TextOut(std::string& to) : to_(to) {}
+    ~TextOut() { flush(); }
+    TextOut(const TextOut&) = delete;
+    TextOut& operator=(const TextOut&) = delete;
+
+    void put(char c) {
+        if (used_ == block_bytes) flush();
+        block_[used_++] = c;
+    }
+    void put(std::string_view text) {
+        if (text.size() > block_bytes - used_) return put_long(text);
+        std::memcpy(block_ + used_, text.data(), text.size());
+        used_ += text.size();
+    }
+    // In quotes, escaped.
+    void string(std::string_view text);
+    void integer(std::int64_t value);
+    void integer(std::uint64_t value);
+    void number(double value);
+    void number(float value);
+    void boolean(bool value) { put(value ? std::string_view("true") : std::string_view("false")); }
+    void null() { put(std::string_view("null")); }
+    // Notes that what was just written is not the value.
+    void replaced() { exact_ = false; }
+
+    bool is_exact() const { return exact_; }
+    void flush() {
+        to_.append(block_, used_);
+        used_ = 0;
+    }
+
+  private:
+    void put_long(std::string_view text);
+    void escape(unsigned char c);
+    template <typename T>
+    void real(T value);
+    char* room(std::size_t bytes) {
+        if (block_bytes - used_ < bytes) flush();
+        return block_ + used_;
+    }
+
+    std::string& to_;
+    std::size_t used_ = 0;
+    bool exact_ = true;
+    char block_[block_bytes];
+};
+
+}  // namespace tiderace::json

@@ -1,0 +1,141 @@
+// Type: a C++ type as JSON sees it, at run time. type_of.h makes one constant for each type; the
+// reader, the writer and whatever describes types (OpenAPI) use it.
+//
+//     struct Order { int id; std::vector<Item> items; }
+//
+//     Type object ── members ──> {"id",    Type integer, 4 bytes, signed}
+//                                {"items", Type list ── element ──> Type object of Item}
+//
+// The code that reads and writes is compiled once, in this library; a user's file adds only tables
+// and a few functions of one line.
+//
+// Thread   Any; constants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tiderace/base/enum_names.h"
+#include "tiderace/json/fault.h"
+
+namespace tiderace::json {
+
+struct Type;
+
+// An integer or an enum of up to eight bytes, whichever its width.
+std::int64_t load_integer(const void* value, std::uint8_t bytes, bool is_signed);
+void store_integer(void* value, std::uint8_t bytes, std::uint64_t bits);
+
+struct Member {
+    std::string_view name;
+    const Type* type;
+};
+
+struct ObjectShape {
+    std::string_view name;  // of the type, without its namespace
+    std::span<const Member> members;
+    // Writes the address of each member to `out`.
+    void (*addresses)(void* object, void** out);
+    // The type's own validate(); null where it has none.
+    void (*validate)(const void* object, Faults& faults);
+};
+
+struct ListShape {
+    const Type* element;
+    std::size_t fixed;  // elements of a std::array; 0: grows
+    void (*clear)(void* list);
+    // A new element at `index`, which is the list's size; of an array, the one that stands there.
+    void* (*add)(void* list, std::size_t index);
+    void (*each)(const void* list, void* context, void (*call)(void* context, const void* element));
+};
+
+struct MapShape {
+    const Type* value;
+    void (*clear)(void* map);
+    void* (*add)(void* map, std::string_view key);  // null: the key is there already
+    void (*each)(const void* map, void* context,
+                 void (*call)(void* context, std::string_view key, const void* value));
+};
+
+// std::optional, std::unique_ptr.
+struct OptionalShape {
+    const Type* value;
+    const void* (*get)(const void* optional);  // null: nothing in it
+    void (*clear)(void* optional);
+    void* (*make)(void* optional);
+};
+
+struct Alternative {
+    const Type* type;
+    void* (*make)(void* variant);
+    const void* (*get)(const void* variant);
+};
+
+struct VariantShape {
+    std::span<const Alternative> alternatives;
+    std::size_t (*index)(const void* variant);
+};
+
+struct EnumShape {
+    std::string_view name;
+    std::span<const EnumName> names;
+};
+
+struct TimeShape {
+    std::int64_t per_second;  // ticks of its duration
+};
+
+// Range, Length, Pattern and Default: a value of another type at the same address.
+struct CheckedShape {
+    const Type* value;
+    bool may_be_missing;
+    bool (*holds)(const void* value);  // null: every value does
+    std::string (*expected)();         // "an integer from 1 to 100"
+};
+
+enum class Kind : std::uint8_t {
+    boolean,
+    integer,
+    number,
+    text,
+    text_view,  // written, never read
+    enumeration,
+    time,
+    list,
+    map,
+    optional,
+    variant,
+    object,
+    checked,
+};
+
+struct Type {
+    Kind kind;
+    std::uint8_t bytes = 0;  // of an integer, a number, an enumeration
+    bool is_signed = false;
+    union {
+        const void* none = nullptr;
+        const ObjectShape* object;
+        const ListShape* list;
+        const MapShape* map;
+        const OptionalShape* optional;
+        const VariantShape* variant;
+        const EnumShape* enumeration;
+        const TimeShape* time;
+        const CheckedShape* checked;
+    };
+};
+
+// The kind of JSON value that a type is written as, for choosing an alternative of a variant.
+enum class Form : std::uint8_t { boolean, number, string, array, object, any };
+Form form_of(const Type& type);
+// "a string", "an integer from 0 to 255": what a reader expects.
+std::string expected_text(const Type& type);
+// What an alternative is called where its form does not tell it from the others: {"Circle": {…}}.
+std::string_view tag_of(const Type& type);
+bool is_tagged(const VariantShape& variant);
+
+}  // namespace tiderace::json
