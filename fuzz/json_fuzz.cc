@@ -1,0 +1,77 @@
+// Any bytes as a JSON text. Our scanner and simdjson agree on what is JSON; the offset of a fault
+// is within the text; what was read, written and read again is the same.
+#include <array>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tiderace/base/check.h"
+#include "tiderace/json.h"
+#include "tiderace/json/scan.h"
+
+namespace tiderace::json {
+namespace {
+
+enum class Mood { calm, rough };
+
+struct Leaf {
+    int number;
+};
+// Every member may be missing, so that a small text reaches far.
+struct Node {
+    Default<bool> b;
+    Default<std::int8_t> i;
+    Default<std::uint64_t> u;
+    Default<double> d;
+    Default<float> f;
+    Default<std::string> s;
+    Default<Mood> m;
+    Default<std::chrono::sys_time<std::chrono::nanoseconds>> t;
+    Default<std::vector<Node>> l;
+    Default<std::deque<bool>> q;
+    Default<std::array<int, 2>> a;
+    Default<std::map<std::string, Node>> o;
+    std::unique_ptr<Node> n;
+    Default<std::variant<bool, double, std::string, std::vector<int>>> v;
+    Default<std::variant<Leaf, int, double>> w;
+    Default<Range<int, 1, 9>> r;
+    Default<Length<std::string, 0, 4>> e;
+    Default<Pattern<"[a-c]+\\d{1,3}x?">> p;
+};
+
+bool is_json(ByteView text, const Options& options) {
+    std::vector<Leaf> nothing;  // every fault of content comes after the syntax is checked
+    const auto result = read_value(text, &nothing, type_of<std::vector<Leaf>>, options);
+    return result || result.error().kind() == Error::Kind::content;
+}
+
+void check_faults(ByteView text, const Error& error) {
+    TR_CHECK(!error.faults().empty() && error.faults().size() <= faults_max);
+    for (const Fault& fault : error.faults()) TR_CHECK(fault.offset <= text.size());
+    TR_CHECK(!error.message().empty());
+}
+
+void check(ByteView text) {
+    const Options options = {.unknown = Unknown::ignore};
+    TR_CHECK(is_json(text, options) == !first_fault(text, options.depth_max));
+    const auto node = read<Node>(text, options);
+    if (!node) return check_faults(text, node.error());
+    std::string once;
+    TR_CHECK(append(once, *node));
+    const auto again = read<Node>(once);
+    TR_CHECK(again.has_value());
+    TR_CHECK(write(*again) == once);
+}
+
+}  // namespace
+}  // namespace tiderace::json
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+    tiderace::json::check({reinterpret_cast<const char*>(data), size});
+    return 0;
+}
