@@ -70,7 +70,7 @@ void EventLoop::one_turn(Duration wait_max) {
         stop_requested_.exchange(false, std::memory_order_acquire)) {
         stopping_ = true;
     }
-    mailbox_.drain();
+    mailbox_.drain(log_);
     timers_.advance(now_);
     backend_->dispatch();
     run_turn_ends();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::core {
 namespace {
@@ -48,7 +49,7 @@ bool Mailbox::post(Task task) {
     return true;
 }
 
-std::size_t Mailbox::drain() {
+std::size_t Mailbox::drain(log::Logger* log) {
     TR_CHECK(!draining_, "drain() inside a task");
     if (empty()) return 0;
     {
@@ -59,7 +60,7 @@ std::size_t Mailbox::drain() {
     draining_ = true;
     for (Task& waiting : running_) {
         Task task = std::move(waiting);  // dies as soon as it has run, with what it holds
-        task();
+        contain(log, "core", "a posted task", task);
     }
     draining_ = false;
     const std::size_t ran = running_.size();

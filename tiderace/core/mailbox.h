@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tiderace/base/unique_function.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::core {
 
@@ -35,13 +36,13 @@ class Mailbox final {
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    // False: full or closed, and the task is gone. Tasks of one thread run in the order posted. The
-    // task may not throw.
+    // False: full or closed, and the task is gone. Tasks of one thread run in the order posted. A
+    // task that throws is over with that; drain() says so to the log.
     bool post(Task task);
 
     // Runs what is waiting, in order; returns how many. What these post, in turn, waits for the
     // next drain(), for which wake() is called again. Cheap when nothing waits. Not re-entrant.
-    std::size_t drain();
+    std::size_t drain(log::Logger* log = nullptr);
 
     // Refuses from now on. What is waiting already is still run by drain().
     void close();

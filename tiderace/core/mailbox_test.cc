@@ -6,7 +6,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +33,18 @@ TEST_F(MailboxTest, RunsInTheOrderPosted) {
     EXPECT_EQ(mailbox.drain(), 3U);
     EXPECT_EQ(letters, "abc");
     EXPECT_EQ(mailbox.drain(), 0U);
+}
+
+TEST_F(MailboxTest, ATaskThatThrowsIsOverAndTheOthersRun) {
+    mailbox.post(write('a'));
+    mailbox.post([] { throw std::runtime_error("thrown by a task"); });
+    mailbox.post([] { throw std::bad_alloc(); });
+    mailbox.post(write('b'));
+    EXPECT_EQ(mailbox.drain(), 4U);
+    EXPECT_EQ(letters, "ab");
+    mailbox.post(write('c'));
+    EXPECT_EQ(mailbox.drain(), 1U);
+    EXPECT_EQ(letters, "abc");
 }
 
 TEST_F(MailboxTest, WakesOnlyWhenItWasEmpty) {

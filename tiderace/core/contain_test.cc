@@ -1,0 +1,53 @@
+#include "tiderace/core/contain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
+
+namespace tiderace::core {
+namespace {
+
+class ContainTest : public ::testing::Test {
+  protected:
+    log::Doorbell bell_;
+    log::Ring ring_{16_KiB, bell_};
+    log::SystemTime time_;
+    log::Logger logger_{ring_, time_};
+};
+
+TEST_F(ContainTest, LetsACallThroughThatDoesNotThrow) {
+    int calls = 0;
+    EXPECT_TRUE(contain(&logger_, "http", "a handler", [&] { ++calls; }));
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(log::take_all(ring_), "");
+}
+
+TEST_F(ContainTest, SaysInOneLineWhatWasThrown) {
+    EXPECT_FALSE(
+        contain(&logger_, "http", "a handler", [] { throw std::runtime_error("no such user"); }));
+    const std::string line = log::take_all(ring_);
+    EXPECT_THAT(line, ::testing::HasSubstr("a handler"));
+    EXPECT_THAT(line, ::testing::HasSubstr("no such user"));
+    EXPECT_EQ(std::ranges::count(line, '\n'), 1);
+}
+
+TEST_F(ContainTest, TakesAnythingThatCanBeThrown) {
+    EXPECT_FALSE(contain(&logger_, "core", "a task", [] { throw 7; }));
+    EXPECT_THAT(log::take_all(ring_), ::testing::HasSubstr("not a std::exception"));
+    EXPECT_FALSE(contain(&logger_, "core", "a task", [] { throw std::bad_alloc(); }));
+    EXPECT_THAT(log::take_all(ring_), ::testing::HasSubstr("bad_alloc"));
+}
+
+TEST_F(ContainTest, NeedsNoLog) {
+    EXPECT_FALSE(contain(nullptr, "core", "a task", [] { throw 7; }));
+}
+
+}  // namespace
+}  // namespace tiderace::core
