@@ -2,19 +2,79 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
 
+// What only an exchange has that is not answered at once.
+struct Exchange::Waiting final : core::Timer {
+    struct Callback final : AbandonObserver {
+        explicit Callback(unique_function<void()> c) : call(std::move(c)) {}
+        void on_abandoned() override { call(); }
+        unique_function<void()> call;
+    };
+
+    explicit Waiting(Exchange& e) : exchange(&e) {}
+    ~Waiting() override {
+        leave_door();
+        while (!observers.empty()) observers.pop_front();
+    }
+
+    void leave_door() {
+        if (door != nullptr) std::exchange(door, nullptr)->leave(id);
+    }
+    void on_expired() override { exchange->on_deadline(status); }
+
+    Exchange* exchange;
+    int status = 503;
+    std::vector<std::unique_ptr<Callback>> callbacks;
+    IntrusiveList<AbandonObserver> observers;
+    std::shared_ptr<ExchangeDoor> door;  // where it has an id
+    SlotId id;
+};
+
+Exchange::Exchange() = default;
+Exchange::~Exchange() = default;
+
+Exchange::Waiting& Exchange::waiting() {
+    if (waiting_ == nullptr) waiting_ = std::make_unique<Waiting>(*this);
+    return *waiting_;
+}
+
+void Exchange::report_misuse(std::string_view what) {
+    if (log::Logger* log = loop().log()) {
+        log->error("http", "a call was ignored", log::field("why", what),
+                   log::field("path", request_.path));
+    }
+}
+
+// --- the answer ------------------------------------------------------------------------------
+
 void Exchange::respond(Response& response) {
     loop().assert_on_loop();
     if (abandoned_) return;
-    TR_CHECK(!responded_, "answered twice");
+    if (responded_) return report_misuse("the request was answered before");
+    write(response);
+}
+
+void Exchange::write(Response& response) {
     responded_ = true;
-    if (site_ != nullptr) site_->filter(*this, response);
-    send(response);
+    if (waiting_ != nullptr) loop().cancel(*waiting_);
+    bool begun = false;
+    if (contain("a filter or the answer's body", [&] {
+            if (site_ != nullptr) site_->filter(*this, response);
+            response.share_large_body();
+            begun = true;
+            send(response);
+        })) {
+        return;  // and it may be gone
+    }
+    if (begun) return break_connection();
+    Response fault(500);
+    if (!contain("the answer", [&] { send(fault); })) break_connection();
 }
 
 void Exchange::respond_status(int status) {
@@ -22,28 +82,161 @@ void Exchange::respond_status(int status) {
     respond(response);
 }
 
-void Exchange::respond_refused(int status, ByteView sentence) {
+void Exchange::answer_over_head(int status, ByteView sentence) {
+    loop().assert_on_loop();
+    log::Logger* const log = loop().log();
+    std::unique_ptr<Waiting> waiting = std::move(waiting_);
+    abandoned_ = true;
+    fail_receiver();
     Response response(status);
-    response.explain(sentence);
-    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
-    response.set_body(std::string(sentence) + "\n");
-    respond(response);
+    if (!sentence.empty()) {
+        response.explain(sentence);
+        response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+        response.set_body(std::string(sentence) + "\n");
+    }
+    write(response);  // and it may be gone
+    tell(std::move(waiting), log);
 }
+
+void Exchange::fail() {
+    retire(std::move(receiver_));
+    if (abandoned_) return;
+    responded_ ? break_off() : answer_over_head(500, {});
+}
+
+void Exchange::on_deadline(int status) {
+    const core::Ref<Exchange> self(this);
+    if (!responded_ && !abandoned_) answer_over_head(status, "The answer took too long.");
+}
+
+void Exchange::reset_answer() {
+    responded_ = deferred_ = abandoned_ = over_ = false;
+    access_done = 0;
+    waiting_.reset();
+    receiver_.reset();
+    body_bytes_max_ = 0;
+}
+
+// --- who waits -------------------------------------------------------------------------------
 
 core::Ref<Exchange> Exchange::defer() {
     deferred_ = true;
     return core::Ref<Exchange>(this);
 }
 
-void Exchange::abandon() {
-    abandoned_ = true;
-    if (when_abandoned_) std::exchange(when_abandoned_, {})();
+ExchangeHandle Exchange::handle() {
+    loop().assert_on_loop();
+    if (abandoned_ || over_) return {};
+    TR_CHECK(site_ != nullptr, "an exchange without a site has no handle");
+    deferred_ = true;
+    Waiting& waits = waiting();
+    if (waits.door == nullptr) {
+        waits.door = site_->door(loop());
+        waits.id = waits.door->enter(*this);
+    }
+    return {waits.door, waits.id};
 }
 
-void Exchange::reset_answer() {
-    responded_ = deferred_ = abandoned_ = false;
-    access_done = 0;
-    when_abandoned_ = {};
+bool Exchange::observe(AbandonObserver& observer) {
+    if (abandoned_ || over_) return false;
+    waiting().observers.push_back(observer);
+    return true;
+}
+
+void Exchange::on_abandoned(unique_function<void()> callback) {
+    if (abandoned_ || over_) return;
+    Waiting& waits = waiting();
+    waits.callbacks.push_back(std::make_unique<Waiting::Callback>(std::move(callback)));
+    waits.observers.push_back(*waits.callbacks.back());
+}
+
+void Exchange::set_deadline(Instant when, int status) {
+    loop().assert_on_loop();
+    if (abandoned_ || responded_) return;
+    Waiting& waits = waiting();
+    waits.status = status;
+    when == Instant::max() ? loop().cancel(waits) : loop().arm(waits, when);
+}
+
+void Exchange::stop_waiting() {
+    waiting_.reset();
+    over_ = true;
+}
+
+void Exchange::abandon() {
+    abandoned_ = true;
+    tell(std::move(waiting_), loop().log());
+}
+
+// The exchange may be gone: only what it leaves behind is looked at.
+void Exchange::tell(std::unique_ptr<Waiting> waiting, log::Logger* log) {
+    if (waiting == nullptr) return;
+    waiting->leave_door();
+    while (!waiting->observers.empty()) {
+        AbandonObserver& observer = waiting->observers.pop_front();
+        core::contain(log, "http", "an observer", [&] { observer.on_abandoned(); });
+    }
+}
+
+// --- bodies ----------------------------------------------------------------------------------
+
+void Exchange::receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max) {
+    loop().assert_on_loop();
+    if (receiver_ != nullptr) return report_misuse("the body has a receiver");
+    if (responded_ && !abandoned_) return report_misuse("the body was asked for after the answer");
+    receiver_ = std::move(receiver);
+    body_bytes_max_ = bytes_max;
+    abandoned_ ? fail_receiver() : start_body();
+}
+
+void Exchange::withdraw_body() {
+    retire(std::move(receiver_));
+}
+
+// Destroys it: not while a call of it is on the stack.
+void Exchange::retire(std::unique_ptr<BodyReceiver> receiver) {
+    if (receiver != nullptr && receiver.get() == called_) retired_ = std::move(receiver);
+}
+
+bool Exchange::give_body(ByteView bytes) {
+    BodyReceiver& receiver = *receiver_;
+    called_ = &receiver;
+    const bool sound = contain("a body receiver", [&] { receiver.on_body(*this, bytes); });
+    called_ = nullptr;
+    retired_.reset();
+    if (!sound) fail();
+    if (waits_for_handler()) respond_status(500);  // it was withdrawn, and nobody answers
+    return receiver_ != nullptr;
+}
+
+void Exchange::give_trailer(ByteView name, ByteView value) {
+    BodyReceiver& receiver = *receiver_;
+    called_ = &receiver;
+    const bool sound = contain("a body receiver", [&] { receiver.on_trailer(*this, name, value); });
+    called_ = nullptr;
+    retired_.reset();
+    if (!sound) fail();
+}
+
+void Exchange::end_receiver() {
+    const std::unique_ptr<BodyReceiver> receiver = std::move(receiver_);
+    if (!contain("a body receiver", [&] { receiver->on_body_end(*this); })) return fail();
+    if (waits_for_handler()) respond_status(500);
+}
+
+void Exchange::fail_receiver() {
+    std::unique_ptr<BodyReceiver> receiver = std::move(receiver_);
+    if (receiver == nullptr) return;
+    abandoned_ = true;  // the receiver cannot answer any more
+    contain("a body receiver", [&] { receiver->on_body_failed(*this); });
+    retire(std::move(receiver));
+}
+
+BodySource::State Exchange::pull(BodySource& source, core::SendQueue& out) {
+    auto state = BodySource::State::failed;
+    contain("a body source",
+            [&] { state = source.pull(loop().blocks(), out, BodySource::pull_bytes); });
+    return state;
 }
 
 }  // namespace tiderace::http

@@ -1,46 +1,61 @@
-// Exchange: one request and its answer, the same for every version of HTTP.
+// Exchange: one request and its answer, the same for every version of HTTP. The seam that
+// applications stand on.
 //
-// A handler gets it, and answers now (respond) or keeps a Ref (defer) and answers later. If the
-// peer goes away meanwhile the exchange is abandoned, and answering it does nothing.
+//   handle(exchange) -> respond()                            now
+//                    -> defer(), keep the Ref -> respond()    later, on this loop
+//                    -> handle(), give it away -> post()      later, from any thread
+//                    -> receive_body() -> on_body_end -> respond(), or one of these
+//
+// Later      The exchange may be kept past the handler's return. The views of request() are then
+//            others: ask again, or pin() first, and they stay as long as the exchange.
+// Abandoned  If the client goes away meanwhile (it closes, resets, ends the stream or does not read)
+//            or is answered over our head (a deadline, a body too large), every observer is told
+//            once, and answering does nothing. An observer unhooks when it dies: a suspended
+//            coroutine is one, on its frame.
+// Deadline   set_deadline(): 503, or what is asked for, is answered by itself.
+// Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
+//            BodySource is pulled while there is room, and says `wait` until body_ready().
+// Errors     What throws (a handler, rule, filter, body source, receiver, observer) is logged in one
+//            line. 500 is answered where no answer began; otherwise the exchange breaks off, so
+//            that the client sees it. A handler that neither answers, defers nor asks for the body
+//            is answered 500. Misuse, as a second answer, is logged and ignored.
 //
 // Owner    The connection, and whoever deferred it.
-// Thread   The loop's. From elsewhere: post to loop() with the Ref moved along and used there only.
-// Errors   A handler that returns without having answered, deferred or asked for the body: 500.
+// Thread   The loop's. Other threads have an ExchangeHandle.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/unique_function.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/http/body_receiver.h"
+#include "tiderace/http/exchange_door.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/response.h"
 #include "tiderace/net/connection.h"
 
 namespace tiderace::http {
 
-class Exchange;
 class Site;
 
-// Given a request's body as it arrives.
-class BodyReceiver {
+// Told once that an exchange is abandoned. Unhooks itself when it dies; unlink() does so before.
+class AbandonObserver : public ListHook {
   public:
-    // Bytes, gone on return; never empty.
-    virtual void on_body(Exchange& exchange, ByteView bytes) = 0;
-    // A trailer field, after the last byte. Never merged into the head.
-    virtual void on_trailer(Exchange&, ByteView /*name*/, ByteView /*value*/) {}
-    // All of it was given.
-    virtual void on_body_end(Exchange& exchange) = 0;
-    // It will not be completed: the peer is gone, too slow, or broke the framing. An answer is
-    // under way where one can still be given; respond() does nothing any more.
-    virtual void on_body_failed(Exchange& exchange) = 0;
+    // May let the exchange go, and end any observer, this one too.
+    virtual void on_abandoned() = 0;
 
   protected:
-    ~BodyReceiver() = default;
+    ~AbandonObserver() = default;
 };
 
 class Exchange : public core::Shared {
   public:
+    ~Exchange() override;
+
     const Request& request() const { return request_; }
     virtual core::EventLoop& loop() = 0;
 
@@ -52,14 +67,29 @@ class Exchange : public core::Shared {
 
     // Says that the answer comes later; keep the Ref until then. The request stays readable.
     core::Ref<Exchange> defer();
+    // The same for an answer that comes from another thread. Nobody need keep a Ref.
+    ExchangeHandle handle();
+    // From here on the views of request() live as long as the exchange. Those asked for before do
+    // not.
+    virtual void pin() = 0;
     bool responded() const { return responded_; }
     // The peer is gone, or was answered over our head (a deadline, a body too large).
     bool abandoned() const { return abandoned_; }
-    void on_abandoned(unique_function<void()> callback) { when_abandoned_ = std::move(callback); }
+    // False: it is abandoned or answered already, and `observer` will not be told.
+    bool observe(AbandonObserver& observer);
+    // The same for a callback, kept until the exchange is answered or abandoned.
+    void on_abandoned(unique_function<void()> callback);
+    // Answers `status` by itself if nobody did by then, and abandons. The last call counts;
+    // Instant::max() for none.
+    void set_deadline(Instant when, int status = 503);
 
     // Asks for the body, at most `bytes_max` of it (413 above). Sends "100 Continue" where the peer
-    // waits for it. A body nobody asks for is read and dropped, or the connection is closed.
-    virtual void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) = 0;
+    // waits for it. A body nobody asks for is read and dropped, or the connection is closed. Once it
+    // is abandoned, the receiver is told that the body failed.
+    void receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max);
+    // The receiver is told nothing more, and destroyed; the rest of the body is nobody's. Another
+    // receiver may follow.
+    void withdraw_body();
     // Push back on the peer, and go on.
     virtual void set_body_reading(bool on) = 0;
     // A BodySource that said `wait` has more.
@@ -70,24 +100,74 @@ class Exchange : public core::Shared {
     virtual bool upgrade(Response& response,
                          unique_function<net::Session&(net::Connection&)> make) = 0;
 
+    // Runs code of the application on this exchange: the one place where exceptions end.
+    template <typename Code>
+    void run(Code&& code) {
+        if (!contain("a handler", std::forward<Code>(code))) fail();
+    }
+
     // Where the request stands in the site's stages (site.h).
     void set_site(Site& site) { site_ = &site; }
     std::size_t access_done = 0;
 
   protected:
-    // Answers a request that was not taken, with a sentence about why; error pages make it theirs.
-    void respond_refused(int status, ByteView sentence);
+    Exchange();
+    // False: it threw, which is logged.
+    template <typename Code>
+    bool contain(std::string_view thrower, Code&& code) {
+        return core::contain(loop().log(), "http", thrower, std::forward<Code>(code));
+    }
+    // Something of it threw: 500 where no answer began, otherwise it breaks off.
+    void fail();
+    // Answers without the handler, with a sentence about why; whoever deferred it is told.
+    void answer_over_head(int status, ByteView sentence);
+    // The peer is gone: all who wait for something are told.
+    void abandon();
+    // It is answered, or will be used again: nobody waits for anything any more.
+    void stop_waiting();
+    void reset_answer();
+    bool waits_for_handler() const {
+        return !responded_ && !deferred_ && !abandoned_ && receiver_ == nullptr;
+    }
+
     // Writes the answer; responded() is true by then.
     virtual void send(Response& response) = 0;
-    void abandon();
-    void reset_answer();
+    // The answer has begun and cannot be completed: the peer sees that. Nothing if it is complete.
+    virtual void break_off() = 0;
+    // As break_off, where it is unknown what of the answer is in the connection's queue.
+    virtual void break_connection() = 0;
+    // There is a receiver now.
+    virtual void start_body() = 0;
+
+    // The receiver's calls. It is there. False: it takes no more.
+    bool give_body(ByteView bytes);
+    void give_trailer(ByteView name, ByteView value);
+    void end_receiver();
+    void fail_receiver();  // where there is one
+    BodySource::State pull(BodySource& source, core::SendQueue& out);
 
     Request request_;
     Site* site_ = nullptr;
+    std::unique_ptr<BodyReceiver> receiver_;
+    std::uint64_t body_bytes_max_ = 0;
     bool responded_ = false;
     bool deferred_ = false;
     bool abandoned_ = false;
-    unique_function<void()> when_abandoned_;
+    bool over_ = false;  // answered to its last byte
+
+  private:
+    struct Waiting;
+
+    Waiting& waiting();
+    void write(Response& response) TR_ON_LOOP;
+    void on_deadline(int status);
+    void retire(std::unique_ptr<BodyReceiver> receiver);
+    void report_misuse(std::string_view what);
+    static void tell(std::unique_ptr<Waiting> waiting, log::Logger* log);
+
+    std::unique_ptr<Waiting> waiting_;       // of one that somebody waits with
+    std::unique_ptr<BodyReceiver> retired_;  // withdrawn inside its own call
+    BodyReceiver* called_ = nullptr;         // on_body or on_trailer of it is on the stack
 };
 
 }  // namespace tiderace::http

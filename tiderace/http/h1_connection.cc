@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/http/h2_service.h"
 #include "tiderace/http/wire/h2_frame.h"
 
@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t pipelined_bytes_max = 16_KiB;
 
 constexpr std::string_view too_slow = "The request did not arrive in time.";
+constexpr std::string_view too_late = "The answer took too long.";
 
 }  // namespace
 
@@ -163,6 +164,11 @@ void H1Connection::enter(Phase phase) {
             connection_->set_deadline(now + options.body_timeout);
             break;
         case Phase::answer:
+            // A peer that ended its side may wait still, or be gone: it is the same to us.
+            exchange_->body_mark = exchange_->answer_bytes();
+            connection_->set_deadline(peer_finished_ ? now + options.half_closed_timeout
+                                                     : Instant::max());
+            break;
         case Phase::closing:
             connection_->set_deadline(Instant::max());
             break;
@@ -204,7 +210,11 @@ void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> ma
     log_answer();
     let_go_of_exchange();
     connection_->set_deadline(Instant::max());
-    connection_->replace_session(make(*connection_));
+    net::Session* session = nullptr;
+    core::contain(service_->loop().log(), "http", "an upgrade",
+                  [&] { session = &make(*connection_); });
+    if (session == nullptr) return connection_->abort();
+    connection_->replace_session(*session);
     handed_over_ = true;
     if (!consuming_) delete this;
 }
@@ -287,6 +297,7 @@ void H1Connection::on_drained(net::Connection&) {
 void H1Connection::on_peer_finished(net::Connection& connection) {
     peer_finished_ = true;
     end_of_input(connection.has_unread());
+    if (exchange_ && phase_ == Phase::answer) enter(Phase::answer);
 }
 
 // The peer sends no more. What it sent is served, what it left unfinished is not waited for.
@@ -317,6 +328,8 @@ void H1Connection::on_deadline(net::Connection& connection) {
         case Phase::head:
             break;
         case Phase::answer:
+            check_half_closed();
+            return;
         case Phase::closing:
             return;
     }
@@ -326,6 +339,17 @@ void H1Connection::on_deadline(net::Connection& connection) {
     ++service_->counters().refused;
     core::Ref<H1Exchange>(exchange_)->refuse(408, too_slow);
     end_connection(false);
+}
+
+// The peer ended its side. While the answer makes progress, or waits for room with the peer, it is
+// served; what only we wait for has had its time.
+void H1Connection::check_half_closed() {
+    if (exchange_->answer_bytes() != exchange_->body_mark || connection_->queue_bytes() > 0) {
+        return enter(Phase::answer);
+    }
+    ++service_->counters().timed_out;
+    core::Ref<H1Exchange>(exchange_)->refuse(503, too_late);
+    end_connection(true);
 }
 
 void H1Connection::check_body_progress() {

@@ -71,6 +71,7 @@ class H1Connection final : public net::Session {
     void end_connection(bool input_is_clean) TR_ON_LOOP;
     void enter(Phase phase) TR_ON_LOOP;
     void check_body_progress() TR_ON_LOOP;
+    void check_half_closed() TR_ON_LOOP;
     void log_answer();
     void log_large_answer();
 

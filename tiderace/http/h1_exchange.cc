@@ -30,6 +30,27 @@ bool is_framing(wire::FieldName name) {
     }
 }
 
+// What was given at once, by a source or a handler, goes on in pieces that a queue can hold.
+class Portions final : public BodySource {
+  public:
+    Portions(core::SendQueue ready, std::unique_ptr<BodySource> source, State then)
+        : ready_(std::move(ready)), source_(std::move(source)), then_(then) {}
+
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override {
+        if (ready_.empty() && (then_ == State::more || then_ == State::wait)) {
+            then_ = source_->pull(blocks, ready_, bytes_wanted);
+        }
+        const std::uint64_t portion = std::max(bytes_wanted, core::BlockPool::block_bytes);
+        out.append_front(blocks, ready_, std::min(portion, ready_.bytes()));
+        return ready_.empty() ? then_ : State::more;
+    }
+
+  private:
+    core::SendQueue ready_;
+    std::unique_ptr<BodySource> source_;
+    State then_;  // once nothing is ready
+};
+
 }  // namespace
 
 core::EventLoop& H1Exchange::loop() {
@@ -114,7 +135,7 @@ void H1Exchange::refuse(wire::Refusal refusal) {
 
 void H1Exchange::refuse(int status, std::string_view sentence) {
     keep_alive_ = false;
-    if (!responded_) respond_refused(status, sentence);
+    if (!responded_) answer_over_head(status, sentence);
 }
 
 void H1Exchange::pin() {
@@ -137,20 +158,20 @@ void H1Exchange::pin() {
 void H1Exchange::detach() {
     connection_ = nullptr;
     source_.reset();
-    fail_body();
+    fail_receiver();
     abandon();
 }
 
 void H1Exchange::let_go() {
     connection_ = nullptr;
-    when_abandoned_ = {};
+    stop_waiting();
 }
 
 void H1Exchange::recycle() {
     reset_answer();
     connection_ = nullptr;
-    receiver_ = nullptr;
     source_.reset();
+    source_left_.reset();
     body_bytes_ = answer_bytes_ = 0;
     body_paused_ = body_cut_ = continue_wanted_ = answer_complete_ = upgrading_ = false;
     body_complete_ = true;
@@ -266,49 +287,86 @@ bool H1Exchange::write_head(const Response& response) {
 void H1Exchange::write_body(Response& response) {
     net::Connection& connection = connection_->connection();
     if (answer_body_ != AnswerBody::none) {
+        core::SendQueue& queue = connection.queue();
         if (core::SendQueue* queued = response.queued_body()) {
-            answer_bytes_ += queued->bytes();
-            connection.queue().append_queue(std::move(*queued));
+            if (has_room_for(*queued)) {
+                answer_bytes_ += queued->bytes();
+                queue.append_queue(std::move(*queued));
+            } else {
+                source_left_ = queued->bytes();
+                source_ =
+                    std::make_unique<Portions>(std::move(*queued), nullptr, BodySource::State::end);
+                pump();
+            }
         } else if (auto source = response.take_source()) {
             source_ = std::move(source);
             source_left_ = response.body_bytes();
             pump();
         } else {
-            answer_bytes_ += response.copied_body().size();
-            connection.queue().append(connection.blocks(), response.copied_body());
+            const ByteView body = response.copied_body();
+            answer_bytes_ += body.size();
+            if (body.size() > Response::copied_bytes_max) {
+                queue.append_shared(body, response.body_owner());
+            } else {
+                queue.append(connection.blocks(), body);
+            }
         }
     }
     connection.written();
+}
+
+// A queue of so many copied bytes would be taken for that of a peer which does not read.
+bool H1Exchange::has_room_for(const core::SendQueue& more) const {
+    net::Connection& connection = connection_->connection();
+    return connection.queue().copied_bytes() + more.copied_bytes() <=
+           connection.limits().queue_bytes_max;
 }
 
 void H1Exchange::pump() {
     if (connection_ == nullptr || source_ == nullptr) return;
     net::Connection& connection = connection_->connection();
     while (source_ != nullptr && !connection.closing() &&
-           connection.queue_bytes() <= connection.limits().queue_bytes_high) {
-        core::SendQueue pulled;
-        const BodySource::State state =
-            source_->pull(connection.blocks(), pulled, BodySource::pull_bytes);
-        if (source_left_ && pulled.bytes() > *source_left_) {
-            connection
-                .abort();  // more than was promised: the next answer's bytes would be taken for it
-            return;
-        }
-        append_pulled(std::move(pulled));
-        if (state == BodySource::State::wait) break;
-        if (state == BodySource::State::more) continue;
-        source_.reset();
-        const bool short_of_promise = source_left_.value_or(0) > 0;
-        if (state == BodySource::State::failed || short_of_promise) {
-            connection.abort();
-            return;
-        }
-        if (answer_body_ == AnswerBody::chunked) {
-            connection.queue().append(connection.blocks(), wire::last_chunk);
-        }
-        answer_complete_ = true;
+           connection.queue_bytes() <= connection.limits().queue_bytes_high && pump_once()) {
     }
     connection.written();
+}
+
+// False: there is no more now.
+bool H1Exchange::pump_once() {
+    core::SendQueue pulled;
+    BodySource::State state = pull(*source_, pulled);
+    // More than was promised: the next answer's bytes would be taken for it.
+    if (source_left_ && pulled.bytes() > *source_left_) state = BodySource::State::failed;
+    if (state == BodySource::State::failed) {
+        break_connection();
+        return false;
+    }
+    if (pulled.bytes() > 2 * core::BlockPool::block_bytes && !has_room_for(pulled)) {
+        source_ = std::make_unique<Portions>(std::move(pulled), std::move(source_), state);
+        return true;
+    }
+    append_pulled(std::move(pulled));
+    if (state != BodySource::State::end) return state == BodySource::State::more;
+    if (source_left_.value_or(0) > 0) {
+        break_connection();
+        return false;
+    }
+    source_.reset();
+    if (answer_body_ == AnswerBody::chunked) {
+        net::Connection& connection = connection_->connection();
+        connection.queue().append(connection.blocks(), wire::last_chunk);
+    }
+    answer_complete_ = true;
+    return false;
+}
+
+// The peer waits for the rest of the answer: only the connection's end tells it.
+void H1Exchange::break_off() {
+    if (!answer_complete_) break_connection();
+}
+
+void H1Exchange::break_connection() {
+    if (connection_ != nullptr) connection_->connection().abort();
 }
 
 void H1Exchange::append_pulled(core::SendQueue&& pulled) {
@@ -352,15 +410,11 @@ bool H1Exchange::upgrade(Response& response,
 
 // --- the request's body ----------------------------------------------------------------------
 
-void H1Exchange::receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) {
-    loop().assert_on_loop();
-    if (connection_ == nullptr) return;
-    TR_CHECK(receiver_ == nullptr && !responded_, "the body was asked for, or is too late");
-    receiver_ = &receiver;
-    body_bytes_max_ = bytes_max;
+void H1Exchange::start_body() {
     if (body_complete_) {
         end_body();
-    } else if (framing_.body == wire::RequestFraming::Body::length && framing_.length > bytes_max) {
+    } else if (framing_.body == wire::RequestFraming::Body::length &&
+               framing_.length > body_bytes_max_) {
         refuse_body(wire::Refusal::body_too_large);
     } else {
         send_continue();
@@ -396,8 +450,7 @@ bool H1Exchange::take_body(ByteView bytes) {
         refuse_body(wire::Refusal::body_too_large);
         return false;
     }
-    receiver_->on_body(*this, bytes);
-    return connection_ != nullptr && receiver_ != nullptr;
+    return give_body(bytes) && connection_ != nullptr;
 }
 
 // A chunk tells its length beforehand: more than will be dropped is not waited for.
@@ -430,9 +483,7 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
                 stop_discarding_if_too_much(decoder_.left_of_chunk());
                 break;
             case wire::ChunkedDecoder::Status::trailer:
-                if (receiver_ != nullptr) {
-                    receiver_->on_trailer(*this, step.trailer.name, step.trailer.value);
-                }
+                if (receiver_ != nullptr) give_trailer(step.trailer.name, step.trailer.value);
                 break;
             case wire::ChunkedDecoder::Status::done:
                 end_body();
@@ -448,30 +499,20 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
 
 void H1Exchange::end_body() {
     body_complete_ = true;
-    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
-        deferred_ = true;  // from here on the receiver answers
-        receiver->on_body_end(*this);
-    }
+    if (receiver_ != nullptr) end_receiver();
     if (connection_ != nullptr) connection_->on_body_end(*this);
-}
-
-void H1Exchange::fail_body() {
-    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
-        deferred_ = true;
-        abandoned_ = true;  // the receiver cannot answer any more
-        receiver->on_body_failed(*this);
-    }
 }
 
 void H1Exchange::refuse_body(wire::Refusal refusal) {
     core::Ref<H1Exchange> self(this);
     keep_alive_ = false;
     body_complete_ = body_cut_ = true;  // there is no telling where it ends; no more is read
-    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
-    if (!responded_) refuse(refusal);
-    abandoned_ = true;
-    if (receiver != nullptr) receiver->on_body_failed(*this);
-    abandon();
+    if (responded_) {
+        fail_receiver();
+        abandon();
+    } else {
+        refuse(refusal);
+    }
     if (connection_ != nullptr) connection_->on_body_end(*this);
 }
 

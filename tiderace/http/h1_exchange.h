@@ -30,7 +30,6 @@ class H1Exchange final : public Exchange {
     explicit H1Exchange(H1Service& service) : service_(&service) {}
 
     core::EventLoop& loop() override;
-    void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
     void set_body_reading(bool on) TR_ON_LOOP override;
     void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,
@@ -49,18 +48,17 @@ class H1Exchange final : public Exchange {
     void refuse(int status, std::string_view sentence);
     // Gives body bytes to the receiver. Returns those used; 0: it waits.
     std::size_t feed_body(ByteView data) TR_ON_LOOP;
-    void fail_body();
     // Appends to the queue what the source has, while there is room.
     void pump() TR_ON_LOOP;
-    // Copies the head, so that the request outlives the receive buffer.
-    void pin();
+    void pin() override;
     // The connection is gone.
     void detach();
     // All is answered: whoever still holds it reaches nothing of the connection through it.
     void let_go();
     void recycle();
 
-    // The body's bytes at the start of the present body_timeout; H1Connection keeps it here.
+    // The body's bytes, or then the answer's, at the start of the present period; H1Connection
+    // keeps it here.
     std::uint64_t body_mark = 0;
 
     bool body_complete() const { return body_complete_; }
@@ -68,7 +66,7 @@ class H1Exchange final : public Exchange {
     // Somebody takes the body, or nobody will. Until that is decided it waits.
     bool body_flows() const { return !body_complete_ && (responded_ || receiver_ != nullptr); }
     bool upgrading() const { return upgrading_; }
-    bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
+    bool must_answer() const { return waits_for_handler(); }
     bool answer_complete() const { return answer_complete_; }
     bool keep_alive() const { return keep_alive_; }
     // The peer said that nothing comes behind this request, and all of it came.
@@ -81,13 +79,18 @@ class H1Exchange final : public Exchange {
     enum class AnswerBody : std::uint8_t { none, length, chunked, until_close };
 
     void send(Response& response) TR_ON_LOOP override;
+    void break_off() TR_ON_LOOP override;
+    void break_connection() TR_ON_LOOP override;
+    void start_body() TR_ON_LOOP override;
     void know_peer(const net::Connection& connection);
     wire::Refusal take_target();
     void decide_framing(const Response& response);
     bool may_keep_request_alive() const;
     void render_head(wire::ResponseHeadWriter& writer, const Response& response) const;
     bool write_head(const Response& response);
+    bool has_room_for(const core::SendQueue& more) const;
     void write_body(Response& response) TR_ON_LOOP;
+    bool pump_once() TR_ON_LOOP;
     void append_pulled(core::SendQueue&& pulled);
     void send_continue() TR_ON_LOOP;
     std::size_t feed_length(ByteView data) TR_ON_LOOP;
@@ -104,9 +107,7 @@ class H1Exchange final : public Exchange {
     wire::ChunkedDecoder decoder_;
     ByteView head_bytes_;
     std::string pinned_;
-    BodyReceiver* receiver_ = nullptr;
     std::uint64_t body_bytes_ = 0;  // received
-    std::uint64_t body_bytes_max_ = 0;
     std::unique_ptr<BodySource> source_;
     std::optional<std::uint64_t> source_left_;
     std::uint64_t answer_bytes_ = 0;  // body bytes queued

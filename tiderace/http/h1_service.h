@@ -27,9 +27,12 @@ struct H1Options {
     Duration body_timeout = 30s;                  // some of the body arrives at least this often
     std::uint64_t body_bytes_per_second_min = 0;  // over each body_timeout; 0: one byte is enough
     Duration idle_timeout = 60s;                  // between requests
-    std::uint64_t discard_bytes_max = 64_KiB;     // of a body nobody asked for; above: close
-    std::uint32_t requests_max = 0;               // per connection; 0: no limit
-    std::string server_name = "tiderace";         // the Server field; "" for none
+    // A peer that ended its side, and may read still, is served as long as its answer makes
+    // progress at least this often.
+    Duration half_closed_timeout = 30s;
+    std::uint64_t discard_bytes_max = 64_KiB;  // of a body nobody asked for; above: close
+    std::uint32_t requests_max = 0;            // per connection; 0: no limit
+    std::string server_name = "tiderace";      // the Server field; "" for none
 };
 
 struct H1Counters {

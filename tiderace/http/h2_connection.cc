@@ -70,7 +70,7 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
     fill();
     const bool in_frame = used < data.size() || reader_.in_field_block() || !reader_.settled();
     if (!in_frame) {
-        frame_due_ = Instant::max();
+        frame_due_ = due_without_frames();
     } else if (frame_due_ == Instant::max()) {
         frame_due_ = service_->loop().now() + service_->options().header_timeout;
     }
@@ -305,11 +305,10 @@ void H2Connection::watch_body(H2Exchange& exchange) {
 
 void H2Connection::on_deadline(net::Connection& connection) {
     const Instant now = service_->loop().now();
-    if (phase_ == Phase::going_away && frame_due_ <= now) {
-        frame_due_ = Instant::max();
-        say_last_stream();
-    }
-    if (frame_due_ <= now) {
+    if (phase_ == Phase::going_away && frame_due_ <= now) say_last_stream();
+    if (frame_due_ <= now && peer_finished_) {
+        check_half_closed();
+    } else if (frame_due_ <= now) {
         ++service_->counters().timed_out;
         return fail(H2Error::no_error);
     }
@@ -348,7 +347,6 @@ void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_takes)
             ++service_->counters().timed_out;
             const core::Ref<H2Exchange> held(&exchange);
             const Step step(*this, exchange);
-            exchange.fail_body();
             exchange.refuse(408, "The request did not arrive in time.");
             if (!exchange.answer_complete()) reset(exchange, H2Error::cancel);
             return;
@@ -358,7 +356,7 @@ void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_takes)
     if (exchange.write_due <= now) {
         const std::uint64_t went = exchange.answer_bytes() - exchange.write_mark;
         exchange.write_due = Instant::max();
-        if (socket_takes && exchange.has_output() && !exchange.source_waits() &&
+        if (socket_takes && exchange.waits_to_be_sent() &&
             went < wanted(options.write_timeout, options.write_bytes_per_second_min)) {
             ++service_->counters().timed_out;
             return reset(exchange, H2Error::cancel);
@@ -369,6 +367,29 @@ void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_takes)
         }
     }
     streams_due_ = std::min({streams_due_, exchange.body_due, exchange.write_due});
+}
+
+// No frame is under way. A peer that ended its side may read still, or be gone: it is the same to
+// us.
+Instant H2Connection::due_without_frames() const {
+    return peer_finished_ ? service_->loop().now() + service_->options().half_closed_timeout
+                          : Instant::max();
+}
+
+// While an answer makes progress, or waits for the peer's windows, it is served; what only we wait
+// for has had its time.
+void H2Connection::check_half_closed() {
+    frame_due_ = due_without_frames();
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+        if (!exchange->attached() || exchange->waits_to_be_sent()) continue;
+        const bool progress = exchange->answer_bytes() != exchange->write_mark;
+        exchange->write_mark = exchange->answer_bytes();
+        if (exchange->responded() && (progress || !exchange->has_output())) continue;
+        ++service_->counters().timed_out;
+        const Step step(*this, *exchange);
+        exchange->refuse(503, "The answer took too long.");
+        if (!exchange->answer_complete()) reset(*exchange, H2Error::cancel);
+    }
 }
 
 // --- the end of the connection ---------------------------------------------------------------
@@ -405,8 +426,10 @@ void H2Connection::on_peer_finished(net::Connection&) {
     for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
         if (!exchange->body_arrived() && exchange->attached()) reset(*exchange, H2Error::cancel);
     }
+    frame_due_ = due_without_frames();
     fill();
     end_if_done();
+    if (phase_ != Phase::closing) arm();
 }
 
 // Two steps (RFC 9113, 6.8): what the peer sent before it heard the first is served still.
@@ -425,7 +448,7 @@ void H2Connection::on_drain(net::Connection&) {
 
 void H2Connection::say_last_stream() {
     phase_ = Phase::last_round;
-    frame_due_ = Instant::max();
+    frame_due_ = due_without_frames();
     go_away(highest_, H2Error::no_error);
     if (!consuming_) end_if_done();
 }

@@ -137,6 +137,8 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void drop_what_waits_for_windows() TR_ON_LOOP;
     FillStep fill_from(H2Exchange& exchange) TR_ON_LOOP;
     void begin_settings() TR_ON_LOOP;
+    Instant due_without_frames() const;
+    void check_half_closed() TR_ON_LOOP;
     void arm() TR_ON_LOOP;
     void look_at(H2Exchange& exchange, Instant now, bool socket_takes) TR_ON_LOOP;
     void log_answer(const H2Exchange& exchange);
@@ -154,11 +156,12 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     wire::H2Scheduler<H2Exchange> scheduler_;
     wire::H2ClosedStreams closed_;
     wire::H2EarlyPriorities early_priorities_;  // with the open streams at most streams_max
-    Instant frame_due_;                         // a frame that began, or the first SETTINGS
-    Instant idle_due_ = Instant::max();         // without streams
-    Instant streams_due_ = Instant::max();      // not later than the first of the streams' own
-    std::size_t heads_bytes_ = 0;               // of the open streams, pinned
-    std::uint32_t highest_ = 0;                 // stream that the peer opened
+    // A frame that began, or the first SETTINGS; after the peer's end, an answer that we owe.
+    Instant frame_due_;
+    Instant idle_due_ = Instant::max();     // without streams
+    Instant streams_due_ = Instant::max();  // not later than the first of the streams' own
+    std::size_t heads_bytes_ = 0;           // of the open streams, pinned
+    std::uint32_t highest_ = 0;             // stream that the peer opened
     Phase phase_ = Phase::open;
     bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
     bool fill_asked_ : 1 = false;

@@ -246,8 +246,10 @@ void H2Connection::on_frame(const wire::H2Ping& frame) {
     write({ack.data(), wire::write_h2_ping(ack, frame.data, true)});
 }
 
-void H2Connection::on_frame(const wire::H2Goaway&) {
-    charge(H2Act::goaway);  // it opens no more streams; we never do
+// It opens no more streams, and reads what is open, unless it gave up the connection.
+void H2Connection::on_frame(const wire::H2Goaway& frame) {
+    if (charge(H2Act::goaway) && frame.code != static_cast<std::uint32_t>(H2Error::no_error))
+        end(false);
 }
 
 void H2Connection::on_frame(const wire::H2WindowUpdate& frame) {

@@ -50,8 +50,11 @@ struct Case {
     std::uint32_t length;
 
     bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
-    // :method POST as a field block, no padding that fits, an increment, an odd number.
-    std::string payload() const { return std::string(length, '\x83'); }
+    // :method POST as a field block, no padding that fits, an increment, an odd number. A GOAWAY
+    // without an error.
+    std::string payload() const {
+        return std::string(length, type == H2FrameType::goaway ? '\0' : '\x83');
+    }
 };
 
 bool is_idle(On on) {

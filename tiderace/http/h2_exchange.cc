@@ -13,15 +13,6 @@
 #include "tiderace/http/wire/status.h"
 
 namespace tiderace::http {
-namespace {
-
-// Bytes of an answer that wait for the peer's window: exactly as many as there are.
-struct OwnedBytes final : core::Shared {
-    explicit OwnedBytes(ByteView bytes) : text(bytes) {}
-    std::string text;
-};
-
-}  // namespace
 
 core::EventLoop& H2Exchange::loop() {
     return service_->loop();
@@ -88,7 +79,7 @@ void H2Exchange::refuse(wire::Refusal refusal) {
 
 void H2Exchange::refuse(int status, std::string_view sentence) {
     body_refused_ = true;
-    if (!responded_) respond_refused(status, sentence);
+    if (!responded_) answer_over_head(status, sentence);
 }
 
 void H2Exchange::pin() {
@@ -135,13 +126,13 @@ void H2Exchange::detach() {
     out_.clear();
     std::string().swap(held_);
     ask_tunnel_step();
-    fail_body();
+    fail_receiver();
     abandon();
 }
 
 void H2Exchange::let_go() {
     connection_ = nullptr;
-    when_abandoned_ = {};
+    stop_waiting();
     ask_tunnel_step();
 }
 
@@ -152,7 +143,6 @@ void H2Exchange::recycle() {
     stream_ = 0;
     status_ = 0;
     if (!pinned_.empty()) std::string().swap(pinned_);
-    receiver_ = nullptr;
     if (!held_.empty()) std::string().swap(held_);
     trailers_.reset();
     out_.clear();
@@ -222,12 +212,8 @@ void H2Exchange::queue_body(Response& response) {
     } else {
         const ByteView body = response.copied_body();
         if (send_at_once(body)) return;
-        if (response.body_owner()) {
-            out_.append_shared(body, response.body_owner());
-        } else {
-            auto owned = core::make_ref<OwnedBytes>(body);
-            out_.append_shared(owned->text, owned);
-        }
+        response.share_body();  // it waits for the peer's window
+        out_.append_shared(response.copied_body(), response.body_owner());
         out_ended_ = true;
     }
     connection_->schedule(*this);
@@ -257,10 +243,9 @@ void H2Exchange::answer_ended() {
 }
 
 // Takes from the source when nothing of it is left. False: it failed, or broke its promise.
-bool H2Exchange::pull() {
+bool H2Exchange::pull_more() {
     core::SendQueue pulled;
-    const BodySource::State step =
-        source_->pull(connection_->connection().blocks(), pulled, BodySource::pull_bytes);
+    const BodySource::State step = pull(*source_, pulled);
     if (source_left_) {
         if (pulled.bytes() > *source_left_) return false;
         *source_left_ -= pulled.bytes();
@@ -284,7 +269,7 @@ bool H2Exchange::pull() {
 
 H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWindow& window) {
     const std::uint32_t room = std::min(send_window.available(), window.available());
-    if (out_.bytes() == 0 && source_ != nullptr && !source_waits_ && room > 0 && !pull()) {
+    if (out_.bytes() == 0 && source_ != nullptr && !source_waits_ && room > 0 && !pull_more()) {
         return Piece::failed;
     }
     const std::uint64_t ready = out_.bytes();
@@ -318,6 +303,17 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     return Piece::ended;
 }
 
+void H2Exchange::break_off() {
+    if (connection_ != nullptr && !answer_complete_) {
+        connection_->reset(*this, wire::H2Error::internal_error);
+    }
+}
+
+// Half a frame may be in the queue, and what it did to HPACK's table is unknown.
+void H2Exchange::break_connection() {
+    if (connection_ != nullptr) connection_->connection().abort();
+}
+
 void H2Exchange::body_ready() {
     source_waits_ = false;
     if (connection_ != nullptr && source_ != nullptr) connection_->schedule(*this);
@@ -325,13 +321,8 @@ void H2Exchange::body_ready() {
 
 // --- the request's body ----------------------------------------------------------------------
 
-void H2Exchange::receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) {
-    loop().assert_on_loop();
-    if (connection_ == nullptr) return;
-    TR_CHECK(receiver_ == nullptr && !responded_, "the body was asked for, or is too late");
-    receiver_ = &receiver;
-    body_bytes_max_ = bytes_max;
-    if (content_length_.value_or(length_.received()) > bytes_max) {
+void H2Exchange::start_body() {
+    if (content_length_.value_or(length_.received()) > body_bytes_max_) {
         refuse_body(wire::Refusal::body_too_large);
         return;
     }
@@ -383,7 +374,7 @@ void H2Exchange::take_trailers(std::span<const wire::Field> trailers) {
 
 void H2Exchange::give_on(ByteView bytes) {
     giving_on_ = true;
-    receiver_->on_body(*this, bytes);
+    give_body(bytes);
     giving_on_ = false;
     if (connection_ != nullptr) connection_->give_back(*this, bytes.size());
 }
@@ -396,12 +387,12 @@ void H2Exchange::give_on_held() {
 
 void H2Exchange::end_body_if_whole() {
     if (!is_taken() || !body_arrived_ || !held_.empty()) return;
-    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
-    deferred_ = true;  // from here on the receiver answers
     if (const auto trailers = std::exchange(trailers_, nullptr)) {
-        for (const auto& [name, value] : *trailers) receiver->on_trailer(*this, name, value);
+        for (const auto& [name, value] : *trailers) {
+            if (receiver_ != nullptr) give_trailer(name, value);
+        }
     }
-    receiver->on_body_end(*this);
+    if (receiver_ != nullptr) end_receiver();
 }
 
 void H2Exchange::drop_held() {
@@ -409,21 +400,11 @@ void H2Exchange::drop_held() {
     connection_->give_back(*this, take_held().size());
 }
 
-void H2Exchange::fail_body() {
-    if (BodyReceiver* receiver = std::exchange(receiver_, nullptr)) {
-        deferred_ = true;
-        abandoned_ = true;  // the receiver cannot answer any more
-        receiver->on_body_failed(*this);
-    }
-}
-
 void H2Exchange::refuse_body(wire::Refusal refusal) {
     core::Ref<H2Exchange> self(this);
-    BodyReceiver* receiver = std::exchange(receiver_, nullptr);
     refuse(refusal);
     if (connection_ != nullptr) drop_held();
-    abandoned_ = deferred_ = true;
-    receiver->on_body_failed(*this);
+    fail_receiver();
     abandon();
     if (connection_ != nullptr) connection_->settle(*this);
 }
@@ -461,7 +442,9 @@ void H2Exchange::open_tunnel(unique_function<net::Session&(net::Connection&)> ma
     tunnel_ = transport.get();
     net::Connection& connection = service_->make_tunnel(std::move(transport), *request_.peer);
     tunnel_connection_ = &connection;
-    connection.start(make(connection));
+    if (contain("an upgrade", [&]() TR_ON_LOOP { connection.start(make(connection)); })) return;
+    connection.abort();
+    connection_->reset(*this, wire::H2Error::internal_error);
 }
 
 void H2Exchange::end_output() {

@@ -38,7 +38,6 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     explicit H2Exchange(H2Service& service) : service_(&service) {}
 
     core::EventLoop& loop() override;
-    void receive_body(BodyReceiver& receiver, std::uint64_t bytes_max) override;
     void set_body_reading(bool on) TR_ON_LOOP override;
     void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,
@@ -54,20 +53,21 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     // Answers a request that was not taken, if it was not answered before.
     void refuse(int status, std::string_view sentence);
     void refuse(wire::Refusal refusal);
-    // Copies the head, so that the request outlives the receive buffer and the decoding room.
-    void pin();
+    void pin() override;
     std::size_t pinned_bytes() const { return pinned_.size(); }
 
     // Bytes of the body, in order. False: more, or less at the end, than content-length said.
     [[nodiscard]] bool take_body(ByteView bytes, bool end) TR_ON_LOOP;
     void take_trailers(std::span<const wire::Field> trailers);
-    // The body will not be completed.
-    void fail_body();
 
     // The next DATA frame, onto the connection's queue. `window` is the connection's.
     enum class Piece : std::uint8_t { sent, ended, blocked, no_window, failed };
     Piece send_piece(core::SendQueue& queue, wire::H2SendWindow& window) TR_ON_LOOP;
     bool has_output() const { return out_.bytes() > 0 || source_ != nullptr || out_ended_; }
+    // Of that, something is ready: it waits for the peer.
+    bool waits_to_be_sent() const {
+        return out_.bytes() > 0 || out_ended_ || (source_ != nullptr && !source_waits_);
+    }
     // It has more, and its own window or the connection's lets nothing through.
     bool waits_for(const wire::H2SendWindow& window) const {
         return (out_.bytes() > 0 || (source_ != nullptr && !source_waits_)) &&
@@ -83,7 +83,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     std::uint32_t stream() const { return stream_; }
     void set_stream(std::uint32_t stream) { stream_ = stream; }
     bool attached() const { return connection_ != nullptr; }
-    bool must_answer() const { return !responded_ && !deferred_ && receiver_ == nullptr; }
+    bool must_answer() const { return waits_for_handler(); }
     bool answer_complete() const { return answer_complete_; }
     // Answered without a handler, or its body was.
     bool was_refused() const { return body_refused_; }
@@ -128,11 +128,14 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
 
     void on_turn_end() TR_ON_LOOP override;
     void send(Response& response) TR_ON_LOOP override;
+    void break_off() TR_ON_LOOP override;
+    void break_connection() TR_ON_LOOP override;
+    void start_body() TR_ON_LOOP override;
     wire::Refusal take_target();
     bool write_head(const Response& response, bool end_stream);
     void queue_body(Response& response) TR_ON_LOOP;
     bool send_at_once(ByteView body) TR_ON_LOOP;
-    bool pull();
+    bool pull_more();
     void answer_ended() TR_ON_LOOP;
     void give_on_held() TR_ON_LOOP;
     void give_on(ByteView bytes) TR_ON_LOOP;
@@ -152,8 +155,6 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
 
     wire::H2BodyLength length_;
     std::optional<std::uint64_t> content_length_;
-    BodyReceiver* receiver_ = nullptr;
-    std::uint64_t body_bytes_max_ = 0;
     std::string held_;  // came, and nobody took it yet
     std::unique_ptr<Trailers> trailers_;
 

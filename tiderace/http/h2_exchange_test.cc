@@ -297,7 +297,7 @@ TEST_P(H2Requests, TheWindowOpensOnlyAsTheBodyIsTaken) {
     core::Ref<Exchange> exchange;
     stage_->on("/slow", [&](Exchange& each) {
         exchange = core::Ref<Exchange>(&each);
-        each.receive_body(receiver, 1'000'000);
+        testing::receive_into(each, receiver, 1'000'000);
     });
     H2Client& client = connect();
     const auto stream = client.request("POST", "/slow", {}, false);

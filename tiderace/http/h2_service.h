@@ -39,9 +39,12 @@ struct H2Options {
     Duration write_timeout = 30s;                  // a stream's window lets something through
     std::uint64_t write_bytes_per_second_min = 0;  // over each write_timeout
     Duration idle_timeout = 60s;                   // without a stream
-    std::uint64_t discard_bytes_max = 64_KiB;      // of a body nobody asked for; above: reset
-    std::string server_name = "tiderace";          // the Server field; "" for none
-    net::ConnectionLimits tunnel;                  // of a stream that became a connection
+    // A peer that ended its side, and may read still, is served as long as its answers make
+    // progress at least this often.
+    Duration half_closed_timeout = 30s;
+    std::uint64_t discard_bytes_max = 64_KiB;  // of a body nobody asked for; above: reset
+    std::string server_name = "tiderace";      // the Server field; "" for none
+    net::ConnectionLimits tunnel;              // of a stream that became a connection
 };
 
 struct H2Counters {

@@ -8,6 +8,15 @@
 #include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
+namespace {
+
+// Bytes that wait for the peer: exactly as many as there are.
+struct OwnedText final : core::Shared {
+    explicit OwnedText(std::string bytes) : text(std::move(bytes)) {}
+    std::string text;
+};
+
+}  // namespace
 
 Response& Response::push(const ResponseField& field) {
     if (more_fields_.empty() && field_count_ < fields_inline) {
@@ -93,6 +102,18 @@ ByteView Response::keep(ByteView text) {
 ByteView Response::keep_string(std::string text) {
     more_text_.push_back(std::make_unique<std::string>(std::move(text)));
     return *more_text_.back();
+}
+
+void Response::set_body(std::string text) {
+    if (text.size() <= copied_bytes_max) return set_body(keep_string(std::move(text)), {});
+    auto owned = core::make_ref<OwnedText>(std::move(text));
+    set_body(owned->text, owned);
+}
+
+void Response::share_body() {
+    if (owner_ || copied_body().empty()) return;
+    auto owned = core::make_ref<OwnedText>(std::string(copied_body()));
+    set_body(owned->text, owned);
 }
 
 void Response::set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length) {

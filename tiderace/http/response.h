@@ -52,6 +52,7 @@ class Response {
   public:
     static constexpr std::size_t fields_inline = 24;
     static constexpr std::size_t text_inline_bytes = 512;
+    static constexpr std::size_t copied_bytes_max = 64_KiB;  // larger bodies are shared
 
     explicit Response(int status = 200) : status_(status) {}
     Response(const Response&) = delete;
@@ -82,14 +83,14 @@ class Response {
     ByteView keep(ByteView text);
 
     // The body, one of these; the last one counts. HEAD, 204 and 304 send none, whatever is set.
-    void set_body(ByteView copied) { body_ = copied; }
+    void set_body(ByteView copied) { set_body(copied, {}); }
     // Bytes that `owner` keeps: copied where that is cheaper, or where nobody waits for the peer.
     void set_body(ByteView bytes, core::Ref<core::Shared> owner) {
         body_ = bytes;
         owner_ = std::move(owner);
     }
-    void set_body(std::string text) { body_ = keep_string(std::move(text)); }
-    void set_body(const char* text) { body_ = ByteView(text); }
+    void set_body(std::string text);
+    void set_body(const char* text) { set_body(ByteView(text)); }
     // Ready pieces: shared bytes, file ranges.
     void set_body(core::SendQueue queue) { body_ = std::move(queue); }
     // Of unknown length (chunked), or of exactly `length` bytes.
@@ -117,6 +118,12 @@ class Response {
     bool has_source() const { return std::holds_alternative<Source>(body_); }
     core::SendQueue* queued_body() { return std::get_if<core::SendQueue>(&body_); }
     std::unique_ptr<BodySource> take_source();
+    // The bytes of a copied body get an owner where they have none, so that they may wait.
+    void share_body();
+    // The same where copying them once more would be dear.
+    void share_large_body() {
+        if (copied_body().size() > copied_bytes_max) share_body();
+    }
     void drop_body() { body_ = std::monostate{}; }
 
   private:

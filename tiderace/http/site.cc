@@ -2,17 +2,28 @@
 
 namespace tiderace::http {
 
+Site::~Site() {
+    if (door_ != nullptr) door_->close();
+}
+
+std::shared_ptr<ExchangeDoor> Site::door(core::EventLoop& loop) {
+    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
+    return door_;
+}
+
 void Site::serve(Exchange& exchange) {
     exchange.set_site(*this);
     resume(exchange);
 }
 
 void Site::resume(Exchange& exchange) {
-    while (exchange.access_done < access_.size()) {
-        AccessRule& rule = *access_[exchange.access_done++];
-        if (rule.check(exchange) != AccessRule::Verdict::pass) return;
-    }
-    handler_->handle(exchange);
+    exchange.run([&] {
+        while (exchange.access_done < access_.size()) {
+            AccessRule& rule = *access_[exchange.access_done++];
+            if (rule.check(exchange) != AccessRule::Verdict::pass) return;
+        }
+        handler_->handle(exchange);
+    });
 }
 
 void Site::filter(Exchange& exchange, Response& response) const {

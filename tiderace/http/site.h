@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tiderace/http/exchange.h"
+#include "tiderace/http/exchange_door.h"
 #include "tiderace/http/handler.h"
 
 namespace tiderace::http {
@@ -56,23 +58,29 @@ class AccessLog {
 class Site {
   public:
     explicit Site(Handler& handler) : handler_(&handler) {}
+    ~Site();
+    Site(const Site&) = delete;
+    Site& operator=(const Site&) = delete;
 
     void add(AccessRule& rule) { access_.push_back(&rule); }
     void add(ResponseFilter& filter) { filters_.push_back(&filter); }
     void set_log(AccessLog& log) { log_ = &log; }
 
-    // Runs access and handler.
+    // Runs access and handler. What they throw is answered 500.
     void serve(Exchange& exchange);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);
     void filter(Exchange& exchange, Response& response) const;
     AccessLog* log() const { return log_; }
+    // The way back from other threads, made when it is first asked for.
+    std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
 
   private:
     Handler* handler_;
     std::vector<AccessRule*> access_;
     std::vector<ResponseFilter*> filters_;
     AccessLog* log_ = nullptr;
+    std::shared_ptr<ExchangeDoor> door_;
 };
 
 }  // namespace tiderace::http

@@ -31,20 +31,33 @@ class Whole final : public http::BodyReceiver {
     void on_trailer(http::Exchange&, ByteView name, ByteView value) override {
         body_.trailers.emplace_back(name, value);
     }
-    void on_body_end(http::Exchange& exchange) override { tell(exchange); }
+    void on_body_end(http::Exchange& exchange) override { done_(exchange, body_); }
     void on_body_failed(http::Exchange& exchange) override {
         body_.failed = true;
-        tell(exchange);
-    }
-
-  private:
-    void tell(http::Exchange& exchange) {
-        const std::unique_ptr<Whole> self(this);
         done_(exchange, body_);
     }
 
+  private:
     std::function<void(http::Exchange&, const ReceivedBody&)> done_;
     ReceivedBody body_;
+};
+
+// Passes everything on.
+class Lent final : public http::BodyReceiver {
+  public:
+    explicit Lent(http::BodyReceiver& to) : to_(&to) {}
+
+    void on_body(http::Exchange& exchange, ByteView bytes) override {
+        to_->on_body(exchange, bytes);
+    }
+    void on_trailer(http::Exchange& exchange, ByteView name, ByteView value) override {
+        to_->on_trailer(exchange, name, value);
+    }
+    void on_body_end(http::Exchange& exchange) override { to_->on_body_end(exchange); }
+    void on_body_failed(http::Exchange& exchange) override { to_->on_body_failed(exchange); }
+
+  private:
+    http::BodyReceiver* to_;
 };
 
 void answer(http::Exchange& exchange, std::string body) {
@@ -181,7 +194,11 @@ std::unique_ptr<http::BodySource> pieces(std::vector<std::string> all,
 
 void receive_whole(http::Exchange& exchange, std::uint64_t bytes_max,
                    std::function<void(http::Exchange&, const ReceivedBody&)> done) {
-    exchange.receive_body(*new Whole(std::move(done)), bytes_max);
+    exchange.receive_body(std::make_unique<Whole>(std::move(done)), bytes_max);
+}
+
+void receive_into(http::Exchange& exchange, http::BodyReceiver& receiver, std::uint64_t bytes_max) {
+    exchange.receive_body(std::make_unique<Lent>(receiver), bytes_max);
 }
 
 }  // namespace tiderace::testing

@@ -104,5 +104,7 @@ struct ReceivedBody {
 // Receives the body, then calls `done` once: with all of it, or with `failed` set.
 void receive_whole(http::Exchange& exchange, std::uint64_t bytes_max,
                    std::function<void(http::Exchange&, const ReceivedBody&)> done);
+// Lends the exchange a receiver that the test keeps.
+void receive_into(http::Exchange& exchange, http::BodyReceiver& receiver, std::uint64_t bytes_max);
 
 }  // namespace tiderace::testing

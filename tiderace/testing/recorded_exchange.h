@@ -34,7 +34,7 @@ class RecordedExchange final : public http::Exchange {
     ~RecordedExchange() override;
 
     core::EventLoop& loop() override { return *loop_; }
-    void receive_body(http::BodyReceiver&, std::uint64_t) override {}
+    void pin() override {}
     void set_body_reading(bool) override {}
     void body_ready() override { waiting_ = false; }
     bool upgrade(http::Response&, unique_function<net::Session&(net::Connection&)>) override {
@@ -56,6 +56,9 @@ class RecordedExchange final : public http::Exchange {
 
     // Answered, and all of the body was taken.
     bool complete() const { return responded_ && !source_ && queue_.empty(); }
+    // Gives its body to a receiver that asked for it.
+    bool give(ByteView bytes) { return give_body(bytes); }
+    void end_body() { end_receiver(); }
 
     int status() const { return status_; }
     // The value of the first field of that name, "" if there is none.
@@ -73,6 +76,9 @@ class RecordedExchange final : public http::Exchange {
 
   private:
     void send(http::Response& response) override;
+    void break_off() override { broken_ = broken_ || !complete(); }
+    void break_connection() override { broken_ = true; }
+    void start_body() override {}
     bool drain(core::SendQueue& queue);
 
     core::EventLoop* loop_;

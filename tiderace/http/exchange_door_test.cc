@@ -1,0 +1,104 @@
+#include "tiderace/http/exchange_door.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "tiderace/http/site.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/h1_stage.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::H1Stage;
+
+class DoorTest : public ::testing::Test {
+  protected:
+    DoorTest() {
+        stage_.add_usual_paths();
+        stage_.on("/job", [this](Exchange& exchange) { handles_.push_back(exchange.handle()); });
+    }
+    void ask(testing::Peer& peer) {
+        const std::size_t before = handles_.size();
+        peer.say("GET /job HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_TRUE(stage_.run_until([&] { return handles_.size() > before; }));
+    }
+    std::uint64_t missed() { return stage_.site().door(world_.loop())->missed(); }
+
+    testing::FakeWorld world_;
+    H1Stage stage_{world_};
+    std::vector<ExchangeHandle> handles_;
+};
+
+TEST_F(DoorTest, AThreadsResultComesBackAsTheAnswer) {
+    const auto peer = stage_.connect();
+    ask(*peer);
+    std::thread worker([handle = handles_[0]] {
+        const int result = 6 * 7;
+        EXPECT_TRUE(handle.post([result](Exchange& exchange) {
+            Response response;
+            response.set_body(std::to_string(result));
+            exchange.respond(response);
+        }));
+    });
+    worker.join();
+    ASSERT_TRUE(stage_.run_until([&] { return peer->heard().ends_with("42"); }));
+    EXPECT_EQ(missed(), 0U);
+}
+
+TEST_F(DoorTest, WhatComesAfterTheClientWentIsCountedAndNothingElse) {
+    const auto peer = stage_.connect();
+    ask(*peer);
+    peer->reset();
+    ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+    int calls = 0;
+    EXPECT_TRUE(handles_[0].post([&](Exchange&) { ++calls; }));
+    ASSERT_TRUE(stage_.run_until([&] { return missed() == 1; }));
+    EXPECT_EQ(calls, 0);
+}
+
+TEST_F(DoorTest, AnAnsweredExchangeThatIsUsedAgainIsAnother) {
+    const auto peer = stage_.connect();
+    ask(*peer);
+    handles_[0].post([](Exchange& exchange) { exchange.respond_status(204); });
+    ASSERT_TRUE(stage_.run_until([&] { return peer->heard().ends_with("\r\n\r\n"); }));
+    ask(*peer);
+    int calls = 0;
+    handles_[0].post([&](Exchange&) { ++calls; });
+    handles_[1].post([&](Exchange& exchange) { exchange.respond_status(202); });
+    ASSERT_TRUE(stage_.run_until([&] { return stage_.logged().size() == 2; }));
+    EXPECT_EQ(calls, 0);
+    EXPECT_EQ(missed(), 1U);
+    EXPECT_EQ(stage_.logged()[1].status, 202);
+}
+
+TEST_F(DoorTest, WhatACallThrowsIsAnswered500) {
+    const auto peer = stage_.connect();
+    ask(*peer);
+    handles_[0].post([](Exchange&) { throw std::runtime_error("no result"); });
+    ASSERT_TRUE(stage_.run_until([&] { return !stage_.logged().empty(); }));
+    EXPECT_EQ(stage_.logged()[0].status, 500);
+}
+
+TEST_F(DoorTest, AfterItsSiteItIsRefused) {
+    ExchangeHandle handle;
+    {
+        testing::FakeWorld world;
+        H1Stage stage(world);
+        stage.on("/job", [&](Exchange& exchange) { handle = exchange.handle(); });
+        const auto peer = stage.connect();
+        peer->say("GET /job HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_TRUE(stage.run_until([&] { return stage.served().size() == 1; }));
+        stage.server().abort_all();
+        world.settle();
+    }
+    EXPECT_FALSE(handle.post([](Exchange&) { FAIL(); }));
+    EXPECT_FALSE(ExchangeHandle().post([](Exchange&) { FAIL(); }));
+}
+
+}  // namespace
+}  // namespace tiderace::http

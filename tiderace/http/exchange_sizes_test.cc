@@ -1,0 +1,128 @@
+// Answers of every size, in every form, over both versions of HTTP: no limit on what a slow reader
+// costs breaks a single answer.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/h2_stage.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::H2Client;
+using testing::H2Stage;
+
+// Each position tells where it is.
+std::string text_of(std::size_t bytes) {
+    std::string text(bytes, '\0');
+    for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + (i + i / 251) % 26);
+    return text;
+}
+
+struct Owned final : core::Shared {
+    explicit Owned(std::string t) : text(std::move(t)) {}
+    std::string text;
+};
+
+enum class Form : std::uint8_t { string, view, shared, blocks, source_at_once, count_ };
+
+class AtOnce final : public BodySource {
+  public:
+    explicit AtOnce(std::string text) : text_(std::move(text)) {}
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
+        out.append(blocks, text_);
+        return State::end;
+    }
+
+  private:
+    std::string text_;
+};
+
+void answer(Exchange& exchange, Form form, const std::string& text) {
+    Response response;
+    switch (form) {
+        case Form::string:
+            response.set_body(std::string(text));
+            break;
+        case Form::view:
+            response.set_body(ByteView(text));
+            break;
+        case Form::shared: {
+            auto owned = core::make_ref<Owned>(text);
+            response.set_body(owned->text, owned);
+            break;
+        }
+        case Form::blocks: {
+            core::SendQueue queue;
+            queue.append(exchange.loop().blocks(), text);
+            response.set_body(std::move(queue));
+            break;
+        }
+        case Form::source_at_once:
+            response.set_body(std::make_unique<AtOnce>(text), text.size());
+            break;
+        case Form::count_:
+            break;
+    }
+    exchange.respond(response);
+}
+
+class Sizes : public ::testing::Test {
+  protected:
+    Sizes() {
+        stage_.on("/answer", [this](Exchange& exchange) { answer(exchange, form_, text_); });
+    }
+
+    bool comes_over_h1() {
+        const auto peer = stage_.connect();
+        peer->say("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n");
+        const auto body_at = [&] { return peer->heard().find("\r\n\r\n") + 4; };
+        return stage_.run_until([&] {
+            return peer->over() || (peer->heard().find("\r\n\r\n") != std::string::npos &&
+                                    peer->heard().size() >= body_at() + text_.size());
+        }) && ByteView(peer->heard()).substr(body_at()) == text_;
+    }
+    bool comes_over_h2() {
+        const auto peer = stage_.connect();
+        H2Client client(*peer, {{wire::H2SettingId::initial_window_size, 0x7fffffff}});
+        client.window_update(0, 0x7fffffff - 65'535);
+        client.get("/answer");
+        return stage_.run_until([&] {
+            return client.answer(1).ended || client.answer(1).reset || peer->over();
+        }) && client.answer(1).body == text_;
+    }
+
+    testing::FakeWorld world_;
+    H2Stage stage_{world_};
+    Form form_ = Form::string;
+    std::string text_;
+};
+
+TEST_F(Sizes, EveryFormOfEverySizeComesWhole) {
+    for (const std::size_t bytes : {std::size_t{1}, 31_KiB, 32_KiB - 64, 64_KiB, 64_KiB + 1,
+                                    256_KiB, 4_MiB - 1, 4_MiB + 1, std::size_t{5'000'000}, 9_MiB}) {
+        text_ = text_of(bytes);
+        for (int form = 0; form < static_cast<int>(Form::count_); ++form) {
+            form_ = static_cast<Form>(form);
+            EXPECT_TRUE(comes_over_h1()) << bytes << " bytes, form " << form;
+            EXPECT_TRUE(comes_over_h2()) << bytes << " bytes, form " << form;
+        }
+    }
+    EXPECT_EQ(stage_.stage().closed(net::CloseReason::queue_overflow), 0U);
+}
+
+TEST_F(Sizes, AStringOf256MiBComesWhole) {
+#if defined(TIDERACE_SANITIZED)
+    text_ = text_of(64_MiB);  // the fake network keeps a copy or two
+#else
+    text_ = text_of(256_MiB);
+#endif
+    EXPECT_TRUE(comes_over_h1());
+    EXPECT_TRUE(comes_over_h2());
+}
+
+}  // namespace
+}  // namespace tiderace::http
