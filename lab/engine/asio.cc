@@ -4,12 +4,10 @@
 #include <asio/strand.hpp>
 #include <atomic>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "lab/engine/asio_backend.h"
-#include "tiderace/base/thread_name.h"
 #include "tiderace/net/hand_off.h"
 
 namespace tiderace::lab::engine {
@@ -33,20 +31,19 @@ class AsioLoops final : public net::LoopGroup {
           backends_(std::move(backends)),
           contexts_(std::move(contexts)) {}
 
+    Result<> start() override {
+        return start_threads(backends_.size() - 1, [this](std::size_t i) { context_of(i).run(); });
+    }
+
     void run() override {
+        if (!started()) TR_CHECK(start().has_value(), "no thread for an io_context");
         running_ = backends_.size();
         for (std::size_t i = 0; i < backends_.size(); ++i) {
             backends_[i]->drive(loop(i), [this, i] { end(i); });
         }
-        std::vector<std::thread> threads;
-        for (std::size_t i = 1; i < backends_.size(); ++i) {
-            threads.emplace_back([this, i] {
-                name_this_thread("loop " + std::to_string(i));
-                context_of(i).run();
-            });
-        }
+        release_threads();
         context_of(0).run();
-        for (std::thread& thread : threads) thread.join();
+        join_threads();
         for (AsioBackend<Executor>* backend : backends_) backend->stop_driving();
     }
 

@@ -207,12 +207,17 @@ void ConnectionThreads::attend() {
     for (Seat* seat : at_rest) start_thread(*seat);
 }
 
+Result<> ConnectionThreads::start() {
+    const std::size_t kept = how_ == SeatThreads::kept ? seats_.size() : 0;
+    return start_threads(kept, [this](std::size_t i) { serve(*seats_[i - 1]); });
+}
+
 void ConnectionThreads::run() {
-    if (how_ == SeatThreads::kept) {
-        for (const auto& seat : seats_) TR_CHECK(start_thread(*seat), "no thread for the pool");
-    }
+    if (!started()) TR_CHECK(start().has_value(), "no thread for the pool");
+    release_threads();
     loop(0).run();
     stop();
+    join_threads();
     for (const auto& seat : seats_) {
         if (seat->thread.joinable()) seat->thread.join();
     }

@@ -33,6 +33,7 @@ class ConnectionThreads final : public net::LoopGroup {
                                                           const core::LoopOptions& options);
     ~ConnectionThreads() override;
 
+    Result<> start() override;
     void run() override;
     void stop() override;
     std::unique_ptr<net::Intake> make_intake(std::vector<net::Intake::Target> targets,

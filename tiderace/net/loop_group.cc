@@ -1,6 +1,9 @@
 #include "tiderace/net/loop_group.h"
 
+#include <cerrno>
+#include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -21,19 +24,68 @@ Result<std::unique_ptr<LoopGroup>> LoopGroup::create(std::size_t loops,
 }
 
 LoopGroup::~LoopGroup() {
-    TR_CHECK(threads_.empty(), "run() has not returned");
+    TR_CHECK(gate_ != Gate::open, "run() has not returned");
+    give_up_threads();
+}
+
+Result<> LoopGroup::start_threads(std::size_t count, std::function<void(std::size_t)> work) {
+    TR_CHECK(!started(), "the threads are started once");
+    work_ = std::move(work);
+    gate_ = Gate::shut;
+    int code = 0;
+    try {
+        threads_.reserve(count);
+        for (std::size_t i = 1; i <= count; ++i) {
+            threads_.emplace_back([this, i] {
+                gate_.wait(Gate::shut);
+                if (gate_ != Gate::open) return;
+                name_this_thread("loop " + std::to_string(i));
+                work_(i);
+            });
+        }
+        return {};
+    } catch (const std::system_error& refused) {
+        code = refused.code().value();
+    } catch (const std::bad_alloc&) {
+        code = ENOMEM;
+    }
+    const std::size_t had = threads_.size() + 1;
+    give_up_threads();
+    return fail(Error(code, "start",
+                      "loop " + std::to_string(had + 1) + " of " + std::to_string(count + 1),
+                      "no further thread is allowed: use fewer threads, or raise the limit "
+                      "(ulimit -u, ulimit -v, pids.max of the cgroup)"));
+}
+
+void LoopGroup::release_threads() {
+    gate_ = Gate::open;
+    gate_.notify_all();
+}
+
+void LoopGroup::join_threads() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    gate_ = Gate::none;
+}
+
+void LoopGroup::give_up_threads() {
+    gate_ = Gate::given_up;
+    gate_.notify_all();
+    join_threads();
+}
+
+Result<> LoopGroup::start() {
+    return start_threads(size() - 1, [this](std::size_t i) { loops_[i]->run(); });
 }
 
 void LoopGroup::run() {
-    for (std::size_t i = 1; i < loops_.size(); ++i) {
-        threads_.emplace_back([this, i] {
-            name_this_thread("loop " + std::to_string(i));
-            loops_[i]->run();
-        });
+    if (!started()) {
+        const auto done = start();
+        TR_CHECK(done.has_value(), "no thread for a loop: call start() first");
     }
+    release_threads();
     loops_[0]->run();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+    join_threads();
 }
 
 std::unique_ptr<Intake> LoopGroup::make_intake(std::vector<Intake::Target>, const IntakeOptions&) {

@@ -1,11 +1,16 @@
 // LoopGroup: one event loop per thread. The first runs on the caller's thread, the others on their
 // own.
 //
+//   create() --start()--> threads wait --run()--> loops turn --stop()--> threads joined
+//
 // Owner    The program. What is attached to the loops is made before run() and destroyed after it.
 // Thread   The one that made it, except stop().
-// Errors   create() fails when the machine refuses a loop (an engine that is not there).
+// Errors   create() fails when the machine refuses a loop (an engine that is not there), start()
+//          when it refuses a thread.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -24,6 +29,10 @@ class LoopGroup {
     std::size_t size() const { return loops_.size(); }
     core::EventLoop& loop(std::size_t i) { return *loops_[i]; }
 
+    // Starts the threads, which wait for run(). A program calls it before it serves anything, so
+    // that a machine without threads is an error of the start. run() starts them otherwise, and
+    // aborts where it cannot.
+    virtual Result<> start();
     // Runs all loops until stop(), then joins the threads.
     virtual void run();
     // Any thread.
@@ -40,9 +49,23 @@ class LoopGroup {
     explicit LoopGroup(std::vector<std::unique_ptr<core::EventLoop>> loops)
         : loops_(std::move(loops)) {}
 
+    // Threads 1 to `count`, which do `work` with their number once release_threads() is called. All
+    // are started, or none is left.
+    Result<> start_threads(std::size_t count, std::function<void(std::size_t)> work);
+    bool started() const { return gate_ != Gate::none; }
+    void release_threads();
+    // Waits until their work is over.
+    void join_threads();
+
   private:
+    enum class Gate : std::uint8_t { none, shut, open, given_up };
+
+    void give_up_threads();
+
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::thread> threads_;
+    std::function<void(std::size_t)> work_;
+    std::atomic<Gate> gate_ = Gate::none;  // none: no thread was started
 };
 
 }  // namespace tiderace::net

@@ -1,8 +1,11 @@
 #include "tiderace/net/loop_group.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <set>
 #include <thread>
 #include <vector>
@@ -12,6 +15,14 @@ namespace {
 
 std::unique_ptr<LoopGroup> make_group(std::size_t loops) {
     return std::move(*LoopGroup::create(loops, {}));
+}
+
+// root has no such limit.
+void forbid_threads() {
+    rlimit none{};
+    none.rlim_cur = none.rlim_max = 1;
+    ::setrlimit(RLIMIT_NPROC, &none);
+    if (::getuid() == 0 && ::setuid(54'321) != 0) std::_Exit(2);
 }
 
 TEST(LoopGroup, RunsEachLoopOnAThreadOfItsOwnTheFirstOnTheCallers) {
@@ -59,6 +70,33 @@ TEST(LoopGroup, IsStoppedThoughItsMailboxesAreFull) {
     group->stop();
     group->run();
     EXPECT_EQ(ran, 3) << "what was posted before the stop runs";
+}
+
+TEST(LoopGroup, ThreadsThatWereStartedAndNeverRunAreGivenUp) {
+    const auto group = make_group(3);
+    ASSERT_TRUE(group->start().has_value());
+}
+
+TEST(LoopGroup, WhatIsPostedBetweenStartAndRunRuns) {
+    const auto group = make_group(2);
+    bool ran = false;
+    ASSERT_TRUE(group->start().has_value());
+    group->loop(1).post([&] {
+        ran = true;
+        group->stop();
+    });
+    group->run();
+    EXPECT_TRUE(ran);
+}
+
+TEST(LoopGroup, WithoutThreadsNoneIsLeftAndItIsAnError) {
+    EXPECT_EXIT(
+        {
+            forbid_threads();
+            const auto started = make_group(2)->start();
+            std::_Exit(!started && started.error().code() == EAGAIN ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST(LoopGroup, LoopsPostToEachOther) {

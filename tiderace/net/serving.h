@@ -1,0 +1,142 @@
+// Serving: what each server needs besides its protocol: loops, listening sockets, signals, and an
+// orderly end.
+//
+//   int main() {
+//       net::Serving serving({.program = "echo", .listen = {"127.0.0.1:7000"}});
+//       return serving.run([](core::EventLoop& loop) { return std::make_unique<EchoLoop>(loop); });
+//   }
+//
+//   starting --run()--> serving --SIGTERM, SIGINT, SIGHUP, stop()--> draining ------> ended
+//      |                 |   ^                                          |               ^
+//      | fails           '---' on_sighup, on_sigusr1                    '---------------'
+//      v                                                    all connections closed; or the deadline
+//   one sentence, status 1                                  or a second SIGTERM, SIGINT or stop(),
+//                                                           which cut off the rest
+//
+// run() does everything. A program that arranges its own loops and listeners calls start() and
+// serve() instead (server/assemble.cc).
+//
+// Owner    main, which makes it before anything else: from then on signals wait for the loops.
+// Thread   The one that made it, which becomes the first loop's. stop(): any, while it serves.
+// Errors   What keeps it from serving is one sentence on standard error: a text that is no address,
+//          a port in use, an engine, a thread or memory that the machine does not have.
+// Limits   ServingOptions; when memory runs out while it begins to drain, it ends at once.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/signals.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::net {
+
+// What one loop serves with. Made before its loop runs, destroyed after its last turn, both on the
+// thread that called run().
+class LoopService {
+  public:
+    virtual ~LoopService() = default;
+    // The protocol of the connections of ServingOptions::listen[place]. Places with the same
+    // factory share connections_max.
+    virtual SessionFactory& sessions(std::size_t place) = 0;
+    // What these connections go through: TLS. nullptr: nothing.
+    virtual TransportLayer* layer(std::size_t /*place*/) { return nullptr; }
+};
+
+struct ServingOptions {
+    std::string program = "server";  // begins each sentence on standard error
+    // "127.0.0.1:8080", "[::]:8080", ":8080" (all addresses), "unix:/run/site.sock". Port 0: the
+    // kernel chooses one.
+    std::vector<std::string> listen = {};
+    std::size_t threads = 0;      // loops, each on its own thread; 0: one for each usable CPU
+    std::string engine = "auto";  // core::LoopOptions::engine
+    int backlog = 4096;           // connections waiting in the kernel, for each socket
+    ConnectionLimits connection = {};
+    std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
+    std::string refusal = {};         // sent to a connection above the maximum, in clear text
+    Duration drain_timeout = 10s;     // from the first signal to the end
+    bool takes_signals = true;        // false: only stop() ends it
+    bool reaps_orphans = true;        // as pid 1; false: something waits for children of ours
+    // Called once, on the first thread, when all sockets listen; as it stands, each address is
+    // printed on a line of standard output.
+    std::function<void(const std::vector<core::Address>&)> on_listening = {};
+    // Called on the first loop. Without on_sighup the signal drains, or nohup keeps it away;
+    // without on_sigusr1 the signal is ignored.
+    std::function<void()> on_sighup = {};
+    std::function<void()> on_sigusr1 = {};
+    std::function<void()> on_drain = {};  // when draining begins, before connections hear of it
+};
+
+struct ServingReport {
+    std::uint64_t opened = 0;   // connections
+    std::uint64_t refused = 0;  // above connections_max
+    std::uint64_t cut_off = 0;  // those that the end did not let finish; also in `closed`
+    std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
+
+    std::string reasons() const;  // "peer_finished=3 server_stopped=1"
+};
+
+class Serving final : private core::IoObserver {
+  public:
+    using MakeService = std::function<Result<std::unique_ptr<LoopService>>(core::EventLoop&)>;
+
+    explicit Serving(ServingOptions options);
+    ~Serving();
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+
+    // Serves until it is told to end. Returns the exit status: 0 after draining, 1 where it could
+    // not start.
+    int run(const MakeService& make);
+    // Drains, as SIGTERM does; the second call ends at once.
+    void stop();
+
+    // In steps, for loops and servers of the caller's, which outlive serve().
+    //
+    // Those that it takes (nullptr: none), for what comes before the loops; or why it could not.
+    Result<core::Signals*> signals();
+    // Starts the threads, which wait for serve(), and attaches the signals to the first loop.
+    // `servers` are drained, each on its loop.
+    Result<> start(LoopGroup& loops, std::vector<Intake::Target> servers);
+    // Runs the loops until all connections are gone.
+    ServingReport serve();
+
+  private:
+    struct Parts;  // what run() makes
+
+    Result<> prepare(const MakeService& make, Parts& parts);
+    Result<> make_servers(const MakeService& make, Parts& parts);
+    void say_where(const std::vector<core::Address>& addresses) const;
+    void on_ready(bool readable, bool writable) override;
+    void take(int signal);
+    void drain_or_end();
+    void drain();
+    void drain_loop(std::size_t first, std::size_t end, Instant deadline);
+    void servers_are_empty(std::size_t count);
+    ServingReport report() const;
+
+    ServingOptions options_;
+    std::optional<core::Signals> signals_;
+    std::optional<Error> fault_;  // why there are no signals
+    LoopGroup* loops_ = nullptr;
+    std::vector<Intake::Target> servers_;  // those of one loop side by side
+    core::IoHandle handle_;
+    std::atomic<std::size_t> servers_left_ = 0;  // that have connections, while draining
+    bool draining_ = false;
+};
+
+// The signals that a server hears, blocked: one that comes before its Serving is made waits instead
+// of ending the process. The first statement of main.
+void hold_server_signals();
+// For a program that turns out not to serve.
+void release_server_signals();
+
+}  // namespace tiderace::net

@@ -1,0 +1,321 @@
+#include "tiderace/net/serving.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <latch>
+#include <thread>
+
+#include "tiderace/core/cpu_count.h"
+#include "tiderace/net/listener.h"
+
+namespace tiderace::net {
+namespace {
+
+// Answers each byte with `mark`; a patient one does not end its connection when it is drained.
+class Marks final : public SessionFactory, private Session {
+  public:
+    Marks(char mark, bool patient) : mark_(mark), patient_(patient) {}
+
+  private:
+    Session& make_session(Connection&) override { return *this; }
+    std::size_t on_data(Connection& connection, ByteView data) override {
+        connection.write(std::string(data.size(), mark_));
+        return data.size();
+    }
+    void on_drain(Connection& connection) override {
+        if (!patient_) Session::on_drain(connection);
+    }
+    void on_close(Connection&, CloseReason) override {}
+
+    char mark_;
+    bool patient_;
+};
+
+// The places are marked a, b, c, …
+struct MarkedPlaces final : LoopService {
+    MarkedPlaces(std::size_t places, bool patient) {
+        for (std::size_t i = 0; i < places; ++i) {
+            marks.push_back(std::make_unique<Marks>(static_cast<char>('a' + i), patient));
+        }
+    }
+    SessionFactory& sessions(std::size_t place) override { return *marks[place]; }
+
+    std::vector<std::unique_ptr<Marks>> marks;
+};
+
+class Client {
+  public:
+    explicit Client(const core::Address& to) {
+        sockaddr_storage storage;
+        const socklen_t bytes = to.to_sockaddr(storage);
+        fd_ = ::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        connected_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&storage), bytes) == 0;
+    }
+    ~Client() { ::close(fd_); }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    // The answer to one byte; '\0': the connection ended.
+    char ask() {
+        char byte = '?';
+        if (::send(fd_, &byte, 1, MSG_NOSIGNAL) != 1) return '\0';
+        return ::recv(fd_, &byte, 1, 0) == 1 ? byte : '\0';
+    }
+    bool connected() const { return connected_; }
+
+  private:
+    int fd_ = -1;
+    bool connected_ = false;
+};
+
+// root has no such limit.
+void forbid_more_threads() {
+    rlimit none{};
+    none.rlim_cur = none.rlim_max = 1;
+    ::setrlimit(RLIMIT_NPROC, &none);
+    if (::getuid() == 0 && ::setuid(54'321) != 0) std::_Exit(2);
+}
+
+class ServingTest : public ::testing::Test {
+  protected:
+    // Serves on `options_.listen`; `play` runs on its own thread with where that is.
+    int serve(std::function<void(const std::vector<core::Address>&)> play, bool patient = false) {
+        std::thread player;
+        options_.on_listening = [&](const std::vector<core::Address>& addresses) {
+            player = std::thread([&play, addresses] { play(addresses); });
+        };
+        serving_.emplace(options_);
+        const int status = serving_->run([&](core::EventLoop&) {
+            return std::make_unique<MarkedPlaces>(options_.listen.size(), patient);
+        });
+        if (player.joinable()) player.join();
+        serving_.reset();
+        return status;
+    }
+    // What run() says when it cannot start.
+    std::string failure() {
+        ::testing::internal::CaptureStderr();
+        const int status = serve([](const auto&) { ADD_FAILURE() << "it serves"; });
+        const std::string said = ::testing::internal::GetCapturedStderr();
+        EXPECT_EQ(status, 1);
+        EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+        return said;
+    }
+
+    ServingOptions options_{.program = "marks", .listen = {"127.0.0.1:0"}, .threads = 2};
+    std::optional<Serving> serving_;
+};
+
+TEST_F(ServingTest, EachPlaceHasItsProtocolOnEveryLoop) {
+    options_.listen = {"127.0.0.1:0", "[::1]:0", "127.0.0.1:0"};
+    std::string answers;
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  for (int i = 0; i < 8; ++i) {
+                      for (const core::Address& address : addresses) {
+                          answers += Client(address).ask();
+                      }
+                  }
+                  serving_->stop();
+              }),
+              0);
+    EXPECT_EQ(answers, "abcabcabcabcabcabcabcabc");
+}
+
+TEST_F(ServingTest, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
+    options_.threads = 0;
+    std::atomic<std::size_t> made = 0;
+    options_.on_listening = [&](const auto&) { serving_->stop(); };
+    serving_.emplace(options_);
+    EXPECT_EQ(serving_->run([&](core::EventLoop&) {
+        ++made;
+        return std::make_unique<MarkedPlaces>(1, false);
+    }),
+              0);
+    EXPECT_EQ(made, core::count_cpus().usable);
+    serving_.reset();
+}
+
+TEST_F(ServingTest, EachSignalThatEndsItDrainsAndEndsWithStatusZero) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        SCOPED_TRACE(signal);
+        char answer = '\0';
+        EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                      Client client(addresses[0]);
+                      answer = client.ask();
+                      ::kill(::getpid(), signal);
+                      while (client.ask() != '\0') {  // until the signal has arrived
+                      }
+                  }),
+                  0);
+        EXPECT_EQ(answer, 'a');
+    }
+}
+
+TEST_F(ServingTest, TheDeadlineCutsOffWhatDoesNotEndAndSaysHowMuch) {
+    options_.drain_timeout = 1ms;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve(
+                  [&](const std::vector<core::Address>& addresses) {
+                      Client first(addresses[0]);
+                      Client second(addresses[0]);
+                      EXPECT_EQ(first.ask(), 'a');
+                      EXPECT_EQ(second.ask(), 'a');
+                      serving_->stop();
+                      pollfd none{-1, 0, 0};
+                      while (first.ask() != '\0') ::poll(&none, 1, 1);
+                  },
+                  true),
+              0);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "marks: 2 connections were cut off before they were done\n");
+}
+
+TEST_F(ServingTest, TheSecondSignalEndsAtOnceAndASecondHangUpDoesNot) {
+    options_.drain_timeout = 1h;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve(
+                  [&](const std::vector<core::Address>& addresses) {
+                      Client client(addresses[0]);
+                      EXPECT_EQ(client.ask(), 'a');
+                      ::kill(::getpid(), SIGHUP);
+                      while (Client(addresses[0]).connected()) {
+                      }
+                      ::kill(::getpid(), SIGHUP);
+                      EXPECT_EQ(client.ask(), 'a') << "the connection is still served";
+                      ::kill(::getpid(), SIGTERM);
+                  },
+                  true),
+              0);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
+}
+
+TEST_F(ServingTest, OwnSignalsComeToTheirCallbacksAndEndNothing) {
+    std::string heard;
+    std::latch both(2);
+    options_.on_sighup = [&] {
+        heard += 'h';
+        both.count_down();
+    };
+    options_.on_sigusr1 = [&] {
+        heard += 'u';
+        both.count_down();
+    };
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  ::kill(::getpid(), SIGHUP);
+                  ::kill(::getpid(), SIGUSR1);
+                  both.wait();
+                  EXPECT_EQ(Client(addresses[0]).ask(), 'a');
+                  serving_->stop();
+              }),
+              0);
+    EXPECT_THAT(heard, ::testing::UnorderedElementsAre('h', 'u'));
+}
+
+TEST_F(ServingTest, ASignalThatNobodyWantsIsIgnored) {
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  ::kill(::getpid(), SIGUSR1);
+                  EXPECT_EQ(Client(addresses[0]).ask(), 'a');
+                  serving_->stop();
+              }),
+              0);
+}
+
+TEST_F(ServingTest, ASignalBeforeTheStartWaitsForIt) {
+    EXPECT_EXIT(
+        {
+            hold_server_signals();
+            ::kill(::getpid(), SIGUSR1);
+            ::kill(::getpid(), SIGTERM);
+            Serving serving({.program = "marks", .listen = {"127.0.0.1:0"}, .threads = 1});
+            std::_Exit(serving.run(
+                [](core::EventLoop&) { return std::make_unique<MarkedPlaces>(1, false); }));
+        },
+        ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ServingTest, AProgramThatDoesNotServeTakesItsSignalsBack) {
+    EXPECT_EXIT(
+        {
+            hold_server_signals();
+            ::kill(::getpid(), SIGTERM);
+            release_server_signals();
+            std::_Exit(0);
+        },
+        ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST_F(ServingTest, DrainingIsToldBeforeConnectionsAre) {
+    int told = 0;
+    options_.on_drain = [&] { ++told; };
+    EXPECT_EQ(serve([&](const auto&) { serving_->stop(); }), 0);
+    EXPECT_EQ(told, 1);
+}
+
+TEST_F(ServingTest, WhatKeepsItFromServingIsOneSentence) {
+    options_.listen = {"x:y"};
+    EXPECT_THAT(failure(), ::testing::HasSubstr("x:y"));
+    options_.listen = {"127.0.0.1:0"};
+    options_.engine = "abacus";
+    EXPECT_THAT(failure(), ::testing::HasSubstr("abacus"));
+    options_.engine = "auto";
+    core::Kernel& kernel = core::system_kernel();
+    auto taken = open_listener(kernel, core::Address::loopback(0), {});
+    ASSERT_TRUE(taken.has_value());
+    options_.listen = {local_address(kernel, *taken).to_string()};
+    EXPECT_THAT(failure(), ::testing::HasSubstr(options_.listen[0]));
+}
+
+TEST_F(ServingTest, AServiceThatCannotBeMadeIsOneSentence) {
+    ::testing::internal::CaptureStderr();
+    Serving serving(options_);
+    EXPECT_EQ(serving.run([](core::EventLoop&) -> Result<std::unique_ptr<LoopService>> {
+        return fail(Error(ENOENT, "open", "the page"));
+    }),
+              1);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "marks: open the page: no such file or directory\n");
+}
+
+TEST_F(ServingTest, AStartWithoutThreadsIsOneSentence) {
+    EXPECT_EXIT(
+        {
+            forbid_more_threads();
+            Serving serving(options_);
+            std::_Exit(serving.run(
+                [](core::EventLoop&) { return std::make_unique<MarkedPlaces>(1, false); }));
+        },
+        ::testing::ExitedWithCode(1),
+        "^marks: start loop 2 of 2: [^\n]*use fewer threads[^\n]*\n$");
+}
+
+TEST_F(ServingTest, InStepsItReportsWhatBecameOfTheConnections) {
+    auto loops = std::move(*LoopGroup::create(1, {}));
+    MarkedPlaces places(1, false);
+    TcpServer server(loops->loop(0), places.sessions(0), {});
+    core::Kernel& kernel = core::system_kernel();
+    auto socket = open_listener(kernel, core::Address::loopback(0), {});
+    ASSERT_TRUE(socket.has_value());
+    const core::Address address = local_address(kernel, *socket);
+    serving_.emplace(options_);
+    ASSERT_TRUE(serving_->start(*loops, {{&loops->loop(0), &server}}).has_value());
+    server.listen(std::move(*socket));
+    std::thread player([&] {
+        EXPECT_EQ(Client(address).ask(), 'a');
+        serving_->stop();
+    });
+    const ServingReport report = serving_->serve();
+    player.join();
+    EXPECT_EQ(report.opened, 1U);
+    EXPECT_EQ(report.cut_off, 0U);
+    EXPECT_THAT(report.reasons(), ::testing::MatchesRegex("[a-z_]+=1"));
+    serving_.reset();
+}
+
+}  // namespace
+}  // namespace tiderace::net
