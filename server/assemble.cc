@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "server/banner.h"
-#include "server/control.h"
 #include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
@@ -26,6 +26,7 @@
 #include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
 #include "tiderace/net/loop_group.h"
+#include "tiderace/net/serving.h"
 
 namespace tiderace::server {
 namespace {
@@ -38,15 +39,6 @@ constexpr std::size_t descriptors_least = 12;
 constexpr std::size_t descriptors_least_per_loop = 8;
 // Of the connections, what the plain port may hold on top: each asks once and goes.
 constexpr std::size_t redirects_share = 16;
-
-// Where the terminal goes away, SIGHUP comes: it drains, unless nohup said to stay.
-std::vector<int> signals_to_hear() {
-    std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
-    struct sigaction hangup{};
-    const bool known = ::sigaction(SIGHUP, nullptr, &hangup) == 0;
-    if (known && hangup.sa_handler != SIG_IGN) numbers.push_back(SIGHUP);
-    return numbers;
-}
 
 // The absolute name of a link, its last part unresolved: one day it may lead to the next release.
 std::optional<std::filesystem::path> link_as_given(const std::filesystem::path& given) {
@@ -70,7 +62,8 @@ class Assembly {
     // The exit status, in a process that does not serve itself.
     std::optional<int> split();
     Result<> prepare();
-    void run();
+    // Starts the threads and serves until the end; fails where it cannot start.
+    Result<> run();
 
   private:
     Result<> open_root();
@@ -86,9 +79,10 @@ class Assembly {
     Result<> open_sockets();
     Result<> listen();
     void announce() const;
-    void drain();
+    Result<> start();
+    void stop_listening();
     void look_at_files();
-    void say_counters() const;
+    void say_counters(const net::ServingReport& ended) const;
     BannerFacts facts() const;
     EncryptionFacts encryption_facts() const;
 
@@ -98,7 +92,7 @@ class Assembly {
     net::Arrangement* arrangement_;
     core::DescriptorLimit descriptors_{};
     log::SystemTime time_;
-    std::optional<core::Signals> signals_;
+    std::optional<net::Serving> serving_;
     std::unique_ptr<log::Writer> writer_;
     log::Stream* diagnostics_ = nullptr;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
@@ -118,17 +112,14 @@ class Assembly {
     ListeningSockets sockets_;
     std::size_t processes_ = 0;  // that serve, where it is not this one alone
     std::unique_ptr<Listening> listening_;
-    std::unique_ptr<Control> control_;
-    std::atomic<std::size_t> draining_servers_ = 0;
-    std::uint64_t refused_by_listening_ = 0;
 };
 
 Result<> Assembly::assemble() {
-    core::ignore_sigpipe();
     // Before any thread: they inherit the blocked signals.
-    auto signals = core::Signals::open(signals_to_hear());
-    if (!signals) return fail(signals.error());
-    signals_.emplace(std::move(*signals));
+    serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain,
+                                         .on_sigusr1 = [this] { look_at_files(); },
+                                         .on_drain = [this] { stop_listening(); }});
+    if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
     for (auto step : {&Assembly::open_root, &Assembly::open_logs, &Assembly::find_certificates,
@@ -163,7 +154,7 @@ std::optional<int> Assembly::split() {
                                    sockets_.close();
                                },
                            .drain = options_.timeouts.drain};
-    const auto ended = arrangement_->split(processes_, *signals_, std::move(watching));
+    const auto ended = arrangement_->split(processes_, **serving_->signals(), std::move(watching));
     if (ended) return ended;
     options_.quiet = true;  // all was said
     options_.open_browser = false;
@@ -401,53 +392,44 @@ void Assembly::announce() const {
     }
 }
 
-void Assembly::run() {
-    if (auto started = writer_->start(); !started) {
-        complain("tiderace", started.error().message());
+// All threads are started before the first connection is accepted.
+Result<> Assembly::start() {
+    if (auto started = writer_->start(); !started) return started;
+    std::vector<net::Intake::Target> servers;
+    for (auto& worker : workers_) {
+        for (net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
+            if (server != nullptr) servers.push_back({&worker->loop(), server});
+        }
     }
-    listening_->start();
-    control_ =
-        std::make_unique<Control>(loops_->loop(0), std::move(*signals_),
-                                  ControlActions{.drain = [this] { drain(); },
-                                                 .end_at_once = [this] { loops_->stop(); },
-                                                 .look_at_files = [this] { look_at_files(); }});
+    if (auto started = serving_->start(*loops_, std::move(servers)); !started) return started;
+    return listening_->start();
+}
+
+Result<> Assembly::run() {
+    if (auto started = start(); !started) return started;
     announce();
     arrangement_->tell_serving();
     core::give_back_startup_memory();
-    loops_->run();
-    control_.reset();
-    refused_by_listening_ = listening_->refused();
+    net::ServingReport ended = serving_->serve();
+    ended.refused += listening_->refused();
     listening_.reset();
-    say_counters();
+    say_counters(ended);
     ticket_rotation_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
     writer_->stop();
+    return {};
 }
 
 // What the connections came to, so that an operator sees whether peers were cut off, and why.
-void Assembly::say_counters() const {
-    net::TcpServerCounters total;
-    total.refused = refused_by_listening_;
-    for (const auto& worker : workers_) {
-        for (const net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
-            if (server == nullptr) continue;
-            const net::TcpServerCounters& one = server->counters();
-            total.opened += one.opened;
-            total.refused += one.refused;
-            for (std::size_t i = 0; i < total.closed.size(); ++i) total.closed[i] += one.closed[i];
-        }
+void Assembly::say_counters(const net::ServingReport& ended) const {
+    if (ended.cut_off > 0) {
+        logger_->warning("server", "connections were cut off before they were done",
+                         log::field("count", ended.cut_off));
     }
-    std::string reasons;
-    for (std::size_t i = 0; i < total.closed.size(); ++i) {
-        if (total.closed[i] == 0) continue;
-        if (!reasons.empty()) reasons += ' ';
-        reasons.append(net::to_string(static_cast<net::CloseReason>(i))).append("=");
-        reasons += std::to_string(total.closed[i]);
-    }
-    logger_->info("server", "stopped", log::field("connections", total.opened),
-                  log::field("refused", total.refused), log::field("closed", reasons));
+    logger_->info("server", "stopped", log::field("connections", ended.opened),
+                  log::field("refused", ended.refused), log::field("closed", ended.reasons()));
 }
 
 void Assembly::look_at_files() {
@@ -458,30 +440,9 @@ void Assembly::look_at_files() {
     }
 }
 
-void Assembly::drain() {
-    logger_->info("server", "stopping: finishing what runs",
-                  log::field("deadline", format_duration(options_.timeouts.drain)));
+void Assembly::stop_listening() {
     if (processes_ == 0) sockets_.remove_files();  // else the one that watches does
     listening_->stop();
-    const std::size_t servers_of_each = sockets_.redirecting().empty() ? 1 : 2;
-    draining_servers_ = workers_.size() * servers_of_each;
-    const auto are_empty = [this](std::size_t servers) {
-        if (draining_servers_.fetch_sub(servers) == servers) loops_->stop();
-    };
-    for (auto& worker : workers_) {
-        const bool told = worker->loop().post([this, are_empty, each = worker.get()] {
-            for (net::TcpServer* server : {&each->connections(), each->redirects()}) {
-                if (server == nullptr) continue;
-                server->drain(each->loop().now() + options_.timeouts.drain,
-                              [are_empty] { are_empty(1); });
-            }
-        });
-        if (!told) {  // it drowns in posts: it ends with the others, and so do its connections
-            logger_->warning("server", "a loop is too late to drain");
-            are_empty(servers_of_each);
-        }
-    }
-    loops_->attend();
 }
 
 }  // namespace
@@ -492,18 +453,21 @@ int serve(const ServeOptions& options) {
 }
 
 int serve(const ServeOptions& options, net::Arrangement& arrangement) {
-    Assembly assembly(options, arrangement);
-    auto ready = assembly.assemble();
-    if (ready) {
-        if (const auto ended = assembly.split()) return *ended;
-        ready = assembly.prepare();
+    Result<> done;
+    try {
+        Assembly assembly(options, arrangement);
+        done = assembly.assemble();
+        if (done) {
+            if (const auto ended = assembly.split()) return *ended;
+            done = assembly.prepare();
+        }
+        if (done) done = assembly.run();
+    } catch (const std::bad_alloc&) {
+        done = fail(Error(ENOMEM, "start", "the server"));
     }
-    if (!ready) {
-        complain("tiderace", ready.error().message());
-        return 1;
-    }
-    assembly.run();
-    return 0;
+    if (done) return 0;
+    complain("tiderace", done.error().message());
+    return 1;
 }
 
 }  // namespace tiderace::server

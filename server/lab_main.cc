@@ -9,6 +9,7 @@
 #include "server/assemble.h"
 #include "server/lab_commands.h"
 #include "server/terminal.h"
+#include "tiderace/net/serving.h"
 
 namespace {
 
@@ -27,6 +28,8 @@ int serve_on_engine(const server::ServeOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A signal that comes while the server starts must not end the process.
+    tiderace::net::hold_server_signals();
     server::occupy_standard_streams();
     const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     auto command = server::parse_lab_command_line(words);
@@ -34,6 +37,8 @@ int main(int argc, char** argv) {
         server::complain(program, command.error().sentence);
         return command.error().exit_status;
     }
+    const auto* serve = std::get_if<server::ServeOptions>(&*command);
+    if (serve == nullptr) tiderace::net::release_server_signals();
     if (const auto* printout = std::get_if<server::Printout>(&*command)) {
         return server::print(program, printout->text);
     }
@@ -43,5 +48,5 @@ int main(int argc, char** argv) {
     if (const auto* report = std::get_if<lab::report::ReportOptions>(&*command)) {
         return lab::report::report(*report);
     }
-    return serve_on_engine(std::get<server::ServeOptions>(*command));
+    return serve_on_engine(*serve);
 }

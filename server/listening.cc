@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "tiderace/net/listener.h"
@@ -77,7 +78,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
     return {};
 }
 
-void Listening::start() {
+Result<> Listening::start() {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         for (Socket& socket : of_worker_[i]) {
             if (socket.door == Door::site) {
@@ -87,10 +88,11 @@ void Listening::start() {
             }
         }
     }
-    if (!of_queue_.empty()) start_queue();
+    if (of_queue_.empty()) return {};
+    return start_queue();
 }
 
-void Listening::start_queue() {
+Result<> Listening::start_queue() {
     for (Socket& socket : of_queue_) {
         net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.door)];
         if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
@@ -99,7 +101,15 @@ void Listening::start_queue() {
             intake.listen(std::move(socket.listener));
         }
     }
-    if (queue_loop_ != nullptr) queue_thread_ = std::thread([this] { queue_loop_->run(); });
+    if (queue_loop_ == nullptr) return {};
+    try {
+        queue_thread_ = std::thread([this] { queue_loop_->run(); });
+    } catch (const std::system_error& refused) {
+        return fail(Error(refused.code().value(), "start", "the thread that listens",
+                          "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
+                          "the cgroup), or give --accept shared"));
+    }
+    return {};
 }
 
 std::vector<net::Intake::Target> Listening::targets(Door door) const {

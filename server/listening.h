@@ -13,7 +13,8 @@
 //
 // Owner    serve().
 // Thread   The main thread, before the loops run; stop() from the first loop.
-// Errors   A further socket, or a loop to listen on, that cannot be had: which, why, what to do.
+// Errors   A further socket, or a loop or a thread to listen on, that cannot be had: which, why,
+//          what to do.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,7 @@ class Listening {
     ~Listening();
 
     // Starts accepting: from the main thread, before the workers' loops run.
-    void start();
+    Result<> start();
     // Ends the listening of mode "queue"; the other modes' sockets are the workers' own.
     void stop();
     // New connections that mode "queue" turned away.
@@ -63,7 +64,7 @@ class Listening {
     Result<> make_intakes();
     Result<std::unique_ptr<net::Intake>> make_intake(Door door);
     std::vector<net::Intake::Target> targets(Door door) const;
-    void start_queue();
+    Result<> start_queue();
 
     const SharedParts* parts_;
     const ServeOptions* options_;

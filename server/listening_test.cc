@@ -40,8 +40,7 @@ class ListeningTest : public ::testing::Test {
         auto made = Listening::open(parts_, all, sockets_);
         if (!made) return fail(made.error());
         listening_ = std::move(*made);
-        listening_->start();
-        return {};
+        return listening_->start();
     }
     void turn() {
         for (const auto& loop : loops_) loop->turn(1ms);

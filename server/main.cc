@@ -9,6 +9,7 @@
 #include "server/other_program.h"
 #include "server/terminal.h"
 #include "server/trust.h"
+#include "tiderace/net/serving.h"
 #include "tiderace/tls/library.h"
 
 namespace {
@@ -27,6 +28,8 @@ int show_trust() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A signal that comes while the server starts must not end the process.
+    tiderace::net::hold_server_signals();
     server::occupy_standard_streams();
     const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     auto command = server::parse_command_line(words);
@@ -34,6 +37,9 @@ int main(int argc, char** argv) {
         server::complain(program, command.error().sentence);
         return command.error().exit_status;
     }
+    const auto* serve = std::get_if<server::ServeOptions>(&*command);
+    // The mask outlives the exec, and the program with TLS serves in our place.
+    if (serve == nullptr) tiderace::net::release_server_signals();
     if (!tiderace::tls::is_built_in() && server::asks_for_tls(*command) && server::has_tls()) {
         return server::become_program(server::tls_program_name, words);
     }
@@ -47,5 +53,5 @@ int main(int argc, char** argv) {
     if (std::holds_alternative<server::ToLab>(*command)) {
         return server::become_program(server::lab_program_name, std::span(words).subspan(1));
     }
-    return server::serve(std::get<server::ServeOptions>(*command));
+    return server::serve(*serve);
 }

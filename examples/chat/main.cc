@@ -7,7 +7,9 @@
 //   GET /chat?room=R&name=N        a WebSocket: each text message is said to all in the room
 //
 // Everyone in a room is sent {"type":"said","from":N,"text":…}, and the events "came" and "went".
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "examples/serving.h"
 #include "tiderace/http/h1_service.h"
 #include "tiderace/http/h2_service.h"
 #include "tiderace/http/handler/static_files.h"
@@ -25,15 +26,11 @@
 #include "tiderace/http/wire/json_escape.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/http/wire/utf8_validator.h"
-#include "tiderace/net/loop_group.h"
-#include "tiderace/net/tcp_server.h"
+#include "tiderace/net/serving.h"
 #include "tiderace/tls/server_context.h"
 
 namespace tiderace::chat {
 namespace {
-
-using examples::die;
-using examples::take;
 
 constexpr std::size_t name_bytes_max = 40;
 constexpr std::size_t message_bytes_max = 4_KiB;
@@ -117,27 +114,36 @@ http::WebSocketOptions socket_options(const Options& options) {
             .slow_receiver = options.slow};
 }
 
-class ChatLoop final : private http::Handler {
+class ChatLoop final : public net::LoopService, private http::Handler {
   public:
-    ChatLoop(core::EventLoop& loop, http::WebSocketHub& hub, const Options& options)
+    static Result<std::unique_ptr<ChatLoop>> create(core::EventLoop& loop, http::WebSocketHub& hub,
+                                                    const Options& options) {
+        auto page = http::handler::StaticFiles::create(loop, {.root = options.page});
+        if (!page) return fail(page.error());
+        std::unique_ptr<ChatLoop> made(new ChatLoop(loop, hub, std::move(*page), options));
+        if (options.tls.certificates.empty()) return made;
+        auto tls = tls::ServerContext::create(loop, options.tls);
+        if (!tls) return fail(tls.error());
+        made->tls_ = std::move(*tls);
+        return made;
+    }
+
+  private:
+    ChatLoop(core::EventLoop& loop, http::WebSocketHub& hub,
+             std::unique_ptr<http::handler::StaticFiles> page, const Options& options)
         : events_(options.events),
           sockets_(loop, socket_options(options)),
           rooms_(sockets_, hub),
-          page_(take(http::handler::StaticFiles::create(loop, {.root = options.page}))),
+          page_(std::move(page)),
           site_(static_cast<http::Handler&>(*this)),
           http_(loop, site_, {}),
-          http2_(loop, site_, {.head = {.extended_connect = true}}),
-          server_(loop, http_, {.connections_max = 50'000}) {
+          http2_(loop, site_, {.head = {.extended_connect = true}}) {
         http_.set_http2(http2_);
-        if (!options.tls.certificates.empty()) {
-            tls_ = take(tls::ServerContext::create(loop, options.tls));
-        }
     }
 
-    net::TcpServer& server() { return server_; }
-    net::TransportLayer* layer() { return tls_.get(); }
+    net::SessionFactory& sessions(std::size_t) override { return http_; }
+    net::TransportLayer* layer(std::size_t) override { return tls_.get(); }
 
-  private:
     void handle(http::Exchange& exchange) override {
         if (exchange.request().path != "/chat") {
             page_->handle(exchange);
@@ -164,10 +170,21 @@ class ChatLoop final : private http::Handler {
     http::H1Service http_;
     http::H2Service http2_;
     std::unique_ptr<tls::ServerContext> tls_;
-    net::TcpServer server_;
 };
 
 // --- the program -----------------------------------------------------------------------------
+
+[[noreturn]] void die(const std::string& sentence) {
+    std::fprintf(stderr, "chat: %s\n", sentence.c_str());
+    std::exit(1);
+}
+
+std::size_t parse_threads(std::string_view text) {
+    std::size_t threads = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (fault == std::errc{} && end == text.data() + text.size() && threads <= 64) return threads;
+    die("--threads takes a number up to 64; 0: one for each CPU");
+}
 
 http::SlowReceiver parse_slow(std::string_view text) {
     if (text == "drop") return http::SlowReceiver::drop;
@@ -188,7 +205,7 @@ Options parse(const std::vector<std::string_view>& words) {
             options.tls.certificates.push_back(
                 {std::string(value.substr(0, comma)), std::string(value.substr(comma + 1))});
         } else if (words[i] == "--threads") {
-            options.threads = examples::parse_threads(value);
+            options.threads = parse_threads(value);
         } else if (words[i] == "--slow") {
             options.slow = parse_slow(value);
         } else if (words[i] == "--events" && (value == "on" || value == "off")) {
@@ -206,30 +223,27 @@ Options parse(const std::vector<std::string_view>& words) {
     return options;
 }
 
-void run(const Options& options) {
-    core::Signals signals = examples::prepare_process();
-    const auto group = take(net::LoopGroup::create(options.threads, {}));
-    const examples::StopOnSignal stop(*group, std::move(signals));
+int run(const Options& options) {
+    const std::string_view scheme = options.tls.certificates.empty() ? "http" : "https";
+    net::Serving serving({
+        .program = "chat",
+        .listen = {options.listen},
+        .threads = options.threads,
+        .on_listening =
+            [scheme](const std::vector<core::Address>& addresses) {
+                std::printf("chat %s://%s/\n", scheme.data(), addresses[0].to_string().c_str());
+                std::fflush(stdout);
+            },
+    });
     http::WebSocketHub hub;
-    std::vector<std::unique_ptr<ChatLoop>> loops;
-    std::vector<net::TcpServer*> servers;
-    std::vector<net::TransportLayer*> layers;
-    for (std::size_t i = 0; i < group->size(); ++i) {
-        loops.push_back(std::make_unique<ChatLoop>(group->loop(i), hub, options));
-        servers.push_back(&loops.back()->server());
-        layers.push_back(loops.back()->layer());
-    }
-    const core::Address address = examples::listen(servers, options.listen, layers);
-    std::printf("chat %s://%s/\n", layers[0] != nullptr ? "https" : "http",
-                address.to_string().c_str());
-    std::fflush(stdout);
-    group->run();
+    return serving.run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
+        return ChatLoop::create(loop, hub, options);
+    });
 }
 
 }  // namespace
 }  // namespace tiderace::chat
 
 int main(int argc, char** argv) {
-    tiderace::chat::run(tiderace::chat::parse({argv + 1, argv + argc}));
-    return 0;
+    return tiderace::chat::run(tiderace::chat::parse({argv + 1, argv + argc}));
 }

@@ -4,26 +4,26 @@
 //        [--compression off|on|windows]
 //
 // It prints where it listens, and runs until SIGINT or SIGTERM.
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "examples/serving.h"
 #include "tiderace/http/h1_service.h"
 #include "tiderace/http/h2_service.h"
 #include "tiderace/http/websocket_accept.h"
 #include "tiderace/http/websocket_connection.h"
-#include "tiderace/net/loop_group.h"
-#include "tiderace/net/tcp_server.h"
+#include "tiderace/net/serving.h"
 
 namespace tiderace::echo {
 namespace {
 
-using examples::die;
-using examples::take;
+// Places in ServingOptions::listen.
+enum Place : std::size_t { tcp_place, websocket_place };
 
 struct Options {
     std::string tcp = "127.0.0.1:0";
@@ -62,27 +62,42 @@ class WebSocketEcho final : public http::Handler, private http::WebSocketHandler
 };
 
 // What one loop serves with. Loops share nothing.
-struct EchoLoop {
+class EchoLoop final : public net::LoopService {
+  public:
     EchoLoop(core::EventLoop& loop, const Options& options)
-        : websocket_echo(loop, options.sockets),
-          site(websocket_echo),
-          http(loop, site, {}),
-          http2(loop, site, {.head = {.extended_connect = true}}),
-          tcp(loop, tcp_echo, {.connections_max = 100'000}),
-          websocket(loop, http, {.connections_max = 100'000}) {
-        http.set_http2(http2);
+        : websocket_echo_(loop, options.sockets),
+          site_(websocket_echo_),
+          http_(loop, site_, {}),
+          http2_(loop, site_, {.head = {.extended_connect = true}}) {
+        http_.set_http2(http2_);
     }
 
-    TcpEcho tcp_echo;
-    WebSocketEcho websocket_echo;
-    http::Site site;
-    http::H1Service http;
-    http::H2Service http2;
-    net::TcpServer tcp;
-    net::TcpServer websocket;
+  private:
+    net::SessionFactory& sessions(std::size_t place) override {
+        if (place == tcp_place) return tcp_echo_;
+        return http_;
+    }
+
+    TcpEcho tcp_echo_;
+    WebSocketEcho websocket_echo_;
+    http::Site site_;
+    http::H1Service http_;
+    http::H2Service http2_;
 };
 
 // --- the program -----------------------------------------------------------------------------
+
+[[noreturn]] void die(const std::string& sentence) {
+    std::fprintf(stderr, "echo: %s\n", sentence.c_str());
+    std::exit(1);
+}
+
+std::size_t parse_threads(std::string_view text) {
+    std::size_t threads = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (fault == std::errc{} && end == text.data() + text.size() && threads <= 64) return threads;
+    die("--threads takes a number up to 64; 0: one for each CPU");
+}
 
 void set_compression(http::WebSocketOptions& options, std::string_view text) {
     if (text != "off" && text != "on" && text != "windows") {
@@ -102,7 +117,7 @@ Options parse(const std::vector<std::string_view>& words) {
         } else if (words[i] == "--websocket") {
             options.websocket = value;
         } else if (words[i] == "--threads") {
-            options.threads = examples::parse_threads(value);
+            options.threads = parse_threads(value);
         } else if (words[i] == "--compression") {
             set_compression(options.sockets, value);
         } else {
@@ -115,30 +130,26 @@ Options parse(const std::vector<std::string_view>& words) {
     return options;
 }
 
-void run(const Options& options) {
-    core::Signals signals = examples::prepare_process();
-    const auto group = take(net::LoopGroup::create(options.threads, {}));
-    const examples::StopOnSignal stop(*group, std::move(signals));
-    std::vector<std::unique_ptr<EchoLoop>> loops;
-    std::vector<net::TcpServer*> tcp_servers;
-    std::vector<net::TcpServer*> websocket_servers;
-    for (std::size_t i = 0; i < group->size(); ++i) {
-        loops.push_back(std::make_unique<EchoLoop>(group->loop(i), options));
-        tcp_servers.push_back(&loops.back()->tcp);
-        websocket_servers.push_back(&loops.back()->websocket);
-    }
-    const core::Address tcp = examples::listen(tcp_servers, options.tcp);
-    const core::Address websocket = examples::listen(websocket_servers, options.websocket);
-    std::printf("tcp %s\nwebsocket ws://%s/\n", tcp.to_string().c_str(),
-                websocket.to_string().c_str());
-    std::fflush(stdout);
-    group->run();
+int run(const Options& options) {
+    net::Serving serving({
+        .program = "echo",
+        .listen = {options.tcp, options.websocket},
+        .threads = options.threads,
+        .on_listening =
+            [](const std::vector<core::Address>& addresses) {
+                std::printf("tcp %s\nwebsocket ws://%s/\n",
+                            addresses[tcp_place].to_string().c_str(),
+                            addresses[websocket_place].to_string().c_str());
+                std::fflush(stdout);
+            },
+    });
+    return serving.run(
+        [&](core::EventLoop& loop) { return std::make_unique<EchoLoop>(loop, options); });
 }
 
 }  // namespace
 }  // namespace tiderace::echo
 
 int main(int argc, char** argv) {
-    tiderace::echo::run(tiderace::echo::parse({argv + 1, argv + argc}));
-    return 0;
+    return tiderace::echo::run(tiderace::echo::parse({argv + 1, argv + argc}));
 }

@@ -47,7 +47,9 @@ Result<> Writer::start() {
     try {
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& refused) {
-        started = fail(Error(refused.code().value(), "start", "the log's thread"));
+        started = fail(Error(refused.code().value(), "start", "the log's thread",
+                             "no further thread is allowed: raise the limit (ulimit -u, pids.max "
+                             "of the cgroup)"));
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;
