@@ -15,6 +15,7 @@ ConsoleSink::Written ConsoleSink::write(ByteView lines) {
         if (::poll(&watched, 1, 0) == 0) errno = EAGAIN;
         if ((watched.revents & (POLLOUT | POLLERR | POLLHUP | POLLNVAL)) == 0) {
             written.trouble = Error::last("write", "the console");
+            written.room_at = descriptor_;
             return written;
         }
         // A pipe that is writable takes PIPE_BUF without blocking.
@@ -23,6 +24,8 @@ ConsoleSink::Written ConsoleSink::write(ByteView lines) {
         if (taken >= 0) {
             written.bytes += static_cast<std::size_t>(taken);
         } else if (errno != EINTR) {
+            // Others share the descriptor: they may have filled the pipe, or made it non-blocking.
+            if (errno == EAGAIN) written.room_at = descriptor_;
             written.trouble = Error::last("write", "the console");
             return written;
         }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <limits>
 
@@ -45,9 +46,15 @@ void Doorbell::ring() {
     errno = saved;
 }
 
-bool Doorbell::wait(int timeout_ms) {
-    pollfd watched{wait_descriptor_, POLLIN, 0};
-    const bool was_rung = ::poll(&watched, 1, timeout_ms) > 0;
+bool Doorbell::wait(int timeout_ms, std::span<const int> room) {
+    std::array<pollfd, 1 + room_max> watched;
+    std::size_t count = 0;
+    watched[count++] = {wait_descriptor_, POLLIN, 0};
+    for (const int descriptor : room.first(std::min(room.size(), room_max))) {
+        watched[count++] = {descriptor, POLLOUT, 0};
+    }
+    const int ready = ::poll(watched.data(), static_cast<nfds_t>(count), timeout_ms);
+    const bool was_rung = ready > 0 && watched[0].revents != 0;
     if (was_rung) {
         std::uint64_t rung[16];
         while (::read(wait_descriptor_, rung, sizeof rung) == sizeof rung) {
@@ -57,10 +64,11 @@ bool Doorbell::wait(int timeout_ms) {
     return was_rung;
 }
 
-bool Doorbell::sleep_for(Duration duration) {
+bool Doorbell::sleep_for(Duration duration, std::span<const int> room) {
     const auto whole_ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
     return wait(
-        static_cast<int>(std::clamp<std::int64_t>(whole_ms, 1, std::numeric_limits<int>::max())));
+        static_cast<int>(std::clamp<std::int64_t>(whole_ms, 1, std::numeric_limits<int>::max())),
+        room);
 }
 
 }  // namespace tiderace::log

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
@@ -17,6 +19,8 @@ namespace tiderace::log {
 
 class Doorbell {
   public:
+    static constexpr std::size_t room_max = 7;  // descriptors in sleep_for; more are not waited for
+
     Doorbell() = default;
     Doorbell(const Doorbell&) = delete;
     Doorbell& operator=(const Doorbell&) = delete;
@@ -39,15 +43,16 @@ class Doorbell {
         if (!must_stay_awake()) wait(-1);
         idle_.store(false, std::memory_order_relaxed);
     }
-    // Until rung, or for `duration`. True: it was rung.
-    bool sleep_for(Duration duration);
+    // Until rung, until one of the descriptors `room` is writable, or for `duration`. True: it was
+    // rung.
+    bool sleep_for(Duration duration, std::span<const int> room = {});
 
     // Sleeps that ended, of both kinds; and whether the writer is in the endless one.
     std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
     bool idle() const { return idle_.load(std::memory_order_relaxed); }
 
   private:
-    bool wait(int timeout_ms);
+    bool wait(int timeout_ms, std::span<const int> room = {});
 
     int wait_descriptor_ = -1;
     int ring_descriptor_ = -1;

@@ -75,6 +75,7 @@ FileSink::Written FileSink::write(ByteView lines) {
         const ssize_t taken = ::write(descriptor_, rest.data(), rest.size());
         if (taken < 0 && errno == EINTR) continue;
         if (taken <= 0) {
+            if (errno == EAGAIN) written.room_at = descriptor_;  // a pipe
             written.trouble = Error::last("write", options_.path);
             break;
         }

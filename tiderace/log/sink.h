@@ -1,8 +1,8 @@
 // Sink: where a stream's lines end: a file, the console, or your own (see collecting_sink.h).
 //
 // Thread   The writer's only, so a sink may block: producers fill their rings meanwhile, then drop.
-// Errors   What it cannot take comes again a flush interval later. A throwing sink has taken
-//          nothing.
+// Errors   What it cannot take comes again a flush interval later, or when there is room. A throwing
+//          sink has taken nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,9 @@ class Sink {
     struct Written {
         std::size_t bytes = 0;         // taken, 0 .. all; the rest comes again
         std::optional<Error> trouble;  // said in the log when it begins and when it is over
+        // With trouble: a descriptor that becomes writable when there is room (a pipe is full). The
+        // writer goes on as soon as it does, and this is no trouble unless it lasts.
+        int room_at = -1;
     };
 
     virtual ~Sink() = default;

@@ -44,7 +44,7 @@ bool Stream::empty() const {
                        [](const std::unique_ptr<Ring>& ring) { return ring->empty(); });
 }
 
-Sink::Written Stream::hand_over(ByteView lines) {
+Sink::Written Stream::hand_over(ByteView lines, Duration room_patience) {
     Sink::Written written;
     try {
         written = sink_->write(lines);
@@ -55,17 +55,48 @@ Sink::Written Stream::hand_over(ByteView lines) {
     }
     TR_CHECK(written.bytes <= lines.size(), "a sink took more than it was given");
     bytes_.fetch_add(written.bytes, std::memory_order_relaxed);
+    if (waits_for_room(written, room_patience)) {
+        if (!trouble_said_) trouble_.reset();  // else it lasts until all is taken
+        return written;
+    }
     if (written.trouble) troubles_.fetch_add(1, std::memory_order_relaxed);
     trouble_ = written.trouble;
     return written;
 }
 
-bool Stream::drain(Ring& ring, std::size_t batch_bytes_max, Drained& drained) {
+// A full pipe whose reader goes on is no trouble.
+bool Stream::waits_for_room(const Sink::Written& written, Duration room_patience) {
+    room_at_ = written.trouble ? written.room_at : -1;
+    if (room_at_ < 0) {
+        full_since_.reset();
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!full_since_ || written.bytes > 0) full_since_ = now;
+    return now - *full_since_ < room_patience;
+}
+
+std::uint64_t Stream::give_up() {
+    std::uint64_t lines = 0;
+    const std::size_t count = ring_count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < count; ++i) {
+        Ring& ring = *rings_[i];
+        const std::uint64_t end = ring.published();
+        for (ByteView bytes = ring.readable(end); !bytes.empty(); bytes = ring.readable(end)) {
+            lines += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+            ring.consume(bytes.size());
+        }
+    }
+    return lines;
+}
+
+bool Stream::drain(Ring& ring, std::size_t batch_bytes_max, Duration room_patience,
+                   Drained& drained) {
     // Only what is published now: a fast producer must not keep the others waiting.
     const std::uint64_t end = ring.published();
     for (ByteView bytes = ring.readable(end); !bytes.empty(); bytes = ring.readable(end)) {
         const ByteView lines = whole_lines(bytes, batch_bytes_max);
-        const Sink::Written written = hand_over(lines);
+        const Sink::Written written = hand_over(lines, room_patience);
         ring.consume(written.bytes);
         drained.some = drained.some || written.bytes != 0;
         if (written.bytes < lines.size()) {
@@ -76,12 +107,12 @@ bool Stream::drain(Ring& ring, std::size_t batch_bytes_max, Drained& drained) {
     return true;
 }
 
-Stream::Drained Stream::drain(std::size_t batch_bytes_max) {
+Stream::Drained Stream::drain(std::size_t batch_bytes_max, Duration room_patience) {
     Drained drained;
     const std::size_t count = ring_count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t number = (refused_ + i) % count;
-        if (!drain(*rings_[number], batch_bytes_max, drained)) {
+        if (!drain(*rings_[number], batch_bytes_max, room_patience, drained)) {
             refused_ = number;
             break;
         }

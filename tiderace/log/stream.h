@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "tiderace/base/units.h"
 #include "tiderace/log/ring.h"
 #include "tiderace/log/sink.h"
 
@@ -44,16 +46,22 @@ class Stream {
         bool some = false;  // the sink took something
         bool left = false;  // it refused something
     };
-    // Hands over what is published now, in pieces of whole lines up to batch_bytes_max.
-    Drained drain(std::size_t batch_bytes_max);
+    // Hands over what is published now, in pieces of whole lines up to batch_bytes_max. A sink that
+    // waits for room is in trouble once it took nothing for room_patience.
+    Drained drain(std::size_t batch_bytes_max, Duration room_patience = 1s);
+    // Becomes writable when a sink that waits for room has some; -1: none waits.
+    int room_at() const { return room_at_; }
+    // Drops what no sink has taken, and returns how many lines that were.
+    std::uint64_t give_up();
     Result<> reopen();
     bool empty() const;
 
   private:
     friend class Writer;
 
-    bool drain(Ring& ring, std::size_t batch_bytes_max, Drained& drained);
-    Sink::Written hand_over(ByteView lines);
+    bool drain(Ring& ring, std::size_t batch_bytes_max, Duration room_patience, Drained& drained);
+    Sink::Written hand_over(ByteView lines, Duration room_patience);
+    bool waits_for_room(const Sink::Written& written, Duration room_patience);
 
     const std::string name_;
     const std::unique_ptr<Sink> sink_;
@@ -67,10 +75,14 @@ class Stream {
     std::atomic<std::uint64_t> troubles_ = 0;
     std::atomic<std::uint64_t> bytes_ = 0;
 
+    int room_at_ = -1;
+    std::optional<std::chrono::steady_clock::time_point> full_since_;  // took nothing since
+
     // What the Writer says about this stream, and what it has said.
     std::optional<Error> trouble_;
     bool trouble_said_ = false;
     std::uint64_t dropped_said_ = 0;
+    std::int64_t dropped_said_at_ms_ = 0;  // by the calendar; 0: never
 };
 
 }  // namespace tiderace::log

@@ -4,6 +4,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +18,7 @@ namespace {
 
 constexpr std::size_t notices_ring_bytes = 16_KiB;
 constexpr Duration last_retry_interval = 10ms;
+constexpr Duration dropped_interval = 1min;  // between two reports of one stream's drops
 
 }  // namespace
 
@@ -73,22 +77,44 @@ void Writer::run() {
         // Looked at before the pass, so that the last pass sees all that was published before
         // stop().
         const bool last = stop_wanted_.load(std::memory_order_acquire);
-        const Stream::Drained drained = pass();
-        if (last) return drain_for_the_last_time(drained);
-        if (drained.some || drained.left) {
-            doorbell_.sleep_for(options_.flush_interval);
-        } else {
-            doorbell_.sleep_until_rung([this] { return something_to_do(); });
+        Stream::Drained drained{.left = true};
+        try {
+            drained = pass();
+            if (last) return drain_for_the_last_time(drained);
+        } catch (const std::bad_alloc&) {
+            if (last) return;
         }
+        sleep(drained);
     }
 }
 
+void Writer::sleep(Stream::Drained drained) {
+    if (drained.some || drained.left) return sleep_for(options_.flush_interval);
+    std::optional<Duration> report;
+    for (const std::unique_ptr<Stream>& stream : streams_) {
+        const auto until = until_dropped_is_said(*stream);
+        if (until) report = report ? std::min(*report, *until) : *until;
+    }
+    if (report) return sleep_for(*report);
+    doorbell_.sleep_until_rung([this] { return something_to_do(); });
+}
+
+void Writer::sleep_for(Duration duration) {
+    std::array<int, Doorbell::room_max> room;
+    std::size_t count = 0;
+    for (const std::unique_ptr<Stream>& stream : streams_) {
+        if (stream->room_at() >= 0 && count < room.size()) room[count++] = stream->room_at();
+    }
+    doorbell_.sleep_for(duration, {room.data(), count});
+}
+
 void Writer::drain_for_the_last_time(Stream::Drained drained) {
-    Duration patience = options_.stop_patience;
-    for (; drained.left && patience > Duration::zero(); patience -= last_retry_interval) {
-        doorbell_.sleep_for(last_retry_interval);
+    const auto end = std::chrono::steady_clock::now() + options_.stop_patience;
+    while (drained.left && std::chrono::steady_clock::now() < end) {
+        sleep_for(last_retry_interval);
         drained = pass();
     }
+    say_what_is_lost();
 }
 
 bool Writer::something_to_do() const {
@@ -103,15 +129,15 @@ Stream::Drained Writer::pass() {
     const bool reopening = reopen_wanted_.exchange(false, std::memory_order_acquire);
     Stream::Drained drained;
     const auto drain = [&](Stream& stream) {
-        const Stream::Drained one = stream.drain(options_.batch_bytes_max);
+        const Stream::Drained one = stream.drain(options_.batch_bytes_max, options_.room_patience);
         drained.some = drained.some || one.some;
         drained.left = drained.left || one.left;
         return one;
     };
     for (const std::unique_ptr<Stream>& stream : streams_) {
-        const Stream::Drained one = drain(*stream);
+        drain(*stream);
         say_trouble(*stream);
-        if (!one.left) say_dropped(*stream);  // afterwards, when there is room again
+        if (until_dropped_is_said(*stream) == Duration::zero()) say_dropped(*stream);
     }
     if (reopening) reopen_sinks();
     drain(*streams_.front());
@@ -139,7 +165,17 @@ void Writer::say_trouble(Stream& stream) {
     } else {
         notices_->warning("log", "the sink works again", field("stream", stream.name()),
                           field("troubles", stream.troubles()));
+        say_dropped(stream);  // what the trouble has cost in all
     }
+}
+
+// Nothing: all that was dropped is said. Zero: now.
+std::optional<Duration> Writer::until_dropped_is_said(const Stream& stream) const {
+    if (stream.dropped() == stream.dropped_said_) return std::nullopt;
+    const Duration since = std::chrono::milliseconds(time_.unix_ms() - stream.dropped_said_at_ms_);
+    // The calendar may have been set back.
+    if (since < Duration::zero() || since >= dropped_interval) return Duration::zero();
+    return dropped_interval - since;
 }
 
 void Writer::say_dropped(Stream& stream) {
@@ -148,6 +184,20 @@ void Writer::say_dropped(Stream& stream) {
     notices_->warning("log", "records dropped, the ring was full", field("stream", stream.name()),
                       field("count", dropped - stream.dropped_said_));
     stream.dropped_said_ = dropped;
+    stream.dropped_said_at_ms_ = time_.unix_ms();
+}
+
+// The first stream comes last: it takes what there is to say about the others.
+void Writer::say_what_is_lost() {
+    for (auto stream = streams_.rbegin(); stream != streams_.rend(); ++stream) {
+        say_dropped(**stream);
+        if (*stream == streams_.front()) break;
+        const std::uint64_t lost = (*stream)->give_up();
+        if (lost == 0) continue;
+        notices_->error("log", "records lost at the end, the sink did not take them",
+                        field("stream", (*stream)->name()), field("count", lost));
+    }
+    streams_.front()->drain(options_.batch_bytes_max, options_.room_patience);
 }
 
 }  // namespace tiderace::log

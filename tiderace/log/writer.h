@@ -7,12 +7,14 @@
 //
 // It writes at once after idling, then every flush_interval or when a ring passes half full, and
 // sleeps without a timeout when there is nothing. Producers make no system call except to end that
-// sleep, and at half full. What goes wrong is said in the first stream: lines dropped, a sink in
-// trouble and well again, files reopened.
+// sleep, and at half full. A full pipe is written to as soon as its reader made room. What goes
+// wrong is said in the first stream: lines dropped (while that happens, once a minute for each
+// stream), a sink in trouble and well again, files reopened, and what was lost at the end.
 //
 // Owner    Owns streams, sinks, rings and the thread. main makes it; it dies after all producers.
 // Thread   reopen: any, and signal handlers. Counters: any. All else: the thread that made it.
-// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried.
+// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried. Where memory
+//          runs out, so do they.
 #pragma once
 
 #include <atomic>
@@ -39,6 +41,7 @@ struct WriterOptions {
     // retried. Longer means fewer and larger writes.
     Duration flush_interval = 100ms;
     std::size_t batch_bytes_max = 256_KiB;  // given to a sink at once; one line may be longer
+    Duration room_patience = 1s;            // a full pipe that takes nothing so long is trouble
     Duration stop_patience = 1s;            // how long stop() retries sinks in trouble
     Format format = Format::text;           // of what the writer itself says
 };
@@ -69,11 +72,15 @@ class Writer {
   private:
     void run();
     Stream::Drained pass();
+    void sleep(Stream::Drained drained);
+    void sleep_for(Duration duration);
     void drain_for_the_last_time(Stream::Drained drained);
     bool something_to_do() const;
     void reopen_sinks();
     void say_trouble(Stream& stream);
+    std::optional<Duration> until_dropped_is_said(const Stream& stream) const;
     void say_dropped(Stream& stream);
+    void say_what_is_lost();
 
     TimeSource& time_;
     const WriterOptions options_;

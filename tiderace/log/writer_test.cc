@@ -6,18 +6,22 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tiderace/log/collecting_sink.h"
+#include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
 
 namespace tiderace::log {
@@ -82,7 +86,38 @@ using Kind = MoodySink::Mood::Kind;
 
 class FixedTime final : public TimeSource {
   public:
-    std::int64_t unix_ms() override { return 1'795'262'400'125; }  // 2026-11-21T12:00:00.125Z
+    std::int64_t unix_ms() override { return now_ms; }
+
+    std::atomic<std::int64_t> now_ms = 1'795'262'400'125;  // 2026-11-21T12:00:00.125Z
+};
+
+// A pipe in blocking mode, as a shell gives it.
+class Pipe {
+  public:
+    Pipe() { EXPECT_EQ(::pipe(ends_.data()), 0); }
+    ~Pipe() {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+
+    int in() const { return ends_[1]; }
+    // Waits for `bytes`.
+    std::string read(std::size_t bytes) {
+        std::string all(bytes, '\0');
+        std::size_t got = 0;
+        while (got < bytes) {
+            const ssize_t piece = ::read(ends_[0], all.data() + got, bytes - got);
+            if (piece <= 0) break;
+            got += static_cast<std::size_t>(piece);
+        }
+        all.resize(got);
+        return all;
+    }
+
+  private:
+    std::array<int, 2> ends_{};
 };
 
 class WriterTest : public ::testing::Test {
@@ -248,6 +283,140 @@ TEST_F(WriterTest, StopGivesUpOnASinkThatNeverTakes) {
     mood_.wait_until_refused(1);
     writer_->stop();
     EXPECT_THAT(access_lines_->all(), SizeIs(0));
+    EXPECT_THAT(diagnostic_lines_->all().back(),
+                EndsWith("error log: records lost at the end, the sink did not take them "
+                         "stream=access count=1"));
+}
+
+TEST_F(WriterTest, WhatIsLostAtTheEndIsCountedToTheLastLine) {
+    start({.flush_interval = 1ms, .stop_patience = 20ms});
+    mood_.set(Kind::refusing);
+    Ring& first = access_->add_ring(1_KiB);
+    Ring& second = access_->add_ring(64_KiB);
+    put(first, "first");
+    mood_.wait_until_refused(1);
+    int kept = 1;
+    for (int i = 0; i < 200; ++i) kept += put(first, std::string(40 + i % 7, 'a')) ? 1 : 0;
+    for (int i = 0; i < 200; ++i) kept += put(second, "b") ? 1 : 0;
+    writer_->stop();
+    int lost = 0, dropped = 0;
+    for (const std::string& line : diagnostic_lines_->all()) {
+        const std::size_t at = line.rfind("count=");
+        if (at == std::string::npos) continue;
+        const int count = std::atoi(line.c_str() + at + 6);
+        if (line.find("lost at the end") != std::string::npos) lost += count;
+        if (line.find("records dropped") != std::string::npos) dropped += count;
+    }
+    EXPECT_EQ(lost, kept);
+    EXPECT_EQ(dropped, 401 - kept);
+}
+
+TEST_F(WriterTest, AFullPipeIsWrittenToAsSoonAsItsReaderMadeRoom) {
+    Pipe pipe;
+    // An hour: only room can bring the later ones.
+    Writer writer(time_, {.flush_interval = 1h, .room_patience = 1h});
+    writer.add_stream("diagnostics", std::make_unique<CollectingSink>(diagnostic_lines_));
+    Ring& ring =
+        writer.add_stream("access", std::make_unique<ConsoleSink>(pipe.in())).add_ring(1_MiB);
+    std::string all;
+    for (int i = 0; i < 8'000; ++i) {  // several pipefuls
+        const std::string line = std::to_string(i) + std::string(90, 'a');
+        ASSERT_TRUE(put(ring, line));
+        all += line + '\n';
+    }
+    ASSERT_TRUE(writer.start());
+    EXPECT_EQ(pipe.read(all.size()), all);
+    writer.stop();
+    EXPECT_THAT(diagnostic_lines_->all(), SizeIs(0)) << "a reader that goes on is no trouble";
+}
+
+TEST_F(WriterTest, APipeThatTakesNothingForLongIsTroubleUntilItHasTakenAll) {
+    Pipe pipe;
+    Writer writer(time_, {.flush_interval = 1ms, .room_patience = 5ms});
+    writer.add_stream("diagnostics", std::make_unique<CollectingSink>(diagnostic_lines_));
+    Ring& ring =
+        writer.add_stream("access", std::make_unique<ConsoleSink>(pipe.in())).add_ring(1_MiB);
+    const std::string line(999, 'a');
+    for (int i = 0; i < 500; ++i) ASSERT_TRUE(put(ring, line));
+    ASSERT_TRUE(writer.start());
+    EXPECT_THAT(diagnostic_lines_->wait_for(1).front(),
+                EndsWith("trouble with a sink, lines wait in memory stream=access "
+                         "error=\"write the console: resource temporarily unavailable\""));
+    pipe.read(500'000);
+    EXPECT_THAT(diagnostic_lines_->wait_for(2).back(), HasSubstr("the sink works again"));
+}
+
+TEST_F(WriterTest, DropsAreSaidWhileTheyHappenAndOnceAMinute) {
+    start({.flush_interval = 1ms, .stop_patience = 1ms});
+    mood_.set(Kind::refusing);
+    Ring& ring = access_->add_ring(1_KiB);
+    const auto drop = [&] {
+        const std::uint64_t before = access_->dropped();
+        while (access_->dropped() == before) put(ring, std::string(99, 'a'));
+    };
+    const auto drops_said = [](const std::vector<std::string>& lines) {
+        return std::ranges::count_if(lines, [](const std::string& line) {
+            return line.find("records dropped") != std::string::npos;
+        });
+    };
+    drop();
+    EXPECT_EQ(drops_said(diagnostic_lines_->wait_for(2)), 1) << "beside the trouble";
+    for (int i = 0; i < 20; ++i) {
+        drop();
+        int refusals = 0;
+        {
+            const std::lock_guard lock(mood_.mutex);
+            refusals = mood_.refusals;
+        }
+        mood_.wait_until_refused(refusals + 2);  // a whole pass
+    }
+    EXPECT_EQ(drops_said(diagnostic_lines_->all()), 1) << "within the minute";
+    time_.now_ms += 60'000;
+    drop();
+    EXPECT_EQ(drops_said(diagnostic_lines_->wait_for(3)), 2);
+    drop();
+    writer_->stop();
+    EXPECT_EQ(drops_said(diagnostic_lines_->all()), 3) << "and at the end";
+}
+
+TEST_F(WriterTest, DropsOfTheSameMinuteAreSaidOnceItIsOverThoughNothingIsLogged) {
+    start();
+    mood_.set(Kind::holding);
+    Ring& ring = access_->add_ring(1_KiB);
+    put(ring, "held");
+    mood_.wait_until_held();
+    while (put(ring, std::string(99, 'a'))) {
+    }
+    mood_.set(Kind::willing);
+    EXPECT_THAT(diagnostic_lines_->wait_for(1).front(), HasSubstr("records dropped"));
+    const std::uint64_t dropped = access_->dropped();
+    time_.now_ms += 59'999;
+    while (access_->dropped() == dropped) put(ring, std::string(99, 'a'));
+    EXPECT_THAT(diagnostic_lines_->all(), SizeIs(1));
+    time_.now_ms += 1;
+    EXPECT_THAT(diagnostic_lines_->wait_for(2).back(), HasSubstr("records dropped"));
+    writer_->stop();
+}
+
+TEST_F(WriterTest, ASinkWithoutMemoryIsRetried) {
+    class HungrySink final : public Sink {
+      public:
+        explicit HungrySink(std::shared_ptr<Lines> lines) : collecting_(std::move(lines)) {}
+        Written write(ByteView lines) override {
+            if (++calls_ < 5) throw std::bad_alloc();
+            return collecting_.write(lines);
+        }
+
+      private:
+        CollectingSink collecting_;
+        int calls_ = 0;
+    };
+    Writer writer(time_, {.flush_interval = 1ms});
+    Ring& ring =
+        writer.add_stream("hungry", std::make_unique<HungrySink>(access_lines_)).add_ring(1_KiB);
+    put(ring, "kept");
+    ASSERT_TRUE(writer.start());
+    EXPECT_THAT(access_lines_->wait_for(1), ::testing::Contains("kept"));
 }
 
 TEST_F(WriterTest, ReopensOnRequestAfterWhatWasBefore) {
