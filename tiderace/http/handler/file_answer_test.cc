@@ -217,6 +217,16 @@ TEST_F(FileAnswerTest, AFileFromTheFutureHasNoLastModified) {
     folder_.write("future.txt", "x");
     folder_.set_time("future.txt", 3'000'000'000);
     EXPECT_FALSE(get("/future.txt").has("Last-Modified"));
+    EXPECT_FALSE(get("/future.txt", {{"Range", "bytes=0-0"}}).has("Last-Modified"));
+    // A second ahead is the future, the present is not: in whole answers and in parts.
+    const auto now = static_cast<long>(loop_->unix_now());
+    for (const long ahead : {0, 1}) {
+        const std::string name = "ahead" + std::to_string(ahead);
+        folder_.write(name, "x");
+        folder_.set_time(name, now + ahead);
+        EXPECT_EQ(get("/" + name).has("Last-Modified"), ahead == 0);
+        EXPECT_EQ(get("/" + name, {{"Range", "bytes=0-0"}}).has("Last-Modified"), ahead == 0);
+    }
 }
 
 TEST_F(FileAnswerTest, WithoutSiblingsThereIsNothingToVaryBy) {

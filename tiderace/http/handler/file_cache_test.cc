@@ -2,6 +2,8 @@
 // bytes.
 #include "tiderace/http/handler/file_cache.h"
 
+#include <fcntl.h>
+
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
@@ -257,6 +259,52 @@ TEST_F(FileCacheTest, AnAnswerOutlivesWhatTheCacheForgets) {
     get("/c.bin");
     server_.reset();
     EXPECT_EQ(slow->body(), std::string(40'000, 'a'));
+}
+
+// Siblings that are sent from their descriptors are looked at as their file is.
+TEST_F(FileCacheTest, ASiblingWrittenOverInPlaceIsNoticedAtOnce) {
+    folder_.write("a.txt", "plain");
+    folder_.write("a.txt.gz", std::string(200'000, 'p'));
+    const Fields gzip = {{"Accept-Encoding", "gzip"}};
+    EXPECT_EQ(get("/a.txt", gzip).body().size(), 200'000U);
+    folder_.write("a.txt.gz", std::string(150'000, 'q'));
+    pass(1ms);
+    EXPECT_EQ(get("/a.txt", gzip).body(), std::string(150'000, 'q'));
+    EXPECT_EQ(exchange_->content_length(), 150'000);
+}
+
+TEST_F(FileCacheTest, AFailureIsNotKept) {
+    folder_.write("a.txt", "here");
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/a.txt").status(), 503);
+    EXPECT_EQ(cache().paths(), 0U);
+    EXPECT_EQ(get("/a.txt").body(), "here");
+    // Nor is one that a known path meets, where it says nothing about what is known.
+    pass(1s);
+    kernel_.fail_at(1, EIO);
+    EXPECT_EQ(get("/a.txt").status(), 500);
+    EXPECT_EQ(get("/a.txt").body(), "here");
+}
+
+TEST_F(FileCacheTest, AVariantOfUpToHalfOfTheRoomIsKept) {
+    folder_.write("a.txt", std::string(5000, 'a'));
+    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
+    PathRules rules;
+    rules.compress.codings = {.gzip = true, .zstd = false, .br = false};
+    FileCacheLimits limits;
+    limits.bytes_max = 20'000;
+    for (const std::size_t bytes : {10'000, 10'001}) {
+        FileCache cache(
+            PathResolver(FileLoader(kernel_, root.get()), rules, limits.eager_bytes_max), limits);
+        const auto known = cache.find("/a.txt", loop_->now(), loop_->unix_now());
+        const std::size_t before = cache.bytes();
+        cache.add_variant("/a.txt", known->file->identity(), wire::ContentCoding::gzip,
+                          core::make_ref<CachedFile>(
+                              *known->file, std::make_shared<const std::string>(bytes, 'z'), "-x"),
+                          loop_->unix_now());
+        EXPECT_EQ(static_cast<bool>(known->sibling(wire::ContentCoding::gzip)), bytes == 10'000);
+        EXPECT_EQ(cache.bytes() >= before + bytes, bytes == 10'000);
+    }
 }
 
 TEST_F(FileCacheTest, WithoutDescriptorsWhatIsKnownIsStillServed) {

@@ -192,6 +192,23 @@ TEST_F(FileVariantsTest, ConditionsMeanTheRepresentationThatTheClientHas) {
     EXPECT_EQ(exchange_->field("ETag"), gzip);
 }
 
+// What the client holds is not made yet, and another condition speaks first: it decides.
+TEST_F(FileVariantsTest, AnotherConditionDecidesBeforeTheTagOfWhatIsNotMadeYet) {
+    folder_.write("a.css", text_of(20'000));
+    folder_.set_time("a.css", 784'111'777);
+    warm("/a.css", "gzip");
+    const std::string gzip = get("/a.css", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    const std::pair<std::string, std::string> others[] = {
+        {"If-Match", "\"other\""}, {"If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:36 GMT"}};
+    for (const auto& other : others) {
+        server_.reset();  // cold
+        auto& answer = get("/a.css", {{"Accept-Encoding", "gzip"}, {"If-None-Match", gzip}, other});
+        EXPECT_EQ(answer.status(), 412) << other.first;
+    }
+    server_.reset();
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}, {"If-None-Match", gzip}}).status(), 304);
+}
+
 TEST_F(FileVariantsTest, RangesAreOfWhatTheClientSays) {
     const std::string text = text_of(20'000);
     folder_.write("a.css", text);

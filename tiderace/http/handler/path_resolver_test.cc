@@ -49,6 +49,39 @@ TEST_F(PathResolverTest, WhatChangedJustNowIsNotTrusted) {
     EXPECT_EQ(second->file.get(), third->file.get());
 }
 
+TEST_F(PathResolverTest, ASiblingThatChangedJustNowIsNotTrusted) {
+    folder_.write("a.txt", "a");
+    folder_.write("a.txt.gz", "g");
+    const UnixSeconds now = ::time(nullptr);
+    const auto first = resolver().resolve("/a.txt", nullptr, now);
+    const auto second = resolver().resolve("/a.txt", first.get(), now + 10);
+    EXPECT_NE(first->sibling(wire::ContentCoding::gzip).get(),
+              second->sibling(wire::ContentCoding::gzip).get());
+    const auto third = resolver().resolve("/a.txt", second.get(), now + 20);
+    EXPECT_EQ(second->sibling(wire::ContentCoding::gzip).get(),
+              third->sibling(wire::ContentCoding::gzip).get());
+}
+
+TEST_F(PathResolverTest, AChangeIsSettledWhenTwoWholeSecondsHavePassed) {
+    folder_.write("a.txt", "a");
+    struct stat status{};
+    ASSERT_EQ(::stat(folder_.path_of("a.txt").c_str(), &status), 0);
+    const UnixSeconds changed = FileIdentity(status).changed_ns / 1'000'000'000;
+    EXPECT_FALSE(resolver().resolve("/a.txt", nullptr, changed + 2)->settled);
+    EXPECT_TRUE(resolver().resolve("/a.txt", nullptr, changed + 3)->settled);
+}
+
+TEST_F(PathResolverTest, AFileThatChangesWhileItIsReadIsNotKeptWhateverItsSiblingsAre) {
+    folder_.write("a.txt", "first state");
+    folder_.write("a.txt.gz", "g");
+    kernel_.before(3, [&] { folder_.truncate("a.txt", 4); });  // after open and status: the read
+    const auto resolved = resolver().resolve("/a.txt", nullptr, much_later);
+    EXPECT_TRUE(resolved->has_siblings);
+    EXPECT_FALSE(resolved->stable);
+    kernel_.reset();
+    EXPECT_TRUE(resolver().resolve("/a.txt", nullptr, much_later)->stable);
+}
+
 TEST_F(PathResolverTest, OnlySmallFilesGoIntoMemoryAtOnce) {
     folder_.write("small", std::string(1024, 'x'));
     folder_.write("large", std::string(1025, 'x'));
