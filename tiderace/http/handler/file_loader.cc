@@ -29,11 +29,13 @@ Found found_of_error(int error) {
         case ENOTDIR:
         case ENAMETOOLONG:
         case EINVAL:
+        // A link that leaves the root, or that the policy forbids, does not exist for clients:
+        // another status than that of an absent name would tell them what is there.
+        case EXDEV:
+        case ELOOP:
             return Found::missing;
         case EACCES:
         case EPERM:
-        case ELOOP:
-        case EXDEV:  // leaves the root
         case ENXIO:  // a socket, or a device without a driver
         case ENODEV:
             return Found::refused;

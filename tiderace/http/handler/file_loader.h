@@ -22,8 +22,8 @@ namespace tiderace::http::handler {
 enum class Found : std::uint8_t {
     file,
     directory,
-    missing,
-    refused,  // not readable for us, beyond the root, or neither file nor directory
+    missing,  // absent, or behind a link that leaves the root or that the policy forbids
+    refused,  // not readable for us, or neither file nor directory
     failed,   // the machine could not say (descriptors, memory, disk)
 };
 

@@ -20,7 +20,6 @@ class FileLoaderTest : public ::testing::Test {
 TEST_F(FileLoaderTest, SaysWhatIsThere) {
     folder_.write("dir/a.txt", "a");
     folder_.make_fifo("pipe");
-    folder_.link("out", "/");
     EXPECT_EQ(loader_.open("/").found, Found::directory);
     EXPECT_EQ(loader_.open("/dir").found, Found::directory);
     EXPECT_EQ(loader_.open("/dir/a.txt").found, Found::file);
@@ -28,9 +27,32 @@ TEST_F(FileLoaderTest, SaysWhatIsThere) {
     EXPECT_EQ(loader_.open("/absent").found, Found::missing);
     EXPECT_EQ(loader_.open("/dir/a.txt/x").found, Found::missing);
     EXPECT_EQ(loader_.open("/pipe").found, Found::refused);
-    EXPECT_EQ(loader_.open("/out").found, Found::refused);
-    EXPECT_EQ(loader_.open("/out/etc/passwd").found, Found::refused);
-    EXPECT_EQ(loader_.open("/dir/../../x").found, Found::refused);
+}
+
+// Clients must not see whether a link leads somewhere: an absent name answers the same.
+TEST_F(FileLoaderTest, WhatLiesBehindAForbiddenLinkIsMissing) {
+    folder_.write("root/a.txt", "a");
+    folder_.link("root/out", "/");
+    folder_.link("root/up", "../outside.txt");
+    folder_.link("root/dangling-out", "/nowhere/at/all");
+    folder_.link("root/loop", "loop");
+    folder_.link("root/in", "a.txt");
+    folder_.write("outside.txt", "outside");
+    const core::Descriptor root(kernel_,
+                                ::open(folder_.path_of("root").c_str(), O_RDONLY | O_DIRECTORY));
+    for (const core::Links links : {core::Links::inside, core::Links::never}) {
+        const FileLoader loader(kernel_, root.get(), links);
+        for (const char* path :
+             {"/out", "/out/", "/out/etc/passwd", "/up", "/dangling-out", "/loop", "/../x"}) {
+            EXPECT_EQ(loader.open(path).found, Found::missing) << path;
+        }
+    }
+    EXPECT_EQ(FileLoader(kernel_, root.get(), core::Links::never).open("/in").found,
+              Found::missing);
+    const FileLoader anywhere(kernel_, root.get(), core::Links::anywhere);
+    EXPECT_EQ(anywhere.open("/up").found, Found::file);
+    EXPECT_EQ(anywhere.open("/loop").found, Found::missing);
+    EXPECT_EQ(anywhere.open("/dangling-out").found, Found::missing);
 }
 
 TEST_F(FileLoaderTest, FaultsOfTheMachineAreTold) {
