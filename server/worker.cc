@@ -224,7 +224,9 @@ void Worker::add_protocols(const SharedParts& parts) {
 
 void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     const ServeOptions& options = *parts.options;
-    redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *files_);
+    challenges_ = std::make_unique<http::handler::OnlyBeneath>(
+        *files_, http::handler::HttpsRedirect::challenges);
+    redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *challenges_);
     redirect_site_ = std::make_unique<http::Site>(*redirect_);
     redirect_site_->add(error_pages_);
     if (access_log_ != nullptr) redirect_site_->set_log(*access_log_);

@@ -102,6 +102,7 @@ class Worker {
     std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off
     std::unique_ptr<tls::ServerContext> tls_;  // outlives the connections
     std::unique_ptr<net::TcpServer> connections_;
+    std::unique_ptr<http::handler::OnlyBeneath> challenges_;
     std::unique_ptr<http::handler::HttpsRedirect> redirect_;
     std::unique_ptr<http::Site> redirect_site_;
     std::unique_ptr<http::H1Service> redirect_http1_;

@@ -647,9 +647,16 @@ def test_challenges_of_a_certificate_authority_reach_the_folder(serve, pair, tmp
     (root / ".well-known/acme-challenge/token").write_text("proof")
     (root / "secret.txt").write_text("secret")
     plain = str(tmp_path / "plain.sock")
-    serve(root, "--tls", pair.flag, "--https-redirect", f"unix:{plain}", "--basic-auth", "ada:x")
+    (root / "index.html").write_text("secret front page")
+    (root / ".well-known/acme-challenge/link").symlink_to("../../secret.txt")
+    (root / ".well-known/acme-challenge/deep").mkdir()
+    serve(root, "--tls", pair.flag, "--https-redirect", f"unix:{plain}", "--basic-auth", "ada:x",
+          "--spa", "--listing", "--clean-urls")
     assert get_once(plain, "/.well-known/acme-challenge/token").body == b"proof"
-    assert get_once(plain, "/.well-known/acme-challenge/absent").status == 404
+    for target in ("absent", "", "deep", "deep/", "link", "token/", "a/b.html"):
+        answer = get_once(plain, "/.well-known/acme-challenge/" + target)
+        assert answer.status == 404, target
+        assert b"secret" not in answer.body and b"token" not in answer.body
     answer = get_once(plain, "/.well-known/acme-challenge/../../secret.txt")
     assert answer.status == 308 and b"secret" not in answer.body
 

@@ -43,6 +43,13 @@ class FileLoader {
                FileRoom* room = nullptr)
         : kernel_(&kernel), root_(root), links_(links), room_(room) {}
 
+    // The same for what lies beneath `directory`, a folder under this root: links never leave it.
+    FileLoader beneath(int directory) const {
+        const core::Links links =
+            links_ == core::Links::never ? core::Links::never : core::Links::inside;
+        return FileLoader(*kernel_, directory, links, room_);
+    }
+
     // `path` begins with '/'. `suffix` is put behind it (".gz", "index.html").
     Opened open(ByteView path, ByteView suffix = {}) const;
 

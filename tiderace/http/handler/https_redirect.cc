@@ -30,13 +30,14 @@ ByteView host_of(ByteView authority) {
 
 }  // namespace
 
-HttpsRedirect::HttpsRedirect(std::uint16_t port, Handler& folder)
-    : port_(port == 443 ? "" : ":" + std::to_string(port)), folder_(&folder) {}
+HttpsRedirect::HttpsRedirect(std::uint16_t port, Handler& answers_challenges)
+    : port_(port == 443 ? "" : ":" + std::to_string(port)),
+      answers_challenges_(&answers_challenges) {}
 
 void HttpsRedirect::handle(Exchange& exchange) {
     const Request& request = exchange.request();
     if (request.path.starts_with(challenges)) {
-        folder_->handle(exchange);
+        answers_challenges_->handle(exchange);
         return;
     }
     const ByteView host = host_of(request.authority);

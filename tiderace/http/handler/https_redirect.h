@@ -5,8 +5,9 @@
 // The host is the one that was asked for, and only if it is a name or an address and nothing else;
 // the port is ours; path and query are as they came. A request without a host, or with one of
 // another form, is answered 400: there is nowhere to send it. Requests below
-// /.well-known/acme-challenge/ go to the folder instead, since a certificate authority asks there
-// in clear text (RFC 8555, section 8.3).
+// /.well-known/acme-challenge/ go to another handler, since a certificate authority asks there in
+// clear text (RFC 8555, section 8.3). That handler stands before no access rule, so it serves the
+// files beneath that folder and nothing else (OnlyBeneath).
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -23,14 +24,14 @@ class HttpsRedirect final : public Handler {
   public:
     static constexpr ByteView challenges = "/.well-known/acme-challenge/";
 
-    // `port` as clients see it. `folder` outlives this.
-    HttpsRedirect(std::uint16_t port, Handler& folder);
+    // `port` as clients see it. `answers_challenges` outlives this.
+    HttpsRedirect(std::uint16_t port, Handler& answers_challenges);
 
     void handle(Exchange& exchange) override;
 
   private:
     std::string port_;  // ":8443"; "" for 443
-    Handler* folder_;
+    Handler* answers_challenges_;
 };
 
 }  // namespace tiderace::http::handler

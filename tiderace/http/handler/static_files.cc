@@ -5,6 +5,7 @@
 
 #include "tiderace/http/handler/file_answer.h"
 #include "tiderace/http/handler/listing.h"
+#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http::handler {
@@ -62,11 +63,14 @@ StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesO
     variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
 }
 
+void StaticFiles::follow_root() {
+    if (loop_->now() - root_looked_at_ < options_.cache.revalidate) return;
+    root_looked_at_ = loop_->now();
+    root_.follow();
+}
+
 core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
-    if (loop_->now() - root_looked_at_ >= options_.cache.revalidate) {
-        root_looked_at_ = loop_->now();
-        root_.follow();
-    }
+    follow_root();
     core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
     if (resolved->stands_for != StandsFor::alias) return resolved;
     return cache_.find(resolved->target, loop_->now(), loop_->unix_now());
@@ -92,6 +96,29 @@ void StaticFiles::handle(Exchange& exchange) {
         case StandsFor::missing:
             return answer_missing(exchange);
     }
+}
+
+void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
+    const Request& request = exchange.request();
+    if (!request.is_get_or_head()) return answer_other_method(exchange);
+    TR_CHECK(folder.ends_with('/') && request.path.starts_with(folder));
+    if (wire::has_hidden_segment(request.path)) return exchange.respond_status(404);
+    follow_root();
+    const FileLoader::Opened directory = cache_.loader().open(folder);
+    if (directory.found == Found::failed) return answer_fault(exchange, directory.error);
+    if (directory.found != Found::directory) return exchange.respond_status(404);
+    const FileLoader loader = cache_.loader().beneath(directory.descriptor.get());
+    FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
+    if (opened.found == Found::failed) return answer_fault(exchange, opened.error);
+    if (opened.found != Found::file) return exchange.respond_status(404);
+    const bool small = opened.identity.bytes <= options_.cache.eager_bytes_max;
+    FileLoader::Loaded loaded = loader.load(std::move(opened), small);
+    if (!loaded.file) return answer_fault(exchange, loaded.error);
+    const auto resolved = core::make_ref<ResolvedPath>();
+    resolved->stands_for = StandsFor::file;
+    resolved->file = std::move(loaded.file);
+    resolved->content_type = options_.paths.mime.type_of(request.path);
+    answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_, nullptr);
 }
 
 void StaticFiles::answer_missing(Exchange& exchange) {

@@ -59,12 +59,16 @@ class StaticFiles final : public Handler {
                                                        StaticFilesOptions options);
 
     void handle(Exchange& exchange) override;
+    // Answers with a regular file beneath `folder` ("/a/b/"), which the request's path begins with:
+    // no index, fallback, listing or redirect, and no link that leaves the folder. Uncached.
+    void handle_only_beneath(ByteView folder, Exchange& exchange);
 
     const FileCache& cache() const { return cache_; }
 
   private:
     StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options);
 
+    void follow_root();
     core::Ref<ResolvedPath> resolve(ByteView path);
     FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
     void answer_missing(Exchange& exchange);
@@ -80,6 +84,19 @@ class StaticFiles final : public Handler {
     DiskReads disk_;
     std::optional<FileVariants> variants_;
     std::shared_ptr<ListingRoom> listings_;
+};
+
+// One folder of a StaticFiles as a handler of its own: the regular files beneath it, nothing else.
+class OnlyBeneath final : public Handler {
+  public:
+    // `files` outlives this.
+    OnlyBeneath(StaticFiles& files, ByteView folder) : files_(&files), folder_(folder) {}
+
+    void handle(Exchange& exchange) override { files_->handle_only_beneath(folder_, exchange); }
+
+  private:
+    StaticFiles* files_;
+    std::string folder_;
 };
 
 }  // namespace tiderace::http::handler

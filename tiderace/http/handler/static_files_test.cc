@@ -1,6 +1,8 @@
 // StaticFiles over a real folder: which path stands for what.
 #include "tiderace/http/handler/static_files.h"
 
+#include <filesystem>
+
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::handler {
@@ -127,6 +129,87 @@ TEST_F(StaticFilesTest, EveryLongPathIsMissing) {
     for (const std::size_t bytes : {255, 256, 4094, 4095, 4096, 5000, 9000}) {
         EXPECT_EQ(get("/" + std::string(bytes, 'a')).status(), 404) << bytes;
     }
+}
+
+// A name that no file system takes, and a path that no system call takes, are absent.
+TEST_F(StaticFilesTest, EveryLongPathIsMissingWhateverIsConfigured) {
+    options_.paths.clean_urls = true;
+    options_.paths.compress.codings = {.gzip = true, .zstd = true, .br = true};
+    options_.listing = true;
+    for (const core::Links links :
+         {core::Links::inside, core::Links::never, core::Links::anywhere}) {
+        options_.links = links;
+        server_.reset();
+        for (const std::size_t bytes : {250, 255, 256, 4080, 4090, 4095, 4096, 4097, 7900}) {
+            std::string deep;
+            while (deep.size() < bytes) deep += "/aaaaaaa";
+            for (const std::string& path : {"/" + std::string(bytes, 'a'), deep, deep + '/'}) {
+                EXPECT_EQ(get(path).status(), 404) << path.size();
+            }
+        }
+    }
+}
+
+TEST_F(StaticFilesTest, OneFolderServesItsRegularFilesAndNothingElse) {
+    options_.spa = "/index.html";
+    options_.listing = true;
+    options_.paths.clean_urls = true;
+    options_.paths.hidden = true;
+    folder_.write("index.html", "front");
+    folder_.write("secret.txt", "secret");
+    folder_.write("open/token", "proof");
+    folder_.write("open/deep/token", "deeper");
+    folder_.write("open/index.html", "an index is a file like any other");
+    folder_.write("open/page.html", "page");
+    folder_.write("open/.hidden", "hidden");
+    folder_.write("open/large", std::string(300'000, 'x'));
+    folder_.link("open/link", "token");
+    folder_.link("open/out", "../secret.txt");
+    folder_.link("open/away", "..");
+    folder_.make_fifo("open/pipe");
+    struct Case {
+        const char* path;
+        int status;
+        std::string body;
+    };
+    const Case cases[] = {
+        {"/open/token", 200, "proof"},
+        {"/open/deep/token", 200, "deeper"},
+        {"/open/link", 200, "proof"},
+        {"/open/large", 200, std::string(300'000, 'x')},
+        {"/open/index.html", 200, "an index is a file like any other"},
+        {"/open/", 404, ""},
+        {"/open/deep", 404, ""},
+        {"/open/deep/", 404, ""},
+        {"/open/absent", 404, ""},
+        {"/open/page", 404, ""},
+        {"/open/out", 404, ""},
+        {"/open/away/secret.txt", 404, ""},
+        {"/open/pipe", 404, ""},
+        {"/open/.hidden", 404, ""},
+        {"/open/token/", 404, ""},
+    };
+    OnlyBeneath open(server(), "/open/");
+    const auto ask_open = [&](std::string_view method, std::string_view path) {
+        exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, path);
+        open.handle(*exchange_);
+        exchange_->finish();
+    };
+    for (const Case& c : cases) {
+        ask_open("GET", c.path);
+        EXPECT_EQ(exchange_->status(), c.status) << c.path;
+        EXPECT_EQ(exchange_->body(), c.body) << c.path;
+        EXPECT_FALSE(exchange_->has("Location")) << c.path;
+    }
+    ask_open("POST", "/open/token");
+    EXPECT_EQ(exchange_->status(), 405);
+    ask_open("GET", "/open/token");
+    kernel_.fail_at(1, EMFILE);
+    ask_open("GET", "/open/token");
+    EXPECT_EQ(exchange_->status(), 503);
+    std::filesystem::remove_all(folder_.path_of("open"));
+    ask_open("GET", "/open/token");
+    EXPECT_EQ(exchange_->status(), 404);
 }
 
 TEST_F(StaticFilesTest, ADirectoryWithoutSlashIsRedirectedToItself) {
