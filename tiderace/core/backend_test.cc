@@ -353,6 +353,52 @@ TEST_P(EveryBackend, WatchesForeignDescriptors) {
     ::close(pipe[1]);
 }
 
+// What a foreign descriptor reports happened before the requests that come with it.
+TEST_P(EveryBackend, ForeignDescriptorsComeBeforeStreams) {
+    ASSERT_TRUE(raise_descriptor_limit());
+    int pipe[2];
+    ASSERT_EQ(::pipe2(pipe, O_NONBLOCK | O_CLOEXEC), 0);
+    struct Foreign final : IoObserver {
+        void on_ready(bool, bool) override {
+            streams_before = static_cast<int>(streams->received.size());
+            ++told;
+        }
+        Recorder* streams = nullptr;
+        int streams_before = -1, told = 0;
+    };
+    // Few, and more than a turn is told of, so that it need not be told of the foreign one.
+    for (const int count : {3, GetParam() == "select" ? 450 : 1'200}) {
+        Recorder streams;
+        Foreign foreign;
+        foreign.streams = &streams;
+        IoHandle handle = *backend_->attach(pipe[0], foreign);
+        std::vector<IoHandle> handles;
+        std::vector<int> far;
+        for (int i = 0; i < count; ++i) {
+            int ends[2];
+            ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
+                      0);
+            ASSERT_EQ(::write(ends[1], "x", 1), 1);
+            far.push_back(ends[1]);
+            handles.push_back(*backend_->attach(ends[0], streams));
+            backend_->set_receiving(handles.back(), true);
+        }
+        backend_->watch(handle, true, false);
+        ASSERT_EQ(::write(pipe[1], "x", 1), 1);
+        turn();
+        EXPECT_EQ(foreign.told, 1) << count;
+        EXPECT_EQ(foreign.streams_before, 0) << count;
+        EXPECT_GT(streams.received.size(), 0U) << count;
+        char byte;
+        EXPECT_EQ(::read(pipe[0], &byte, 1), 1);
+        backend_->detach(handle);
+        for (IoHandle& each : handles) backend_->close(each, {});
+        for (const int fd : far) ::close(fd);
+    }
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
 TEST(Select, RefusesDescriptorsItCannotHold) {
     auto backend = make_backend("select", {});
     ASSERT_TRUE(backend);

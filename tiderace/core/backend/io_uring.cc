@@ -123,6 +123,7 @@ class IoUringBackend final : public Backend {
     void tell_failed();
 
     void complete(const Uring::Completion& completion);
+    void complete_watches();
     void finish_accept(IoHandle handle, Entry* entry, std::int32_t result);
     void hand_out(const Entry& listener, int fd);
     bool has_late_for_someone();
@@ -142,6 +143,7 @@ class IoUringBackend final : public Backend {
     bool sends_together_ = false;  // that is so much that one call for all answers pays
     std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
     std::size_t accepts_ = 0;                     // in this turn
+    std::size_t watches_ = 0;                     // foreign descriptors
     std::vector<IoHandle> ended_;                 // an operation of theirs ended and may be wanted
     std::vector<IoHandle> to_redeliver_;          // want what was held
     std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
@@ -155,6 +157,7 @@ Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
 
 void IoUringBackend::forget(IoHandle& handle) {
     Entry& gone = entries_.at(handle);
+    if (gone.watched != 0) --watches_;
     if (gone.runs(Operation::send)) forget_send(handle);
     // What the kernel has not heard of it never shall: the number may be another's by then.
     const bool unheard = gone.asked_in == (ring_->batch() & 63U);
@@ -266,6 +269,8 @@ void IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entries_.at(handle);
     const auto watched = static_cast<std::uint8_t>((readable ? 1U : 0U) | (writable ? 2U : 0U));
     if (foreign.watched == watched) return;
+    if (foreign.watched == 0) ++watches_;
+    if (watched == 0) --watches_;
     foreign.watched = watched;
     // What is under way watches for other things; it is asked again when it has ended.
     if (foreign.runs(Operation::watch)) {
@@ -351,9 +356,21 @@ void IoUringBackend::dispatch() {
     if (!failed_connects_.empty()) tell_failed();
     if (!to_redeliver_.empty()) redeliver();
     accepts_ = 0;
+    if (watches_ > 0) complete_watches();
     if (!late_.empty()) hand_out_late();
     for (std::size_t i = 0; i < done_.size(); ++i) complete(done_[i]);
     done_.clear();
+}
+
+// Foreign descriptors come before streams: what they report (a file that changed) happened before
+// the requests that this turn receives.
+void IoUringBackend::complete_watches() {
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (Tag(done_[i].tag).operation != Operation::watch) continue;
+        const Uring::Completion watched = done_[i];
+        done_[i].tag = tag_of(Operation::none, IoHandle{0, 0});
+        complete(watched);
+    }
 }
 
 void IoUringBackend::tell_failed() {

@@ -1,5 +1,8 @@
 #include "tiderace/core/backend/readiness.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -28,12 +31,14 @@ Result<IoHandle> ReadinessBackend::attach(int fd, IoObserver& observer) {
 
 void ReadinessBackend::detach(IoHandle& handle) {
     if (entries_.at(handle).known_to_poller) poller_->remove(handle.fd);
+    forget_watch(handle);
     entries_.remove(handle);
 }
 
 void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
     if (entries_.at(handle).known_to_poller) poller_->remove_closing(handle.fd);
     const int fd = handle.fd;
+    forget_watch(handle);
     entries_.remove(handle);
     options_.kernel->close(fd);
     unsent.clear();  // the kernel has copied what it took
@@ -65,6 +70,7 @@ void ReadinessBackend::set_receiving(IoHandle handle, bool on) {
 
 void ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entries_.at(handle);
+    if (foreign.purpose != Purpose::watch) watched_.push_back(handle);
     foreign.purpose = Purpose::watch;
     set_interest(handle, foreign, {.readable = readable, .writable = writable});
 }
@@ -132,9 +138,51 @@ void ReadinessBackend::wait(Duration wait_max) {
 
 void ReadinessBackend::dispatch() {
     if (!refused_.empty()) tell_refused();
+    if (!watched_.empty()) dispatch_watched();
     if (!crowded_.empty()) accept_from_crowded();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
     ready_count_ = 0;
+}
+
+void ReadinessBackend::forget_watch(IoHandle handle) {
+    if (entries_.at(handle).purpose != Purpose::watch) return;
+    std::erase_if(watched_, [&](IoHandle each) { return each.fd == handle.fd; });
+}
+
+// Foreign descriptors come before streams: what they report (a file that changed) happened before
+// the requests that this turn receives. A full turn (the poller's waker may have had one place)
+// reports a part of what is ready, so that it may lack them: then they are polled.
+void ReadinessBackend::dispatch_watched() {
+    const bool full = ready_count_ + 1 >= ready_.size();
+    for (std::size_t i = 0; i < ready_count_; ++i) {
+        const Entry* const target = entries_.find({ready_[i].fd, ready_[i].generation});
+        if (target == nullptr || target->purpose != Purpose::watch) continue;
+        const Ready ready = std::exchange(ready_[i], Ready{});  // fd -1: nobody's from here on
+        if (!full) dispatch_one(ready);
+    }
+    if (full) poll_watched();
+}
+
+void ReadinessBackend::poll_watched() {
+    std::vector<pollfd> asked;
+    const std::vector<IoHandle> watched = watched_;  // observers may change it
+    for (const IoHandle handle : watched) {
+        const Interest interest = entries_.at(handle).interest;
+        asked.push_back({.fd = handle.fd,
+                         .events = static_cast<short>((interest.readable ? POLLIN : 0) |
+                                                      (interest.writable ? POLLOUT : 0)),
+                         .revents = 0});
+        if (!interest.any()) asked.back().fd = -1;
+    }
+    if (::poll(asked.data(), static_cast<nfds_t>(asked.size()), 0) <= 0) return;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (asked[i].revents == 0) continue;
+        dispatch_one({.fd = watched[i].fd,
+                      .generation = watched[i].generation,
+                      .readable = (asked[i].revents & POLLIN) != 0,
+                      .writable = (asked[i].revents & POLLOUT) != 0,
+                      .failed = (asked[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0});
+    }
 }
 
 void ReadinessBackend::dispatch_one(const Ready& ready) {

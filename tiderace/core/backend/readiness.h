@@ -60,6 +60,9 @@ class ReadinessBackend final : public Backend {
 
     void set_interest(IoHandle handle, Entry& entry, Interest interest);
     void tell_refused();
+    void dispatch_watched();
+    void poll_watched();
+    void forget_watch(IoHandle handle);
     void dispatch_one(const Ready& ready);
     void tell_room(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
@@ -73,6 +76,7 @@ class ReadinessBackend final : public Backend {
     DescriptorTable<Entry> entries_;
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
+    std::vector<IoHandle> watched_;  // foreign descriptors
     std::vector<IoHandle> crowded_;  // at which the last turn left connections waiting
     std::vector<Refused> refused_;   // operations that failed in the call, told by the next turn
     std::unique_ptr<char[]> receive_buffer_;

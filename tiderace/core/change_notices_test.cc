@@ -1,0 +1,97 @@
+#include "tiderace/core/change_notices.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "tiderace/core/kernel.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::core {
+namespace {
+
+using NoticeKind = ChangeNotice::Kind;
+
+class ChangeNoticesTest : public ::testing::Test {
+  protected:
+    int watch(const std::string& name) {
+        const Descriptor open(system_kernel(), ::open(folder_.path_of(name).c_str(), O_RDONLY));
+        const auto id = notices_->watch(open.get());
+        EXPECT_TRUE(id);
+        return id ? *id : -1;
+    }
+    // Whether `take()` has a notice like this; with nothing but directories, names may be unknown.
+    static bool has(const std::vector<ChangeNotice>& notices, int id, NoticeKind kind,
+                    std::string_view name, bool names) {
+        return std::ranges::any_of(notices, [&](const ChangeNotice& each) {
+            return each.id == id && each.kind == kind && (!names || each.name == name);
+        });
+    }
+    bool names() const { return notices_->reports_names(); }
+
+    testing::TemporaryFolder folder_;
+    std::unique_ptr<ChangeNotices> notices_ = std::move(*open_change_notices());
+};
+
+TEST_F(ChangeNoticesTest, EntriesThatComeGoAndAreRenamedAreReported) {
+    folder_.write("a.txt", "a");
+    const int id = watch(".");
+    EXPECT_THAT(notices_->take(), ::testing::IsEmpty());
+    folder_.write("b.txt", "b");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "b.txt", names()));
+    folder_.remove("b.txt");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "b.txt", names()));
+    folder_.replace("a.txt", "another");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "a.txt", names()));
+    EXPECT_THAT(notices_->take(), ::testing::IsEmpty());
+}
+
+TEST_F(ChangeNoticesTest, ContentThatIsWrittenOverInPlaceIsReported) {
+    folder_.write("a.txt", "a");
+    const int id = names() ? watch(".") : watch("a.txt");
+    folder_.write("a.txt", "b");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::content, "a.txt", names()));
+    folder_.truncate("a.txt", 0);
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::content, "a.txt", names()));
+}
+
+TEST_F(ChangeNoticesTest, WhatIsWatchedMayMoveAndEnd) {
+    folder_.make_folder("dir");
+    const int id = watch("dir");
+    EXPECT_EQ(watch("dir"), id) << "watched already";
+    ASSERT_EQ(std::rename(folder_.path_of("dir").c_str(), folder_.path_of("moved").c_str()), 0);
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::moved, "", names()));
+    folder_.write("moved/a.txt", "still reported");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "a.txt", names()));
+    std::filesystem::remove_all(folder_.path_of("moved"));
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::moved, "", names()));
+}
+
+TEST_F(ChangeNoticesTest, WhatIsForgottenIsNotReported) {
+    const int id = watch(".");
+    notices_->forget(id);
+    folder_.write("a.txt", "a");
+    EXPECT_FALSE(has(notices_->take(), id, NoticeKind::entry, "a.txt", names()));
+    notices_->forget(id);  // twice does no harm
+}
+
+// Too many to be told one by one: then everything may have changed.
+TEST_F(ChangeNoticesTest, TooManyBecomeOneThatCoversAll) {
+    watch(".");
+    const auto write_many = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) folder_.write("f" + std::to_string(i), "");
+    };
+    write_many(ChangeNotices::notices_max);
+    const auto& notices = notices_->take();
+    EXPECT_LE(notices.size(), ChangeNotices::notices_max);
+    if (names()) {
+        EXPECT_EQ(notices.front().kind, NoticeKind::lost);
+    }
+    EXPECT_THAT(notices_->take(), ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace tiderace::core
