@@ -169,7 +169,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
         worker->tls_ = std::move(*context);
     }
 
-    if (auto opened = worker->open_files(parts); !opened) return fail(opened.error());
+    if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
     worker->add_access_rules(parts);
     worker->add_filters(options);
@@ -179,10 +179,13 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     return worker;
 }
 
-Result<> Worker::open_files(const SharedParts& parts) {
+Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     http::handler::StaticFilesOptions file_options = static_options(*parts.options);
     if (parts.small) shrink(file_options.cache, parts.loops);
     file_options.cache.room = room_for_files(file_options.cache, parts);
+    // A small worker has no descriptor to spare for it.
+    file_options.watch.on = !parts.small;
+    file_options.watch.logs = is_first;
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;

@@ -79,7 +79,7 @@ class Worker {
   private:
     explicit Worker(core::EventLoop& loop) : loop_(&loop) {}
 
-    Result<> open_files(const SharedParts& parts);
+    Result<> open_files(const SharedParts& parts, bool is_first);
     Result<> load_error_pages(const ServeOptions& options);
     void add_access_rules(const SharedParts& parts);
     void add_filters(const ServeOptions& options);

@@ -55,6 +55,31 @@ def test_a_file_replaced_by_another_is_served_whole_old_or_whole_new(serve, fold
         assert connection.get("/f.bin", f"If-None-Match: {first.get('etag')}").status == 200
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_next_request_sees_every_change(serve, folder, engine, threads):
+    """The files are compared with the disk once an hour: what is seen before was reported."""
+    (folder / "dir").mkdir()
+    path = folder / "dir/f.txt"
+    path.write_text("0")
+    server = serve(folder, "--cache-check", "1h", engine=engine, threads=threads)
+    with server.connect() as first, server.connect() as second:
+        for i in range(1, 120):
+            for connection in (first, second):  # known to every loop
+                assert connection.get("/dir/f.txt").status in (200, 404)
+            content = str(i) * (1 if i % 5 else 70_000)
+            if i % 4 == 0:
+                path.unlink()
+                assert [c.get("/dir/f.txt").status for c in (first, second)] == [404, 404]
+            if i % 2:
+                path.write_text(content)
+            else:
+                (folder / "new").write_text(content)
+                os.rename(folder / "new", path)
+            assert [c.get("/dir/f.txt").text for c in (first, second)] == [content] * 2
+            assert server.get("/dir/f.txt").text == content
+
+
 def test_a_file_replaced_by_one_of_the_same_size_and_second_is_noticed(serve, folder):
     old, new = pattern(5000, 21), pattern(5000, 22)
     write_with_set_time(folder / "f.bin", old)

@@ -96,7 +96,8 @@ bool is_late_refusal(std::string_view text) {
 
 HttpSite::HttpSite(World& world, http::H1Options options, const net::TcpServerOptions& connections)
     : files_([&] {
-          auto made = http::handler::StaticFiles::create(world.loop(), {.root = site_folder()});
+          auto made = http::handler::StaticFiles::create(
+              world.loop(), {.root = site_folder(), .watch = {.on = false}});
           return made ? std::move(*made) : nullptr;
       }()),
       site_(files_ ? static_cast<http::Handler&>(*files_) : nothing_),

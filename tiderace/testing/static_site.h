@@ -28,6 +28,7 @@ class StaticSite : public ::testing::Test {
         options.clock = &clock_;
         loop_ = std::move(*core::EventLoop::create(options));
         options_.root = folder_.path();
+        options_.watch.on = false;  // tests of it turn it on
     }
 
     http::handler::StaticFiles& server() {

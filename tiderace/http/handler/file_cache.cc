@@ -6,6 +6,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/handler/file_answer.h"
+#include "tiderace/http/handler/file_watch.h"
 
 namespace tiderace::http::handler {
 namespace {
@@ -52,7 +53,7 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
     const bool look = known.descriptors != 0 && known.looked_at != now;
     known.looked_at = now;
     const bool changed = look && !descriptors_unchanged(known);
-    if (changed || now - known.checked >= limits_.revalidate) {
+    if (changed || known.expired || now - known.checked >= limits_.revalidate) {
         ++counters_.revalidated;
         return refresh(path, &known, now, unix_now);
     }
@@ -90,10 +91,42 @@ bool FileCache::descriptors_unchanged(const ResolvedPath& path) const {
     return unchanged(path.file) && std::ranges::all_of(path.siblings, unchanged);
 }
 
+// A change is seen by the look at the disk, or reported after it: watching comes first.
+core::Ref<ResolvedPath> FileCache::ask_disk(ByteView path, ResolvedPath* previous,
+                                            UnixSeconds unix_now) {
+    if (watch_ == nullptr) return resolver_.resolve(path, previous, unix_now);
+    watch_->cover(path);
+    core::Ref<ResolvedPath> fresh = resolver_.resolve(path, previous, unix_now);
+    if (!fresh->file) return fresh;
+    bool again = watch_->follow(path);
+    for (const wire::ContentCoding coding :
+         {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
+        if (fresh->has_siblings && fresh->sibling(coding)) {
+            again |= watch_->follow(path, suffix_of(coding));
+        }
+    }
+    return again ? resolver_.resolve(path, fresh.get(), unix_now) : fresh;
+}
+
+void FileCache::expire(ByteView path) {
+    if (ResolvedPath* const found = known(path)) found->expired = true;
+}
+
+void FileCache::expire_beneath(ByteView folder) {
+    const ByteView itself = folder.substr(0, folder.size() - 1);
+    for (auto& [path, resolved] : known_) {
+        if (path.starts_with(folder) || path == itself) resolved->expired = true;
+    }
+}
+
+void FileCache::expire_missing() {
+    missing_.for_each([](ResolvedPath& path) { path.expired = true; });
+}
+
 core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous, Instant now,
                                            UnixSeconds unix_now) {
     core::Ref<ResolvedPath> held(previous);
-    core::Ref<ResolvedPath> fresh = resolver_.resolve(path, previous, unix_now);
+    core::Ref<ResolvedPath> fresh = ask_disk(path, previous, unix_now);
     fresh->checked = now;
     fresh->hits_since = now;
     if (previous != nullptr && is_exhaustion(*fresh)) {

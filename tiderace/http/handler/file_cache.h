@@ -1,7 +1,8 @@
 // FileCache: what a loop knows about the paths it was asked for, least recently used out first.
 //
 //   find(path) -> known and fresh: one hash look-up; an open file is looked at once a turn
-//              -> older than `revalidate`: the disk is asked; what did not change stays
+//              -> expired (file_watch.h), or older than `revalidate`: the disk is asked; what did
+//                 not change stays
 //              -> unknown: resolved (path_resolver.h) and kept
 //
 // A file of up to eager_bytes_max goes into memory when it is first asked for, or, where the disk
@@ -24,6 +25,8 @@
 #include "tiderace/http/handler/path_resolver.h"
 
 namespace tiderace::http::handler {
+
+class FileWatch;
 
 struct FileCacheLimits {
     std::size_t bytes_max = 64_MiB;     // bytes of files, and what is known about paths
@@ -60,6 +63,15 @@ class FileCache {
     // What is known about a path, nothing asked of the disk; or nullptr.
     ResolvedPath* known(ByteView path);
 
+    // Told of what it asks the disk about. It outlives this, or none.
+    void set_watch(FileWatch* watch) { watch_ = watch; }
+    // What is known about a path, beneath a folder ("/a/": with itself), to be missing, or at all,
+    // is compared with the disk when it is next asked for.
+    void expire(ByteView path);
+    void expire_beneath(ByteView folder);
+    void expire_missing();
+    void expire_all() { expire_beneath("/"); }
+
     const FileLoader& loader() const { return resolver_.loader(); }
     const FileCacheCounters& counters() const { return counters_; }
     std::size_t bytes() const { return bytes_; }
@@ -79,7 +91,10 @@ class FileCache {
     void evict();
     IntrusiveList<ResolvedPath>& list_of(const ResolvedPath& path);
 
+    core::Ref<ResolvedPath> ask_disk(ByteView path, ResolvedPath* previous, UnixSeconds unix_now);
+
     PathResolver resolver_;
+    FileWatch* watch_ = nullptr;
     FileCacheLimits limits_;
     FileCacheCounters counters_;
     // Keys are views of the paths inside the values.

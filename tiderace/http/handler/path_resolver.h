@@ -63,6 +63,7 @@ struct ResolvedPath final : core::Shared, ListHook {
     std::uint8_t asked = 0;        // codings that are being made, a bit each; see coding_bit()
     std::uint8_t declined = 0;     // codings that are not worth it
     wire::AvailableCodings makes;  // codings that we make, where there are no siblings
+    bool expired = false;          // reported as changed: the disk is to be asked
     bool stable = true;            // false: changing under our hands; not to be kept
     bool settled = true;    // false: it changed so recently that another change might not show
     std::uint8_t hits = 0;  // towards being loaded into memory

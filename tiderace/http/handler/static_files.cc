@@ -59,14 +59,27 @@ StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesO
           options_.cache),
       disk_(loop, options_.pool),
       listings_(std::make_shared<ListingRoom>(options_.listings)) {
+    if (options_.watch.on && options_.cache.revalidate > Duration::zero()) {
+        watch_.emplace(loop, cache_, options_.root, options_.links, options_.cache.revalidate,
+                       options_.watch);
+        cache_.set_watch(&*watch_);
+    }
     if (options_.variants == nullptr || options_.compress_pool == nullptr) return;
     variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
 }
 
+bool StaticFiles::root_is_due() const {
+    return loop_->now() - root_looked_at_ >= options_.cache.revalidate ||
+           (watch_ && watch_->root_may_differ());
+}
+
 void StaticFiles::follow_root() {
-    if (loop_->now() - root_looked_at_ < options_.cache.revalidate) return;
+    if (watch_) watch_->catch_up();
+    if (!root_is_due()) return;
     root_looked_at_ = loop_->now();
-    root_.follow();
+    const bool replaced = root_.follow();
+    if (replaced) cache_.expire_all();
+    if (watch_) watch_->root_was_compared(replaced);
 }
 
 core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {

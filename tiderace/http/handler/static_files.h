@@ -24,13 +24,15 @@
 #include "tiderace/http/handler/disk_reads.h"
 #include "tiderace/http/handler/file_cache.h"
 #include "tiderace/http/handler/file_variants.h"
+#include "tiderace/http/handler/file_watch.h"
 #include "tiderace/http/handler/listing_room.h"
 #include "tiderace/http/handler/root_directory.h"
 
 namespace tiderace::http::handler {
 
 struct StaticFilesOptions {
-    // Followed to another directory, as often as files are compared with the disk.
+    // Followed to another directory when that is reported, and as often as files are compared with
+    // the disk.
     std::string root = ".";
     PathRules paths;
     core::Links links = core::Links::inside;
@@ -44,6 +46,8 @@ struct StaticFilesOptions {
     // is.
     std::size_t small_copy_bytes_max = 16_KiB;
     FileCacheLimits cache;
+    // Not where the disk is asked each time (cache.revalidate == 0).
+    FileWatchOptions watch;
     // Where the disk is waited for, and large directories are sorted; it outlives the handler.
     // None: on the loop.
     core::WorkerPool* pool = nullptr;
@@ -64,12 +68,15 @@ class StaticFiles final : public Handler {
     void handle_only_beneath(ByteView folder, Exchange& exchange);
 
     const FileCache& cache() const { return cache_; }
+    // nullptr: nothing is watched.
+    const FileWatch* watch() const { return watch_ ? &*watch_ : nullptr; }
 
   private:
     StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options);
 
     void follow_root();
     core::Ref<ResolvedPath> resolve(ByteView path);
+    bool root_is_due() const;
     FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
     void answer_missing(Exchange& exchange);
     void answer_directory(Exchange& exchange, ByteView path);
@@ -81,6 +88,7 @@ class StaticFiles final : public Handler {
     StaticFilesOptions options_;
     core::Ref<FileRoom> room_;
     FileCache cache_;
+    std::optional<FileWatch> watch_;
     DiskReads disk_;
     std::optional<FileVariants> variants_;
     std::shared_ptr<ListingRoom> listings_;
