@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include <zlib.h>
 
@@ -280,6 +279,7 @@ WebSocketInflater::Outcome WebSocketInflater::run(ByteView input, std::size_t by
             stream_->next_out = as_bytes(data + used);
             stream_->avail_out = static_cast<uInt>(room);
             said = inflate(stream_.get(), Z_SYNC_FLUSH);
+            ++calls_;
             return used + room - stream_->avail_out;
         });
         if (out.size() > bytes_max) return Outcome::too_large;
@@ -290,13 +290,10 @@ WebSocketInflater::Outcome WebSocketInflater::run(ByteView input, std::size_t by
 }
 
 // A block that calls itself the last one ends zlib's stream, not the message (RFC 7692, 7.2.3.4).
-// What follows may refer to what was before.
+// What follows may refer to what was before, so the window stays where it is: a peer can end a
+// stream with every two bytes, and each time must cost no more than those bytes.
 bool WebSocketInflater::begin_next_stream() {
-    std::vector<Bytef> window(std::size_t{1} << 15);
-    auto bytes = static_cast<uInt>(window.size());
-    if (inflateGetDictionary(stream_.get(), window.data(), &bytes) != Z_OK) return false;
-    return inflateReset(stream_.get()) == Z_OK &&
-           inflateSetDictionary(stream_.get(), window.data(), bytes) == Z_OK;
+    return inflateResetKeep(stream_.get()) == Z_OK;
 }
 
 }  // namespace tiderace::http::wire

@@ -10,7 +10,11 @@
 // Thread   One at a time.
 // Errors   Offers that cannot be met are declined, never guessed at. A peer's bad stream is an
 //          Outcome. Memory that is not there is std::bad_alloc, as for everyone else.
-// Limits   What a message may inflate to is the caller's number, and is kept to the byte.
+// Limits   What a message may inflate to is the caller's number, and is kept to the byte. Work is
+//          linear in bytes received plus bytes produced: one call of zlib for every 16 KiB that is
+//          produced and for every block that calls itself the last one, of which the smallest has
+//          two bytes; between blocks nothing is copied or allocated. Such blocks are the worst
+//          case: 15 ns a byte, 8 ms for 512 KiB, where plain text takes 3 to 5 ns a byte.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +87,8 @@ class WebSocketInflater {
     // Appends the message to `out`, at most `bytes_max` of it.
     Outcome decompress(ByteView payload, bool keep_context, std::size_t bytes_max,
                        std::string& out);
+    // Calls of zlib so far: what the bound on work is tested with.
+    std::uint64_t calls() const { return calls_; }
 
   private:
     struct Stream;
@@ -90,6 +96,7 @@ class WebSocketInflater {
     bool begin_next_stream();
 
     std::unique_ptr<Stream> stream_;
+    std::uint64_t calls_ = 0;
 };
 
 }  // namespace tiderace::http::wire

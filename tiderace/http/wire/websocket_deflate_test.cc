@@ -2,10 +2,34 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "tiderace/base/random.h"
+
+namespace {
+
+// All of this program's, counted. Sanitizers bring an operator new of their own: there it stays 0.
+std::size_t allocations_of_wire_tests = 0;
+
+}  // namespace
+
+#if !defined(TIDERACE_SANITIZED)
+void* operator new(std::size_t bytes) {
+    void* const memory = std::malloc(bytes);
+    if (memory == nullptr) std::abort();
+    ++allocations_of_wire_tests;
+    return memory;
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+#endif
 
 namespace tiderace::http::wire {
 namespace {
@@ -193,6 +217,68 @@ TEST(WebSocketInflater, RefusesAMessageThatIsCutInsideABlock) {
                  Outcome::whole;
     }
     EXPECT_EQ(whole, 0u);
+}
+
+std::string repeated(const std::string& block, std::size_t bytes) {
+    std::string all;
+    all.reserve(bytes + block.size());
+    while (all.size() < bytes) all += block;
+    return all;
+}
+
+// Blocks that call themselves the last one, each as small as it can be.
+TEST(WebSocketInflater, DoesWorkInProportionToItsInputHoweverManyBlocksEndIt) {
+    struct Case {
+        const char* what;
+        std::string block;
+        std::size_t produced;  // by each
+    };
+    const Case cases[] = {
+        {"empty, fixed codes", "\x03\x00"s, 0},
+        {"empty, stored", "\x01\x00\x00\xff\xff"s, 0},
+        {"a letter each", "\x4b\x04\x00"s, 1},
+    };
+    for (const bool keep : {false, true}) {
+        for (const Case& one : cases) {
+            WebSocketInflater inflater;
+            // A whole window, which must not be copied for each block.
+            std::string before;
+            WebSocketDeflater(15, 6).compress(std::string(40'000, 'w'), keep, before);
+            inflated(inflater, before, keep);
+            std::string payload = repeated(one.block, 512 << 10);
+            const std::size_t blocks = payload.size() / one.block.size();
+            payload += '\0';  // RFC 7692, 7.2.3.4: begins the block that the tail completes
+            std::string out;
+            out.reserve(1 << 20);
+            const std::uint64_t calls = inflater.calls();
+            const std::size_t allocations = allocations_of_wire_tests;
+            const Outcome outcome = inflater.decompress(payload, keep, 1 << 20, out);
+            const std::size_t made = allocations_of_wire_tests - allocations;
+            EXPECT_EQ(outcome, Outcome::whole) << one.what;
+            EXPECT_EQ(made, 0u) << one.what;
+            EXPECT_LE(inflater.calls() - calls, blocks + 4) << one.what;
+            EXPECT_EQ(out.size(), blocks * one.produced) << one.what;
+        }
+    }
+}
+
+TEST(WebSocketInflater, RefersToWhatWasBeforeABlockThatEndsTheStream) {
+    WebSocketDeflater deflater(15, 6);
+    std::string first, second;
+    const std::string words = "some words that the second half repeats";
+    deflater.compress(words, true, first);
+    deflater.compress(words, true, second);
+    EXPECT_LT(second.size(), 10u);  // a reference to the first
+    for (const std::string& end :
+         {"\x03\x00"s, repeated("\x03\x00"s, 1'000), "\x01\x00\x00\xff\xff"s}) {
+        WebSocketInflater inflater;
+        // The first half ends at a byte, as a sender's flush leaves it.
+        const std::string whole = first + "\x00\x00\xff\xff"s + end + second;
+        EXPECT_EQ(inflated(inflater, whole), words + words) << end.size();
+        // Nothing of it is left for the next message.
+        std::string out;
+        EXPECT_EQ(inflater.decompress(second, false, 1'000, out), Outcome::malformed);
+    }
 }
 
 }  // namespace
