@@ -98,6 +98,14 @@ std::size_t WebSocketTopics::subscribers(ByteView name) const {
     return topic != nullptr ? topic->subscribers : 0;
 }
 
+std::size_t WebSocketTopics::names_in_fullest_bucket() const {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < topics_.bucket_count(); ++i) {
+        most = std::max(most, topics_.bucket_size(i));
+    }
+    return most;
+}
+
 bool WebSocketTopics::subscribe(WebSocketConnection& socket, ByteView name) {
     service_->loop().assert_on_loop();
     TR_CHECK(&socket.service() == service_, "a socket of another loop");

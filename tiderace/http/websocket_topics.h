@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/keyed_hash.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/shared.h"
 #include "tiderace/http/websocket_connection.h"
@@ -76,6 +77,8 @@ class WebSocketTopics final : private core::TurnEnd {
     // Of this loop.
     std::size_t subscribers(ByteView topic) const;
     std::size_t topics() const { return topics_.size(); }
+    // How many names the fullest bucket of the table holds: what tests of its hash look at.
+    std::size_t names_in_fullest_bucket() const;
     // Messages that another loop was too far behind to be given.
     std::uint64_t missed() const { return missed_; }
 
@@ -92,10 +95,6 @@ class WebSocketTopics final : private core::TurnEnd {
     friend class TopicSubscription;
     struct Topic;
     struct Batch;
-    struct NameHash {
-        using is_transparent = void;
-        std::size_t operator()(ByteView name) const { return std::hash<ByteView>{}(name); }
-    };
     using Message = std::shared_ptr<const TopicMessage>;
     static constexpr std::size_t loops_max = 256;
 
@@ -115,7 +114,7 @@ class WebSocketTopics final : private core::TurnEnd {
     WebSocketHub* hub_;
     TopicLimits limits_;
     std::size_t number_;  // of this loop in the hub
-    std::unordered_map<std::string, std::unique_ptr<Topic>, NameHash, std::equal_to<>> topics_;
+    std::unordered_map<std::string, std::unique_ptr<Topic>, KeyedHash, std::equal_to<>> topics_;
     std::vector<Topic*> dirty_;  // with messages of this turn
     std::size_t dirty_bytes_ = 0;
     std::vector<Message> outgoing_;  // of this turn, for the other loops

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "tiderace/base/keyed_hash.h"
 #include "tiderace/http/handler/path_resolver.h"
 
 namespace tiderace::http::handler {
@@ -97,8 +98,8 @@ class FileCache {
     FileWatch* watch_ = nullptr;
     FileCacheLimits limits_;
     FileCacheCounters counters_;
-    // Keys are views of the paths inside the values.
-    std::unordered_map<ByteView, core::Ref<ResolvedPath>> known_;
+    // Keys are views of the paths inside the values. Peers choose them: missing ones are kept, too.
+    std::unordered_map<ByteView, core::Ref<ResolvedPath>, KeyedHash> known_;
     // Least recently used first. Each known path is in one of them.
     IntrusiveList<ResolvedPath> in_memory_;
     IntrusiveList<ResolvedPath> with_descriptor_;
