@@ -156,7 +156,9 @@ class EchoHandler final : public WebSocketHandler {
     void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
         socket.send(kind, message);
     }
+    void on_open(WebSocketConnection& socket) override { opened.push_back(&socket); }
     void on_close(WebSocketConnection&, std::uint16_t code, ByteView) override { closed = code; }
+    std::vector<WebSocketConnection*> opened;
     int closed = 0;
 };
 
@@ -182,6 +184,18 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
     };
     ask(1, "websocket");
     ASSERT_TRUE(run_until([&] { return client.answer(1).status == 200; }));
+    // Two streams of one connection: each is found by its own id, which no connection has.
+    ask(5, "websocket");
+    ASSERT_TRUE(run_until([&] { return client.answer(5).status == 200; }));
+    ASSERT_EQ(handler.opened.size(), 2u);
+    EXPECT_FALSE(handler.opened[0]->id() == handler.opened[1]->id());
+    for (WebSocketConnection* socket : handler.opened) {
+        EXPECT_EQ(service.find(socket->id()), socket);
+    }
+    const WebSocketId gone = handler.opened[1]->id();
+    client.reset(5, wire::H2Error::cancel);
+    ASSERT_TRUE(run_until([&] { return handler.closed != 0; }));
+    EXPECT_EQ(service.find(gone), nullptr);
     EXPECT_EQ(refusal, WebSocketRefusal::none);
     EXPECT_EQ(client.answer(1).field("sec-websocket-accept"), "");
     EXPECT_NE(client.answer(1).field("sec-websocket-extensions"), "");
@@ -193,9 +207,9 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
     ASSERT_TRUE(ended(1));
     client.data(1, "", true);
     EXPECT_TRUE(run_until([&] { return handler.closed == 1000; }));
-    ask(3, "something-else");
-    ASSERT_TRUE(run_until([&] { return client.answer(3).status == 426; }));
-    EXPECT_EQ(client.answer(3).field("upgrade"), "");
+    ask(7, "something-else");
+    ASSERT_TRUE(run_until([&] { return client.answer(7).status == 426; }));
+    EXPECT_EQ(client.answer(7).field("upgrade"), "");
     stage_.reset();
 }
 

@@ -41,6 +41,14 @@ WebSocketKind kind_of(WebSocketOpcode opcode) {
     return opcode == WebSocketOpcode::text ? WebSocketKind::text : WebSocketKind::binary;
 }
 
+// What a close frame has room for, cut between two characters.
+ByteView fitting_reason(ByteView reason) {
+    std::size_t bytes = wire::websocket_control_bytes_max - 2;
+    if (reason.size() <= bytes) return reason;
+    while (bytes > 0 && (static_cast<unsigned char>(reason[bytes]) & 0xc0U) == 0x80U) --bytes;
+    return reason.substr(0, bytes);
+}
+
 void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask) {
     const std::size_t before = out.size();
     const std::size_t after = before + bytes.size();
@@ -60,6 +68,7 @@ WebSocketConnection::WebSocketConnection(WebSocketService& service, net::Connect
       reader_(reader_options(service.options(), setup)),
       context_(std::move(setup.context)),
       deflate_(setup.deflate),
+      id_(service.add(*this)),
       is_client_(setup.is_client) {
     if (!setup.subprotocol.empty()) {
         subprotocol_ = std::make_unique<std::string>(std::move(setup.subprotocol));
@@ -207,6 +216,7 @@ void WebSocketConnection::take_control(const Step& step) {
     } else if (state_ != State::open) {
         return;
     } else if (step.opcode == WebSocketOpcode::ping) {
+        if (!may_write()) return;
         queue_frame(WebSocketOpcode::pong, false, payload);
         connection_->written();
     } else {
@@ -272,8 +282,13 @@ int WebSocketConnection::write_window_bits() const {
     return is_client_ ? deflate_->client_max_window_bits : deflate_->server_max_window_bits;
 }
 
+// An application may have ended the connection itself, which takes no byte after that.
+bool WebSocketConnection::may_write() const {
+    return state_ == State::open && !connection_->closing() && !connection_->finishing();
+}
+
 WebSocketSend WebSocketConnection::send(WebSocketKind kind, ByteView message) {
-    if (state_ != State::open || connection_->closing()) return WebSocketSend::closed;
+    if (!may_write()) return WebSocketSend::closed;
     if (service_->topics() != nullptr) service_->topics()->flush();
     if (!has_room(message.size())) return overflow();
     return queue_message(
@@ -331,7 +346,7 @@ int WebSocketConnection::shared_form() const {
 
 WebSocketSend WebSocketConnection::send_frames(ByteView frames, core::Ref<core::Shared> owner,
                                                std::size_t count) {
-    if (state_ != State::open || connection_->closing()) return WebSocketSend::closed;
+    if (!may_write()) return WebSocketSend::closed;
     if (!has_room(frames.size())) return overflow();
     service_->counters().messages_out += count;
     connection_->queue().append_shared(frames, std::move(owner));
@@ -372,17 +387,31 @@ void WebSocketConnection::queue_payload(ByteView payload, wire::WebSocketMask ma
 }
 
 void WebSocketConnection::ping(ByteView payload) {
-    TR_CHECK(payload.size() <= wire::websocket_control_bytes_max, "a ping is at most 125 bytes");
-    if (state_ != State::open || connection_->closing()) return;
+    if (!may_write()) return;
+    if (payload.size() > wire::websocket_control_bytes_max) {
+        service_->report_misuse("a ping has at most 125 bytes", "it is not sent");
+        return;
+    }
     queue_frame(WebSocketOpcode::ping, false, payload);
     connection_->written();
 }
 
 void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
-    TR_CHECK(wire::may_be_sent(code) || (code == close_code::no_code && reason.empty()),
-             "no code to be sent");
-    TR_CHECK(reason.size() <= wire::websocket_control_bytes_max - 2, "the reason is too long");
-    if (state_ != State::open || connection_->closing()) return;
+    if (!may_write()) return;
+    if (!wire::may_be_sent(code) && code != close_code::no_code) {
+        service_->report_misuse("this close code may not be sent", "1011 is sent");
+        code = close_code::internal_error;
+    }
+    if (code == close_code::no_code && !reason.empty()) {
+        service_->report_misuse("a close reason needs a code", "the reason is left out");
+        reason = {};
+    } else if (!wire::is_utf8(reason)) {
+        service_->report_misuse("a close reason is UTF-8", "the reason is left out");
+        reason = {};
+    } else if (const ByteView fitting = fitting_reason(reason); fitting.size() < reason.size()) {
+        service_->report_misuse("a close reason has at most 123 bytes", "its beginning is sent");
+        reason = fitting;
+    }
     send_close(code, reason);
     state_ = State::closing;
     message_.reset();
@@ -393,6 +422,7 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
 }
 
 void WebSocketConnection::send_close(std::uint16_t code, ByteView reason) {
+    if (!may_write()) return;
     std::array<char, wire::websocket_control_bytes_max> payload;
     std::size_t size = 0;
     if (code != close_code::no_code) {
@@ -452,6 +482,7 @@ void WebSocketConnection::on_drain(net::Connection&) {
 
 void WebSocketConnection::on_close(net::Connection&, net::CloseReason) {
     state_ = State::closed;
+    service_->remove(id_);
     unlink();
     subscriptions_.clear();
     if (std::exchange(behind_, false)) service_->topics()->on_caught_up();

@@ -6,10 +6,13 @@
 //   send() -> deflate, mask -> the connection's queue
 //
 // Owner    Itself, from its making until on_close. Made by accept_websocket or open_websocket.
-// Thread   The loop's. Others keep its id and go through EventLoop::post and TcpServer::find.
-// Errors   A peer's fault is answered with its close code and ends the connection.
+// Thread   The loop's. Others keep its id and go through EventLoop::post and
+//          WebSocketService::find.
+// Errors   A peer's fault is answered with its close code and ends the connection. A message after
+//          the end, a ping or a close reason that is too long: ignored or cut, with a line in the
+//          log.
 // Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
-// Memory   Idle: this object, about 200 bytes; no buffer, and no window unless context takeover
+// Memory   Idle: this object, about 210 bytes; no buffer, and no window unless context takeover
 //          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
 #pragma once
 
@@ -64,10 +67,11 @@ class WebSocketConnection final : public net::Session, private ListHook {
     WebSocketSend send_binary(ByteView bytes) TR_ON_LOOP {
         return send(WebSocketKind::binary, bytes);
     }
-    // At most 125 bytes.
+    // At most 125 bytes; a longer one is not sent.
     void ping(ByteView payload = {}) TR_ON_LOOP;
     // Begins the closing handshake: what was sent arrives, nothing more is delivered. A code that
-    // wire::may_be_sent, or no_code; at most 123 bytes of UTF-8.
+    // wire::may_be_sent, or no_code without a reason; another one is sent as internal_error. The
+    // reason is cut after 123 bytes, between characters, and left out if it is not UTF-8.
     void close(std::uint16_t code = wire::websocket_close::normal, ByteView reason = {}) TR_ON_LOOP;
     // Breaks off.
     void abort() TR_ON_LOOP;
@@ -81,7 +85,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     wire::WebSocketFault fault() const { return fault_; }
     net::Connection& connection() { return *connection_; }
     WebSocketService& service() { return *service_; }
-    net::ConnectionId id() const { return connection_->id(); }
+    WebSocketId id() const { return id_; }  // any thread; fixed when made
 
   private:
     enum class State : std::uint8_t {
@@ -102,6 +106,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
 
     bool may_read() const;
+    bool may_write() const;
     void take_payload(const Step& step) TR_ON_LOOP;
     void take_fragment(const Step& step) TR_ON_LOOP;
     void collect(const Step& step) TR_ON_LOOP;
@@ -143,6 +148,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     std::unique_ptr<std::string> reason_;  // of the peer's close frame
     std::vector<std::unique_ptr<TopicSubscription>> subscriptions_;
     std::optional<wire::DeflateTerms> deflate_;
+    WebSocketId id_;
     std::uint16_t code_ = wire::websocket_close::abnormal;
     wire::Utf8Validator utf8_;
     wire::WebSocketFault fault_ = wire::WebSocketFault::none;

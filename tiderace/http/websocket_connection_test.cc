@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/websocket_stage.h"
 
@@ -317,6 +321,118 @@ TEST_F(WebSocketLife, MayBeClosedAndAbortedFromEveryCallback) {
         EXPECT_EQ(stage.told(),
                   abort ? "open text(now) closed(1006)" : "open text(now) closed(1000)");
     }
+}
+
+// The application's own faults: they end nothing but what was asked for.
+class WebSocketMisuse : public WebSocketLife {
+  protected:
+    class SteadyTime final : public log::TimeSource {
+      public:
+        std::int64_t unix_ms() override { return 0; }
+    };
+
+    WebSocketMisuse() {
+        EXPECT_TRUE(bell_.open());
+        world_.loop().set_log(&logger_);
+    }
+    ~WebSocketMisuse() override { world_.loop().set_log(nullptr); }
+    std::string logged() { return log::take_all(ring_); }
+    // What the peer is sent when the application closes so.
+    std::string closed_with(std::uint16_t code, ByteView reason) {
+        world_.advance(2s);  // another second, another line
+        WebSocketStage stage(world_);
+        auto peer = stage.open();
+        stage.sockets()[0]->close(code, reason);
+        EXPECT_FALSE(stage.sockets()[0]->is_open());
+        world_.settle();
+        std::string heard = stage.heard(*peer);
+        peer->say(close_frame(1000));
+        peer->finish();
+        world_.settle();
+        EXPECT_EQ(stage.told(), "open closed(1000)");
+        return heard;
+    }
+
+    log::Doorbell bell_;
+    log::Ring ring_{16_KiB, bell_};
+    SteadyTime time_;
+    log::Logger logger_{ring_, time_};
+};
+
+TEST_F(WebSocketMisuse, ACloseReasonIsCutBetweenCharactersAndTheLogSaysSo) {
+    const std::string full(123, 'r');
+    EXPECT_EQ(closed_with(1000, full), "close(1000 " + full + ")");
+    EXPECT_EQ(logged(), "");
+    EXPECT_EQ(closed_with(1000, full + 'r'), "close(1000 " + full + ")");
+    EXPECT_NE(logged().find("123 bytes"), std::string::npos);
+    EXPECT_EQ(closed_with(1000, std::string(100'000, 'r')), "close(1000 " + full + ")");
+    // 122 bytes, and a character of two, three or four: no half of one is sent.
+    for (const std::string character : {"é", "€", "𝄞"}) {
+        for (std::size_t before = 124 - character.size(); before < 124; ++before) {
+            const std::string letters(before, 'r');
+            EXPECT_EQ(closed_with(1000, letters + character), "close(1000 " + letters + ")");
+        }
+    }
+}
+
+TEST_F(WebSocketMisuse, ACloseThatMayNotBeSentIsSentAsOneThatMay) {
+    EXPECT_EQ(closed_with(1006, "why"), "close(1011 why)");
+    EXPECT_NE(logged().find("close code"), std::string::npos);
+    EXPECT_EQ(closed_with(0, ""), "close(1011)");
+    EXPECT_EQ(closed_with(1005, "why"), "close()");
+    EXPECT_NE(logged().find("needs a code"), std::string::npos);
+    EXPECT_EQ(closed_with(1005, ""), "close()");
+    EXPECT_EQ(logged(), "");
+    EXPECT_EQ(closed_with(1000, "\xff"), "close(1000)");
+    EXPECT_NE(logged().find("UTF-8"), std::string::npos);
+}
+
+TEST_F(WebSocketMisuse, APingThatIsTooLongIsNotSentAndTheSocketGoesOn) {
+    WebSocketStage stage(world_);
+    auto peer = stage.open();
+    WebSocketConnection& socket = *stage.sockets()[0];
+    socket.ping(std::string(126, 'p'));
+    EXPECT_EQ(std::ranges::count(logged(), '\n'), 1);
+    for (int i = 0; i < 100; ++i) socket.ping(std::string(126, 'p'));
+    EXPECT_EQ(logged(), "");  // once a second
+    socket.ping(std::string(125, 'p'));
+    socket.send_text("still here");
+    world_.settle();
+    EXPECT_EQ(stage.heard(*peer), "ping(125 bytes) text(still here)");
+}
+
+TEST_F(WebSocketMisuse, WhatIsWrittenAfterTheConnectionWasEndedIsIgnored) {
+    WebSocketStage stage(world_);
+    auto peer = stage.open();
+    WebSocketConnection& socket = *stage.sockets()[0];
+    socket.connection().finish();
+    EXPECT_EQ(socket.send_text("late"), WebSocketSend::closed);
+    EXPECT_EQ(socket.send_binary(std::string(100'000, 'x')), WebSocketSend::closed);
+    socket.ping("late");
+    socket.close(1000);
+    world_.settle();
+    EXPECT_EQ(stage.heard(*peer), "");
+    peer->finish();
+    world_.settle();
+    EXPECT_EQ(stage.told(), "open closed(1006)");
+}
+
+TEST_F(WebSocketLife, IsFoundByItsIdUntilItCloses) {
+    WebSocketStage stage(world_);
+    auto first = stage.open();
+    auto second = stage.open();
+    const WebSocketId one = stage.sockets()[0]->id();
+    const WebSocketId other = stage.sockets()[1]->id();
+    EXPECT_FALSE(one == other);
+    EXPECT_EQ(stage.service().find(one), stage.sockets()[0]);
+    EXPECT_EQ(stage.service().find(other), stage.sockets()[1]);
+    first->reset();
+    world_.settle();
+    EXPECT_EQ(stage.service().find(one), nullptr);
+    auto third = stage.open();
+    EXPECT_EQ(stage.service().find(one), nullptr);  // its place has another by now
+    EXPECT_EQ(stage.service().size(), 2u);
+    EXPECT_EQ(stage.service().find(WebSocketId{}), nullptr);
 }
 
 TEST_F(WebSocketLife, DeliversNothingWhileReadingIsOff) {

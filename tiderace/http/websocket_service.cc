@@ -29,6 +29,12 @@ WebSocketService::WebSocketService(core::EventLoop& loop, WebSocketOptions optio
 
 WebSocketService::~WebSocketService() = default;
 
+void WebSocketService::report_misuse(std::string_view what, std::string_view instead) {
+    if (loop_->log() == nullptr || misuse_second_ == loop_->unix_now()) return;
+    misuse_second_ = loop_->unix_now();
+    loop_->log()->warning("websocket", what, log::field("instead", instead));
+}
+
 char* WebSocketService::unmask_scratch(std::size_t bytes) {
     if (unmasked_.size() < bytes) unmasked_.resize(std::max(bytes, std::size_t{64_KiB}));
     return unmasked_.data();

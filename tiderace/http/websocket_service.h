@@ -4,8 +4,9 @@
 // Owner    The program; one per loop, outlives the loop's sockets.
 // Thread   The loop's.
 // Limits   WebSocketOptions. Sockets with a window of their own: context_sockets_max.
-// Memory   Scratch of two receive blocks, what the largest recent message inflated to (given back
-//          above scratch_bytes_kept), and, once used, 44 KiB to inflate and 264 KiB to deflate.
+// Memory   24 bytes a socket. Scratch of two receive blocks, what the largest recent message
+//          inflated to (given back above scratch_bytes_kept), and, once used, 44 KiB to inflate and
+//          264 KiB to deflate.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/wire/websocket_deflate.h"
@@ -67,7 +69,18 @@ struct WebSocketCounters {
     std::uint64_t timed_out = 0;   // no pong, or no close
 };
 
+class WebSocketConnection;
 class WebSocketTopics;
+
+// Names one socket of one service, for other threads and late events to hold; never reused while
+// held. It is not the connection's id: over HTTP/2 a socket's connection is a stream, and whoever
+// looked its id up with a TcpServer would find another connection.
+struct WebSocketId {
+    SlotId slot;
+
+    bool operator==(const WebSocketId&) const = default;
+    explicit operator bool() const { return static_cast<bool>(slot); }
+};
 
 class WebSocketService final {
   public:
@@ -78,6 +91,13 @@ class WebSocketService final {
     const WebSocketOptions& options() const { return options_; }
     WebSocketCounters& counters() { return counters_; }
 
+    // nullptr once the socket is closed.
+    WebSocketConnection* find(WebSocketId id) TR_ON_LOOP {
+        Entry* entry = sockets_.find(id.slot);
+        return entry != nullptr ? entry->socket : nullptr;
+    }
+    std::size_t size() const { return sockets_.size(); }
+
     // nullptr where nobody made any.
     WebSocketTopics* topics() const { return topics_; }
     void set_topics(WebSocketTopics* topics) { topics_ = topics; }
@@ -85,6 +105,13 @@ class WebSocketService final {
     // For WebSocketConnection and its makers. ---------------------------------------------------
 
     static constexpr std::size_t scratch_bytes_kept = 1_MiB;
+
+    WebSocketId add(WebSocketConnection& socket) { return {sockets_.emplace(&socket).id}; }
+    void remove(WebSocketId id) { sockets_.erase(id.slot); }
+
+    // The application asked for what the protocol forbids: it is told in the log, at most once a
+    // second, and the socket goes on.
+    void report_misuse(std::string_view what, std::string_view instead);
 
     // At least `bytes` of memory, until the next call.
     char* unmask_scratch(std::size_t bytes);
@@ -114,9 +141,16 @@ class WebSocketService final {
     std::unique_ptr<Context> take_context();
 
   private:
+    struct Entry {
+        Entry(SlotId slot, WebSocketConnection* made) : id(slot), socket(made) {}
+        SlotId id;
+        WebSocketConnection* socket;
+    };
+
     core::EventLoop* loop_;
     WebSocketOptions options_;
     WebSocketCounters counters_;
+    SlotMap<Entry> sockets_;
     std::vector<char> unmasked_;
     std::string inflated_;
     std::string deflated_;
@@ -126,6 +160,7 @@ class WebSocketService final {
     std::size_t random_used_;
     std::size_t contexts_ = 0;
     WebSocketTopics* topics_ = nullptr;
+    UnixSeconds misuse_second_ = 0;  // of the last line
 };
 
 }  // namespace tiderace::http
