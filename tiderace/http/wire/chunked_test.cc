@@ -227,6 +227,12 @@ TEST(ChunkLimits, BoundTheExtensionsOfAllChunksTogether) {
     EXPECT_EQ(decode_at_every_split(chunk + chunk + "0\r\n\r\n", limits).status, Status::done);
     EXPECT_EQ(decode_at_every_split(chunk + chunk + chunk + "0\r\n\r\n", limits).refusal,
               Refusal::chunk_extensions_too_large);
+    // The limit itself is taken, and not a byte more.
+    EXPECT_EQ(decode_at_every_split(chunk + chunk + "0\r\n\r\n", {.extension_bytes_max = 8}).status,
+              Status::done);
+    EXPECT_EQ(
+        decode_at_every_split(chunk + chunk + "0\r\n\r\n", {.extension_bytes_max = 7}).refusal,
+        Refusal::chunk_extensions_too_large);
     EXPECT_EQ(decode_at_every_split("1;a=\"aaaaaaaaaaaaaa", limits).refusal,
               Refusal::chunk_extensions_too_large);
 }

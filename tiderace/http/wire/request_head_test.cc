@@ -298,6 +298,35 @@ TEST(RequestHead, FindsTheFirstOfANameAndKnowsThatThereAreMore) {
     EXPECT_EQ(head.find("X-None"), nullptr);
 }
 
+TEST(RequestHead, NamesThatItDoesNotKnowAreToldApart) {
+    const std::string bytes =
+        get("X-A: 1\r\nHost: a\r\nX-B: 2\r\nx-a: 3\r\nX-AB: 4\r\nX-b: 5\r\nX-A: 6");
+    RequestHead head;
+    ASSERT_EQ(parse_request_head(bytes, {}, head).status, ParseStatus::complete);
+    const auto values = [&](ByteView name) {
+        std::string all;
+        for (const Field* field = head.find(name); field != nullptr; field = head.next(*field)) {
+            all += field->value;
+        }
+        return all;
+    };
+    EXPECT_EQ(values("X-A"), "136");
+    EXPECT_EQ(values("X-B"), "25");
+    EXPECT_EQ(values("X-AB"), "4");
+    EXPECT_EQ(values("Host"), "a");
+}
+
+TEST(RequestHeadLimits, AMethodOfExactlyTheLimitIsTaken) {
+    const std::string method(32, 'M');
+    EXPECT_EQ(parse_at_every_split(line(method + " / HTTP/1.1")).status, ParseStatus::complete);
+    EXPECT_EQ(parse_at_every_split(line(method + "M / HTTP/1.1")).refusal,
+              Refusal::method_too_long);
+    // Refused as soon as it is certain, and not before.
+    RequestHead head;
+    EXPECT_EQ(parse_request_head(method, {}, head).status, ParseStatus::need_more);
+    EXPECT_EQ(parse_request_head(method + "M", {}, head).refusal, Refusal::method_too_long);
+}
+
 TEST(RequestHead, IsUsedAgainWithoutATraceOfTheLastRequest) {
     RequestHead head;
     const std::string first = get("Host: a\r\nHost: b\r\nCookie: c\r\nX: d");

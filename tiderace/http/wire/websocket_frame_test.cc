@@ -270,6 +270,44 @@ TEST(WebSocketReader, BoundsMessagesOverAllTheirFragmentsAndFramesByThemselves) 
     EXPECT_EQ(fault_of(bytes_of({Opcode::text, "12345"}), small_frames), Fault::frame_too_large);
 }
 
+TEST(WebSocketReader, BoundsASecondMessageOfSeveralFramesAsTheFirst) {
+    const WebSocketReaderOptions ten{.message_bytes_max = 10};
+    const std::vector<Frame> full{{Opcode::text, "12345", false}, {Opcode::continuation, "67890"}};
+    std::vector<Frame> frames = full;
+    for (int i = 0; i < 3; ++i) {
+        frames.insert(frames.end(), full.begin(), full.end());
+        EXPECT_EQ(fault_of(bytes_of(frames), ten), Fault::none) << i;
+        std::vector<Frame> more = frames;
+        more.back().payload += '1';
+        EXPECT_EQ(fault_of(bytes_of(more), ten), Fault::message_too_large) << i;
+    }
+}
+
+// What does not compress grows: 64 bytes, and one in 1,024.
+TEST(WebSocketReader, GivesACompressedMessageRoomToGrowAndNoOther) {
+    for (const std::uint64_t most : {10ull, 1'024ull, 10'240ull}) {
+        const auto judge = [&](std::uint64_t bytes, bool compressed) {
+            const WebSocketReaderOptions options{.compression = true, .message_bytes_max = most};
+            return fault_of(bytes_of({Opcode::text, std::string(bytes, 'a'), true, compressed}),
+                            options);
+        };
+        const std::uint64_t room = most + most / 1'024 + 64;
+        EXPECT_EQ(judge(most, false), Fault::none) << most;
+        EXPECT_EQ(judge(most + 1, false), Fault::message_too_large) << most;
+        EXPECT_EQ(judge(room, true), Fault::none) << most;
+        EXPECT_EQ(judge(room + 1, true), Fault::message_too_large) << most;
+    }
+    // The largest limits there are do not wrap to small ones.
+    for (const std::uint64_t most : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 64}) {
+        for (const bool compressed : {false, true}) {
+            const WebSocketReaderOptions options{.compression = true, .message_bytes_max = most};
+            EXPECT_EQ(fault_of(bytes_of({Opcode::text, std::string(1'000, 'a'), true, compressed}),
+                               options),
+                      Fault::none);
+        }
+    }
+}
+
 // --- every head there is, in every state ---------------------------------------------------------
 
 struct Length {
