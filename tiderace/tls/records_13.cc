@@ -16,10 +16,6 @@ constexpr std::size_t worthwhile_bytes = 4'096;
 std::size_t room_for(std::size_t payload) {
     return std::min(payload, worthwhile_bytes) + RecordCipher::overhead_bytes;
 }
-std::size_t payload_in(std::span<char> room, std::uint64_t wanted) {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(
-        {wanted, Records::payload_bytes_max, room.size() - RecordCipher::overhead_bytes}));
-}
 
 }  // namespace
 
@@ -29,10 +25,12 @@ struct Records13::Inner {
     ContentType type;
 };
 
-Records13::Records13(const Suite13& suite, const TrafficSecrets& secrets)
+Records13::Records13(const Suite13& suite, const TrafficSecrets& secrets,
+                     const RecordAgreement& agreed)
     : Records(longest_record_bytes),
       in_(suite, secrets.client, RecordCipher::Direction::open, 0),
-      out_(suite, secrets.server, RecordCipher::Direction::seal, secrets.server_wrote) {}
+      out_(suite, secrets.server, RecordCipher::Direction::seal, secrets.server_wrote),
+      fragment_bytes_max_(agreed.payload_bytes_max) {}
 
 Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
     Opened opened;
@@ -62,7 +60,7 @@ Records13::Alert Records13::open_one(ByteView record, std::span<char> to, Opened
     if (bytes == ByteView::npos) return Alert::bad_record_mac;
     while (bytes > 0 && to[bytes - 1] == 0) --bytes;  // padding
     if (bytes == 0) return Alert::unexpected_message;
-    if (bytes - 1 > payload_bytes_max) return Alert::record_overflow;
+    if (bytes - 1 > fragment_bytes_max_) return Alert::record_overflow;
     return take_inner(
         {.payload = {to.data(), bytes - 1}, .type = static_cast<ContentType>(to[bytes - 1])},
         opened);
@@ -85,6 +83,8 @@ Records13::Alert Records13::take_inner(const Inner& inner, Opened& opened) {
 }
 
 Records13::Alert Records13::take_alert(ByteView alert, Opened& opened) {
+    // RFC 8446, 5.4: of these types no record is empty.
+    if (alert.empty()) return Alert::unexpected_message;
     if (alert.size() != 2) return Alert::decode_error;
     const auto said = static_cast<Alert>(alert[1]);
     if (said == Alert::user_canceled) {
@@ -137,6 +137,11 @@ void Records13::seal_end(Out out) {
     seal_small(ContentType::alert, {"\1\0", 2}, out);
 }
 
+std::size_t Records13::payload_in(std::span<char> room, std::uint64_t wanted) const {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(
+        {wanted, fragment_bytes_max_, room.size() - RecordCipher::overhead_bytes}));
+}
+
 int Records13::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) {
     std::array<iovec, pieces_per_record> pieces;
     while (!plain.empty() && out.queue.bytes() < bytes_max) {
@@ -155,8 +160,9 @@ void Records13::seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out
     std::size_t offered = 0;
     for (const iovec& piece : pieces) {
         offered += piece.iov_len;
-        if (offered >= payload_bytes_max) break;
+        if (offered >= fragment_bytes_max_) break;
     }
+    offered = std::min(offered, fragment_bytes_max_);
     const std::span<char> room = out.queue.reserve_at_least(out.pool, room_for(offered));
     const std::size_t bytes = payload_in(room, offered);
     std::size_t left = bytes;
@@ -174,7 +180,7 @@ void Records13::seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out
 int Records13::seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel) {
     const core::SendQueue::FileRange range = plain.front_file();
     const std::size_t offered =
-        static_cast<std::size_t>(std::min<std::uint64_t>(range.bytes, payload_bytes_max));
+        static_cast<std::size_t>(std::min<std::uint64_t>(range.bytes, fragment_bytes_max_));
     const std::span<char> room = out.queue.reserve_at_least(out.pool, room_for(offered));
     char* payload = room.data() + RecordCipher::header_bytes;
     const ssize_t got = kernel.read_at(range.descriptor, payload, payload_in(room, offered),

@@ -7,13 +7,15 @@
 // Owner    A TlsTransport.
 // Thread   The loop's.
 // Errors   Damaged, too long, out of place: the right alert is in `out`, and Event::failed.
-// Limits   empty_records_max without payload between: KeyUpdates, their pieces and alerts that end
+// Limits   What was agreed on in the handshake (encrypted_extensions.h), both ways.
+//          empty_records_max without payload between: KeyUpdates, their pieces and alerts that end
 //          nothing are among them. Of a message in pieces, the 5 bytes of a KeyUpdate are kept.
 // Memory   About 2.5 KiB: two expanded keys.
 #pragma once
 
 #include <array>
 
+#include "tiderace/tls/encrypted_extensions.h"
 #include "tiderace/tls/record_cipher.h"
 #include "tiderace/tls/records.h"
 
@@ -24,7 +26,8 @@ class Records13 final : public Records {
     static constexpr unsigned empty_records_max = 32;
     static constexpr std::size_t key_update_bytes = 5;
 
-    Records13(const Suite13& suite, const TrafficSecrets& secrets);
+    Records13(const Suite13& suite, const TrafficSecrets& secrets,
+              const RecordAgreement& agreed = {});
 
     Opened open(ByteView in, std::span<char> plain, Out out) override;
     int seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) override;
@@ -49,11 +52,13 @@ class Records13 final : public Records {
     Alert take_handshake(ByteView piece);
     void seal_small(ContentType type, ByteView payload, Out out);
     void seal_owed(Out out);
+    std::size_t payload_in(std::span<char> room, std::uint64_t wanted) const;
     int seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel);
     void seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out out);
 
     RecordCipher in_;
     RecordCipher out_;
+    std::size_t fragment_bytes_max_;  // of a payload, either way
     unsigned empty_records_ = 0;
     std::array<char, key_update_bytes> message_{};  // the beginning of a KeyUpdate, and
     std::size_t message_bytes_ = 0;                 // how much of it has come

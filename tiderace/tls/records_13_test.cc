@@ -1,9 +1,13 @@
 #include "tiderace/tls/records_13.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
+
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::tls {
 namespace {
@@ -127,7 +131,7 @@ TEST_F(Records13Test, AnswersWhatIsOutOfPlaceWithItsAlert) {
         {"an update of many", std::string("\x18\1\0\1\0", 5), ContentType::handshake, 50},
         {"a long message's first byte", "\1", ContentType::handshake, 10},
         {"a ticket, from a client", std::string("\4\0\0\1\0", 5), ContentType::handshake, 10},
-        {"no alert", "", ContentType::alert, 50},
+        {"nothing of an alert", "", ContentType::alert, 10},
         {"half an alert", "\2", ContentType::alert, 50},
         {"an alert with more behind it", "\1\1\1", ContentType::alert, 50},
         {"too much payload", too_long, ContentType::application_data, 22},
@@ -317,6 +321,25 @@ TEST_F(Records13Test, AnUpdateThatIsAskedForGoesBeforeTheNextPayload) {
     EXPECT_EQ(got, std::vector<std::string>{"(damaged)"});  // the second with that key
 }
 
+TEST_F(Records13Test, AnUpdateThatIsOwedIsNotForgottenForOneThatAsksForNone) {
+    EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
+    peer_out_.update();
+    EXPECT_EQ(open(record(update_plain, ContentType::handshake)), Event::none);
+    peer_out_.update();
+    records_.seal_end(out());
+    const std::string all = bytes_sent();
+    ByteView rest = all;
+    EXPECT_EQ(opened(rest), update_plain + '\x16');
+    peer_in_.update();
+    EXPECT_EQ(opened(rest), std::string("\1\0\x15", 3));
+    EXPECT_TRUE(rest.empty());
+    // Answered once: the next payload follows with the same key.
+    core::SendQueue plain;
+    plain.append(pool_, "x");
+    EXPECT_EQ(records_.seal(plain, out(), 10'000, core::system_kernel()), 0);
+    EXPECT_EQ(sent(), std::vector<std::string>{"x\x17"});
+}
+
 TEST_F(Records13Test, ASealedStreamGoesOnFromTheHandshakesRecords) {
     Records13 later(suite(), secrets(2));
     later.seal_end(out());
@@ -343,6 +366,48 @@ TEST_F(Records13Test, ManySmallPiecesShareARecordAndLargeOnesFillThem) {
     std::size_t bytes = 0;
     for (const std::string& one : records) bytes += one.size() - 1;
     EXPECT_EQ(bytes, 100'000U);
+}
+
+// max_fragment_length, as the handshake agreed on it: both ways, to the byte.
+TEST_F(Records13Test, KeepsToTheFragmentsThatWereAgreedOn) {
+    testing::TemporaryFolder folder;
+    const std::string body(10'000, 'f');
+    folder.write("file", body);
+    for (const std::uint16_t most : {512, 1'024, 2'048, 4'096}) {
+        Records13 small(suite(), secrets(), {.payload_bytes_max = most});
+        renew();
+        core::SendQueue plain;
+        plain.append(pool_, body);
+        plain.append_shared(body, {});
+        struct File final : core::SharedFile {
+            explicit File(int fd) : file(fd) {}
+            ~File() override { ::close(file); }
+            int descriptor() const override { return file; }
+            int file;
+        };
+        plain.append_file(
+            core::make_ref<File>(::open(folder.path_of("file").c_str(), O_RDONLY | O_CLOEXEC)), 0,
+            body.size());
+        EXPECT_EQ(small.seal(plain, out(), 1'000'000, core::system_kernel()), 0);
+        EXPECT_TRUE(plain.empty());
+        std::size_t bytes = 0;
+        std::size_t records = 0;
+        for (const std::string& one : sent()) {
+            EXPECT_LE(one.size() - 1, most);
+            EXPECT_EQ(one.back(), '\x17');
+            bytes += one.size() - 1;
+            ++records;
+        }
+        EXPECT_EQ(bytes, 3 * body.size());
+        EXPECT_LE(records, bytes / most + 10);  // full ones, but at the seams
+        const auto received = [&](std::size_t size) {
+            std::vector<char> room(20'000);
+            return small.open(record(std::string(size, 'x')), room, out());
+        };
+        EXPECT_EQ(received(most).plain, most);
+        EXPECT_EQ(received(most + 1u).event, Event::failed);
+        EXPECT_EQ(sent(), std::vector<std::string>{alert(22)});
+    }
 }
 
 TEST_F(Records13Test, SealsNoMoreThanIsAskedFor) {

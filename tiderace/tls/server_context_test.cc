@@ -175,6 +175,71 @@ TEST_F(ServerTest, PassesOverEarlyDataThatComesAllTheSame) {
     EXPECT_EQ(sessions_.received, "in time");
 }
 
+// ---- what records have to obey ------------------------------------------------------------------
+
+// Every record that a peer heard, at most so many bytes behind its header.
+void expect_records_within(const RawPeer& client, std::size_t bytes_max) {
+    for (ByteView rest = client.heard_below(); !rest.empty();) {
+        const std::size_t bytes = declared_bytes(rest);
+        ASSERT_GE(rest.size(), bytes);
+        EXPECT_LE(bytes, Records::header_bytes + bytes_max);
+        rest.remove_prefix(bytes);
+    }
+}
+
+// RFC 6066, 4. A nonce of eight bytes, a type, a tag of sixteen: what ciphers add.
+TEST_F(ServerTest, SendsNoLongerFragmentsThanAClientAsksFor) {
+    const std::string text(50'000, 't');
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        for (int mode = TLSEXT_max_fragment_length_512; mode <= TLSEXT_max_fragment_length_4096;
+             ++mode) {
+            const SslContextPtr context = raw_context(version, version);
+            SSL_CTX_set_tlsext_max_fragment_length(context.get(), static_cast<unsigned char>(mode));
+            RawPeer client = raw(context.get());
+            ASSERT_TRUE(shakes_hands(client)) << version << ' ' << mode;
+            client.say(text);
+            EXPECT_TRUE(run_until([&] { return client.pump() && client.plain() == text; }))
+                << version << ' ' << mode << ' ' << client.reason();
+            EXPECT_EQ(client.reason(), 0);
+            expect_records_within(client, (256U << static_cast<unsigned>(mode)) + 24);
+            client.end();
+        }
+    }
+}
+
+// RFC 8449: our OpenSSL does not answer it, so it does not hold; one that does must be obeyed.
+TEST_F(ServerTest, ObeysARecordSizeLimitThatItAnswered) {
+    constexpr unsigned record_size_limit = 28;
+    static constexpr unsigned char limit[] = {1'000 >> 8, 1'000 & 255};
+    struct Answer {
+        bool came = false;
+    } answer;
+    const SslContextPtr context = raw_context(TLS1_3_VERSION);
+    const int added = SSL_CTX_add_custom_ext(
+        context.get(), record_size_limit,
+        SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_3_ENCRYPTED_EXTENSIONS,
+        [](SSL*, unsigned, unsigned, const unsigned char** out, std::size_t* bytes, X509*,
+           std::size_t, int*, void*) {
+            *out = limit;
+            *bytes = sizeof limit;
+            return 1;
+        },
+        nullptr, nullptr,
+        [](SSL*, unsigned, unsigned, const unsigned char*, std::size_t, X509*, std::size_t, int*,
+           void* about) {
+            static_cast<Answer*>(about)->came = true;
+            return 1;
+        },
+        &answer);
+    if (added != 1) GTEST_SKIP() << "this OpenSSL does it by itself";
+    RawPeer client = raw(context.get());
+    ASSERT_TRUE(shakes_hands(client));
+    const std::string text(50'000, 't');
+    client.say(text);
+    ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == text; }));
+    if (answer.came) expect_records_within(client, 1'000 - 1 + 17);
+}
+
 // ---- names --------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, ShowsTheCertificateOfTheNameThatIsAskedFor) {
@@ -319,6 +384,24 @@ TEST_F(TicketTest, ResumesASession) {
     EXPECT_EQ(context_->counters().resumed, 4U);
 }
 
+TEST_F(TicketTest, AResumedSessionKeepsToItsFragments) {
+    SSL_CTX_set_tlsext_max_fragment_length(context_13_.get(), TLSEXT_max_fragment_length_512);
+    EXPECT_FALSE(resumes());
+    for (int i = 0; i < 2; ++i) {
+        RawPeer client = raw(context_13_.get());
+        SSL_set_session(client.ssl(), session_);
+        ASSERT_TRUE(shakes_hands(client));
+        EXPECT_EQ(SSL_session_reused(client.ssl()), 1);
+        const std::string text(5'000, 't');
+        client.say(text);
+        ASSERT_TRUE(run_until([&] { return client.pump() && client.plain() == text; }));
+        expect_records_within(client, 512 + 17);
+        SSL_SESSION_free(session_);
+        session_ = SSL_get1_session(client.ssl());
+        client.end();
+    }
+}
+
 TEST_F(TicketTest, AnotherLoopsServerResumesWithTheSameKeys) {
     serve();
     const auto keys = *TicketKeys::fresh();
@@ -348,6 +431,23 @@ TEST_F(TicketTest, OutliveARotationButNotTooMany) {
     for (std::size_t i = 0; i < TicketKeys::keys_max; ++i) rotation.rotate_now();
     world_.settle();
     EXPECT_FALSE(resumes());
+}
+
+TEST_F(TicketTest, AreSealedWithAnotherKeyAfterEachPeriod) {
+    serve();
+    const auto first = *TicketKeys::fresh();
+    TicketRotation rotation(world_.loop(), {{&world_.loop(), context_.get()}}, first, 1h);
+    world_.settle();
+    EXPECT_FALSE(resumes());
+    // The ticket's own key is known for keys_max periods, and no longer.
+    for (std::size_t period = 1; period <= TicketKeys::keys_max + 2; ++period) {
+        const SslSessionPtr old(SSL_SESSION_dup(session_));
+        SSL_SESSION_set_timeout(old.get(), 24 * 3'600);
+        world_.advance(1h);
+        SSL_SESSION_free(std::exchange(session_, SSL_SESSION_dup(old.get())));
+        EXPECT_EQ(resumes(), period < TicketKeys::keys_max) << period;
+        SSL_SESSION_free(std::exchange(session_, SSL_SESSION_dup(old.get())));
+    }
 }
 
 TEST_F(TicketTest, AreNotTakenWhereClientsAreTrustedOnOtherGrounds) {

@@ -80,9 +80,17 @@ SslRecords::SslRecords(SslPtr ssl)
     SSL_set_msg_callback_arg(ssl_.get(), this);
 }
 
-void SslRecords::on_message(int written, int, int type, const void*, std::size_t, SSL*,
+void SslRecords::on_message(int written, int, int type, const void* data, std::size_t bytes, SSL*,
                             void* self) {
-    if (written != 0 && type == SSL3_RT_HEADER) ++static_cast<SslRecords*>(self)->records_written_;
+    if (written == 0) return;
+    auto& records = *static_cast<SslRecords*>(self);
+    const ByteView message(static_cast<const char*>(data), bytes);
+    if (type == SSL3_RT_HEADER) {
+        ++records.records_written_;
+    } else if (type == SSL3_RT_HANDSHAKE && !message.empty() &&
+               message.front() == SSL3_MT_ENCRYPTED_EXTENSIONS) {
+        records.agreement_ = read_encrypted_extensions(message);
+    }
 }
 
 void SslRecords::on_key_log(const SSL* ssl, const char* line) {

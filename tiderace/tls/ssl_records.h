@@ -8,7 +8,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "tiderace/tls/encrypted_extensions.h"
 #include "tiderace/tls/handshake_counters.h"
 #include "tiderace/tls/records.h"
 #include "tiderace/tls/stream_bio.h"
@@ -35,8 +37,11 @@ class SslRecords final : public Records {
     void seal_end(Out out) override;
 
     SSL* ssl() { return ssl_.get(); }
-    // Complete if the connection can go on without the SSL.
+    // For going on without the SSL: both secrets are there, and nothing was agreed on that another
+    // record layer would not know.
+    bool can_be_left() const { return secrets_.complete() && agreement_.has_value(); }
     const TrafficSecrets& secrets() const { return secrets_; }
+    const RecordAgreement& agreement() const { return *agreement_; }
     // For SSL_CTX_set_keylog_callback, on contexts whose connections may go on without.
     static void on_key_log(const SSL* ssl, const char* line);
 
@@ -46,6 +51,7 @@ class SslRecords final : public Records {
 
     StreamBio stream_;
     TrafficSecrets secrets_;
+    std::optional<RecordAgreement> agreement_;  // none: not seen, or not known
     std::uint64_t records_written_ = 0;
     SslPtr ssl_;  // before what it uses, in destruction
 };

@@ -298,12 +298,12 @@ void TlsTransport::take_handshake_step() {
 void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     security_ = security_of(made->ssl(), *endpoint_);
     endpoint_->parts().count_done(security_.resumed);
-    const Suite13* suite = SSL_is_server(made->ssl()) == 1 && made->secrets().complete() &&
-                                   SSL_has_pending(made->ssl()) == 0
-                               ? Suite13::find(SSL_get_current_cipher(made->ssl()))
-                               : nullptr;
+    const Suite13* suite =
+        SSL_is_server(made->ssl()) == 1 && made->can_be_left() && SSL_has_pending(made->ssl()) == 0
+            ? Suite13::find(SSL_get_current_cipher(made->ssl()))
+            : nullptr;
     if (suite != nullptr) {
-        records_ = std::make_unique<Records13>(*suite, made->secrets());
+        records_ = std::make_unique<Records13>(*suite, made->secrets(), made->agreement());
     } else {
         records_ = std::move(made);
     }
