@@ -168,13 +168,12 @@ std::vector<std::string> names_of(X509* leaf) {
 }
 
 void warn(Certificate& pair, UnixSeconds now) {
-    const UnixSeconds begins = seconds_of(X509_get0_notBefore(pair.leaf.get()));
     if (pair.ends <= now) {
         pair.warnings.push_back(pair.expired_text());
     }
-    if (begins > now) {
+    if (pair.begins > now) {
         pair.warnings.push_back(pair.files.certificate + " is not valid before " +
-                                time_text(begins));
+                                time_text(pair.begins));
     }
     if (!pair.staple.warning.empty()) pair.warnings.push_back(pair.staple.warning);
 }
@@ -197,9 +196,28 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
         made.staple = std::move(*staple);
     }
     made.names = names_of(made.leaf.get());
+    made.begins = seconds_of(X509_get0_notBefore(made.leaf.get()));
     made.ends = seconds_of(X509_get0_notAfter(made.leaf.get()));
     warn(made, now);
     return made;
+}
+
+Certificate Certificate::share() const {
+    const auto shared = [](const X509Ptr& one) {
+        X509_up_ref(one.get());
+        return X509Ptr(one.get());
+    };
+    Certificate copy;
+    copy.files = files;
+    copy.leaf = shared(leaf);
+    for (const X509Ptr& other : chain) copy.chain.push_back(shared(other));
+    EVP_PKEY_up_ref(key.get());
+    copy.key.reset(key.get());
+    copy.begins = begins;
+    copy.ends = ends;
+    copy.staple = staple;
+    copy.names = names;
+    return copy;
 }
 
 std::string Certificate::expired_text() const {

@@ -24,7 +24,8 @@ struct Certificate {
     X509Ptr leaf;
     std::vector<X509Ptr> chain;  // the others, in the file's order
     KeyPtr key;
-    UnixSeconds ends = 0;  // the leaf's end
+    UnixSeconds begins = 0;  // the leaf's
+    UnixSeconds ends = 0;
     Staple staple;
     std::vector<std::string> names;     // lower case; from the subject's common name if there is no
                                         // subject alternative name
@@ -33,6 +34,9 @@ struct Certificate {
     static constexpr std::size_t file_bytes_max = 1_MiB;
 
     std::string expired_text() const;  // that warning
+    bool is_valid(UnixSeconds now) const { return begins <= now && now < ends; }
+    // The same chain and key; warnings are left out.
+    Certificate share() const;
 
     static Result<Certificate> load(const CertificateFiles& files);
 };

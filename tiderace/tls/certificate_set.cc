@@ -27,17 +27,56 @@ Result<> use_certificate(SSL_CTX* context, const Certificate& pair) {
 Result<CertificateSet> CertificateSet::load(const std::vector<CertificateFiles>& files,
                                             Settle settle, void* about) {
     CertificateSet made;
+    if (auto done = made.load_files(files, nullptr, 0); !done) return fail(done.error());
+    if (auto done = made.prepare(settle, about); !done) return fail(done.error());
+    return made;
+}
+
+Result<CertificateSet> CertificateSet::load_again(const std::vector<CertificateFiles>& files,
+                                                  Settle settle, void* about,
+                                                  const CertificateSet& previous, UnixSeconds now) {
+    CertificateSet made;
+    if (auto done = made.load_files(files, &previous, now); !done) return fail(done.error());
+    if (auto done = made.prepare(settle, about); !done) return fail(done.error());
+    return made;
+}
+
+Result<> CertificateSet::load_files(const std::vector<CertificateFiles>& files,
+                                    const CertificateSet* previous, UnixSeconds now) {
     for (const CertificateFiles& pair : files) {
         auto loaded = Certificate::load(pair);
         if (!loaded) return fail(loaded.error());
-        made.certificates_.push_back(std::move(*loaded));
+        const Certificate* old = nullptr;
+        if (previous != nullptr) {
+            const auto found =
+                std::ranges::find(previous->certificates_, pair, &Certificate::files);
+            if (found != previous->certificates_.end()) old = &*found;
+        }
+        certificates_.push_back(old != nullptr ? better(std::move(*loaded), *old, now)
+                                               : std::move(*loaded));
     }
-    if (made.certificates_.empty()) {
+    return {};
+}
+
+// A renewal that went wrong (an old backup, a clock ahead of ours) must not end what works.
+Certificate CertificateSet::better(Certificate fresh, const Certificate& old, UnixSeconds now) {
+    if (fresh.is_valid(now) || !old.is_valid(now)) return fresh;
+    Certificate kept = old.share();
+    const bool is_early = fresh.begins > now;
+    kept.warnings.push_back(
+        (is_early ? fresh.files.certificate + " is not valid before " + time_text(fresh.begins)
+                  : fresh.expired_text()) +
+        ": the certificate before it stays, valid until " + time_text(old.ends));
+    if (is_early) better_from_ = std::min(better_from_, fresh.begins);
+    return kept;
+}
+
+Result<> CertificateSet::prepare(Settle settle, void* about) {
+    if (certificates_.empty()) {
         return fail(Error(0, "serve", "TLS", "no certificate was given"));
     }
-    made.add_names();
-    if (auto done = made.make_contexts(settle, about); !done) return fail(done.error());
-    return made;
+    add_names();
+    return make_contexts(settle, about);
 }
 
 void CertificateSet::add_names() {

@@ -3,11 +3,14 @@
 //
 //   "www.example.org" -> exactly that name, else "*.example.org", else the first certificate
 //
+// A certificate that is valid is not replaced by one that is not: it stays, with a warning.
+//
 // Owner    A ServerContext; a reload makes another. An SSL keeps the SSL_CTX it was made from.
 // Thread   One.
 // Errors   Of the first file that is not as it should be.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -25,6 +28,11 @@ class CertificateSet {
 
     static Result<CertificateSet> load(const std::vector<CertificateFiles>& files, Settle settle,
                                        void* about);
+    // The same files again. What `previous` has for them stays where the new certificate is not
+    // valid at `now` and the old one is.
+    static Result<CertificateSet> load_again(const std::vector<CertificateFiles>& files,
+                                             Settle settle, void* about,
+                                             const CertificateSet& previous, UnixSeconds now);
 
     // For clients that ask for no name, or for one that nobody has.
     SSL_CTX* usual() const { return contexts_.front().get(); }
@@ -38,10 +46,18 @@ class CertificateSet {
     // What came to its end after `since`, up to `now`.
     std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
 
+    // When the first certificate that was not valid yet, and so was passed over, becomes valid;
+    // INT64_MAX: none.
+    UnixSeconds better_from() const { return better_from_; }
+
   private:
     // Positions in certificates_: at most one of each kind of key.
     using Combination = std::vector<std::size_t>;
 
+    Result<> load_files(const std::vector<CertificateFiles>& files, const CertificateSet* previous,
+                        UnixSeconds now);
+    Certificate better(Certificate fresh, const Certificate& old, UnixSeconds now);
+    Result<> prepare(Settle settle, void* about);
     void add_names();
     Result<> make_contexts(Settle settle, void* about);
     bool is_shown(std::size_t position) const;
@@ -50,6 +66,7 @@ class CertificateSet {
     std::map<std::string, Combination, std::less<>> by_name_;
     std::map<Combination, std::size_t> context_of_;
     std::vector<SslContextPtr> contexts_;
+    UnixSeconds better_from_ = INT64_MAX;
 };
 
 }  // namespace tiderace::tls

@@ -244,7 +244,10 @@ std::vector<std::string> ServerContext::warnings() const {
 
 ServerContext::Reload ServerContext::load_again() {
     loaded_files_ = seen_files_ = look_at(options_);
-    auto fresh = CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this);
+    auto fresh = certificates_ == nullptr
+                     ? CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this)
+                     : CertificateSet::load_again(options_.certificates, &ServerCallbacks::settle,
+                                                  this, *certificates_, loop_->unix_now());
     if (!fresh) {
         load_error_ = std::make_unique<Error>(fresh.error());
         last_refusal_ = load_error_->message();
@@ -258,7 +261,10 @@ ServerContext::Reload ServerContext::load_again() {
 
 ServerContext::Reload ServerContext::reload_if_changed() {
     loop_->assert_on_loop();
-    if (look_at(options_) == loaded_files_) return Reload::unchanged;
+    // A file that came too early is loaded once more when its time has come.
+    if (look_at(options_) == loaded_files_ && loop_->unix_now() < certificates_->better_from()) {
+        return Reload::unchanged;
+    }
     const Reload outcome = load_again();
     log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;
     if (log != nullptr && outcome == Reload::refused) {
@@ -274,7 +280,10 @@ ServerContext::Reload ServerContext::reload_if_changed() {
 // Two looks that agree: files that are being written one after the other are left alone.
 void ServerContext::check_files() {
     std::string look = look_at(options_);
-    if (look != loaded_files_ && look == seen_files_) reload_if_changed();
+    const bool changed = look != loaded_files_;
+    if (changed ? look == seen_files_ : certificates_->better_from() <= loop_->unix_now()) {
+        reload_if_changed();
+    }
     seen_files_ = std::move(look);
     tell_what_ended();
     loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);

@@ -6,7 +6,7 @@
 //
 // TLS 1.2 and 1.3 with AEAD ciphers only; no renegotiation, no compression, no early data. The
 // certificate files are looked at from time to time: new ones serve new connections, a broken new
-// one is logged once and the old ones stay.
+// one is logged once and the old ones stay. One that is not valid never replaces one that is.
 //
 // Owner    Whoever made it. It outlives every transport it wrapped, so the TcpServer too.
 // Thread   Its loop's.

@@ -1,52 +1,14 @@
 #include "tiderace/tls/server_context.h"
 
-#include <algorithm>
-#include <ctime>
 #include <thread>
 
-#include "tiderace/log/logger.h"
-#include "tiderace/log/ring_fixture.h"
-#include "tiderace/tls/raw_peer_fixture.h"
 #include "tiderace/tls/read_file.h"
-#include "tiderace/tls/tls_fixture.h"
+#include "tiderace/tls/server_fixture.h"
 
 namespace tiderace::tls {
 namespace {
 
 using Failure = HandshakeFailure;
-
-class ServerTest : public TlsTest {
-  protected:
-    RawPeer raw(SSL_CTX* context) {
-        if (!server_) serve();
-        return {world_.loop(), reach(), context};
-    }
-    bool shakes_hands(RawPeer& client) {
-        return run_until([&] { return client.pump(); });
-    }
-    bool is_refused(RawPeer& client) {
-        return run_until([&] { return !client.pump() && client.reason() != 0; });
-    }
-    const net::TransportSecurity& security() { return *sessions_.connection->security(); }
-    // The names of the certificate that a client is shown.
-    std::string shown(const char* name, const char* signatures = nullptr) {
-        const SslContextPtr context = raw_context();
-        RawPeer client = raw(context.get());
-        if (name != nullptr) SSL_set_tlsext_host_name(client.ssl(), name);
-        if (signatures != nullptr) SSL_set1_sigalgs_list(client.ssl(), signatures);
-        if (!shakes_hands(client)) return "(refused)";
-        X509* leaf = SSL_get0_peer_certificate(client.ssl());
-        char text[100];
-        X509_NAME_get_text_by_NID(X509_get_subject_name(leaf), NID_commonName, text, sizeof text);
-        return text;
-    }
-    std::uint64_t failures(Failure why) { return context_->counters().failures(why); }
-    CertificateFiles issue(const std::string& name, std::vector<std::string> names,
-                           testing::KeyKind key = testing::KeyKind::p256) {
-        return authority_.issue(folder_, name,
-                                {.names = std::move(names), .common_name = name, .key = key});
-    }
-};
 
 TEST_F(ServerTest, IsItsLoopsAlone) {
     serve();
@@ -463,88 +425,7 @@ TEST_F(TicketTest, AreNotTakenWhereClientsAreTrustedOnOtherGrounds) {
     EXPECT_FALSE(resumes());
 }
 
-// ---- files that change --------------------------------------------------------------------------
-
-TEST_F(ServerTest, NewFilesServeNewConnectionsAndOldOnesKeepTheirs) {
-    ServerOptions options = server_options();
-    options.certificates = {issue("first", {"a.test"})};
-    serve(options);
-    const SslContextPtr context = raw_context();
-    RawPeer old = raw(context.get());
-    ASSERT_TRUE(shakes_hands(old));
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
-    issue("second", {"a.test"});
-    for (const char* kind : {".pem", ".key"}) {
-        std::rename(folder_.path_of(std::string("second") + kind).c_str(),
-                    folder_.path_of(std::string("first") + kind).c_str());
-    }
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
-    EXPECT_EQ(shown("a.test"), "second");
-    old.say("still here");
-    EXPECT_TRUE(run_until([&] { return old.pump() && old.plain() == "still here"; }));
-}
-
-TEST_F(ServerTest, ABrokenNewFileKeepsTheOldOneAndSaysWhyOnce) {
-    ServerOptions options = server_options();
-    options.certificates = {issue("first", {"a.test"})};
-    serve(options);
-    folder_.write("first.key", "rubbish");
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::refused);
-    EXPECT_NE(context_->last_refusal().find("first.key"), std::string::npos);
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
-    EXPECT_EQ(shown("a.test"), "first");
-    folder_.remove("first.key");
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::refused);
-    EXPECT_EQ(shown("a.test"), "first");
-    issue("first", {"b.test"});
-    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
-    EXPECT_EQ(context_->last_refusal(), "");
-}
-
-TEST_F(ServerTest, LooksForItselfAndWaitsUntilFilesStandStill) {
-    ServerOptions options = server_options();
-    options.certificates = {issue("first", {"a.test"})};
-    options.reload_check = 2s;
-    serve(options);
-    world_.advance(1s);
-    authority_.issue(folder_, "first", {.names = {"a.test"}, .common_name = "new"});
-    world_.advance(2s);  // seen
-    EXPECT_EQ(shown("a.test"), "first");
-    world_.advance(2s);  // and still the same
-    EXPECT_EQ(shown("a.test"), "new");
-}
-
-class SteadyTime final : public log::TimeSource {
-  public:
-    std::int64_t unix_ms() override { return 0; }
-};
-
-TEST_F(ServerTest, TellsOnceThatACertificateEndedWhileItServed) {
-    log::Doorbell bell;
-    ASSERT_TRUE(bell.open());
-    log::Ring ring(16_KiB, bell);
-    SteadyTime time;
-    log::Logger logger(ring, time);
-    const auto told = [&] { return log::take_all(ring); };
-    world_.loop().set_log(&logger);
-    const long until = world_.loop().unix_now() + 10 - std::time(nullptr);
-    ServerOptions options = server_options();
-    options.certificates = {
-        authority_.issue(folder_, "ends", {.valid_from = until - 1'000, .valid_until = until})};
-    options.reload_check = 2s;
-    serve(options);
-    world_.advance(5s);
-    EXPECT_EQ(told(), "");
-    world_.advance(10s);
-    const std::string said = told();
-    EXPECT_NE(said.find("warning tls: " + folder_.path_of("ends.pem") + " expired on "),
-              std::string::npos)
-        << said;
-    EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
-    world_.advance(60s);
-    EXPECT_EQ(told(), "");
-    world_.loop().set_log(nullptr);
-}
+// ---- staples ------------------------------------------------------------------------------------
 
 class StapleTest : public ServerTest {
   protected:
