@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "server/lan_address.h"
 
@@ -59,6 +61,54 @@ void add_system(std::string& text, const std::string& authority,
     }
 }
 
+std::string date_text(UnixSeconds time) {
+    const std::chrono::sys_seconds moment{std::chrono::seconds(time)};
+    const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(moment)};
+    const auto two = [](unsigned number) {
+        return (number < 10 ? "0" : "") + std::to_string(number);
+    };
+    return std::to_string(static_cast<int>(day.year())) + '-' +
+           two(static_cast<unsigned>(day.month())) + '-' + two(static_cast<unsigned>(day.day()));
+}
+
+// In lines of at most 80 columns, each after the first below its beginning.
+void add_list(std::string& text, std::string_view label, const std::vector<std::string>& words) {
+    constexpr std::size_t indent = 14;
+    constexpr std::size_t columns_max = 80;
+    if (words.empty()) return;
+    std::string line = "  " + std::string(label);
+    line.resize(std::max(indent, line.size() + 1), ' ');
+    for (const std::string& word : words) {
+        const bool is_last = &word == &words.back();
+        if (line.size() > indent && line.size() + word.size() + 2 > columns_max) {
+            text.append(line.substr(0, line.find_last_not_of(' ') + 1)).append("\n");
+            line.assign(indent, ' ');
+        }
+        line.append(word).append(is_last ? "" : ", ");
+    }
+    text.append(line).append("\n");
+}
+
+// What its key can do once somebody trusts it, all of it: that is what trusting it means.
+std::string power_text(const tls::SelfSigned& certificate) {
+    std::vector<std::string> hosts = certificate.authority_names.hosts;
+    std::erase(hosts, "localhost");
+    std::vector<std::string> addresses = certificate.authority_names.addresses;
+    std::string text;
+    text.append("For whoever trusts it, its key can make certificates of servers, until ")
+        .append(date_text(certificate.authority_ends))
+        .append(",\nwith these names and addresses:\n\n");
+    add_list(text, "any of", {"localhost and what is below it (app.localhost)"});
+    add_list(text, "exactly", hosts);
+    add_list(text, "exactly", addresses);
+    add_list(text, "any of", certificate.private_ranges);
+    text.append(
+            "\nIt can make none for another name or address, for a name below the exact ones,\n")
+        .append("for anything but servers, or for a further authority. Whoever gets the key can\n")
+        .append("pass for these, also where another machine has the name or private address.\n");
+    return text;
+}
+
 }  // namespace
 
 Result<tls::SelfSigned> local_certificate() {
@@ -103,9 +153,8 @@ std::string trust_text(const tls::SelfSigned& certificate,
     const std::size_t half = std::min(print.size(), print.size() / 2 + 1);
     std::string text;
     text.append("The certificate of --tls-self-signed is signed by an authority of this machine.\n")
-        .append("Trust it once; it may sign for ")
-        .append(names_text(certificate.names))
-        .append("\nand any private address, and for nothing else on the Internet.\n\n  ")
+        .append(power_text(certificate))
+        .append("\n  ")
         .append(certificate.authority_file)
         .append("\n  SHA-256 ")
         .append(print.substr(0, half))

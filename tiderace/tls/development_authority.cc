@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -25,6 +26,7 @@ using ConstraintsPtr = std::unique_ptr<NAME_CONSTRAINTS, FreedBy<NAME_CONSTRAINT
 
 constexpr std::size_t common_name_bytes_max = 64;  // RFC 5280, ub-common-name
 constexpr std::size_t host_bytes_max = 253;
+constexpr std::string_view localhost = "localhost";
 
 // The private ranges, as address and mask: what the authority may sign for and a leaf may name.
 struct Range {
@@ -175,9 +177,15 @@ bool finish(const X509Ptr& certificate, X509* issuer, const KeyPtr& signer,
     return X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0;
 }
 
+// A name in a constraint stands for all below it, too (RFC 5280, 4.2.1.10); with a dot before it,
+// for those below it alone. So a host that is permitted and excluded with a dot is exactly itself.
+// What is below localhost never leaves the machine (RFC 6761, 6.3).
 std::string constraint(const LocalNames& names) {
-    std::string text = "critical,permitted;DNS:local";
-    for (const std::string& host : names.hosts) text.append(",permitted;DNS:").append(host);
+    std::string text = "critical";
+    for (const std::string& host : names.hosts) {
+        text.append(",permitted;DNS:").append(host);
+        if (host != localhost) text.append(",excluded;DNS:.").append(host);
+    }
     for (const Range& range : private_ranges) {
         text.append(",permitted;IP:").append(range.address).append("/").append(range.mask);
     }
@@ -212,13 +220,77 @@ bool is_pair_with_time_left(const X509Ptr& certificate, const KeyPtr& key, UnixS
            unix_time(X509_get0_notAfter(certificate.get())) >= now + spare_days * seconds_per_day;
 }
 
+ConstraintsPtr constraints_of(X509* authority) {
+    return ConstraintsPtr(static_cast<NAME_CONSTRAINTS*>(
+        X509_get_ext_d2i(authority, NID_name_constraints, nullptr, nullptr)));
+}
+
+std::string_view bytes_of(const ASN1_STRING* string) {
+    return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
+            static_cast<std::size_t>(ASN1_STRING_length(string))};
+}
+
+// The host names in one list of subtrees.
+std::vector<std::string> hosts_in(const STACK_OF(GENERAL_SUBTREE) * subtrees) {
+    std::vector<std::string> hosts;
+    for (int i = 0; i < sk_GENERAL_SUBTREE_num(subtrees); ++i) {
+        const GENERAL_NAME* name = sk_GENERAL_SUBTREE_value(subtrees, i)->base;
+        if (name->type == GEN_DNS) hosts.emplace_back(bytes_of(name->d.dNSName));
+    }
+    return hosts;
+}
+
+std::string address_text(std::string_view bytes) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), text.data(), text.size());
+    return text.data();
+}
+
+// "" unless `range`, an address and its mask, is one address alone.
+std::string only_address(std::string_view range) {
+    const std::size_t half = range.size() / 2;
+    if ((half != 4 && half != 16) || range.size() % 2 != 0) return {};
+    for (const char c : range.substr(half)) {
+        if (c != '\xff') return {};
+    }
+    return address_text(range.substr(0, half));
+}
+
+bool is_private_range(std::string_view range) {
+    return std::ranges::any_of(private_ranges, [&](const Range& known) {
+        std::vector<unsigned char> bytes = *binary(known.address);
+        const std::vector<unsigned char> mask = *binary(known.mask);
+        bytes.insert(bytes.end(), mask.begin(), mask.end());
+        return std::ranges::equal(bytes, range, {}, {},
+                                  [](char c) { return static_cast<unsigned char>(c); });
+    });
+}
+
+// Whether it may sign for no more than make_authority lets one sign for: an older one may.
+bool is_narrow(const NAME_CONSTRAINTS* constraints) {
+    const std::vector<std::string> excluded = hosts_in(constraints->excludedSubtrees);
+    for (int i = 0; i < sk_GENERAL_SUBTREE_num(constraints->permittedSubtrees); ++i) {
+        const GENERAL_NAME* name =
+            sk_GENERAL_SUBTREE_value(constraints->permittedSubtrees, i)->base;
+        if (name->type == GEN_DNS) {
+            const std::string host(bytes_of(name->d.dNSName));
+            if (host != localhost && std::ranges::find(excluded, '.' + host) == excluded.end()) {
+                return false;
+            }
+        } else if (name->type != GEN_IPADD || (!is_private_range(bytes_of(name->d.iPAddress)) &&
+                                               only_address(bytes_of(name->d.iPAddress)).empty())) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Whether the authority's own constraint lets it sign for all of them: asked of OpenSSL with a
 // certificate that names them.
 bool permits(X509* authority, const LocalNames& names) {
-    const ConstraintsPtr constraints(static_cast<NAME_CONSTRAINTS*>(
-        X509_get_ext_d2i(authority, NID_name_constraints, nullptr, nullptr)));
+    const ConstraintsPtr constraints = constraints_of(authority);
     const X509Ptr probe(X509_new());
-    if (constraints == nullptr || probe == nullptr ||
+    if (constraints == nullptr || probe == nullptr || !is_narrow(constraints.get()) ||
         !add_extension(probe.get(), nullptr, NID_subject_alt_name, subject_alternatives(names))) {
         return false;
     }
@@ -240,11 +312,11 @@ bool names_all(X509* leaf, const LocalNames& names) {
 }  // namespace
 
 LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses) {
-    LocalNames names{{"localhost"}, {"127.0.0.1", "::1"}};
+    LocalNames names{{std::string(localhost)}, {"127.0.0.1", "::1"}};
     if (is_host(host_name)) {
         const std::string host = lower_case(host_name);
-        add_once(names.hosts, host);
-        const bool is_plain = host != "localhost" && host.find('.') == std::string::npos;
+        const bool is_plain = host != localhost && host.find('.') == std::string::npos;
+        if (host != "local") add_once(names.hosts, host);
         if (is_plain) add_once(names.hosts, host + ".local");
     }
     for (const std::string& address : addresses) {
@@ -324,6 +396,34 @@ bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authori
                         names_all(certificate.get(), names);
     ERR_clear_error();
     return serves;
+}
+
+LocalNames names_of_authority(std::string_view certificate_pem) {
+    LocalNames names;
+    const X509Ptr certificate = read_certificate(certificate_pem);
+    const ConstraintsPtr constraints =
+        certificate != nullptr ? constraints_of(certificate.get()) : nullptr;
+    if (constraints == nullptr) return names;
+    names.hosts = hosts_in(constraints->permittedSubtrees);
+    for (int i = 0; i < sk_GENERAL_SUBTREE_num(constraints->permittedSubtrees); ++i) {
+        const GENERAL_NAME* name =
+            sk_GENERAL_SUBTREE_value(constraints->permittedSubtrees, i)->base;
+        if (name->type != GEN_IPADD || is_private_range(bytes_of(name->d.iPAddress))) continue;
+        names.addresses.push_back(only_address(bytes_of(name->d.iPAddress)));
+    }
+    return names;
+}
+
+std::vector<std::string> private_range_texts() {
+    std::vector<std::string> texts;
+    for (const Range& range : private_ranges) {
+        const std::vector<unsigned char> mask = *binary(range.mask);
+        std::size_t bits = 0;
+        for (const unsigned char byte : mask) bits += static_cast<std::size_t>(std::popcount(byte));
+        const bool is_one = bits == 8 * mask.size();
+        texts.push_back(std::string(range.address) + (is_one ? "" : '/' + std::to_string(bits)));
+    }
+    return texts;
 }
 
 std::string fingerprint(std::string_view certificate_pem) {

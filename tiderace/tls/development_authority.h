@@ -1,8 +1,9 @@
 // A certificate authority of one machine for development, and the certificate it signs.
 //
-//   authority  P-256, may sign for this machine's name, *.local, *.localhost, private addresses and
-//              this machine's own only (a critical name constraint): who steals its key cannot
-//              stand for a site on the Internet. Trusted once by the people who develop here.
+//   authority  P-256, may sign for localhost and what is below it, for exactly the names of this
+//              machine, for private addresses and this machine's own, and for nothing else (a
+//              critical name constraint): whoever steals its key cannot pass for a site on the
+//              Internet. Trusted once by the people who develop here.
 //   leaf       P-256, for localhost, the loopback and LAN addresses and the host's name; browsers
 //              take no certificate that is valid for more than 398 days, so it is made anew often.
 //
@@ -43,18 +44,25 @@ inline constexpr UnixSeconds leaf_spare_days = 30;
 // localhost, 127.0.0.1 and ::1, each once.
 LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses);
 
-// Of the names, the hosts and the public addresses are written into its constraint; all private
-// addresses stand there anyway, so that a new one needs no new authority.
+// The constraint lists the hosts, each without the names below it (".dev" is a domain of the
+// Internet, a machine may be called "dev"), the public addresses, and all private ranges, so that a
+// new private address needs no new authority.
 Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds now);
 Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
                                     UnixSeconds now);
 
 // Still good for what make_authority would make today: a pair, with time left, that may sign for
-// these names.
+// these names, and for none below any name but localhost.
 bool authority_serves(const CertificateAndKey& authority, const LocalNames& names, UnixSeconds now);
 // The same of a leaf: a pair, with time left, of this authority, for all of these names.
 bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authority,
                  const LocalNames& names, UnixSeconds now);
+
+// The names and addresses that an authority may sign for beside private addresses and what is below
+// localhost: it may keep some that the machine has no longer.
+LocalNames names_of_authority(std::string_view certificate_pem);
+// "10.0.0.0/8", …: the ranges that every authority may sign for.
+std::vector<std::string> private_range_texts();
 
 // SHA-256 of the first certificate, as tools show it: "3F:0A:…". "" when there is none.
 std::string fingerprint(std::string_view certificate_pem);

@@ -68,14 +68,90 @@ TEST_F(DevelopmentAuthority, MakesALeafForNoOtherName) {
 
 TEST_F(DevelopmentAuthority, CannotSignForTheInternet) {
     for (const LocalNames& names :
-         {LocalNames{{"example.org"}, {}}, LocalNames{{"mybox"}, {}},
+         {LocalNames{{"example.org"}, {}}, LocalNames{{"mybox"}, {}}, LocalNames{{"local"}, {}},
+          LocalNames{{"other.local"}, {}}, LocalNames{{"www.box"}, {}}, LocalNames{{"*.box"}, {}},
+          LocalNames{{"a.b.box"}, {}}, LocalNames{{"www.box.local"}, {}},
           LocalNames{{}, {"198.51.100.7"}}, LocalNames{{}, {"2001:db8::1"}}}) {
-        const auto forged = make_leaf(authority_, names, today);
+        LocalNames with_localhost = names;
+        with_localhost.hosts.insert(with_localhost.hosts.begin(), "localhost");
+        const auto forged = make_leaf(authority_, with_localhost, today);
         ASSERT_TRUE(forged.has_value());
         const std::string name = names.hosts.empty() ? names.addresses[0] : names.hosts[0];
-        EXPECT_EQ(verified(*forged, authority_, today, name.c_str()),
-                  X509_V_ERR_PERMITTED_VIOLATION)
-            << name;
+        const int refused = verified(*forged, authority_, today, "localhost");
+        EXPECT_TRUE(refused == X509_V_ERR_PERMITTED_VIOLATION ||
+                    refused == X509_V_ERR_EXCLUDED_VIOLATION)
+            << name << ' ' << refused;
+    }
+}
+
+// Names of machines that are domains of the Internet, or have domains of it below them.
+TEST(DevelopmentAuthorityNames, AreExactlyTheMachines) {
+    for (const std::string& host :
+         std::vector<std::string>{"dev", "app", "box.example.org", "local", "a.local"}) {
+        const LocalNames names = local_names(host, {});
+        const CertificateAndKey authority = *make_authority(names, today);
+        const auto leaf = make_leaf(authority, names, today);
+        ASSERT_TRUE(leaf.has_value());
+        for (const std::string& own : names.hosts) {
+            EXPECT_EQ(verified(*leaf, authority, today, own.c_str()), X509_V_OK) << own;
+        }
+        for (const std::string& below : {"www." + host, "a.b." + host, "*." + host}) {
+            // Beside a name that it may sign for, so that nothing else is wrong with it.
+            const auto forged = make_leaf(authority, {{"localhost", below}, {}}, today);
+            const int refused = verified(*forged, authority, today, "localhost");
+            EXPECT_TRUE(refused == X509_V_ERR_PERMITTED_VIOLATION ||
+                        refused == X509_V_ERR_EXCLUDED_VIOLATION)
+                << below << ' ' << refused;
+        }
+    }
+}
+
+TEST_F(DevelopmentAuthority, MaySignForWhatIsBelowLocalhost) {
+    const auto leaf = make_leaf(authority_, {{"app.localhost"}, {}}, today);
+    EXPECT_EQ(verified(*leaf, authority_, today, "app.localhost"), X509_V_OK);
+}
+
+TEST_F(DevelopmentAuthority, SaysWhatItMaySignFor) {
+    const CertificateAndKey own = *make_authority(local_names("box", {"198.51.100.7"}), today);
+    const LocalNames names = names_of_authority(own.certificate);
+    EXPECT_EQ(names.hosts, (std::vector<std::string>{"localhost", "box", "box.local"}));
+    EXPECT_EQ(names.addresses, std::vector<std::string>{"198.51.100.7"});
+    EXPECT_TRUE(names_of_authority(authority_.certificate).addresses.empty());
+    EXPECT_TRUE(names_of_authority("nonsense").hosts.empty());
+    EXPECT_EQ(private_range_texts(),
+              (std::vector<std::string>{"127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12",
+                                        "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "::1",
+                                        "fc00::/7", "fe80::/10"}));
+}
+
+// As earlier versions made it.
+TEST_F(DevelopmentAuthority, IsMadeAnewWhenItMaySignForMore) {
+    for (const char* more : {"", "permitted;DNS:local", "permitted;DNS:dev",
+                             "permitted;IP:8.8.8.0/255.255.255.0", "permitted;email:local"}) {
+        const Certificate wide = parsed(authority_.certificate);
+        const int at = X509_get_ext_by_NID(wide.get(), NID_name_constraints, -1);
+        X509_EXTENSION_free(X509_delete_ext(wide.get(), at));
+        const std::string value =
+            std::string(
+                "critical,permitted;DNS:localhost,permitted;DNS:box,excluded;DNS:.box,"
+                "permitted;DNS:box.local,excluded;DNS:.box.local,"
+                "permitted;IP:127.0.0.0/255.0.0.0,permitted;IP:192.168.0.0/255.255.0.0,"
+                "permitted;IP:::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,"
+                "permitted;IP:fc00::/fe00::") +
+            (more[0] != '\0' ? "," : "") + more;
+        X509_EXTENSION* constraint =
+            X509V3_EXT_conf_nid(nullptr, nullptr, NID_name_constraints, value.c_str());
+        ASSERT_NE(constraint, nullptr) << more;
+        X509_add_ext(wide.get(), constraint, -1);
+        X509_EXTENSION_free(constraint);
+        i2d_re_X509_tbs(wide.get(), nullptr);  // or it would be written as it was read
+        BIO* bio = BIO_new(BIO_s_mem());
+        PEM_write_bio_X509(bio, wide.get());
+        char* bytes = nullptr;
+        const long size = BIO_get_mem_data(bio, &bytes);
+        const std::string pem(bytes, static_cast<std::size_t>(size));
+        BIO_free(bio);
+        EXPECT_EQ(authority_serves({pem, authority_.key}, names_, today), more[0] == '\0') << more;
     }
 }
 
@@ -167,6 +243,8 @@ TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
         {"localhost", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"box,DNS:evil", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"-x", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"local", {}, {{"localhost", "local.local"}, {"127.0.0.1", "::1"}}},
+        {"dev", {}, {{"localhost", "dev", "dev.local"}, {"127.0.0.1", "::1"}}},
         {"", {"192.168.1.5", "192.168.1.5"}, {{"localhost"}, {"127.0.0.1", "::1", "192.168.1.5"}}},
         {"", {"8.8.8.8", "2001:db8::1", "x"}, {{"localhost"}, {"127.0.0.1", "::1", "8.8.8.8"}}},
         {"", {"172.31.0.1", "1.2.3"}, {{"localhost"}, {"127.0.0.1", "::1", "172.31.0.1"}}},

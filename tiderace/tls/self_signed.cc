@@ -151,6 +151,9 @@ Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_
     made.fingerprint = fingerprint(leaf.certificate);
     made.authority_fingerprint = fingerprint(authority.certificate);
     made.ends = ends_at(leaf.certificate);
+    made.authority_names = names_of_authority(authority.certificate);
+    made.private_ranges = private_range_texts();
+    made.authority_ends = ends_at(authority.certificate);
     return made;
 }
 

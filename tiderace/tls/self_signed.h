@@ -27,8 +27,12 @@ struct SelfSigned {
     std::string authority_file;
     std::string fingerprint;            // of the certificate
     std::string authority_fingerprint;  // SHA-256, "3F:0A:…"
-    LocalNames names;
+    LocalNames names;                   // in the certificate
+    // What the authority may sign for: these alone, what is below localhost, these ranges.
+    LocalNames authority_names;
+    std::vector<std::string> private_ranges;
     UnixSeconds ends = 0;  // of the certificate
+    UnixSeconds authority_ends = 0;
     bool authority_is_new = false;
     bool certificate_is_new = false;
 };
