@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Puts small faults into a room's sources and counts how many its unit tests notice.
+
+`./dev mutate [room…] [--sample N] [--seed N] [--file TEXT] [--jobs N]` calls it. The rooms are
+wire, core, net, http, files and tls; without one, each. mutants.py finds the places and writes
+copies of the sources. All faults of a sample are compiled once, by the commands of build/dev; the
+variable TIDERACE_MUTANT chooses one, and the room's whole test program runs once with each. A
+mutant is killed when the program fails, crashes or runs past its time. Survivors are printed with
+their place: either a test is missing, or the mutant changes nothing that can be observed.
+
+Sources that send signals are left alone: a fault there could end other programs.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+import mutants
+import run_tests
+
+ROOT = run_tests.ROOT
+BUILD = run_tests.BUILD / "dev"
+ROOMS = {  # the name of its library and its test program
+    "wire": "http_wire",
+    "core": "core",
+    "net": "net",
+    "http": "http",
+    "files": "http_handler",
+    "tls": "tls",
+}
+SENDS_SIGNALS = re.compile(r"\bkill(pg)?\(")
+ADDRESS_SPACE_BYTES_MAX = 16 << 30  # a mutant may allocate without end
+FILE_BYTES_MAX = 1 << 30
+COMPILE_ROUNDS_MAX = 12
+CHOSEN_H = 'extern "C" const int tiderace_mutant;\n'
+CHOSEN_CC = """#include "chosen.h"
+#include <cstdlib>
+static int chosen() {
+    const char* number = std::getenv("TIDERACE_MUTANT");
+    return number != nullptr ? std::atoi(number) : 0;
+}
+extern "C" const int tiderace_mutant = chosen();
+"""
+
+
+class Failed(Exception):
+    """The room cannot be tested; its text says why."""
+
+
+@dataclasses.dataclass
+class Planted:
+    """A mutant in the source at `path`, which is relative to the root."""
+
+    path: str
+    mutant: mutants.Mutant
+
+    def __str__(self):
+        it = self.mutant
+        return f"{self.path}:{it.line}: {it.kind}: {it.before}  ->  {it.after}"
+
+
+# ---- choosing -----------------------------------------------------------------------------------
+
+
+def chosen_sample(planted, count, seed):
+    """`count` of them, spread over the kinds, and over the lines while there are enough; the same
+    ones for the same seed."""
+    rng = random.Random(seed)
+    by_kind = collections.defaultdict(list)
+    for one in planted:
+        by_kind[one.mutant.kind].append(one)
+    piles = [by_kind[kind] for kind in sorted(by_kind)]
+    for pile in piles:
+        rng.shuffle(pile)
+    rows = itertools.zip_longest(*piles)
+    by_turns = [one for row in rows for one in row if one is not None]
+    first, more, lines = [], [], set()
+    for one in by_turns:
+        place = one.path, one.mutant.line
+        (more if place in lines else first).append(one)
+        lines.add(place)
+    return sorted((first + more)[:count], key=lambda one: (one.path, one.mutant.line))
+
+
+# ---- building -----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Unit:
+    """One compilation of the room: its command, what it makes and the sources it is made of."""
+
+    words: list
+    output: str
+    sources: list
+
+
+def units_of(library, database):
+    """From compile_commands.json: how `library` is compiled."""
+    units = []
+    for entry in database:
+        words = shlex.split(entry["command"])
+        output = words[words.index("-o") + 1]
+        if f"/tiderace_{library}.dir/" not in "/" + output or "cmake_pch" in entry["file"]:
+            continue
+        file = pathlib.Path(entry["file"])
+        sources = [file]
+        if "Unity" in file.parts:
+            sources = [pathlib.Path(p) for p in re.findall(r'#include "(.*)"', file.read_text())]
+        units.append(Unit(words, output, sources))
+    return units
+
+
+def link_words(library):
+    """The command that links the test program, without its shell."""
+    words = ["ninja", "-C", str(BUILD), "-t", "commands", "-s", f"{library}_test"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    command = [line for line in said.splitlines() if line.startswith(": &&")][-1]
+    return shlex.split(command.removeprefix(": &&").rsplit("&&", 1)[0])
+
+
+class Room:
+    def __init__(self, name, jobs):
+        self.name, self.library, self.jobs = name, ROOMS[name], jobs
+        self.folder = run_tests.BUILD / "mutate" / name
+        self.program = self.folder / f"{self.library}_test"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder / "tmp").mkdir(parents=True)
+        (self.folder / "chosen.h").write_text(CHOSEN_H)
+        (self.folder / "chosen.cc").write_text(CHOSEN_CC)
+        database = BUILD / "compile_commands.json"
+        self.units = units_of(self.library, json.loads(database.read_text()))
+        if not self.units:
+            raise Failed(f"{database} names no sources of {self.library}")
+        self.sources = {}  # path from the root -> mutants.Source
+
+    def planted(self, file=""):
+        """Every mutant of the room whose path holds `file`."""
+        found = []
+        for unit in self.units:
+            for source in unit.sources:
+                text = source.read_text()
+                path = str(source.relative_to(ROOT))
+                if SENDS_SIGNALS.search(text) or file not in path:
+                    continue
+                self.sources[path] = mutants.Source(text)
+                found += [Planted(path, m) for m in mutants.mutants_of(self.sources[path])]
+        return found
+
+    def build(self, sample):
+        """Builds the test program with the sample in it. Returns those that do not compile."""
+        left_out = []
+        for number, one in enumerate(sample):
+            one.mutant.number = number + 1
+        for _ in range(COMPILE_ROUNDS_MAX):
+            left = [one for one in sample if one not in left_out]
+            faulty = self._compile(left)
+            if not faulty:
+                self._link({one.path for one in left})
+                return left_out
+            left_out += faulty
+        raise Failed(f"{self.name}: what is left of the sample does not compile")
+
+    def _copy_of(self, path):
+        return self.folder / "src" / path
+
+    def _compile(self, sample):
+        """Compiles the units that hold mutants. Returns those that the compiler rejects."""
+        by_path = collections.defaultdict(list)
+        for one in sample:
+            by_path[one.path].append(one.mutant)
+        for path, here in by_path.items():
+            copy = self._copy_of(path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            text = mutants.instrumented(self.sources[path], here)
+            if not copy.exists() or copy.read_text() != text:
+                copy.write_text(text)
+        touched = [u for u in self.units if self._touches(u, by_path)]
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            complaints = "".join(pool.map(self._compile_unit, touched))
+        if not complaints:
+            return []
+        return self._blamed(sample, complaints)
+
+    @staticmethod
+    def _touches(unit, paths):
+        return any(str(source.relative_to(ROOT)) in paths for source in unit.sources)
+
+    def _object_of(self, unit):
+        return self.folder / (re.sub(r"[^\w.]", "-", unit.output) + ".o")
+
+    def _compile_unit(self, unit):
+        """Returns what the compiler reports; nothing when it made the object."""
+        lines = []
+        for source in unit.sources:
+            copy = self._copy_of(source.relative_to(ROOT))
+            lines.append(f'#include "{copy if copy.exists() else source}"')
+        file = self._object_of(unit).with_suffix(".cc")
+        text = "\n".join(lines) + "\n"
+        inputs = [text, *(p.read_text() for p in map(pathlib.Path, re.findall('"(.*)"', text)))]
+        stamp = self._object_of(unit).with_suffix(".stamp")
+        if stamp.exists() and stamp.read_text() == "".join(inputs):
+            return ""
+        file.write_text(text)
+        words = list(unit.words)
+        words[words.index("-o") + 1] = str(self._object_of(unit))
+        words[words.index("-c") + 1] = str(file)
+        if "-MF" in words:
+            words[words.index("-MF") + 1] = str(file) + ".d"
+        words += ["-w", "-include", str(self.folder / "chosen.h")]
+        done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            stamp.write_text("".join(inputs))
+            return ""
+        return done.stderr or f"status {done.returncode}\n"
+
+    def _blamed(self, sample, complaints):
+        prefix = re.escape(str(self.folder / "src")) + "/"
+        for pattern in (rf"{prefix}(\S+?):(\d+):\d+: error", rf"{prefix}(\S+?):(\d+)"):
+            places = {(path, int(line)) for path, line in re.findall(pattern, complaints)}
+            blamed = [one for one in sample if self._lies_at(one, places)]
+            if blamed:
+                return blamed
+        raise Failed(f"{self.name} does not compile:\n{complaints[-3000:]}")
+
+    def _lies_at(self, one, places):
+        source, region = self.sources[one.path], one.mutant.region
+        lines = range(source.line(region.first), source.line(region.last - 1) + 1)
+        return any(path == one.path and line in lines for path, line in places)
+
+    def _link(self, paths):
+        unit = self.units[0]
+        chosen = self.folder / "chosen.o"
+        compiler = [w for w in unit.words[:2] if "ccache" not in w][0]
+        words = [compiler, "-fPIC", "-c", self.folder / "chosen.cc", "-o", chosen]
+        subprocess.run(words, check=True)
+        objects = [
+            str(self._object_of(u)) if self._touches(u, paths) else str(BUILD / u.output)
+            for u in self.units
+        ]
+        words = link_words(self.library)
+        words[words.index("-o") + 1] = str(self.program)
+        archive = f"libtiderace_{self.library}.a"
+        first = next(i for i, word in enumerate(words) if word.endswith(archive))
+        rest = [word for word in words[first:] if not word.endswith(archive)]
+        words = [*words[:first], *objects, str(chosen), *rest]
+        done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{self.name} does not link:\n{done.stderr[-3000:]}")
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def run(self, number, seconds_max):
+        """One run of the tests with that mutant; 0 is none. None, or how it was noticed."""
+        words = [self.program, "--gtest_brief=1", "--gtest_fail_fast"]
+        tmp = self.folder / "tmp" / str(number)
+        tmp.mkdir()
+        log = self.folder / f"{number}.log"
+        environment = {**os.environ, "TIDERACE_MUTANT": str(number), "TMPDIR": str(tmp)}
+        with log.open("wb") as out:
+            child = subprocess.Popen(
+                list(map(str, words)),
+                cwd=BUILD,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=limit,
+            )
+            run_tests.running.add(child)
+            try:
+                status = child.wait(seconds_max)
+            except subprocess.TimeoutExpired:
+                return "ran past its time"
+            finally:
+                run_tests.end_group(child, 0)  # what it started included
+                run_tests.running.discard(child)
+                shutil.rmtree(tmp, ignore_errors=True)
+        return None if status == 0 else f"status {status}"
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES_MAX, ADDRESS_SPACE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+
+
+def measure(name, arguments):
+    """Prints the survivors of one room and returns its score as a line."""
+    room = Room(name, arguments.jobs)
+    every = room.planted(arguments.file)
+    sample = chosen_sample(every, arguments.sample, arguments.seed)
+    if not sample:
+        raise Failed(f"{name}: no source matches {arguments.file}")
+    print(f"{name}: {len(sample)} of {len(every)} mutants, seed {arguments.seed}", flush=True)
+    left_out = room.build(sample)
+    sample = [one for one in sample if one not in left_out]
+
+    began = time.monotonic()
+    found = room.run(0, 1800)
+    if found:
+        raise Failed(f"{name}: the tests fail without a mutant ({found}); see {room.folder}/0.log")
+    seconds_max = 60 + 10 * (time.monotonic() - began)
+    survivors = []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        try:
+            runs = pool.map(lambda one: (one, room.run(one.mutant.number, seconds_max)), sample)
+            for one, noticed in runs:
+                if arguments.verbose and noticed:
+                    print(f"  killed ({noticed}): {one}", flush=True)
+                if not noticed:
+                    survivors.append(one)
+                    print(f"  SURVIVED: {one}", flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return score(name, len(sample), len(survivors), len(left_out))
+
+
+def score(name, ran, survived, left_out):
+    killed = ran - survived
+    note = f" ({left_out} more did not compile)" if left_out else ""
+    percent = f"{100 * killed / ran:.0f} %" if ran else "none ran"
+    return f"{name:<6} {killed} of {ran} mutants killed: {percent}{note}"
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__.splitlines()[0])
+    parser.add_argument("room", nargs="*", help=f"of {', '.join(ROOMS)}; without: each")
+    parser.add_argument("--sample", type=int, default=30, metavar="N", help="mutants a room (30)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
+    parser.add_argument("--file", default="", metavar="TEXT", help="only sources whose path has it")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run at a time (2)")
+    parser.add_argument("--verbose", action="store_true", help="print those that were killed too")
+    arguments = parser.parse_args(words)
+    for room in arguments.room:
+        if room not in ROOMS:
+            parser.error(f"no room {room}; there are {', '.join(ROOMS)}")
+    if arguments.sample < 1 or arguments.jobs < 1:
+        parser.error("--sample and --jobs are at least 1")
+    arguments.room = arguments.room or list(ROOMS)
+    return arguments
+
+
+def main(words):
+    arguments = parsed(words)
+    broken = run_tests.configure("dev")
+    targets = [f"{ROOMS[room]}_test" for room in arguments.room]
+    done = broken or run_tests.build("dev", targets, run_tests.CORES)
+    if done.status != 0:
+        run_tests.show_tail(done.log)
+        return 1
+    scores, status = [], 0
+    try:
+        for room in arguments.room:
+            try:
+                scores.append(measure(room, arguments))
+            except Failed as failed:
+                print(failed, file=sys.stderr)
+                status = 1
+    finally:
+        run_tests.end_all()
+    print("\n" + "\n".join(scores), flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
