@@ -44,7 +44,9 @@ endif()
 find_program(TIDERACE_MOLD mold)
 if(PROJECT_IS_TOP_LEVEL AND TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug"
    AND NOT CMAKE_CROSSCOMPILING)
-  target_link_options(tiderace_flags INTERFACE -fuse-ld=mold)
+  # --no-fork: otherwise a child still holds the program open for writing when the link has ended, and
+  # starting it fails with "text file busy".
+  target_link_options(tiderace_flags INTERFACE -fuse-ld=mold -Wl,--no-fork)
 endif()
 
 find_package(Threads REQUIRED)

@@ -66,16 +66,21 @@ def answering(answers):
 @contextlib.contextmanager
 def nginx(folder, http="", place="", workers=1, connections=512):
     """nginx over `folder`, with further lines for its http block and its server block."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    # nginx inherits the listening socket, as it does from itself when its program is replaced. A
+    # port that we chose and released could be taken by another program first.
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
     (folder / "nginx.conf").write_text(
         ("user root;\n" if os.geteuid() == 0 else "") +  # it must read the test's folder
         f"daemon off; pid {folder}/pid; error_log {folder}/error; worker_processes {workers};\n"
         f"events {{ worker_connections {connections}; }}\n"
         f"http {{ access_log off; client_max_body_size 10m; client_body_temp_path {folder}/b;\n"
         f"{http}\nserver {{ listen 127.0.0.1:{port} backlog=4096; root {folder}; {place} }} }}\n")
-    process = subprocess.Popen(["nginx", "-e", str(folder / "error"), "-p", str(folder),
-                                "-c", str(folder / "nginx.conf")])
+    with listener:
+        process = subprocess.Popen(["nginx", "-e", str(folder / "error"), "-p", str(folder),
+                                    "-c", str(folder / "nginx.conf")],
+                                   pass_fds=[listener.fileno()],
+                                   env={**os.environ, "NGINX": f"{listener.fileno()};"})
 
     def listens():
         with contextlib.suppress(OSError):

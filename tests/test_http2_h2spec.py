@@ -1,11 +1,10 @@
 """h2spec in strict mode: every one of its 146 cases, in clear text and over TLS.
 
-The program is built once from the Go module proxy, into build/tools.
+tools/run_tests.py builds the program once from the Go module proxy, into build/tools.
 """
 
-import os
+import shutil
 import subprocess
-import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -20,14 +19,9 @@ TOOLS = Path(__file__).resolve().parent.parent / "build/tools"
 def h2spec():
     program = TOOLS / f"h2spec-{VERSION}"
     if not program.exists():
-        TOOLS.mkdir(parents=True, exist_ok=True)
-        # In a folder of its own: another process of this run may be at it too.
-        with tempfile.TemporaryDirectory(dir=TOOLS) as own:
-            subprocess.run(["go", "install", f"github.com/summerwind/h2spec/cmd/h2spec@{VERSION}"],
-                           check=True, timeout=110, stdin=subprocess.DEVNULL, cwd=own,
-                           env={**os.environ, "GOBIN": own, "GOPATH": str(TOOLS / "go"),
-                                "GOFLAGS": "-modcacherw"})
-            (Path(own) / "h2spec").rename(program)
+        if shutil.which("go") is None:
+            pytest.skip("no Go here")
+        pytest.fail(f"{program} is not built; ./dev test server builds it")
     return program
 
 
@@ -36,7 +30,7 @@ def run(h2spec, address, report, *more):
     done = subprocess.run([h2spec, "--strict", "--host", host, "--port", str(port),
                            "--timeout", "2", "--junit-report", report, "--path", "/big.bin",
                            *more],
-                          capture_output=True, text=True, timeout=110, stdin=subprocess.DEVNULL)
+                          capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL)
     failed, passed = [], 0
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         bad = case.find("failure") is not None or case.find("error") is not None

@@ -418,14 +418,47 @@ PROGRAMS = [
     "example_echo",
     "websocket_client",
 ]
-# Programs of other makes around which the lab is built: nothing here that a sanitizer looks for.
-OPPONENTS = "lab_opponents"
+# For suites that are left out under a sanitizer: programs of other makes around which the lab is
+# built, and our codecs beside other parsers.
+RELEASE_PROGRAMS = ["lab_opponents", "wire_differential_programs"]
+
+
+TOOLS = BUILD / "tools"
+H2SPEC_VERSION = "v2.2.1+incompatible"
+
+
+def build_go_programs():
+    """The programs in Go that suites drive, into build/tools. Returns what failed, if it did."""
+    if not shutil.which("go"):
+        return None  # their tests report it and are skipped
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    words = ["go", "build", "-buildvcs=false", "-o", TOOLS / "go_client", "main.go"]
+    done = run("build-go_client", words, 1200, cwd=ROOT / "tests/go_client")
+    h2spec = TOOLS / f"h2spec-{H2SPEC_VERSION}"
+    if done.status == 0 and not h2spec.exists():
+        words = ["go", "install", f"github.com/summerwind/h2spec/cmd/h2spec@{H2SPEC_VERSION}"]
+        where = {"GOBIN": str(TOOLS), "GOPATH": str(TOOLS / "go"), "GOFLAGS": "-modcacherw"}
+        done = run("build-h2spec", words, 1200, where, cwd=TOOLS)
+        if done.status == 0:
+            (TOOLS / "h2spec").rename(h2spec)
+    return done if done.status != 0 else None
 
 
 def server_group(group, preset, without=()):
+    """The suites of tests/. They build nothing: what they drive is built here, before they start
+    (but for test_outside.py, which tests a build)."""
+
     def test(_, built):
         if built.status != 0:
             return failure(group, built, "the server does not build")
+        total = Tally()
+        broken = build_go_programs() if preset == "release" else None
+        if broken:
+            total.add(failure(f"{group}: Go", broken, "the clients in Go do not build"))
+        total.add(run_suites())
+        return total
+
+    def run_suites():
         return run_pytest(
             group,
             ["tests", *(f"--ignore=tests/{file}" for file in without)],
@@ -436,7 +469,7 @@ def server_group(group, preset, without=()):
             },
         )
 
-    programs = PROGRAMS if "test_opponents.py" in without else [*PROGRAMS, OPPONENTS]
+    programs = [*PROGRAMS, *RELEASE_PROGRAMS] if preset == "release" else PROGRAMS
     return Group(test, preset, lambda _: programs)
 
 

@@ -66,16 +66,22 @@ TEST_F(ErrandsTest, OneMayStartTheNextFromItsEnd) {
 }
 
 TEST_F(ErrandsTest, ACancelledOneLivesUntilItsWorkIsOverAndIsNotToldOfIt) {
-    std::binary_semaphore go(0);
+    std::binary_semaphore begun(0), go(0);
     std::thread::id destroyed_on;
     bool told = false, destroyed = false;
-    auto errand = std::make_unique<TestErrand>([&] { go.acquire(); }, [&] { told = true; });
+    auto errand = std::make_unique<TestErrand>(
+        [&] {
+            begun.release();
+            go.acquire();
+        },
+        [&] { told = true; });
     errand->when_destroyed = [&] {
         destroyed = true;
         destroyed_on = std::this_thread::get_id();
     };
     errand_ = std::move(errand);
     const SlotId id = errands_->start(errand_);
+    begun.acquire();  // cancelled any earlier, it would not work at all
     errands_->cancel(id);
     errands_->cancel(id);
     loop_->turn(0s);
