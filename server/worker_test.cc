@@ -42,7 +42,7 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     // Also where another thread has a part in it, for which no world waits.
     bool over(Peer& peer) {
         const core::SystemClock clock;
-        for (const Instant end = clock.now() + 10s; !peer.over() && clock.now() < end;) {
+        for (const Instant end = clock.now() + 100s; !peer.over() && clock.now() < end;) {
             world_->settle();
         }
         return peer.over();

@@ -18,7 +18,7 @@ class Example(Server):
         def ready():
             self.check_health()
             return len(self.places()) >= listeners and self.stdout.endswith("\n")
-        wait_until(ready, 20.0, "a line that says where it listens")
+        wait_until(ready, what="a line that says where it listens")
         return self
 
     def places(self):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import hpack
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DEADLINE = 10.0
+DEADLINE = 60.0
 NOT_NOW = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 HUGE_WINDOW = (1 << 31) - 1 - 65_535
 

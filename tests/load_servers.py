@@ -11,7 +11,7 @@ import pytest
 
 from server import wait_until
 
-DEADLINE = 60.0
+DEADLINE = 200.0
 
 needs_nginx = pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 

@@ -11,7 +11,7 @@ import struct
 import time
 from dataclasses import dataclass, field
 
-DEADLINE = 10.0
+DEADLINE = 60.0  # for what comes at once on an idle machine
 
 STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2}) ([\t\x20-\x7e\x80-\xff]*)\Z")
 FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\x00]*?)[ \t]*\Z")

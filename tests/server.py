@@ -11,8 +11,8 @@ from pathlib import Path
 import engines
 from raw_client import Connection, get_once
 
-START_DEADLINE = 20.0
-STOP_DEADLINE = 20.0
+START_DEADLINE = 100.0
+STOP_DEADLINE = 100.0
 URL = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[0-9.]+|localhost):([0-9]+)")
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|WARNING: ThreadSanitizer|runtime error:|"
                        r"SUMMARY: \w*Sanitizer|check failed|TR_CHECK")
@@ -29,7 +29,7 @@ class ServerDied(AssertionError):
     pass
 
 
-def wait_until(condition, deadline=10.0, what="the condition", pause=0.002):
+def wait_until(condition, deadline=60.0, what="the condition", pause=0.002):
     """Polls, with a bound. What the condition returned last, once it is true."""
     until = time.monotonic() + deadline
     while True:
@@ -230,11 +230,11 @@ class Server:
     def kill(self):
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(5)
+            self.process.wait(STOP_DEADLINE)
         self.stopped = True
 
 
-def run(binary, *words, deadline=20.0, env=None, cwd=None, preexec_fn=None):
+def run(binary, *words, deadline=100.0, env=None, cwd=None, preexec_fn=None):
     """One run of the program that ends by itself."""
     return subprocess.run([str(binary), *map(str, words)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=deadline,

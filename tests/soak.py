@@ -94,7 +94,7 @@ class Soak:
     # Bad company.
 
     def slow_reader(self, rng):
-        crowd = [Connection(self.address, receive_bytes=8192, deadline=30) for _ in range(8)]
+        crowd = [Connection(self.address, receive_bytes=8192, deadline=100) for _ in range(8)]
         try:
             for connection in crowd:
                 connection.send(request("/big.bin", "Connection: close"))

@@ -102,7 +102,7 @@ def fill(root):
     for path in root.glob("*.css"):
         os.utime(path, (1_700_000_000, 1_700_000_000))
     # A file that changed within the last two seconds may still be changing.
-    wait_until(lambda: time.time() > os.stat(root / name).st_ctime + 3.1, 10, "files at rest")
+    wait_until(lambda: time.time() > os.stat(root / name).st_ctime + 3.1, what="files at rest")
     return root
 
 
@@ -126,7 +126,7 @@ def get(server, target, coding=None, *fields, method="GET"):
 def warm(server, target, coding):
     """Asks until the compressed one comes."""
     return wait_until(lambda: (a := get(server, target, coding)).get("content-encoding") and a,
-                      20, f"{target} in {coding}", 0.05)
+                      what=f"{target} in {coding}", pause=0.05)
 
 
 @pytest.mark.quick
@@ -278,7 +278,7 @@ def test_clients_that_vanish_leave_nothing(serve, folder):
     warm(server, "/a.css", "br")
     before, memory = server.descriptors(), server.pss_bytes()
     vanish(300)
-    wait_until(lambda: server.descriptors() <= before, 20, "as few descriptors as before")
+    wait_until(lambda: server.descriptors() <= before, what="as few descriptors as before")
     assert server.pss_bytes() < memory + (8 << 20)
 
 
@@ -303,7 +303,7 @@ def test_streams_that_are_given_up_leave_nothing(serve, folder):
     vanish(20)
     before, memory = server.descriptors(), server.pss_bytes()
     vanish(60)
-    wait_until(lambda: server.descriptors() <= before, 20, "as few descriptors as before")
+    wait_until(lambda: server.descriptors() <= before, what="as few descriptors as before")
     assert server.pss_bytes() < memory + (4 << 20)
 
 

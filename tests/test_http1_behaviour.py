@@ -83,7 +83,7 @@ def test_a_flood_of_pipelined_requests_that_nobody_reads_is_held_back(server, sa
             pytest.fail("the server read 200,000 requests without having their answers taken")
         if not sanitized:
             assert server.pss_bytes() - before < 16 << 20
-        connection.deadline = 10.0
+        connection.deadline = 60.0
         for _ in range(20):
             assert len(connection.read_answer().body) == 57_244
 
@@ -185,9 +185,9 @@ def test_a_client_that_never_stops_sending_after_a_refusal_is_dropped(server):
     with server.connect() as connection:
         connection.send(b"GET / HTTP/x\r\nHost: x\r\n\r\n")
         assert connection.read_answer().status in (400, 505)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 100
         while connection.send(b"z" * 65536):
-            assert time.monotonic() < until, "still read after 30 s"
+            assert time.monotonic() < until, "still read after 100 s"
             time.sleep(0.002)  # no faster: what it is sent costs both of us
 
 
@@ -313,12 +313,30 @@ def test_an_idle_connection_is_closed_without_a_word(serve, site, engine):
 
 def test_a_busy_connection_outlives_the_idle_limit(serve, site, engine):
     server = serve(site, "--idle-timeout", "500ms", "--header-timeout", "500ms", engine=engine)
-    with server.connect() as connection:
-        until = time.monotonic() + 1.5
-        while time.monotonic() < until:
-            assert connection.get("/a.txt").body == b"hello\n"
-            connection.readable(0.1)
-            assert not connection.ended
+    for _ in range(20):
+        with server.connect() as connection:
+            if stay_busy(connection, 1.5, pause_max=0.3):
+                return
+    pytest.fail("this machine never lets us be busy for as long as three idle limits")
+
+
+def stay_busy(connection, seconds, pause_max):
+    """Asks every 100 ms. False if we were idle for longer than `pause_max`: the machine was busy
+    with something else, and the server may have closed the connection."""
+    last = time.monotonic()
+    until = last + seconds
+    while last < until:
+        try:
+            body = connection.get("/a.txt").body
+        except NoAnswer:
+            body = None
+        now = time.monotonic()
+        if now - last > pause_max:
+            return False
+        assert body == b"hello\n" and not connection.ended
+        last = now
+        connection.readable(0.1)
+    return True
 
 
 @pytest.mark.quick
@@ -330,16 +348,16 @@ def test_a_slow_reader_keeps_nobody_waiting_and_gets_every_byte(serve, huge_site
         assert head.get("content-length") == str(HUGE)
         for _ in range(100):
             assert server.get("/a.txt").body == b"hello\n"
-        slow.skip(HUGE, time.monotonic() + 60)
+        slow.skip(HUGE, time.monotonic() + 200)
         assert slow.get("/a.txt").body == b"hello\n"
 
 
 def test_a_slow_reader_costs_no_cpu_while_it_does_not_read(serve, huge_site, engine, sanitized):
-    server = serve(huge_site, "--write-timeout", "60s", "--min-send-rate", "off", engine=engine)
+    server = serve(huge_site, "--write-timeout", "600s", "--min-send-rate", "off", engine=engine)
     with server.connect(receive_bytes=8192) as slow:
         slow.send(request("/huge.bin"))
         slow.read_head()
-        wait_until(lambda: is_quiet(server), 10, "a server that waits for the reader")
+        wait_until(lambda: is_quiet(server), what="a server that waits for the reader")
 
 
 def is_quiet(server, seconds=0.3):
@@ -350,7 +368,7 @@ def is_quiet(server, seconds=0.3):
 
 def test_a_download_may_take_longer_than_the_idle_limit(serve, huge_site, engine):
     server = serve(huge_site, "--idle-timeout", "500ms", "--header-timeout", "500ms",
-                   "--write-timeout", "2s", "--min-send-rate", "off", engine=engine)
+                   "--write-timeout", "60s", "--min-send-rate", "off", engine=engine)
     with server.connect(receive_bytes=65536) as connection:
         connection.send(request("/huge.bin"))
         assert connection.read_head().status == 200
@@ -360,7 +378,7 @@ def test_a_download_may_take_longer_than_the_idle_limit(serve, huge_site, engine
             connection.skip(65536)
             taken += 65536
             time.sleep(0.02)  # the reader's pace
-        connection.skip(HUGE - taken, time.monotonic() + 60)
+        connection.skip(HUGE - taken, time.monotonic() + 200)
 
 
 def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
@@ -369,7 +387,7 @@ def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
     with server.connect(receive_bytes=8192) as stalled:
         stalled.send(request("/huge.bin"))
         stalled.read_head()
-        wait_until(lambda: server.sockets() <= baseline, 10, "the stalled connection closed")
+        wait_until(lambda: server.sockets() <= baseline, what="the stalled connection closed")
     assert server.get("/a.txt").status == 200
 
 
@@ -382,11 +400,11 @@ def test_a_reader_below_the_least_rate_is_cut_off(serve, huge_site, engine):
 
         def gone():
             if slow.readable(0.02):
-                slow.skip(min(1024, max(1, len(slow.buffer))), time.monotonic() + 5)
+                slow.skip(min(1024, max(1, len(slow.buffer))), time.monotonic() + 60)
             return server.sockets() <= baseline
 
         try:
-            wait_until(gone, 20, "the crawling connection closed")
+            wait_until(gone, what="the crawling connection closed")
         except (NoAnswer, ConnectionResetError):
             pass
     assert server.get("/a.txt").status == 200
@@ -455,10 +473,10 @@ def test_every_answer_has_a_fresh_date(server, target):
 def test_the_date_goes_on_with_the_clock(server):
     with server.connect() as connection:
         first = connection.get("/a.txt").get("date")
-        wait_until(lambda: connection.get("/a.txt").get("date") != first, 5, "another Date")
+        wait_until(lambda: connection.get("/a.txt").get("date") != first, what="another Date")
         second = connection.get("/a.txt").get("date")
     seconds = [email.utils.parsedate_to_datetime(d).timestamp() for d in (first, second)]
-    assert 1 <= seconds[1] - seconds[0] <= 5
+    assert seconds[0] < seconds[1] <= time.time() + 1
 
 
 def test_refusals_have_date_length_type_and_close(server):

@@ -43,7 +43,7 @@ def curl(tmp_path, url, names, *more):
     config.write_text("".join(f'url = "{url}/{n}"\noutput = "{tmp_path}/{n}"\n' for n in names))
     subprocess.run(["curl", "--no-progress-meter", "--fail", "--noproxy", "*", *more,
                     "--config", config],
-                   check=True, timeout=60, stdin=subprocess.DEVNULL)
+                   check=True, timeout=200, stdin=subprocess.DEVNULL)
 
 
 def test_curl_fetches_a_thousand_files(serve, thousand, tmp_path):
@@ -69,7 +69,7 @@ def test_nghttp_fetches_a_thousand_files(serve, thousand):
     root, digests = thousand
     host, port = serve(root).address
     urls = [f"http://{host}:{port}/{name}" for name in digests]
-    said = subprocess.run(["nghttp", "--no-dep", *urls], check=True, timeout=60,
+    said = subprocess.run(["nghttp", "--no-dep", *urls], check=True, timeout=200,
                           capture_output=True, stdin=subprocess.DEVNULL).stdout
     # They come one behind the other, in the order in which they were sent; each is known by its
     # first bytes.
@@ -112,7 +112,7 @@ def go_client():
 def test_go_fetches_a_thousand_files(go_client, secure, thousand):
     url, authority = secure
     digests = thousand[1]
-    done = subprocess.run([go_client, authority.file, "40"], timeout=60, capture_output=True,
+    done = subprocess.run([go_client, authority.file, "40"], timeout=200, capture_output=True,
                           check=True, text=True, input="".join(f"{url}/{n}\n" for n in digests))
     assert done.stdout.splitlines() == [f"HTTP/2.0 200 {digest} {url}/{name}"
                                         for name, digest in digests.items()]

@@ -48,7 +48,7 @@ def connect(authority):
     return open_to
 
 
-def s_client(server, *words, stdin=b"", deadline=20):
+def s_client(server, *words, stdin=b"", deadline=100):
     host, port = server.address
     done = subprocess.run(["openssl", "s_client", "-connect", f"{host}:{port}", *map(str, words)],
                           input=stdin, capture_output=True, timeout=deadline)
@@ -77,9 +77,9 @@ def test_the_program_alone_says_that_it_has_no_tls(binary, site, tmp_path):
 def curl(server, *words, target="/a.txt"):
     host, port = server.address
     url = f"https://localhost:{port}{target}"
-    return subprocess.run(["curl", "-sS", "--max-time", "20", "--noproxy", "*", "--resolve",
+    return subprocess.run(["curl", "-sS", "--max-time", "100", "--noproxy", "*", "--resolve",
                            f"localhost:{port}:{host}", *map(str, words), url],
-                          capture_output=True, timeout=30)
+                          capture_output=True, timeout=100)
 
 
 # The same site, encrypted.
@@ -157,7 +157,7 @@ def test_what_was_agreed_on_is_spoken_and_nothing_else(secure, authority):
         context = client_context(authority.file, alpn=[offered] if offered else ())
         with TlsConnection(server.address, context) as connection:
             connection.send(says)
-            connection.receive_some(time.monotonic() + 10)
+            connection.receive_some(time.monotonic() + 100)
             assert connection.buffer.startswith(answered), offered
 
 
@@ -170,7 +170,7 @@ def test_a_huge_file_to_a_slow_reader(secure, connect, huge_site):
     with connect(server) as connection:
         connection.send(request("/huge.bin"))
         assert connection.read_head().get("content-length") == str(HUGE)
-        connection.skip(HUGE, time.monotonic() + 60)
+        connection.skip(HUGE, time.monotonic() + 100)
         assert connection.get("/a.txt").status == 200
 
 
@@ -210,7 +210,7 @@ def test_the_end_is_said_with_close_notify(secure, connect, version):
 def test_a_client_that_says_the_end_is_answered_by_the_end(secure, connect):
     with connect(secure()) as connection:
         assert connection.get("/a.txt").status == 200
-        connection.socket.settimeout(10)
+        connection.socket.settimeout(60)
         connection.socket.unwrap()  # raises unless the server's close_notify comes
 
 
@@ -231,7 +231,7 @@ def test_a_file_that_shrinks_is_cut_not_ended(secure, connect, huge_site, tmp_pa
         assert connection.read_head().status == 200
         os.truncate(root / "f.bin", 1 << 20)
         with pytest.raises((ssl.SSLEOFError, ConnectionResetError, NoAnswer)) as seen:
-            connection.skip(64 << 20, time.monotonic() + 30)
+            connection.skip(64 << 20, time.monotonic() + 100)
         assert not isinstance(seen.value, NoAnswer) or connection.was_reset, "a clean end"
 
 
@@ -267,7 +267,7 @@ def test_plain_http_may_come_in_pieces(secure):
     b"\x16\x03\x01\x00\x05hello", b"\x80\x2e\x01\x00\x02", b"\x15\x03\x01\x00\x02\x02\x00",
     bytes(range(256))])
 def test_garbage_is_dropped_and_others_are_served(secure, connect, garbage):
-    server = secure("--header-timeout", "1s")
+    server = secure("--header-timeout", "3s")
     with plain_socket(server.address) as peer:
         try:
             peer.sendall(garbage)
@@ -290,7 +290,7 @@ def client_hello(address):
 
 @pytest.mark.quick
 def test_two_hundred_handshakes_that_hang_hold_up_nobody(secure, connect):
-    server = secure("--header-timeout", "20s")
+    server = secure("--header-timeout", "100s")
     hello = client_hello(server.address)
     hanging = []
     try:
@@ -624,7 +624,7 @@ def test_a_redirect_is_followed_by_curl(secure, authority):
     server = secure("--https-redirect", "127.0.0.1:0")  # as --listen says, and another port
     plain = re.search(r"^redirect +(http://localhost:\d+/) leads to https", server.output, re.M)[1]
     done = subprocess.run(["curl", "-sSL", "--noproxy", "*", "--cacert", authority.file,
-                           f"{plain}a.txt"], capture_output=True, timeout=30)
+                           f"{plain}a.txt"], capture_output=True, timeout=100)
     assert done.stdout == b"hello\n", done.stderr
 
 

@@ -54,7 +54,7 @@ def report(binary, tmp_path_factory):
                   for workload, numbers in WORKLOADS for number in numbers
                   for index, (subject, _) in enumerate(subjects)]}
     (folder / "results.json").write_text(json.dumps(results))
-    subprocess.run([binary.parent / "tiderace-lab", "report", folder], check=True, timeout=60,
+    subprocess.run([binary.parent / "tiderace-lab", "report", folder], check=True, timeout=200,
                    capture_output=True)
     return folder / "index.html"
 

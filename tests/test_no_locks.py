@@ -4,6 +4,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 
 
 def counted(server, tmp_path, work):
-    """How often each system call was made while `work` ran."""
+    """For how many seconds `work` ran, and how often each system call was made meanwhile."""
     table = tmp_path / "calls"
     tracer = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", str(table), "-p",
                                str(server.pid)], stderr=subprocess.PIPE, text=True)
@@ -36,13 +37,15 @@ def counted(server, tmp_path, work):
         line = tracer.stderr.readline()  # "Process N attached…"
         if "attached" not in line:
             pytest.skip(f"strace cannot attach: {line.strip()}")
+        began = time.monotonic()
         work()
+        seconds = time.monotonic() - began
     finally:
         tracer.send_signal(signal.SIGINT)
-        tracer.wait(20)
+        tracer.wait(100)
         tracer.stderr.close()
-    return {name: int(count) for count, name in
-            re.findall(r"^ *(\d+) (\w+)$", table.read_text(), re.M)}
+    return seconds, {name: int(count) for count, name in
+                     re.findall(r"^ *(\d+) (\w+)$", table.read_text(), re.M)}
 
 
 def keep_alive_load(server):
@@ -60,22 +63,23 @@ def keep_alive_load(server):
 def test_no_futex_and_two_system_calls_for_a_request(serve, site, tmp_path, engine):
     server = serve(site, engine=engine, threads=2)
     connections, work = keep_alive_load(server)
-    calls = counted(server, tmp_path, work)
+    seconds, calls = counted(server, tmp_path, work)
     for connection in connections:
         connection.close()
     assert calls.get("futex", 0) == 0, calls
     receive = sum(calls.get(name, 0) for name in RECEIVE)
     send = sum(calls.get(name, 0) for name in SEND)
     wait = sum(calls.get(name, 0) for name in WAIT)
-    # The file is looked at once a second, and the calls under way when strace comes and goes may be
-    # counted or not.
+    # The file is looked at and timers run once a second, however long a busy machine takes, and the
+    # calls under way when strace comes and goes may be counted or not.
+    few = 20 + 4 * seconds
     # With io_uring the kernel receives by itself; waiting is the one call beside the send.
     receives = 0 if engine == "io_uring" else REQUESTS
-    assert receives - 4 <= receive <= receives + 20, calls
-    assert REQUESTS - 4 <= send <= REQUESTS + 20, calls
-    assert wait <= REQUESTS + 20, calls
+    assert receives - 4 <= receive <= receives + few, calls
+    assert REQUESTS - 4 <= send <= REQUESTS + few, calls
+    assert wait <= REQUESTS + few, calls
     others = {name: count for name, count in calls.items()
-              if count > 60 and name not in (*RECEIVE, *SEND, *WAIT, "total")}
+              if count > 40 + few and name not in (*RECEIVE, *SEND, *WAIT, "total")}
     assert not others, others
 
 
@@ -90,7 +94,7 @@ def test_pipelined_requests_share_their_system_calls(serve, site, tmp_path):
                 connection.send(data)
                 for _ in range(16):
                     assert len(connection.read_answer().body) == 1024
-        calls = counted(server, tmp_path, work)
+        _, calls = counted(server, tmp_path, work)
     send = sum(calls.get(name, 0) for name in SEND)
     assert send <= 220, calls  # 100, or twice that where a receive cut the sixteen in two
 
@@ -98,9 +102,9 @@ def test_pipelined_requests_share_their_system_calls(serve, site, tmp_path):
 def test_the_access_log_wakes_nobody_per_request(serve, site, tmp_path):
     server = serve(site, "--access-log", tmp_path / "access.log", "--log-flush", "1s", threads=2)
     connections, work = keep_alive_load(server)
-    calls = counted(server, tmp_path, work)
+    seconds, calls = counted(server, tmp_path, work)
     for connection in connections:
         connection.close()
-    assert calls.get("futex", 0) <= 100, calls
-    assert sum(calls.get(n, 0) for n in ("write", "writev")) <= 200 or \
+    assert calls.get("futex", 0) <= 100 + 4 * seconds, calls
+    assert sum(calls.get(n, 0) for n in ("write", "writev")) <= 200 + 4 * seconds or \
         calls.get("sendto", 0) + calls.get("sendmsg", 0) == 0, calls

@@ -33,7 +33,7 @@ class OpponentProgram(Server):
         def ready():
             self.check_health()
             return self.places()
-        wait_until(ready, 20.0, "a line with the port")
+        wait_until(ready, what="a line with the port")
         return self
 
 

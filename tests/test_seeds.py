@@ -8,7 +8,10 @@ answers (bench/bench_test.py)."""
 import json
 import os
 import random
+import select
+import signal
 import socket
+import struct
 import time
 from urllib.parse import quote
 
@@ -100,7 +103,7 @@ def test_a_header_drip_is_ended_and_a_header_without_end_too(serve, site, engine
     for connection in drips:
         connection.send(b"GET / HTTP/1.1\r\nHost: x\r\nX-Drip: ")
     ended = 0
-    until = time.monotonic() + 15
+    until = time.monotonic() + 60
     while ended < len(drips) and time.monotonic() < until:
         for connection in drips:
             if not connection.readable(0.002):
@@ -113,7 +116,7 @@ def test_a_header_drip_is_ended_and_a_header_without_end_too(serve, site, engine
         connection.close()
     with server.connect() as endless:
         endless.send(b"GET / HTTP/1.1\r\nHost: x\r\n")
-        until = time.monotonic() + 15
+        until = time.monotonic() + 60
         while not endless.readable() and endless.send(b"X-Endless: yes\r\n" * 100):
             assert time.monotonic() < until
         assert endless.read_answer().status == 431
@@ -147,8 +150,7 @@ def test_no_more_descriptors(serve, site, engine, sanitized):
             held.append(connection)
         except OSError:
             break
-    served = [c for c in held if c.readable(0.3)]
-    assert len(served) >= 20
+    wait_until(lambda: sum(c.readable() for c in held) >= 20, what="answers on 20 connections")
     ticks = server.cpu_ticks()
     time.sleep(1.0)  # the span of a measurement
     assert server.cpu_ticks() - ticks <= 20, "it spins while no descriptor is left"
@@ -157,10 +159,10 @@ def test_no_more_descriptors(serve, site, engine, sanitized):
 
     def again():
         try:
-            return server.get("/big.bin", deadline=2).status == 200
+            return server.get("/big.bin", deadline=5).status == 200
         except (AssertionError, OSError):
             return False
-    wait_until(again, 15, "service when there is room again")
+    wait_until(again, what="service when there is room again")
 
 
 @pytest.mark.quick
@@ -249,39 +251,38 @@ def test_head_of_an_absent_file(server):
 @pytest.mark.quick
 def test_a_connect_storm_finds_room_in_the_backlog(serve, site, engine):
     """A short backlog drops SYNs, and the client's kernel tries again after 1, 3 and 7 seconds. The
-    server is stopped while 1,000 clients connect; none of them may be left out."""
-    import signal
+    server is stopped while 1,000 clients connect; none of them may need a second SYN."""
     server = serve(site, engine=engine)
     room = int(open("/proc/sys/net/core/somaxconn").read())
-    count = min(1000, room)
     clients = []
     server.signal(signal.SIGSTOP)
     try:
-        for _ in range(count):
+        for _ in range(min(1000, room)):
             s = socket.socket()
             s.setblocking(False)
             s.connect_ex(server.address)
             clients.append(s)
-        import select
-        poll = select.poll()
         for s in clients:
+            poll = select.poll()
             poll.register(s, select.POLLOUT)
-        left = count
-        until = time.monotonic() + 0.9  # before any second SYN
-        while left and time.monotonic() < until:
-            for fd, _ in poll.poll(100):
-                poll.unregister(fd)
-                left -= 1
-        assert left == 0, f"{left} of {count} connects were not taken at once"
+            assert poll.poll(60_000), "not connected after many SYNs"
+        again = sum(retransmissions(s) > 0 for s in clients)
+        assert again == 0, f"{again} of {len(clients)} needed another SYN"
     finally:
         server.signal(signal.SIGCONT)
     for s in clients:
         s.setblocking(True)
-        s.settimeout(10)
+        s.settimeout(60)
         s.sendall(request("/a.txt", "Connection: close"))
     for s in clients:
         assert s.recv(65536).startswith(b"HTTP/1.1 200")
         s.close()
+
+
+def retransmissions(connected):
+    """tcpi_total_retrans of struct tcp_info: segments sent again, SYNs included."""
+    return struct.unpack_from("I", connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104),
+                              100)[0]
 
 
 def test_get_with_a_body_on_keep_alive(server):

@@ -17,13 +17,13 @@ def test_a_soak_leaves_memory_and_descriptors_flat_and_no_answer_wrong(
                    "--max-connections", "5000", threads=2)
     warm = Soak(server.address, SECONDS / 4, seed=1).run()
     assert not warm.wrong, warm.wrong
-    wait_until(lambda: server.descriptors() < 60, 30, "connections given back")
+    wait_until(lambda: server.descriptors() < 60, what="connections given back")
     descriptors, memory = server.descriptors(), server.pss_bytes()
     soak = Soak(server.address, SECONDS * 3 / 4, seed=2).run()
     assert not soak.wrong, soak.wrong
     assert soak.counts["checked answers"] > 100
     print(f"{SECONDS} s: {dict(soak.counts)}")
-    wait_until(lambda: server.descriptors() <= descriptors, 30, "connections given back")
+    wait_until(lambda: server.descriptors() <= descriptors, what="connections given back")
     print(f"memory: {memory} bytes, then {server.pss_bytes()}")
     if not sanitized:
         assert server.pss_bytes() - memory < 2 << 20

@@ -27,7 +27,7 @@ def settled(get, wanted, allowed, what):
         seen = (answer.status, answer.body) if answer.status == 200 else (answer.status, None)
         assert seen in allowed + [wanted], (seen[0], seen[1] and (len(seen[1]), seen[1][:40]))
         return seen == wanted
-    wait_until(look, 8, what, pause=0.02)
+    wait_until(look, what=what, pause=0.02)
 
 
 SIZES = [300, 20_000, 400_000, 6_000_000]  # copied, cached, cached or sent, never cached
@@ -144,15 +144,15 @@ def test_a_file_truncated_while_it_is_sent_ends_the_answer_and_nothing_follows_i
         received = len(connection.buffer)
         assert not connection.buffer.strip(b"\0")
         connection.buffer.clear()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 100
         while connection.receive_some(until):
             assert not connection.buffer.strip(b"\0"), "another answer inside this one"
             received += len(connection.buffer)
             connection.buffer.clear()
         assert received < size
     assert server.get("/a.txt").text == "hello\n"
-    wait_until(lambda: server.get("/f.bin", method="HEAD").get("content-length") == "1000", 5,
-               "the new length")
+    wait_until(lambda: server.get("/f.bin", method="HEAD").get("content-length") == "1000",
+               what="the new length")
 
 
 @pytest.mark.parametrize("change", ["replaced", "deleted", "grown"])
@@ -204,7 +204,7 @@ def test_a_listed_folder_may_vanish(serve, folder):
     assert server.get("/sub/").status == 200
     (folder / "sub/x").unlink()
     (folder / "sub").rmdir()
-    wait_until(lambda: server.get("/sub/").status == 404, 5, "404 for the folder")
+    wait_until(lambda: server.get("/sub/").status == 404, what="404 for the folder")
 
 
 # Very large files.
@@ -249,6 +249,6 @@ def test_three_gigabytes_arrive(serve, giant):
     with server.connect(receive_bytes=1 << 20) as connection:
         connection.send(request("/three.bin"))
         assert connection.read_head().get("content-length") == str(3 * GIB)
-        connection.skip(3 * GIB, time.monotonic() + 60)
+        connection.skip(3 * GIB, time.monotonic() + 250)
         connection.send(request("/absent"))
         assert connection.read_answer().status == 404

@@ -129,5 +129,5 @@ def test_a_fifo_a_socket_and_a_device_are_not_opened(serve, folder):
         server = serve(folder)
         for name in ["fifo", "socket"] + ["zero"] * made_device:
             for method in ("GET", "HEAD"):
-                assert server.get("/" + name, method=method, deadline=3).status in (403, 404), name
+                assert server.get("/" + name, method=method).status in (403, 404), name
         assert server.get("/a.txt").text == "hello\n"

@@ -389,7 +389,7 @@ def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, sanitized,
         stalled.listen()
         return stalled.ended or stalled.numbers and stalled.numbers[-1] >= 80_000
 
-    wait_until(caught_up, 30, "its end, or what is said after it reads again")
+    wait_until(caught_up, what="its end, or what is said after it reads again")
     numbers = stalled.numbers
     if slow == "drop":  # it has gaps, and goes on
         assert not stalled.ended and numbers[0] == 0 and len(numbers) < crowd.published
@@ -450,7 +450,7 @@ def test_peers_that_vanish_at_every_byte_leave_nothing_behind(echo):
             socket.connection.reset()
         else:
             socket.connection.close()
-    wait_until(lambda: echo.descriptors() <= before, 10, "every descriptor to be closed")
+    wait_until(lambda: echo.descriptors() <= before, what="every descriptor to be closed")
     with WebSocket(echo.websocket) as socket:
         socket.say("still there")
         assert socket.read() == ("text", "still there")

@@ -93,7 +93,7 @@ class Deflate:
 class WebSocket:
     """One client. The opening handshake is done, and its answer checked, when it is made."""
 
-    def __init__(self, address, target="/", fields=(), deadline=20.0, receive_bytes=None):
+    def __init__(self, address, target="/", fields=(), deadline=60.0, receive_bytes=None):
         self.connection = Connection(address, deadline=deadline, receive_bytes=receive_bytes)
         self.deflate = None
         key = base64.b64encode(os.urandom(16))

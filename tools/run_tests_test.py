@@ -140,7 +140,7 @@ def test_a_build_that_fails_is_told_to_its_group_and_the_next_is_built(monkeypat
 
 
 def test_what_links_long_is_built_beside_the_others(monkeypatch, tmp_path):
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=300)
 
     def build(preset, *_):
         both.wait()
@@ -193,7 +193,7 @@ def test_programs_for_foreign_systems_are_told_apart():
 
 
 def test_two_run_at_a_time_and_all_are_counted():
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=300)
 
     def test(name):
         both.wait()

@@ -42,7 +42,7 @@ class PreforkTest : public ::testing::Test {
         const auto ended = prefork->split(processes, *signals,
                                           {.on_serving = [this] { say(Kind::all_serve); },
                                            .on_drain = [this] { say(Kind::closed_listeners); },
-                                           .drain = 10s});
+                                           .drain = 60s});
         if (ended) ::_exit(*ended);
         say(Kind::serving);
         if (serve == &serve_until_told) prefork->tell_serving();

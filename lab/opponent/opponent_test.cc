@@ -57,9 +57,9 @@ TEST_P(EveryOpponent, StartsAnswersAndIsGone) {
     EXPECT_FALSE(describe_launch(*opponent_, plan_).starts_with('/'));
     auto server = start_opponent(*opponent_, plan_);
     ASSERT_TRUE(server) << server.error().message();
-    EXPECT_EQ(ask_once(server->address(), "/1k.html", 10s), 200);
+    EXPECT_EQ(ask_once(server->address(), "/1k.html", 60s), 200);
     if (opponent_->serves_files) {
-        EXPECT_EQ(ask_once(server->address(), "/none", 10s), 404);
+        EXPECT_EQ(ask_once(server->address(), "/none", 60s), 404);
     }
     EXPECT_FALSE(server->pids().empty());
     EXPECT_EQ(server->exit(), std::nullopt) << server->last_words();

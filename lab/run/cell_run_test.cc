@@ -21,15 +21,20 @@ bool wait_a_while(Duration time) {
 
 class CellRun : public ::testing::Test {
   protected:
+    // A server that answers is waited for as long as a loaded machine may take; only one that never
+    // answers uses all of it.
+    static constexpr Patience patient{.stall = 60s, .answer = 60s, .others = 60s};
+    static constexpr Patience impatient{.stall = 1s, .answer = 1500ms, .others = 1s};
+
     Cell run(const RunSubject& subject, std::string_view workload = "churn",
-             std::uint64_t connections = 4) {
+             std::uint64_t connections = 4, const Patience& patience = patient) {
         auto cell = run_cell({.subject = &subject,
                               .workload = find_workload(workload),
                               .site = &site_,
                               .connections = connections,
                               .round = 2,
                               .time = 150ms,
-                              .patience = {.stall = 300ms, .answer = 500ms, .others = 300ms}},
+                              .patience = patience},
                              wait_a_while);
         EXPECT_TRUE(cell);
         return cell ? *cell : Cell{};
@@ -82,12 +87,12 @@ TEST_F(CellRun, AWrongLengthIsFoundUnderLoad) {
 }
 
 TEST_F(CellRun, AServerThatStopsAnsweringHangs) {
-    const Cell cell = run(fake_subject("fake", Manner::mute_later), "scale");
+    const Cell cell = run(fake_subject("fake", Manner::mute_later), "scale", 4, impatient);
     EXPECT_EQ(cell.state, CellState::hung) << cell.reason;
 }
 
 TEST_F(CellRun, AServerThatStopsInTheMiddleHangsToo) {
-    const Cell cell = run(fake_subject("fake", Manner::mute_while_measured), "scale");
+    const Cell cell = run(fake_subject("fake", Manner::mute_while_measured), "scale", 4, impatient);
     EXPECT_EQ(cell.state, CellState::hung) << cell.reason;
 }
 
@@ -98,7 +103,7 @@ TEST_F(CellRun, AServerThatEndsDied) {
 }
 
 TEST_F(CellRun, AServerThatTakesOnlySomeRefusedTheOthers) {
-    const Cell cell = run(fake_subject("fake", Manner::refuses_two), "scale");
+    const Cell cell = run(fake_subject("fake", Manner::refuses_two), "scale", 4, impatient);
     EXPECT_EQ(cell.state, CellState::refused) << cell.reason;
     EXPECT_THAT(cell.reason, HasSubstr("2 of 4 connections"));
     EXPECT_GT(cell.answers, 0U);

@@ -21,7 +21,7 @@ bool wait_a_while(Duration time) {
 
 void tell_nobody(const CellTold&) {}
 
-constexpr Patience impatient{.stall = 300ms, .answer = 500ms, .others = 300ms};
+constexpr Patience impatient{.stall = 1s, .answer = 1500ms, .others = 1s};
 
 std::vector<RunSubject> all_manners() {
     return {fake_subject("good", Manner::right), fake_subject("wrong", Manner::wrong_at_once),

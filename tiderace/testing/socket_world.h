@@ -12,7 +12,7 @@ namespace tiderace::testing {
 class SocketWorld final : public World {
   public:
     // What run_until() waits in real time before it gives up; never reached when all is well.
-    static constexpr Duration patience = 10s;
+    static constexpr Duration patience = 60s;
 
     explicit SocketWorld(std::string_view engine);
     ~SocketWorld() override;
