@@ -32,7 +32,7 @@ CPP = (".h", ".cc", ".c")
 
 # The arrows: a room may include itself and these. Anything else is a broken arrow.
 BELOW_NET = {"base", "log", "core"}
-HTTP = {"http", "http/wire", "http/route", "http/coding", "http/handler", "http/filter"}
+HTTP = {"http", "http/wire", "http/route", "http/coding", "http/handler", "http/filter", "http/app"}
 PROTOCOLS = HTTP | {"tls", "db"}
 EVERYTHING = BELOW_NET | {"net", "task", "json"} | PROTOCOLS
 ARROWS = {
@@ -49,6 +49,8 @@ ARROWS = {
     "http/route": {"base", "http/wire"},
     "http": BELOW_NET | {"net", "http/wire"},
     "http/coding": BELOW_NET | {"http/wire"},
+    "http/app": BELOW_NET
+    | {"net", "task", "json", "http", "http/wire", "http/route", "http/handler", "http/filter"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler", "tls"},

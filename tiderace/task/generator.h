@@ -71,7 +71,8 @@ class Generator<T>::promise_type {
 
     struct ToConsumer {
         bool await_ready() noexcept { return false; }
-        std::coroutine_handle<> await_suspend(Handle self) noexcept {
+        template <typename Promise>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
             promise_type& promise = self.promise();
             promise.running_ = false;
             return std::exchange(promise.consumer_, std::noop_coroutine());

@@ -130,27 +130,30 @@ void Runner::after_running() {
 
 Root::~Root() {
     TR_CHECK(on_stack_ == 0, "a task destroyed what runs it; use Runner::destroy_later()");
+    end_frame();
 }
 
-void Root::start(Runner& runner, Task<> task, Instant deadline) {
+void Root::start(Runner& runner, std::coroutine_handle<> frame, PromiseBase& promise,
+                 Instant deadline) {
     runner.loop_->assert_on_loop();
-    TR_CHECK(!task_, "a root runs one task at a time");
-    TR_CHECK(task, "start of an empty task");
+    TR_CHECK(frame_ == nullptr, "a root runs one task at a time");
     context_ = {&runner, this, deadline};
     cancelled_ = false;
-    task_ = std::move(task);
-    task_.handle().promise().set_joiner(*this);
-    runner.enter(task_.handle(), context_);
+    frame_ = frame;
+    promise_ = &promise;
+    promise.set_joiner(*this);
+    runner.enter(frame, context_);
+}
+
+void Root::end_frame() {
+    ListHook::unlink();
+    if (frame_ != nullptr) std::exchange(frame_, nullptr).destroy();
 }
 
 void Root::cancel() {
-    if (!task_) return;
+    if (frame_ == nullptr) return;
     Runner& runner = *context_.runner;
-    if (!runner.running()) {
-        ListHook::unlink();
-        task_.reset();
-        return;
-    }
+    if (!runner.running()) return end_frame();
     cancelled_ = true;
     if (!ListHook::linked()) runner.settled_.push_back(*this);
 }
@@ -161,8 +164,9 @@ std::coroutine_handle<> Root::on_child_done(PromiseBase&) noexcept {
 }
 
 void Root::settle() {
-    const std::exception_ptr failure = task_.handle().promise().failure();
-    task_.reset();
+    const std::exception_ptr failure = promise_->failure();
+    if (!cancelled_ && !failure) keep_value(*promise_);
+    end_frame();
     if (!cancelled_) on_done(failure);
 }
 

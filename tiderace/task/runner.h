@@ -151,17 +151,24 @@ class Root : private ListHook, private Joiner {
     // Cancels it. Not while it runs: hand it to Runner::destroy_later() then.
     virtual ~Root();
 
-    // Runs the task until it first waits. Once.
-    void start(Runner& runner, Task<> task, Instant deadline = Instant::max());
+    // Runs the task until it first waits. One at a time.
+    template <typename T>
+    void start(Runner& runner, Task<T> task, Instant deadline = Instant::max()) {
+        const auto frame = task.release();
+        TR_CHECK(frame != nullptr, "start of an empty task");
+        start(runner, frame, frame.promise(), deadline);
+    }
     // Destroys the frame: now, or as soon as no task is running. on_done is not called any more.
     void cancel();
     bool started() const { return context_.runner != nullptr; }
     // It has a frame: it runs or waits.
-    bool alive() const { return static_cast<bool>(task_); }
+    bool alive() const { return frame_ != nullptr; }
     bool on_stack() const { return on_stack_ > 0; }
     const Context& context() const { return context_; }
 
   protected:
+    // The task has ended with a value, which the promise of its type still holds. Must not throw.
+    virtual void keep_value(PromiseBase&) {}
     // Once, with no task running, after the frame has gone: the root may be destroyed in here.
     // `failure`: what the task threw.
     virtual void on_done(std::exception_ptr failure) = 0;
@@ -171,10 +178,14 @@ class Root : private ListHook, private Joiner {
     template <typename T>
     friend class tiderace::IntrusiveList;
 
+    void start(Runner& runner, std::coroutine_handle<> frame, PromiseBase& promise,
+               Instant deadline);
     std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;
     void settle();
+    void end_frame();
 
-    Task<> task_;
+    std::coroutine_handle<> frame_;
+    PromiseBase* promise_ = nullptr;
     Context context_;
     std::uint32_t on_stack_ = 0;
     bool cancelled_ = false;

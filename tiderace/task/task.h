@@ -137,6 +137,8 @@ class Task {
     explicit operator bool() const { return handle_ != nullptr; }
     bool done() const { return handle_ != nullptr && handle_.done(); }
     Handle handle() const { return handle_; }
+    // The frame is the caller's, to be destroyed.
+    Handle release() { return std::exchange(handle_, nullptr); }
     // Ends the frame at the await where it stands.
     void reset() {
         if (handle_ != nullptr) std::exchange(handle_, nullptr).destroy();

@@ -1,0 +1,179 @@
+// Arguments: what a handler may take, found in the request by type.
+//
+//   integers, floating point, enums, std::string     the pattern's parameters, in their order
+//   std::string_view                                 the same, valid as long as the handler runs
+//   const Request&                                   the request's head
+//   Json<T>                                          the body, as a plain struct
+//   Body                                             the body, as bytes
+//   S&                                               the loop's state, made by App::state<S>()
+//   const S&                                         the same, or the state that all loops share
+//   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
+//
+// Errors   What cannot be read is answered before the handler is called, as a Problem that names it:
+//          400 (syntax), 415 (another type than JSON), 413 (too large), 422 (not what was asked for).
+// Thread   The loop's.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tiderace/base/enum_names.h"
+#include "tiderace/http/app/call.h"
+#include "tiderace/http/app/reply.h"
+#include "tiderace/json.h"
+
+namespace tiderace::http {
+
+// A body that was read as JSON, or a value that is answered as JSON. Behaves as a pointer to it.
+template <typename T>
+class Json {
+  public:
+    Json() = default;
+    Json(T value) : value_(std::move(value)) {}  // NOLINT: `return user;` says enough
+
+    T& operator*() & { return value_; }
+    const T& operator*() const& { return value_; }
+    T&& operator*() && { return std::move(value_); }
+    T* operator->() { return &value_; }
+    const T* operator->() const { return &value_; }
+
+  private:
+    T value_{};
+};
+
+// A body, at most AppOptions::body_bytes_max of it.
+class Body {
+  public:
+    Body() = default;
+    explicit Body(std::string bytes) : bytes_(std::move(bytes)) {}
+
+    const std::string& text() const& { return bytes_; }
+    std::string text() && { return std::move(bytes_); }
+    ByteView bytes() const { return bytes_; }
+
+  private:
+    std::string bytes_;
+};
+
+namespace app {
+
+template <typename T>
+concept PathParameter = std::integral<T> || std::floating_point<T> || std::is_enum_v<T> ||
+                        std::same_as<T, std::string> || std::same_as<T, std::string_view>;
+
+template <typename T>
+inline constexpr bool takes_body = false;
+template <typename T>
+inline constexpr bool takes_body<Json<T>> = true;
+template <>
+inline constexpr bool takes_body<Body> = true;
+
+// Finds an argument of type A (with its reference, if it is one).
+template <typename A>
+struct Argument;
+
+template <typename A>
+    requires PathParameter<A>
+struct Argument<A> {
+    static std::optional<A> find(Call& call) {
+        const ByteView text = call.next_parameter();
+        A value{};
+        if (!parse(text, value)) {
+            call.fail_parameter(expected());
+            return std::nullopt;
+        }
+        return value;
+    }
+    static A pass(std::optional<A>& found) { return std::move(*found); }
+
+  private:
+    static bool parse(ByteView text, A& value) {
+        if constexpr (std::same_as<A, std::string> || std::same_as<A, std::string_view>) {
+            value = text;
+            return true;
+        } else if constexpr (std::same_as<A, bool>) {
+            value = text == "true" || text == "1";
+            return value || text == "false" || text == "0";
+        } else if constexpr (std::is_enum_v<A>) {
+            for (const EnumName& one : enum_names<A>) {
+                if (one.name != text) continue;
+                value = static_cast<A>(one.value);
+                return true;
+            }
+            return false;
+        } else {
+            const char* const end = text.data() + text.size();
+            const auto [stop, fault] = std::from_chars(text.data(), end, value);
+            return fault == std::errc{} && stop == end;
+        }
+    }
+    static std::string_view expected() {
+        if constexpr (std::unsigned_integral<A>) return "expected a whole number, not negative";
+        if constexpr (std::integral<A>) return "expected a whole number";
+        if constexpr (std::floating_point<A>) return "expected a number";
+        return "is none of the known values";
+    }
+};
+
+template <>
+struct Argument<const Request&> {
+    static std::optional<const Request*> find(Call& call) { return &call.exchange.request(); }
+    static const Request& pass(std::optional<const Request*>& found) { return **found; }
+};
+template <>
+struct Argument<Exchange&> {
+    static std::optional<Exchange*> find(Call& call) { return &call.exchange; }
+    static Exchange& pass(std::optional<Exchange*>& found) { return **found; }
+};
+template <>
+struct Argument<task::Runner&> {
+    static std::optional<task::Runner*> find(Call& call) { return &call.runner; }
+    static task::Runner& pass(std::optional<task::Runner*>& found) { return **found; }
+};
+template <>
+struct Argument<core::EventLoop&> {
+    static std::optional<core::EventLoop*> find(Call& call) { return &call.exchange.loop(); }
+    static core::EventLoop& pass(std::optional<core::EventLoop*>& found) { return **found; }
+};
+
+template <>
+struct Argument<Body> {
+    static std::optional<Body> find(Call& call) { return Body(std::move(call.body)); }
+    static Body pass(std::optional<Body>& found) { return std::move(*found); }
+};
+
+template <typename T>
+struct Argument<Json<T>> {
+    static std::optional<Json<T>> find(Call& call) {
+        if (!call.body_is_json()) return std::nullopt;
+        auto value = json::read<T>(call.body);
+        if (value) return Json<T>(std::move(*value));
+        call.fail_json(value.error());
+        return std::nullopt;
+    }
+    static Json<T> pass(std::optional<Json<T>>& found) { return std::move(*found); }
+};
+
+// Any other class: a state.
+template <typename S>
+    requires(std::is_class_v<std::remove_const_t<S>>)
+struct Argument<S&> {
+    static std::optional<S*> find(Call& call) {
+        using State = std::remove_const_t<S>;
+        void* state = call.states.find(state_key<State>, std::is_const_v<S>);
+        if (state == nullptr) {
+            call.fail_state();
+            return std::nullopt;
+        }
+        return static_cast<S*>(state);
+    }
+    static S& pass(std::optional<S*>& found) { return **found; }
+};
+
+}  // namespace app
+}  // namespace tiderace::http

@@ -1,0 +1,74 @@
+#include "tiderace/http/app/call.h"
+
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::app {
+namespace {
+
+// The name of the parameter at `index`.
+std::string_view parameter_name(std::string_view pattern, std::size_t index) {
+    for (route::Segments segments(pattern); !segments.done();) {
+        const route::Segment segment = segments.next();
+        if (segment.kind != route::Segment::Kind::literal && index-- == 0) return segment.text;
+    }
+    return {};
+}
+
+int status_of(json::Error::Kind kind) {
+    switch (kind) {
+        case json::Error::Kind::too_large:
+            return 413;
+        case json::Error::Kind::content:
+            return 422;
+        case json::Error::Kind::syntax:
+        case json::Error::Kind::too_deep:
+            break;
+    }
+    return 400;
+}
+
+}  // namespace
+
+void Call::fail_parameter(std::string_view expected) {
+    const std::size_t index = parameters_used - 1;
+    Problem problem;
+    problem.detail = "the path has a parameter that cannot be read";
+    problem.faults.push_back({std::string(parameter_name(pattern, index)), std::string(expected)});
+    problem.reply().send(exchange);
+}
+
+void Call::fail_json(const json::Error& error) {
+    Problem problem;
+    problem.status = status_of(error.kind());
+    problem.detail = problem.status == 422 ? "the body is JSON, but not what is expected"
+                                           : "the body cannot be read as JSON";
+    for (const json::Fault& fault : error.faults()) {
+        problem.faults.push_back({fault.path, fault.message()});
+    }
+    problem.reply().send(exchange);
+}
+
+void Call::fail_state() {
+    log::Logger* log = exchange.loop().log();
+    if (log != nullptr) {
+        log->error("http", "a handler takes a state that App::state() was not given",
+                   log::field("route", pattern));
+    }
+    exchange.respond_status(500);
+}
+
+bool Call::body_is_json() {
+    const ByteView type = exchange.request().field(wire::FieldName::content_type);
+    const ByteView essence = type.substr(0, type.find(';'));
+    const ByteView trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
+    if (wire::equals_ignoring_case(trimmed, "application/json") ||
+        (trimmed.starts_with("application/") && trimmed.ends_with("+json"))) {
+        return true;
+    }
+    Problem problem{.status = 415};
+    problem.detail = "the body has to be JSON: send Content-Type: application/json";
+    problem.reply().send(exchange);
+    return false;
+}
+
+}  // namespace tiderace::http::app

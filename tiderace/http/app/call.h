@@ -1,0 +1,65 @@
+// Call: one request on its way to a handler: what its arguments are made of.
+//
+// Owner    AppLoop, for the time of the call; a request that waits for its body keeps it.
+// Thread   The loop's.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/http/app/reply.h"
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/route/router.h"
+#include "tiderace/json/fault.h"
+#include "tiderace/task/runner.h"
+
+namespace tiderace::http::app {
+
+// One address for each type, the same in all files.
+template <typename S>
+inline constexpr char state_key_of = 0;
+template <typename S>
+inline constexpr const void* state_key = &state_key_of<S>;
+
+// The objects that handlers ask for by type.
+class States {
+  public:
+    struct Entry {
+        const void* key = nullptr;
+        void* object = nullptr;
+        bool shared = false;  // between loops: constant
+    };
+    void add(Entry entry) { entries_.push_back(entry); }
+    // nullptr: there is none, or it is shared and asked for as one's own.
+    void* find(const void* key, bool constant) const {
+        for (const Entry& entry : entries_) {
+            if (entry.key == key && (constant || !entry.shared)) return entry.object;
+        }
+        return nullptr;
+    }
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+struct Call {
+    Exchange& exchange;
+    task::Runner& runner;
+    const States& states;
+    std::string_view pattern;
+    route::Parameters parameters = {};
+    std::size_t parameters_used = 0;
+    std::string body = {};
+
+    ByteView next_parameter() { return parameters.values[parameters_used++]; }
+    // These answer.
+    void fail_parameter(std::string_view expected);
+    void fail_json(const json::Error& error);
+    void fail_state();
+    // False: answered with 415.
+    bool body_is_json();
+};
+
+}  // namespace tiderace::http::app

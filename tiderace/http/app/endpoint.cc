@@ -1,0 +1,26 @@
+#include "tiderace/http/app/endpoint.h"
+
+namespace tiderace::http::app {
+
+Invocation::Invocation(Call& call) : exchange_(call.exchange.defer()), runner_(&call.runner) {}
+
+void Invocation::watch() {
+    exchange_->observe(*this);
+}
+
+void Invocation::on_done(std::exception_ptr failure) {
+    const std::unique_ptr<Invocation> self(this);
+    AbandonObserver::unlink();
+    exchange_->run([&] {
+        if (failure) std::rethrow_exception(failure);
+        answer_value(*exchange_, *runner_);
+    });
+}
+
+// The frame ends at its await, or when it next waits, if the client went away because of what it
+// does.
+void Invocation::on_abandoned() {
+    runner_->destroy_later(std::unique_ptr<Root>(this));
+}
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,83 @@
+// Reply: an answer that owns all that it says. Problem: one that says what was wrong.
+//
+//   return Reply(201).field("Location", "/users/7").text("made\n");
+//   return Problem{.status = 409, .detail = "the name is taken"};
+//
+// Handlers may return much else (http/app/results.h); each of it becomes one of these, or is written
+// as it is.
+//
+// Owner    The handler, until it is returned.
+// Thread   One loop's.
+// Errors   A field name or value that no message may hold is dropped when the answer is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/http/exchange.h"
+
+namespace tiderace::http {
+
+class Reply {
+  public:
+    explicit Reply(int status = 200) : status_(status) {}
+
+    int status() const { return status_; }
+    Reply& set_status(int status) & {
+        status_ = status;
+        return *this;
+    }
+    // Adds a field.
+    Reply&& field(std::string name, std::string value) &&;
+    Reply& field(std::string name, std::string value) &;
+    // The body and its type; the last one counts.
+    Reply&& text(std::string body) &&;
+    Reply&& html(std::string body) &&;
+    Reply&& body(std::string type, std::string bytes) &&;
+    // A body that is made while it is sent.
+    Reply&& body(std::string type, std::unique_ptr<BodySource> source) &&;
+
+    // Answers. The reply is empty afterwards.
+    void send(Exchange& exchange) &&;
+
+  private:
+    int status_;
+    std::string type_;
+    std::string body_;
+    std::unique_ptr<BodySource> source_;
+    std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+// What was wrong with a request, for programs: application/problem+json (RFC 9457).
+struct Problem {
+    struct Fault {
+        std::string name;    // of the field or parameter
+        std::string detail;  // what is wrong with it
+    };
+
+    int status = 400;
+    std::string title = {};  // "": the status's own phrase
+    std::string detail = {};
+    std::vector<Fault> faults = {};
+
+    Reply reply() const;
+};
+
+// 201 with where it is, and what was made as JSON.
+template <typename T>
+struct Created {
+    std::string location;
+    T value;
+};
+
+struct Redirect {
+    std::string to;
+    int status = 303;  // "see other": the client asks for `to` with GET
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,37 @@
+#include "tiderace/http/app/results.h"
+
+namespace tiderace::http::app {
+
+void answer_text(Exchange& exchange, std::string text) {
+    Response response;
+    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    response.set_body(std::move(text));
+    exchange.respond(response);
+}
+
+void answer_text(Exchange& exchange, std::string_view lasting) {
+    Response response;
+    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    response.set_body(lasting);
+    exchange.respond(response);
+}
+
+void answer_json(Exchange& exchange, int status, std::string text, std::string_view location) {
+    Response response(status);
+    response.add(wire::FieldName::content_type, "application/json");
+    if (!location.empty()) response.add(wire::FieldName::location, location);
+    response.set_body(std::move(text));
+    exchange.respond(response);
+}
+
+void answer_stream(Exchange& exchange, task::Runner& runner, std::string_view type,
+                   task::Generator<std::string> pieces) {
+    Response response;
+    response.add(wire::FieldName::content_type, type);
+    // A cache or a proxy that gathers the pieces would make a stream useless.
+    response.add(wire::FieldName::cache_control, "no-store");
+    response.set_body(std::make_unique<GeneratorSource>(exchange, runner, std::move(pieces)));
+    exchange.respond(response);
+}
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,113 @@
+// Results: what a handler may return, and what it becomes.
+//
+//   std::string, const char*, std::string_view   text/plain
+//   Reply                                        as it says
+//   Problem                                      application/problem+json
+//   Redirect                                     its status and Location
+//   std::optional<T>                             T, or 404
+//   std::expected<T, E>                          T, or E (a Problem, a Reply …)
+//   std::variant<T…>                             the one that it holds
+//   Created<T>                                   201, Location, and T as JSON
+//   Generator<std::string>                       a body made while it is sent, text/plain
+//   Events                                       text/event-stream
+//   void, std::monostate                         204
+//   Json<T>, any other type that has a JSON form application/json
+//   Task<T>                                      T, later
+//
+// Thread   The loop's.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "tiderace/http/app/arguments.h"
+#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/stream.h"
+#include "tiderace/json.h"
+
+namespace tiderace::http::app {
+
+void answer_text(Exchange& exchange, std::string text);
+void answer_text(Exchange& exchange, std::string_view lasting);
+void answer_json(Exchange& exchange, int status, std::string text, std::string_view location = {});
+void answer_stream(Exchange& exchange, task::Runner& runner, std::string_view type,
+                   task::Generator<std::string> pieces);
+
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool is_expected = false;
+template <typename T, typename E>
+inline constexpr bool is_expected<std::expected<T, E>> = true;
+template <typename T>
+inline constexpr bool is_variant = false;
+template <typename... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+template <typename T>
+inline constexpr bool is_created = false;
+template <typename T>
+inline constexpr bool is_created<Created<T>> = true;
+template <typename T>
+inline constexpr bool is_json = false;
+template <typename T>
+inline constexpr bool is_json<Json<T>> = true;
+
+template <typename T>
+void answer(Exchange& exchange, task::Runner& runner, T&& result);
+
+template <typename T>
+void answer_wrapped(Exchange& exchange, task::Runner& runner, T&& result) {
+    using R = std::remove_cvref_t<T>;
+    if constexpr (is_optional<R>) {
+        if (!result) return exchange.respond_status(404);
+        answer(exchange, runner, *std::forward<T>(result));
+    } else if constexpr (is_expected<R>) {
+        if (!result) return answer(exchange, runner, std::forward<T>(result).error());
+        if constexpr (std::is_void_v<typename R::value_type>) {
+            exchange.respond_status(204);
+        } else {
+            answer(exchange, runner, *std::forward<T>(result));
+        }
+    } else {
+        std::visit([&](auto& held) { answer(exchange, runner, std::move(held)); }, result);
+    }
+}
+
+template <typename T>
+void answer(Exchange& exchange, task::Runner& runner, T&& result) {
+    using R = std::remove_cvref_t<T>;
+    if constexpr (std::is_same_v<R, std::string>) {
+        answer_text(exchange, std::string(std::forward<T>(result)));
+    } else if constexpr (std::is_convertible_v<T&&, std::string_view>) {
+        answer_text(exchange, std::string_view(result));
+    } else if constexpr (std::is_same_v<R, Reply>) {
+        std::move(result).send(exchange);
+    } else if constexpr (std::is_same_v<R, Problem>) {
+        result.reply().send(exchange);
+    } else if constexpr (std::is_same_v<R, Redirect>) {
+        Reply(result.status).field("Location", result.to).send(exchange);
+    } else if constexpr (std::is_same_v<R, std::monostate>) {
+        exchange.respond_status(204);
+    } else if constexpr (is_optional<R> || is_expected<R> || is_variant<R>) {
+        answer_wrapped(exchange, runner, std::forward<T>(result));
+    } else if constexpr (is_created<R>) {
+        answer_json(exchange, 201, json::write(result.value), result.location);
+    } else if constexpr (is_json<R>) {
+        answer_json(exchange, 200, json::write(*result));
+    } else if constexpr (std::is_same_v<R, task::Generator<std::string>>) {
+        answer_stream(exchange, runner, "text/plain; charset=utf-8", std::move(result));
+    } else if constexpr (std::is_same_v<R, Events>) {
+        answer_stream(exchange, runner, "text/event-stream", std::move(result).take());
+    } else {
+        answer_json(exchange, 200, json::write(result));
+    }
+}
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,70 @@
+#include "tiderace/http/app/stream.h"
+
+namespace tiderace::http {
+namespace {
+
+// Each line of `text` as a line of its own that begins with `name`; a line break inside a value would
+// otherwise begin a field of its own.
+void append_lines(std::string& out, std::string_view name, std::string_view text) {
+    for (;;) {
+        const std::size_t end = text.find_first_of("\r\n");
+        out.append(name).append(": ").append(text.substr(0, end)) += '\n';
+        if (end == std::string_view::npos) return;
+        const bool pair = text.substr(end, 2) == "\r\n";
+        text.remove_prefix(end + (pair ? 2 : 1));
+    }
+}
+
+// A field of one line: what follows a line break is dropped.
+void append_line(std::string& out, std::string_view name, std::string_view text) {
+    out.append(name).append(": ").append(text.substr(0, text.find_first_of("\r\n"))) += '\n';
+}
+
+}  // namespace
+
+std::string render(const Event& event) {
+    std::string out;
+    if (!event.comment.empty()) append_lines(out, "", event.comment);
+    if (!event.event.empty()) append_line(out, "event", event.event);
+    if (!event.id.empty()) append_line(out, "id", event.id);
+    if (event.retry_ms > 0) append_line(out, "retry", std::to_string(event.retry_ms));
+    if (!event.data.empty() || event.comment.empty()) append_lines(out, "data", event.data);
+    out += '\n';
+    return out;
+}
+
+BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue& out,
+                                        std::size_t bytes_wanted) {
+    std::size_t appended = 0;
+    while (appended < bytes_wanted) {
+        if (!piece_.empty()) {
+            appended += piece_.size();
+            out.append(blocks, piece_);
+            piece_.clear();
+        }
+        if (failed_) return State::failed;
+        if (ended_) return State::end;
+        if (alive()) return State::wait;  // it makes the next piece; on_done says when
+        pulling_ = true;
+        Root::start(*runner_, make_next());
+        pulling_ = false;
+        if (alive()) return State::wait;
+    }
+    return State::more;
+}
+
+task::Task<> GeneratorSource::make_next() {
+    auto next = co_await pieces_.next();
+    if (next) piece_ = std::move(*next);
+    ended_ = !next;
+}
+
+void GeneratorSource::on_done(std::exception_ptr failure) {
+    if (failure) {
+        task::log_failure(exchange_->loop().log(), failure);
+        failed_ = true;
+    }
+    if (!pulling_) exchange_->body_ready();  // may end this object
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,129 @@
+#include "tiderace/http/app/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tiderace/http/app/app_fixture.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::http {
+namespace {
+
+class StreamTest : public AppTest {};
+
+TEST(RenderedEvent, EachLineIsAFieldOfItsOwn) {
+    EXPECT_EQ(render({.data = "one"}), "data: one\n\n");
+    EXPECT_EQ(render({.data = "one\ntwo\r\nthree\rfour"}),
+              "data: one\ndata: two\ndata: three\ndata: four\n\n");
+    EXPECT_EQ(render({.data = "x", .event = "tick", .id = "7", .retry_ms = 500}),
+              "event: tick\nid: 7\nretry: 500\ndata: x\n\n");
+    EXPECT_EQ(render({.comment = "still here"}), ": still here\n\n");
+    EXPECT_EQ(render({}), "data: \n\n");
+    // A peer's text in a type cannot begin a field of its own.
+    EXPECT_EQ(render({.data = "x", .event = "a\ndata: forged"}), "event: a\ndata: x\n\n");
+}
+
+// The chunks of a chunked body, joined.
+std::string unchunked(std::string_view text) {
+    std::string out;
+    for (;;) {
+        const std::size_t bytes = std::stoul(std::string(text), nullptr, 16);
+        if (bytes == 0) return out;
+        text.remove_prefix(text.find("\r\n") + 2);
+        out += text.substr(0, bytes);
+        text.remove_prefix(bytes + 2);
+    }
+}
+
+TEST_F(StreamTest, AGeneratorIsSentPieceByPiece) {
+    app.get<"/n/{n}">([](int n) -> task::Generator<std::string> {
+        for (int i = 0; i < n; ++i) {
+            if (i % 100 == 99) co_await task::sleep(1ms);
+            co_yield std::to_string(i) + "\n";
+        }
+    });
+    for (int n : {0, 1, 2, 1'000, 50'000}) {
+        std::string expected;
+        for (int i = 0; i < n; ++i) expected += std::to_string(i) + "\n";
+        EXPECT_EQ(unchunked(body_of(get("/n/" + std::to_string(n)))), expected) << n;
+    }
+}
+
+TEST_F(StreamTest, EventsComeAsTheyAreMade) {
+    app.get<"/ticks">([]() -> Events {
+        for (int i = 0;; ++i) {
+            co_yield {.data = std::to_string(i)};
+            co_await task::sleep(1s);
+        }
+    });
+    auto peer = connect();
+    peer->say("GET /ticks HTTP/1.1\r\nHost: a\r\n\r\n");
+    world.settle();
+    EXPECT_NE(peer->heard().find("Content-Type: text/event-stream\r\n"), std::string::npos);
+    EXPECT_NE(peer->heard().find("data: 0\n\n"), std::string::npos);
+    EXPECT_EQ(peer->heard().find("data: 1"), std::string::npos);
+    world.advance(2s);
+    EXPECT_NE(peer->heard().find("data: 1\n\n"), std::string::npos);
+    peer->reset();
+    world.advance(2s);
+}
+
+// A client that does not read: the generator stops, and its memory with it.
+TEST_F(StreamTest, ASlowClientSlowsTheGeneratorDown) {
+    static int made;
+    made = 0;
+    app.get<"/endless">([]() -> task::Generator<std::string> {
+        for (;;) {
+            ++made;
+            co_yield std::string(1'000, 'x');
+        }
+    });
+    auto peer = connect();
+    peer->set_listening(false);
+    peer->say("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n");
+    world.settle();
+    const int at_first = made;
+    EXPECT_GT(at_first, 0);
+    EXPECT_LT(at_first, 3'000) << "no more than the queue and the network hold";
+    world.advance(1s);
+    EXPECT_EQ(made, at_first);
+    peer->reset();
+    world.settle();
+}
+
+TEST_F(StreamTest, AGeneratorThatThrowsBreaksTheAnswerOff) {
+    app.get<"/broken">([]() -> task::Generator<std::string> {
+        co_yield "some";
+        co_await task::sleep(1ms);
+        throw std::runtime_error("no more");
+    });
+    const std::string answer = get("/broken");
+    EXPECT_NE(answer.find("some"), std::string::npos);
+    EXPECT_EQ(answer.find("0\r\n\r\n"), std::string::npos) << "the last chunk must be missing";
+}
+
+TEST_F(StreamTest, AClientThatGoesAwayEndsTheGenerator) {
+    static int ended;
+    ended = 0;
+    struct Note {
+        ~Note() { ++ended; }
+    };
+    app.get<"/events">([]() -> Events {
+        const Note note;
+        for (;;) {
+            co_yield {.data = "x"};
+            co_await task::sleep(1h);
+        }
+    });
+    auto peer = connect();
+    peer->say("GET /events HTTP/1.1\r\nHost: a\r\n\r\n");
+    world.settle();
+    EXPECT_EQ(ended, 0);
+    peer->reset();
+    ASSERT_TRUE(world.run_until([&] { return ended == 1; }));
+}
+
+}  // namespace
+}  // namespace tiderace::http
