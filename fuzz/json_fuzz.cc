@@ -39,9 +39,9 @@ struct Node {
     std::unique_ptr<Node> n;
     Default<std::variant<bool, double, std::string, std::vector<int>>> v;
     Default<std::variant<Leaf, int, double>> w;
-    Default<Range<int, 1, 9>> r;
+    Default<Range<int, 1, 9>> r = 1;
     Default<Length<std::string, 0, 4>> e;
-    Default<Pattern<"[a-c]+\\d{1,3}x?">> p;
+    Default<Pattern<"[a-c]+\\d{1,3}x?">> p = "a1";
 };
 
 bool is_json(ByteView text, const Options& options) {

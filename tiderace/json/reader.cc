@@ -3,7 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -409,7 +409,7 @@ class Parser {
             copy_ = std::make_unique<std::uint8_t[]>(capacity_ + simdjson::SIMDJSON_PADDING);
             if (const auto error = parser_.allocate(capacity_, depth_max)) return error;
         }
-        std::memcpy(copy_.get(), text.data(), text.size());
+        if (!text.empty()) std::memcpy(copy_.get(), text.data(), text.size());
         std::memset(copy_.get() + text.size(), ' ', simdjson::SIMDJSON_PADDING);
         return parser_.parse(copy_.get(), text.size(), false);
     }

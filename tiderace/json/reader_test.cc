@@ -63,6 +63,7 @@ TEST(JsonReader, NamesWhereATextIsNotJson) {
     EXPECT_EQ(fault_of("{\"a\":1,\"b\":\"x\"} x"),
               "syntax: expected the end of the text (byte 16)");
     EXPECT_EQ(fault_of(""), "syntax: expected a value (byte 0)");
+    EXPECT_EQ(fault_of(std::string_view()), "syntax: expected a value (byte 0)");
     EXPECT_EQ(fault_of("  "), "syntax: expected a value (byte 2)");
     EXPECT_EQ(fault_of("{\"a\":01}"), "syntax: expected , or } (byte 6)");
     EXPECT_EQ(fault_of("{\"a\":1,}"), "syntax: expected a member's name in quotes (byte 7)");

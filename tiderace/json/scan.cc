@@ -1,7 +1,10 @@
 #include "tiderace/json/scan.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <limits>
+#include <system_error>
 
 #include "tiderace/json/text.h"
 
@@ -13,6 +16,23 @@ constexpr int hex_value(char c) {
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
+}
+
+// Tells what is too large for a double from what is too small, which is read as zero. The power of
+// ten of the first digit that is not zero decides.
+bool is_above_one(ByteView number) {
+    const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+    const ByteView digits = number.substr(0, mark);
+    const std::size_t point = std::min(digits.find('.'), digits.size());
+    const std::size_t first = digits.find_first_of("123456789");
+    if (first == ByteView::npos) return false;
+    const auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+    ByteView exponent = number.substr(std::min(mark + 1, number.size()));
+    if (exponent.starts_with('+')) exponent.remove_prefix(1);
+    std::int64_t shift = 0;
+    const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), shift);
+    if (read.ec == std::errc::result_out_of_range) return !exponent.starts_with('-');
+    return shift > -power;
 }
 
 // Moves over a text. After a fault it stays where that is.
@@ -121,19 +141,15 @@ class Scanner {
         skip('-');
         if (at_ == first && (peek() < '0' || peek() > '9')) return fail("expected a value");
         if (!skip('0') && !digits()) return false;
-        const bool is_below_one = text_[at_ - 1] == '0' && at_ - first <= 2;
         if (skip('.') && !digits()) return false;
-        bool is_small = is_below_one;
         if (skip('e') || skip('E')) {
-            if (skip('-'))
-                is_small = true;
-            else
-                skip('+');
+            if (!skip('-')) skip('+');
             if (!digits()) return false;
         }
+        const ByteView number = text_.substr(first, at_ - first);
         double value = 0;
-        const auto read = std::from_chars(text_.data() + first, text_.data() + at_, value);
-        if (read.ec != std::errc() && !is_small) {
+        const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+        if (read.ec == std::errc::result_out_of_range && is_above_one(number)) {
             at_ = first;
             return fail("a number beyond what a double can hold");
         }

@@ -64,6 +64,20 @@ TEST(JsonScan, NamesTheFirstByteThatIsWrong) {
     }
 }
 
+TEST(JsonScan, TellsNumbersTooLargeFromThoseTooSmall) {
+    const std::string zeros(400, '0');
+    for (const std::string& text :
+         {"1" + zeros, std::string("10.5E5505555555555555555555"), std::string("0.5e999"),
+          "-1" + zeros + "e-10", "0." + std::string(20, '0') + "1e400", std::string("9e+309")}) {
+        EXPECT_TRUE(first_fault(text, levels)) << text;
+    }
+    for (const std::string& text :
+         {"0." + zeros + "1", "1" + zeros + "e-400", "0." + zeros + "1e+400", std::string("0e999"),
+          std::string("1e-99999999999999999999"), std::string("123.5e-999")}) {
+        EXPECT_FALSE(first_fault(text, levels)) << text;
+    }
+}
+
 TEST(JsonScan, StopsAtTheLevelsThatAreAllowed) {
     EXPECT_FALSE(first_fault("[[[]]]", 3));
     EXPECT_FALSE(first_fault("[[],[],{},[]]", 2)) << "levels that ended do not count";

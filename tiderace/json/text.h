@@ -34,6 +34,7 @@ class TextOut {
     }
     void put(std::string_view text) {
         if (text.size() > block_bytes - used_) return put_long(text);
+        if (text.empty()) return;  // of a view that is nowhere
         std::memcpy(block_ + used_, text.data(), text.size());
         used_ += text.size();
     }

@@ -33,6 +33,7 @@ std::string number(auto value) {
 
 TEST(JsonText, EscapesWhatAStringMayNotHave) {
     EXPECT_EQ(in_quotes(""), R"("")");
+    EXPECT_EQ(in_quotes(std::string_view()), R"("")");
     EXPECT_EQ(in_quotes("plain"), R"("plain")");
     EXPECT_EQ(in_quotes("\"\\/\b\f\n\r\t"), R"("\"\\/\b\f\n\r\t")");
     EXPECT_EQ(in_quotes(std::string_view("\0\x1f\x7f", 3)), "\"\\u0000\\u001f\x7f\"");
