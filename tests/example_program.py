@@ -23,7 +23,7 @@ class Example(Server):
 
     def places(self):
         """(host, port) of each line, in order."""
-        found = re.findall(r"^\w+ (?:\w+://)?([\w.]+):(\d+)/?$", self.stdout, re.M)
+        found = re.findall(r"^(?:\w+|listening on) (?:\w+://)?([\w.]+):(\d+)/?$", self.stdout, re.M)
         return [(host, int(port)) for host, port in found]
 
     @property

@@ -417,6 +417,7 @@ PROGRAMS = [
     "tiderace-lab",
     "example_chat",
     "example_echo",
+    "example_hello",
     "websocket_client",
 ]
 # For suites that are left out under a sanitizer: programs of other makes around which the lab is

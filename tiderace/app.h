@@ -1,0 +1,27 @@
+// HTTP applications: a whole service in a few lines.
+//
+//   #include <tiderace/app.h>
+//
+//   struct User { std::uint64_t id; std::string name; };
+//
+//   int main() {
+//       tiderace::http::App app;
+//       app.get<"/">([] { return "hello\n"; });
+//       app.get<"/users/{id}">([](std::uint64_t id) -> std::optional<User> {   // JSON, or 404
+//           if (id != 7) return std::nullopt;
+//           return User{7, "ann"};
+//       });
+//       app.post<"/echo">([](tiderace::http::Body body) { return std::move(body).text(); });
+//       return app.serve({.listen = ":8080"});   // all cores, HTTP/1.1 and 2, SIGTERM drains
+//   }
+//
+// Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
+#pragma once
+
+#include "tiderace/http/app/app.h"        // App: routes and states
+#include "tiderace/http/app/arguments.h"  // what a handler may take: Json<T>, Body, parameters
+#include "tiderace/http/app/reply.h"      // Reply, Problem, Created, Redirect
+#include "tiderace/http/app/results.h"    // what a handler may return
+#include "tiderace/http/app/stream.h"     // Events; bodies from a Generator
+#include "tiderace/serve/serve.h"         // ServeOptions
+#include "tiderace/task.h"                // Task, sleep, within, Scope …

@@ -1,0 +1,53 @@
+// serve: an App on the network: all loops, HTTP/1.1 and HTTP/2, TLS, signals, an orderly end.
+//
+//   return app.serve({.listen = ":8080"});
+//   return app.serve({.listen = {":80", "unix:/run/app.sock"}, .threads = 4, .access_log = "-"});
+//   return app.serve({.listen = ":443", .tls = {{"cert.pem", "key.pem"}}});
+//
+// It prints where it listens. SIGTERM and SIGINT drain: no new connection, requests in flight are
+// answered, connections end; those still open after `drain` are cut off, which the last line says.
+//
+// Thread   The caller's becomes the first loop's, until it returns.
+// Errors   What keeps it from serving is one sentence on standard error, and status 1.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/core/address.h"
+
+namespace tiderace::http {
+
+// One address or several: ":8080" (all interfaces), "127.0.0.1:0" (the kernel chooses the port),
+// "[::1]:8080", "unix:/run/app.sock".
+struct ListenOn {
+    ListenOn(const char* address) : addresses{address} {}             // NOLINT: `.listen = ":80"`
+    ListenOn(std::string address) : addresses{std::move(address)} {}  // NOLINT
+    ListenOn(std::initializer_list<std::string> all) : addresses(all) {}
+
+    std::vector<std::string> addresses;
+};
+
+// PEM files: the server's certificate with its chain, and its key.
+struct TlsFiles {
+    std::string certificate;
+    std::string key;
+};
+
+struct ServeOptions {
+    ListenOn listen = ":8080";
+    std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
+    std::size_t threads = 0;         // loops, each on a thread of its own; 0: one for each CPU
+    Duration drain = 10s;            // from the signal to the end
+    std::string access_log = "";     // "-": standard output; a path: appended to; "": none
+    std::string engine = "auto";     // "epoll", "io_uring", "kqueue", "poll", "select"
+    std::string server_name = "tiderace";  // the Server field; "": none
+    // Called when all sockets listen, instead of printing where.
+    std::function<void(const std::vector<core::Address>&)> on_listening = {};
+};
+
+}  // namespace tiderace::http
