@@ -380,6 +380,18 @@ TEST(H2FrameReader, BoundsAFieldBlockInBytesAndFrames) {
               "settings 0\nheaders 1 1234567890 +1\n");
     EXPECT_EQ(read_whole(begin + more("") + more("") + more("", end), limits).text,
               "settings 0\nheaders 1 12345 +3\n");
+    // The second block has the same room.
+    const auto on_three = [](H2FrameType type, const std::string& text, std::uint8_t flags) {
+        return frame(type, flags, 3, text);
+    };
+    EXPECT_EQ(read_whole(begin + more("") + more("") + more("67890", end) +
+                             on_three(H2FrameType::headers, "abcde", none) +
+                             on_three(H2FrameType::continuation, "f", none) +
+                             on_three(H2FrameType::continuation, "", none) +
+                             on_three(H2FrameType::continuation, "ghij", end),
+                         limits)
+                  .text,
+              "settings 0\nheaders 1 1234567890 +3\nheaders 3 abcdefghij +3\n");
     const std::string too_much[] = {
         begin + more("678901", end),
         begin + more("6789") + more("01"),

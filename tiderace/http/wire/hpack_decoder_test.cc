@@ -262,6 +262,27 @@ TEST(HpackDecoder, CountsTheListBeforeItGrows) {
     EXPECT_EQ(read(decoder, "\xbe").fields, "a: " + std::string(999, 'x') + '\n');
 }
 
+// The fields before it fill the arena, and are void now: their place is free for what only the
+// table needs.
+TEST(HpackDecoder, AFieldThatMakesTheListTooLargeFindsRoomInATightArena) {
+    HpackDecoder decoder;
+    const std::string block =
+        "\x00\x01"
+        "z\x7f\xa1\x1e"s +
+        std::string(4'000, 'z') +
+        "\x40\x01"
+        "a\x7f\x49"s +
+        std::string(200, 'y') +
+        "\x40\x01"
+        "b\x7f\x49"s +
+        std::string(200, 'x');
+    for (const Way way : {Way::one_by_one, Way::loop}) {
+        EXPECT_EQ(read(decoder, block, 4'096, way).status, Status::too_large);
+        EXPECT_EQ(read(decoder, "\xbe\xbf").fields,
+                  "b: " + std::string(200, 'x') + "\na: " + std::string(200, 'y') + '\n');
+    }
+}
+
 TEST(HpackDecoder, AListMayBeExactlyAsLargeAsItsMaximum) {
     HpackDecoder decoder;
     const Reading whole = read(decoder,
