@@ -112,6 +112,8 @@ void Exchange::on_deadline(int status) {
 void Exchange::reset_answer() {
     responded_ = deferred_ = abandoned_ = over_ = false;
     access_done = 0;
+    site_ = nullptr;
+    origin_.clear();
     waiting_.reset();
     receiver_.reset();
     body_bytes_max_ = 0;

@@ -35,6 +35,7 @@
 #include "tiderace/http/body_receiver.h"
 #include "tiderace/http/exchange_door.h"
 #include "tiderace/http/request.h"
+#include "tiderace/http/request_origin.h"
 #include "tiderace/http/response.h"
 #include "tiderace/net/connection.h"
 
@@ -82,6 +83,8 @@ class Exchange : public core::Shared {
     // Answers `status` by itself if nobody did by then, and abandons. The last call counts;
     // Instant::max() for none.
     void set_deadline(Instant when, int status = 503);
+    // The connection goes, or is done with it, and somebody holds it longer.
+    void outlive_connection() { origin_.keep(request_); }
 
     // Asks for the body, at most `bytes_max` of it (413 above). Sends "100 Continue" where the peer
     // waits for it. A body nobody asks for is read and dropped, or the connection is closed. Once it
@@ -147,6 +150,7 @@ class Exchange : public core::Shared {
     BodySource::State pull(BodySource& source, core::SendQueue& out);
 
     Request request_;
+    RequestOrigin origin_;
     Site* site_ = nullptr;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;

@@ -253,6 +253,7 @@ void H1Connection::request_done() {
 }
 
 void H1Connection::let_go_of_exchange() {
+    if (!exchange_.only_owner()) exchange_->outlive_connection();
     exchange_->let_go();
     service_->give_back(std::exchange(exchange_, {}));
 }
@@ -273,6 +274,7 @@ void H1Connection::end_connection(bool input_is_clean) {
     if (phase_ == Phase::closing) return;
     if (exchange_) {
         log_answer();
+        if (!exchange_.only_owner()) exchange_->outlive_connection();
         exchange_->detach();
         service_->give_back(std::exchange(exchange_, {}));
     }
@@ -382,6 +384,7 @@ void H1Connection::on_close(net::Connection&, net::CloseReason) {
     log_large_answer();
     if (exchange_) {
         log_answer();
+        if (!exchange_.only_owner()) exchange_->outlive_connection();
         exchange_->detach();
     }
     delete this;

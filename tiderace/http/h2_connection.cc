@@ -179,6 +179,7 @@ void H2Connection::log_answer(const H2Exchange& exchange) {
     if (log != nullptr && exchange.responded()) log->write(exchange.record());
 }
 
+    if (!held.only_owner()) held->outlive_connection();
 // --- sending ---------------------------------------------------------------------------------
 
 void H2Connection::write(ByteView frame) {

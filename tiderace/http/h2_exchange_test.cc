@@ -334,3 +334,24 @@ TEST_P(H2Requests, MoreThanTheWindowIsAFault) {
 
 }  // namespace
 }  // namespace tiderace::http
+// --- what outlives the connection ------------------------------------------------------------
+
+TEST_P(H2Requests, ARequestThatIsHeldKnowsItsPeerWhenTheConnectionIsGone) {
+    for (const bool answered : {false, true}) {
+        H2Client& client = connect();
+        const auto stream = client.get("/kept");
+        ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+        const core::Ref<Exchange> held = std::exchange(kept_, {});
+        const std::string peer = held->request().peer->to_string();
+        if (answered) {
+            held->respond_status(204);
+            ASSERT_TRUE(ended(stream));
+        }
+        peer_->reset();
+        ASSERT_TRUE(run_until([&] { return stage_->server().size() == 0; }));
+        EXPECT_EQ(held->abandoned(), !answered);
+        EXPECT_EQ(held->request().peer->to_string(), peer);
+        EXPECT_EQ(held->request().security, nullptr);
+    }
+}
+

@@ -2,7 +2,7 @@
 //
 // Owner    The Exchange. The views point into the receive buffer until the handler returns, and
 //          into the Exchange's own copy after that: ask again instead of keeping a view across a
-//          return.
+//          return. `peer` and `security` live as long as the Exchange.
 // Thread   The loop's.
 #pragma once
 
