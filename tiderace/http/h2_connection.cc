@@ -315,7 +315,7 @@ void H2Connection::on_deadline(net::Connection& connection) {
     }
     if (streams_.empty() && idle_due_ <= now) {
         if (connection.queue_bytes() == 0) {
-            go_away(highest_, H2Error::no_error);
+            go_away(closed_.highest(), H2Error::no_error);
             return end(true);
         }
         idle_due_ = now + service_->options().idle_timeout;  // its limits are the write ones
@@ -404,7 +404,7 @@ void H2Connection::fail(H2Error error) {
     if (phase_ == Phase::closing) return;
     if (error != H2Error::no_error) ++service_->counters().faults;
     if (error == H2Error::enhance_your_calm) ++service_->counters().calmed;
-    go_away(highest_, error);
+    go_away(closed_.highest(), error);
     end(false);
 }
 
@@ -450,7 +450,7 @@ void H2Connection::on_drain(net::Connection&) {
 void H2Connection::say_last_stream() {
     phase_ = Phase::last_round;
     frame_due_ = due_without_frames();
-    go_away(highest_, H2Error::no_error);
+    go_away(closed_.highest(), H2Error::no_error);
     if (!consuming_) end_if_done();
 }
 

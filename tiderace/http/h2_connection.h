@@ -161,7 +161,6 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     Instant idle_due_ = Instant::max();     // without streams
     Instant streams_due_ = Instant::max();  // not later than the first of the streams' own
     std::size_t heads_bytes_ = 0;           // of the open streams, pinned
-    std::uint32_t highest_ = 0;             // stream that the peer opened
     Phase phase_ = Phase::open;
     bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
     bool fill_asked_ : 1 = false;

@@ -21,7 +21,7 @@ void H2Connection::on_fault(const wire::H2Fault& fault) {
     if (!charge(H2Act::fault)) return;
     if (H2Exchange* exchange = streams_.find(fault.stream)) return reset(*exchange, fault.error);
     // A stream that never was cannot be reset (RFC 9113, 6.4).
-    if (closed_.state_of(fault.stream, highest_) == H2StreamState::idle) return fail(fault.error);
+    if (closed_.state_of(fault.stream) == H2StreamState::idle) return fail(fault.error);
     refuse_stream(fault.stream, fault.error);
 }
 
@@ -36,9 +36,9 @@ bool H2Connection::charge(H2Act act, std::uint32_t times) {
 void H2Connection::on_frame(const wire::H2Headers& frame) {
     if (frame.continuations > 0 && !charge(H2Act::continuation, frame.continuations)) return;
     if (H2Exchange* exchange = streams_.find(frame.stream)) return take_trailers(*exchange, frame);
-    const H2StreamState state = closed_.state_of(frame.stream, highest_);
+    const H2StreamState state = closed_.state_of(frame.stream);
     if (state == H2StreamState::idle) {
-        if (!wire::may_open_h2_stream(frame.stream, highest_)) {
+        if (!wire::may_open_h2_stream(frame.stream, closed_.highest())) {
             return fail(H2Error::protocol_error);
         }
         return open_stream(frame);
@@ -68,7 +68,7 @@ bool H2Connection::charge_insertions(std::uint64_t before) {
 }
 
 void H2Connection::open_stream(const wire::H2Headers& frame) {
-    highest_ = frame.stream;
+    closed_.open(frame.stream);
     const std::optional<wire::H2Priority> early = early_priorities_.take(frame.stream);
     if (!charge(H2Act::request)) return;
     if (phase_ == Phase::last_round) {
@@ -273,7 +273,7 @@ void H2Connection::on_frame(const wire::H2PriorityUpdate& frame) {
     if (H2Exchange* exchange = streams_.find(frame.prioritized_stream)) {
         return scheduler_.set_priority(*exchange, priority);
     }
-    if (frame.prioritized_stream <= highest_ || phase_ == Phase::last_round) return;
+    if (frame.prioritized_stream <= closed_.highest() || phase_ == Phase::last_round) return;
     // Those that are open and those that are spoken of may not be more than we let it open (RFC
     // 9218, 7.1).
     const std::size_t streams_max = service_->options().streams_max;
@@ -313,7 +313,7 @@ bool H2Connection::advance(H2Exchange& exchange, H2StreamEvent event) {
 // A frame on a stream that is closed, or never was.
 void H2Connection::late_frame(std::uint32_t stream, H2StreamEvent event) {
     if (phase_ == Phase::closing || !charge(H2Act::late_frame)) return;
-    const Transition transition = wire::h2_transition(closed_.state_of(stream, highest_), event);
+    const Transition transition = wire::h2_transition(closed_.state_of(stream), event);
     if (transition.verdict == Transition::Verdict::stream_error) {
         if (charge(H2Act::fault)) refuse_stream(stream, transition.error);
     } else if (transition.verdict == Transition::Verdict::connection_error) {

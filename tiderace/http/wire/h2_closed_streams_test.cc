@@ -9,34 +9,68 @@ using State = H2StreamState;
 
 TEST(H2ClosedStreams, RemembersHowAStreamClosed) {
     H2ClosedStreams closed;
-    closed.remember(1, State::ended);
+    EXPECT_EQ(closed.highest(), 0U);
+    for (const std::uint32_t stream : {1U, 3U, 5U}) closed.open(stream);
+    EXPECT_EQ(closed.highest(), 5U);
     closed.remember(5, State::reset_by_peer);
-    closed.remember(0x7fff'ffff, State::reset_by_us);
-    EXPECT_EQ(closed.state_of(1, 5), State::ended);
-    EXPECT_EQ(closed.state_of(5, 5), State::reset_by_peer);
-    EXPECT_EQ(closed.state_of(0x7fff'ffff, 0x7fff'ffff), State::reset_by_us);
+    closed.remember(1, State::ended);
+    closed.remember(3, State::reset_by_us);
+    EXPECT_EQ(closed.state_of(1), State::ended);
+    EXPECT_EQ(closed.state_of(3), State::reset_by_us);
+    EXPECT_EQ(closed.state_of(5), State::reset_by_peer);
+    closed.remember(1, State::reset_by_us);  // what was last is so
+    EXPECT_EQ(closed.state_of(1), State::reset_by_us);
+    closed.open(0x7fff'ffff);
+    closed.remember(0x7fff'ffff, State::ended);
+    EXPECT_EQ(closed.state_of(0x7fff'ffff), State::ended);
 }
 
 TEST(H2ClosedStreams, TellsPassedOverFromIdle) {
     H2ClosedStreams closed;
+    EXPECT_EQ(closed.state_of(1), State::idle);
+    closed.open(5);
     closed.remember(5, State::ended);
-    EXPECT_EQ(closed.state_of(1, 5), State::unknown);
-    EXPECT_EQ(closed.state_of(3, 5), State::unknown);
-    EXPECT_EQ(closed.state_of(4, 5), State::idle);  // a push that never was
-    EXPECT_EQ(closed.state_of(6, 5), State::idle);
-    EXPECT_EQ(closed.state_of(7, 5), State::idle);
-    EXPECT_EQ(H2ClosedStreams().state_of(1, 1), State::unknown);
+    EXPECT_EQ(closed.state_of(1), State::passed_over);
+    EXPECT_EQ(closed.state_of(3), State::passed_over);
+    EXPECT_EQ(closed.state_of(4), State::idle);  // a push that never was
+    EXPECT_EQ(closed.state_of(6), State::idle);
+    EXPECT_EQ(closed.state_of(7), State::idle);
 }
 
-TEST(H2ClosedStreams, ForgetsTheOldest) {
+TEST(H2ClosedStreams, ForgetsTheOldestNumbersOnly) {
     H2ClosedStreams closed;
-    for (std::uint32_t i = 0; i <= h2_closed_streams_max; ++i) {
-        closed.remember(2 * i + 1, State::reset_by_us);
+    std::uint32_t stream = 1;
+    for (std::size_t i = 0; i < h2_closed_streams_max; ++i, stream += 2) {
+        closed.open(stream);
+        closed.remember(stream, State::reset_by_us);
     }
-    constexpr std::uint32_t highest = 2 * h2_closed_streams_max + 1;
-    EXPECT_EQ(closed.state_of(1, highest), State::unknown);
-    for (std::uint32_t stream = 3; stream <= highest; stream += 2) {
-        EXPECT_EQ(closed.state_of(stream, highest), State::reset_by_us);
+    EXPECT_EQ(closed.state_of(1), State::reset_by_us);
+    closed.open(stream);
+    EXPECT_EQ(closed.state_of(1), State::forgotten);
+    EXPECT_EQ(closed.state_of(3), State::reset_by_us);
+    EXPECT_EQ(closed.state_of(stream), State::passed_over) << "it took the place of another";
+    closed.remember(1, State::ended);  // closes only now
+    EXPECT_EQ(closed.state_of(1), State::forgotten);
+    EXPECT_EQ(closed.state_of(stream), State::passed_over);
+}
+
+// A jump over fewer numbers than are remembered, over as many, and over more.
+TEST(H2ClosedStreams, ALeapForgetsAndPassesOver) {
+    for (const std::uint32_t leap : {1'022U, 1'023U, 1'024U, 1'025U, 5'000U}) {
+        SCOPED_TRACE(leap);
+        H2ClosedStreams closed;
+        for (std::uint32_t stream = 1; stream <= 2'047; stream += 2) {
+            closed.open(stream);
+            closed.remember(stream, State::ended);
+        }
+        const std::uint32_t to = 2'047 + 2 * leap;
+        closed.open(to);
+        EXPECT_EQ(closed.state_of(2'047), leap < 1'024 ? State::ended : State::forgotten);
+        EXPECT_EQ(closed.state_of(to - 2 * 1'023),
+                  leap < 1'024 ? State::ended : State::passed_over);
+        EXPECT_EQ(closed.state_of(to - 2 * 1'024), State::forgotten);
+        EXPECT_EQ(closed.state_of(to - 2), State::passed_over);
+        EXPECT_EQ(closed.state_of(2'049), leap <= 1'024 ? State::passed_over : State::forgotten);
     }
 }
 

@@ -18,10 +18,10 @@ constexpr H2Transition reset(H2Error error) {
     return {State::reset_by_us, Verdict::stream_error, error};
 }
 constexpr H2Transition end(H2Error error) {
-    return {State::unknown, Verdict::connection_error, error};
+    return {State::passed_over, Verdict::connection_error, error};
 }
 constexpr H2Transition misuse() {
-    return {State::unknown, Verdict::misuse, H2Error::internal_error};
+    return {State::passed_over, Verdict::misuse, H2Error::internal_error};
 }
 
 using Row = std::array<H2Transition, h2_stream_events>;
@@ -94,7 +94,9 @@ constexpr std::array<Row, h2_stream_states> table = {
     closed(State::reset_by_peer, reset(H2Error::stream_closed), reset(H2Error::stream_closed)),
     closed(State::reset_by_us, pass_over(State::reset_by_us), pass_over(State::reset_by_us)),
     // A number that was passed over may not be opened any more (5.1.1).
-    closed(State::unknown, too_late, end(H2Error::protocol_error)),
+    closed(State::passed_over, too_late, end(H2Error::protocol_error)),
+    // We may have reset it: then the peer is at no fault.
+    closed(State::forgotten, pass_over(State::forgotten), pass_over(State::forgotten)),
 };
 
 }  // namespace

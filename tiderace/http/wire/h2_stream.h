@@ -29,9 +29,10 @@ enum class H2StreamState : std::uint8_t {
     ended,
     reset_by_peer,
     reset_by_us,  // frames that the peer sent before it knew are passed over
-    unknown       // closed longer ago than anybody remembers, or never used and passed over
+    passed_over,  // never used, and a higher number was: it may not be opened any more
+    forgotten     // closed, or passed over, too long ago to know how
 };
-inline constexpr std::size_t h2_stream_states = 8;
+inline constexpr std::size_t h2_stream_states = 9;
 
 enum class H2StreamEvent : std::uint8_t {
     // from the peer

@@ -13,8 +13,9 @@ using State = H2StreamState;
 using Event = H2StreamEvent;
 using Verdict = H2Transition::Verdict;
 
-constexpr std::string_view state_names[] = {"idle",  "open",          "half remote", "half local",
-                                            "ended", "reset by peer", "reset by us", "unknown"};
+constexpr std::string_view state_names[] = {"idle",        "open",        "half remote",
+                                            "half local",  "ended",       "reset by peer",
+                                            "reset by us", "passed over", "forgotten"};
 
 std::string say(const H2Transition& transition) {
     switch (transition.verdict) {
@@ -56,7 +57,8 @@ TEST(H2Stream, EveryEventInEveryStateIsAsTheRfcSays) {
         {State::ended, {too_late, too_late, too_late, too_late, "-", "-", "-", "misuse", "misuse"}},
         {State::reset_by_peer, {closed, closed, closed, closed, "-", "-", "-", "misuse", "misuse"}},
         {State::reset_by_us, {"-", "-", "-", "-", "-", "-", "-", "misuse", "misuse"}},
-        {State::unknown, {wrong, wrong, too_late, too_late, "-", "-", "-", "misuse", "misuse"}},
+        {State::passed_over, {wrong, wrong, too_late, too_late, "-", "-", "-", "misuse", "misuse"}},
+        {State::forgotten, {"-", "-", "-", "-", "-", "-", "-", "misuse", "misuse"}},
     };
     ASSERT_EQ(std::size(rows), h2_stream_states);
     for (const Row& row : rows) {
