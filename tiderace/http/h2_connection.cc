@@ -28,6 +28,12 @@ namespace {
 
 constexpr Duration drain_round = 1s;  // for a peer that does not answer that PING
 
+// What a peer must let pass in a period: one byte, if there is no rate.
+std::uint64_t bytes_wanted(Duration period, std::uint64_t rate) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period).count();
+    return std::max<std::uint64_t>(1, rate * static_cast<std::uint64_t>(seconds));
+}
+
 }  // namespace
 
 H2Connection::H2Connection(H2Service& service, net::Connection& connection)
@@ -64,16 +70,12 @@ std::uint32_t H2Connection::frame_bytes_max() const {
 
 std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
     consuming_ = true;
-    const std::size_t used = consume(data);
+    const Consumed consumed = consume(data);
     consuming_ = false;
     if (phase_ == Phase::closing) return data.size();
     fill();
-    const bool in_frame = used < data.size() || reader_.in_field_block() || !reader_.settled();
-    if (!in_frame) {
-        frame_due_ = due_without_frames();
-    } else if (frame_due_ == Instant::max()) {
-        frame_due_ = service_->loop().now() + service_->options().header_timeout;
-    }
+    in_frame_ = consumed.used < data.size() || reader_.in_field_block() || !reader_.settled();
+    watch_frame(consumed.whole_frames);
     if (streams_.empty()) {
         // Counted from the last stream's end: nobody holds an idle connection by PINGs.
         if (idle_due_ == Instant::max()) {
@@ -82,26 +84,37 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
         end_if_done();
     }
     if (phase_ != Phase::closing) arm();
-    return used;
+    return consumed.used;
 }
 
-std::size_t H2Connection::consume(ByteView data) {
-    std::size_t used = 0;
+// A frame's deadline runs only while we wait for the peer. While the queue is too full for us to
+// read on, the rest of the frame may be here already.
+void H2Connection::watch_frame(bool is_new) {
+    if (!in_frame_ || peer_finished_ || connection_->pushes_back()) {
+        frame_due_ = Instant::max();
+    } else if (is_new || frame_due_ == Instant::max()) {
+        frame_due_ = service_->loop().now() + service_->options().header_timeout;
+    }
+}
+
+H2Connection::Consumed H2Connection::consume(ByteView data) {
+    Consumed consumed;
     frames_wait_ = false;
-    while (used < data.size() && phase_ != Phase::closing && !connection_->closing()) {
+    while (consumed.used < data.size() && phase_ != Phase::closing && !connection_->closing()) {
         // A peer that does not read gets no more work done: what it sent waits with it.
         frames_wait_ = connection_->queue_bytes() > connection_->limits().queue_bytes_high;
         if (frames_wait_) break;
-        const wire::H2FrameReader::Step step = reader_.next(data.substr(used));
-        used += step.used;
+        const wire::H2FrameReader::Step step = reader_.next(data.substr(consumed.used));
+        consumed.used += step.used;
         if (step.status == wire::H2FrameReader::Status::need_more) break;
+        consumed.whole_frames = true;
         if (step.status == wire::H2FrameReader::Status::fault) {
             on_fault(step.fault);
         } else {
             std::visit([this](const auto& frame) TR_ON_LOOP { on_frame(frame); }, step.frame);
         }
     }
-    return used;
+    return consumed;
 }
 
 // --- the ends of streams ---------------------------------------------------------------------
@@ -166,6 +179,7 @@ void H2Connection::close_stream(H2Exchange& exchange) {
     closed_.remember(held->stream(), ended || by_peer ? held->state : H2StreamState::reset_by_us);
     give_back_window(held->held_bytes());
     heads_bytes_ -= held->pinned_bytes();
+    if (!held.only_owner()) held->outlive_connection();
     ended ? held->let_go() : held->detach();
     service_->give_back(std::move(held));
     if (streams_.empty()) {
@@ -179,7 +193,6 @@ void H2Connection::log_answer(const H2Exchange& exchange) {
     if (log != nullptr && exchange.responded()) log->write(exchange.record());
 }
 
-    if (!held.only_owner()) held->outlive_connection();
 // --- sending ---------------------------------------------------------------------------------
 
 void H2Connection::write(ByteView frame) {
@@ -204,8 +217,8 @@ bool H2Connection::may_send_at_once(const H2Exchange& exchange, std::size_t byte
 
 void H2Connection::schedule(H2Exchange& exchange) {
     if (exchange.write_due == Instant::max()) {
-        exchange.write_due = service_->loop().now() + service_->options().write_timeout;
-        exchange.write_mark = exchange.answer_bytes();
+        watch_answer(exchange, service_->loop().now(),
+                     connection_->queue_bytes() > connection_->limits().queue_bytes_low);
         streams_due_ = std::min(streams_due_, exchange.write_due);
         if (!consuming_) arm();
     }
@@ -217,6 +230,7 @@ void H2Connection::schedule(H2Exchange& exchange) {
 
 // A refusal is no use to anybody: what asking cost is not paid back, however large its page is.
 void H2Connection::sent_data(const H2Exchange& exchange, std::size_t bytes) {
+    data_sent_ += bytes;
     if (!exchange.was_refused()) budget_.transferred(bytes);
 }
 
@@ -239,6 +253,9 @@ void H2Connection::on_turn_end() {
 
 void H2Connection::on_drained(net::Connection&) {
     fill();
+    if (phase_ == Phase::closing) return;
+    watch_frame(false);
+    arm();
 }
 
 // Takes frames from the streams, in their order, while the queue has room.
@@ -291,8 +308,8 @@ H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
 // --- deadlines -------------------------------------------------------------------------------
 
 void H2Connection::arm() {
-    const Instant due =
-        std::min({frame_due_, streams_due_, streams_.empty() ? idle_due_ : Instant::max()});
+    const Instant due = std::min({frame_due_, drain_due_, half_closed_due_, streams_due_,
+                                  streams_.empty() ? idle_due_ : Instant::max()});
     connection_->set_deadline(due);
 }
 
@@ -306,10 +323,10 @@ void H2Connection::watch_body(H2Exchange& exchange) {
 
 void H2Connection::on_deadline(net::Connection& connection) {
     const Instant now = service_->loop().now();
-    if (phase_ == Phase::going_away && frame_due_ <= now) say_last_stream();
-    if (frame_due_ <= now && peer_finished_) {
-        check_half_closed();
-    } else if (frame_due_ <= now) {
+    if (drain_due_ <= now) say_last_stream();
+    if (half_closed_due_ <= now) check_half_closed();
+    if (phase_ == Phase::closing) return;
+    if (frame_due_ <= now) {
         ++service_->counters().timed_out;
         return fail(H2Error::no_error);
     }
@@ -322,65 +339,49 @@ void H2Connection::on_deadline(net::Connection& connection) {
     }
     if (streams_due_ <= now) {
         streams_due_ = Instant::max();
-        // Only the peer's windows count: for its socket the connection has limits of its own.
-        const bool socket_takes = connection.queue_bytes() == 0;
+        // Only the peer's windows count, and only once it can have all that we sent: for its
+        // socket the connection has limits of its own.
+        const bool socket_behind = connection.queue_bytes() > 0;
         for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
-            look_at(*exchange, now, socket_takes);
+            look_at(*exchange, now, socket_behind);
         }
     }
     end_if_done();
     if (phase_ != Phase::closing) arm();
 }
 
-void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_takes) {
+void H2Connection::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
     if (!exchange.attached()) return;
     const H2Options& options = service_->options();
-    const auto wanted = [](Duration period, std::uint64_t rate) {
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period).count();
-        return std::max<std::uint64_t>(1, rate * static_cast<std::uint64_t>(seconds));
-    };
     if (exchange.body_due <= now) {
         const std::uint64_t came = exchange.body_bytes() - exchange.body_mark;
         exchange.body_due = Instant::max();
-        const bool late = exchange.body_flows() &&
-                          came < wanted(options.body_timeout, options.body_bytes_per_second_min);
-        if (late) {
-            ++service_->counters().timed_out;
-            const core::Ref<H2Exchange> held(&exchange);
-            const Step step(*this, exchange);
-            exchange.refuse(408, "The request did not arrive in time.");
-            if (!exchange.answer_complete()) reset(exchange, H2Error::cancel);
-            return;
+        if (exchange.body_flows() &&
+            came < bytes_wanted(options.body_timeout, options.body_bytes_per_second_min)) {
+            return body_is_late(exchange);
         }
         if (exchange.body_flows()) watch_body(exchange);
     }
     if (exchange.write_due <= now) {
-        const std::uint64_t went = exchange.answer_bytes() - exchange.write_mark;
         exchange.write_due = Instant::max();
-        if (socket_takes && exchange.waits_to_be_sent() &&
-            went < wanted(options.write_timeout, options.write_bytes_per_second_min)) {
+        if (!socket_behind && !exchange.socket_was_behind && is_late(exchange)) {
             ++service_->counters().timed_out;
             return reset(exchange, H2Error::cancel);
         }
-        if (exchange.has_output()) {
-            exchange.write_due = now + options.write_timeout;
-            exchange.write_mark = exchange.answer_bytes();
-        }
+        if (exchange.has_output()) watch_answer(exchange, now, socket_behind);
     }
     streams_due_ = std::min({streams_due_, exchange.body_due, exchange.write_due});
 }
 
-// No frame is under way. A peer that ended its side may read still, or be gone: it is the same to
-// us.
-Instant H2Connection::due_without_frames() const {
-    return peer_finished_ ? service_->loop().now() + service_->options().half_closed_timeout
-                          : Instant::max();
+// Nothing more comes. A peer that ended its side may read still, or be gone: it is the same to us.
+void H2Connection::watch_half_closed() {
+    half_closed_due_ = service_->loop().now() + service_->options().half_closed_timeout;
 }
 
 // While an answer makes progress, or waits for the peer's windows, it is served; what only we wait
 // for has had its time.
 void H2Connection::check_half_closed() {
-    frame_due_ = due_without_frames();
+    watch_half_closed();
     for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
         if (!exchange->attached() || exchange->waits_to_be_sent()) continue;
         const bool progress = exchange->answer_bytes() != exchange->write_mark;
@@ -391,6 +392,40 @@ void H2Connection::check_half_closed() {
         exchange->refuse(503, "The answer took too long.");
         if (!exchange->answer_complete()) reset(*exchange, H2Error::cancel);
     }
+}
+
+void H2Connection::watch_answer(H2Exchange& exchange, Instant now, bool socket_behind) {
+    exchange.write_due = now + service_->options().write_timeout;
+    exchange.write_mark = exchange.answer_bytes();
+    exchange.connection_mark = data_sent_;
+    exchange.window_was_closed = exchange.send_window.available() == 0;
+    exchange.socket_was_behind = socket_behind;
+}
+
+// Whether the peer is what held the stream up since the last look:
+//
+//   its own window was closed then and is now:    late, if too little of it went meanwhile
+//   the connection's window is closed:            late, if too little of all streams went meanwhile
+//   otherwise it waited for other streams, which is our scheduler's doing
+bool H2Connection::is_late(const H2Exchange& exchange) const {
+    if (!exchange.waits_for(send_window_)) return false;
+    const H2Options& options = service_->options();
+    const std::uint64_t wanted =
+        bytes_wanted(options.write_timeout, options.write_bytes_per_second_min);
+    const bool own_window_closed = exchange.send_window.available() == 0;
+    if (own_window_closed && exchange.window_was_closed) {
+        return exchange.answer_bytes() - exchange.write_mark < wanted;
+    }
+    return data_sent_ - exchange.connection_mark < wanted;
+}
+
+void H2Connection::body_is_late(H2Exchange& exchange) {
+    ++service_->counters().timed_out;
+    const Step step(*this, exchange);
+    const bool answer_began = exchange.responded();
+    exchange.refuse(408, "The request did not arrive in time.");
+    // Otherwise the 408 has its own deadline, and the stream ends with it.
+    if (answer_began && !exchange.answer_complete()) reset(exchange, H2Error::cancel);
 }
 
 // --- the end of the connection ---------------------------------------------------------------
@@ -427,7 +462,8 @@ void H2Connection::on_peer_finished(net::Connection&) {
     for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
         if (!exchange->body_arrived() && exchange->attached()) reset(*exchange, H2Error::cancel);
     }
-    frame_due_ = due_without_frames();
+    frame_due_ = Instant::max();
+    watch_half_closed();
     fill();
     end_if_done();
     if (phase_ != Phase::closing) arm();
@@ -443,13 +479,13 @@ void H2Connection::on_drain(net::Connection&) {
     go_away(wire::h2_stream_max, H2Error::no_error);
     std::array<char, wire::h2_ping_bytes> ping;
     write({ping.data(), wire::write_h2_ping(ping, drain_ping, false)});
-    frame_due_ = std::min(frame_due_, service_->loop().now() + drain_round);
+    drain_due_ = service_->loop().now() + drain_round;
     arm();
 }
 
 void H2Connection::say_last_stream() {
     phase_ = Phase::last_round;
-    frame_due_ = due_without_frames();
+    drain_due_ = Instant::max();
     go_away(closed_.highest(), H2Error::no_error);
     if (!consuming_) end_if_done();
 }

@@ -97,7 +97,12 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
     void on_turn_end() TR_ON_LOOP override;
 
-    std::size_t consume(ByteView data) TR_ON_LOOP;
+    struct Consumed {
+        std::size_t used = 0;
+        bool whole_frames = false;  // at least one ended
+    };
+    Consumed consume(ByteView data) TR_ON_LOOP;
+    void watch_frame(bool is_new);
     void on_fault(const wire::H2Fault& fault) TR_ON_LOOP;
     void on_frame(const wire::H2Data& frame) TR_ON_LOOP;
     void on_frame(const wire::H2Headers& frame) TR_ON_LOOP;
@@ -137,10 +142,13 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void drop_what_waits_for_windows() TR_ON_LOOP;
     FillStep fill_from(H2Exchange& exchange) TR_ON_LOOP;
     void begin_settings() TR_ON_LOOP;
-    Instant due_without_frames() const;
+    void watch_half_closed();
     void check_half_closed() TR_ON_LOOP;
     void arm() TR_ON_LOOP;
-    void look_at(H2Exchange& exchange, Instant now, bool socket_takes) TR_ON_LOOP;
+    void look_at(H2Exchange& exchange, Instant now, bool socket_behind) TR_ON_LOOP;
+    void watch_answer(H2Exchange& exchange, Instant now, bool socket_behind);
+    bool is_late(const H2Exchange& exchange) const;
+    void body_is_late(H2Exchange& exchange) TR_ON_LOOP;
     void log_answer(const H2Exchange& exchange);
 
     H2Service* service_;
@@ -156,17 +164,20 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     wire::H2Scheduler<H2Exchange> scheduler_;
     wire::H2ClosedStreams closed_;
     wire::H2EarlyPriorities early_priorities_;  // with the open streams at most streams_max
-    // A frame that began, or the first SETTINGS; after the peer's end, an answer that we owe.
-    Instant frame_due_;
-    Instant idle_due_ = Instant::max();     // without streams
-    Instant streams_due_ = Instant::max();  // not later than the first of the streams' own
-    std::size_t heads_bytes_ = 0;           // of the open streams, pinned
+    Instant frame_due_;                         // a frame that began, or the first SETTINGS
+    Instant drain_due_ = Instant::max();        // the answer to that PING
+    Instant half_closed_due_ = Instant::max();  // after the peer's end, an answer that we owe
+    Instant idle_due_ = Instant::max();         // without streams
+    Instant streams_due_ = Instant::max();      // not later than the first of the streams' own
+    std::size_t heads_bytes_ = 0;               // of the open streams, pinned
+    std::uint64_t data_sent_ = 0;               // bytes, of all streams
     Phase phase_ = Phase::open;
     bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
     bool fill_asked_ : 1 = false;
     bool closed_now_ : 1 = false;  // on_close came while the end of the turn was asked for
     bool peer_finished_ : 1 = false;
     bool frames_wait_ : 1 = false;  // whole ones may be unread, for the queue is full
+    bool in_frame_ : 1 = true;      // the peer owes the rest of one, or the first SETTINGS
 };
 
 }  // namespace tiderace::http

@@ -371,6 +371,8 @@ TEST_P(H2, ABodyThatDoesNotComeIsAnswered408) {
     EXPECT_FALSE(client.answer(stream).reset);  // some of it came in that time
     world_->advance(31s);
     ASSERT_TRUE(reset(stream));
+    EXPECT_EQ(client.answer(stream).status, 408);
+    EXPECT_TRUE(client.answer(stream).ended);
     EXPECT_EQ(stage_->counters().timed_out, 1U);
 }
 

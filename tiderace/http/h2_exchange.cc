@@ -148,7 +148,7 @@ void H2Exchange::recycle() {
     out_.clear();
     source_.reset();
     source_left_.reset();
-    answer_bytes_ = body_mark = write_mark = 0;
+    answer_bytes_ = body_mark = write_mark = connection_mark = 0;
     tunnel_ = nullptr;
     tunnel_connection_ = nullptr;
     state = wire::H2StreamState::idle;
@@ -166,6 +166,7 @@ AccessRecord H2Exchange::record() const {
             .when = service_->loop().unix_now()};
 }
 
+    window_was_closed = socket_was_behind = false;
 // --- the answer ------------------------------------------------------------------------------
 
 void H2Exchange::send(Response& response) {

@@ -113,6 +113,9 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     Instant write_due = Instant::max();  // a look at the answer's
     std::uint64_t body_mark = 0;         // bytes at the last look
     std::uint64_t write_mark = 0;
+    std::uint64_t connection_mark = 0;  // the same of all streams together
+    bool window_was_closed = false;     // this stream's, at the last look at its answer
+    bool socket_was_behind = false;     // then, too
     bool stepping = false;  // a callback of it is on the stack: what follows waits for its end
     std::uint64_t body_bytes() const { return length_.received(); }
     std::uint64_t answer_bytes() const { return answer_bytes_; }

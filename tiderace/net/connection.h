@@ -142,6 +142,8 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool closing() const { return closing_; }
     bool finishing() const { return finish_ != Finish::no; }
     bool has_unread() const { return unread_ != nullptr; }
+    // What the peer sends waits: the queue passed queue_bytes_high and on_drained has not come yet.
+    bool pushes_back() const { return above_high_; }
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
     const TransportSecurity* security() const { return transport_->security(); }
