@@ -126,6 +126,136 @@ TEST_P(H2Frames, WhatComesLateOnAResetStreamIsPassedOver) {
     EXPECT_FALSE(client.goaway());
 }
 
+// Sent before our SETTINGS told the peer how many it may open.
+TEST_P(H2Frames, BodiesOfRefusedRequestsArePassedOver) {
+    std::vector<core::Ref<Exchange>> kept;
+    stage_->on("/kept", [&](Exchange& exchange) { kept.push_back(exchange.defer()); });
+    H2Client& client = connect();
+    client.hold();
+    std::vector<std::uint32_t> streams;
+    for (int i = 0; i < 300; ++i) streams.push_back(client.request("POST", "/kept", {}, false));
+    for (const auto stream : streams) client.data(stream, std::string(1'000, 'x'), false);
+    for (const auto stream : streams) client.headers(stream, {{"x-trailer", "1"}}, true);
+    client.say_all();
+    ASSERT_TRUE(run_until([&] { return client.resets() == 300 - 128 || client.goaway(); }));
+    EXPECT_FALSE(client.goaway());
+    EXPECT_EQ(kept.size(), 128U);
+    EXPECT_EQ(client.answer(streams[128]).reset, H2Error::refused_stream);
+    for (auto& each : kept) each->respond_status(204);
+    const auto next = client.get("/hello");
+    EXPECT_TRUE(ended(next));
+}
+
+// However many streams closed since.
+TEST_P(H2Frames, WhatComesVeryLateOnAResetStreamIsPassedOver) {
+    for (const std::uint32_t closes : {65U, 1'023U, 1'024U, 1'500U}) {
+        SCOPED_TRACE(closes);
+        H2Client& client = connect();
+        const auto stream =
+            client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+        ASSERT_TRUE(reset(stream));  // by us
+        std::uint32_t last = 0;
+        for (std::uint32_t i = 0; i < closes; ++i) {
+            last = client.get("/hello");
+            if (i % 100 == 99) ASSERT_TRUE(ended(last));
+        }
+        ASSERT_TRUE(ended(last));
+        const std::size_t resets = client.resets();
+        client.data(stream, std::string(16'000, 'x'), false);
+        client.window_update(stream, 10);
+        client.headers(stream, {{"x-trailer", "1"}}, true);
+        const auto next = client.get("/hello");
+        ASSERT_TRUE(ended(next));
+        EXPECT_FALSE(client.goaway());
+        EXPECT_EQ(client.resets(), resets);
+    }
+}
+
+TEST_P(H2Frames, WhatComesLateIsCounted) {
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+    ASSERT_TRUE(reset(stream));
+    client.skip(stream + 4'000);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    int frames = 0;
+    for (; frames < 5'000 && !client.goaway(); frames += 50) {
+        client.hold();
+        for (int i = 0; i < 50; ++i) client.data(stream, "x", false);
+        client.say_all();
+        world_->settle();
+    }
+    EXPECT_EQ(client.goaway(), H2Error::enhance_your_calm);
+    EXPECT_LT(frames, 2'500);
+}
+
+TEST_P(H2Frames, TheWindowOfLateBytesIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+    ASSERT_TRUE(reset(stream));
+    client.skip(stream + 4'000);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        client.data(stream, std::string(20'000, 'x'), false);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Frames, TheWindowOfBytesThatAStreamHeldIsGivenBackWhenItCloses) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        const auto stream = client.request("POST", "/kept", {}, false);
+        client.data(stream, std::string(20'000, 'x'), false);
+        client.reset(stream);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+        kept_ = {};
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+// Answers as soon as something of the body is there, which ends the stream inside on_body.
+struct Hasty final : BodyReceiver {
+    void on_body(Exchange& exchange, ByteView) override {
+        if (!exchange.responded()) exchange.respond_status(204);
+    }
+    void on_body_end(Exchange&) override {}
+    void on_body_failed(Exchange&) override {}
+};
+
+TEST_P(H2Frames, TheWindowOfBytesInWhoseCallTheStreamEndsIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    Hasty hasty;
+    core::Ref<Exchange> paused;
+    stage_->on("/hasty", [&](Exchange& exchange) {
+        exchange.receive_body(hasty, 10'000'000);
+        exchange.set_body_reading(false);
+        paused = core::Ref<Exchange>(&exchange);
+    });
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        const auto stream =
+            client.request("POST", "/hasty", {{"content-length", "9000000"}}, false);
+        client.data(stream, std::string(20'000, 'x'), false);
+        world_->settle();
+        world_->loop().post([&] { std::exchange(paused, {})->set_body_reading(true); });
+        ASSERT_TRUE(reset(stream)) << i;
+        EXPECT_EQ(client.answer(stream).status, 204);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
 TEST_P(H2Frames, TheWindowOfDroppedBytesIsGivenBack) {
     H2Options options = H2Stage::plain();
     options.window_bytes = 100'000;

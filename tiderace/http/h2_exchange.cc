@@ -377,13 +377,16 @@ void H2Exchange::give_on(ByteView bytes) {
     giving_on_ = true;
     give_body(bytes);
     giving_on_ = false;
-    if (connection_ != nullptr) connection_->give_back(*this, bytes.size());
+    connection->give_back(*this, bytes.size(), attached());
 }
 
 void H2Exchange::give_on_held() {
     core::Ref<H2Exchange> self(this);
     if (is_taken() && !held_.empty()) give_on(take_held());
+// An answer in on_body may close the stream. Its connection is there until the end of the turn, and
+// has the bytes in its window.
     end_body_if_whole();
+    H2Connection* const connection = connection_;
 }
 
 void H2Exchange::end_body_if_whole() {

@@ -60,9 +60,11 @@ bool H2StreamTransport::receive_step() {
     const core::Ref<H2Exchange> exchange = exchange_;
     if (exchange->held_bytes() > 0) {
         const std::string bytes = exchange->take_held();
+        H2Connection* const connection = exchange->connection();
         observer_->on_received(bytes);
-        if (H2Connection* connection = exchange->connection()) {
-            connection->give_back(*exchange, bytes.size());
+        // The stream may be closed by now; then its bytes are in the connection's window still.
+        if (connection != nullptr) {
+            connection->give_back(*exchange, bytes.size(), exchange->attached());
         }
         return true;
     }

@@ -114,6 +114,47 @@ TEST_P(H2Tunnel, AnAbortResetsTheStream) {
     EXPECT_EQ(client.answer(stream).reset, H2Error::cancel);
 }
 
+TEST_P(H2Tunnel, IsDrainedWithItsConnection) {
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    bool drained = false;
+    stage_->server().drain(world_->loop().now() + 1h, [&] { drained = true; });
+    ASSERT_TRUE(ended(stream));  // as its session does when it is told
+    client.data(stream, "", true);
+    EXPECT_TRUE(run_until([&] { return session_.closed.has_value(); }));
+    client.ping(client.pings()[0], true);
+    EXPECT_TRUE(run_until([&] { return peer_->over(); }));
+    peer_->close();
+    EXPECT_TRUE(run_until([&] { return drained; }));
+}
+
+TEST_P(H2Tunnel, ASessionThatEndsInsideACallGivesItsBytesBack) {
+    struct Quitter final : net::Session {
+        std::size_t on_data(net::Connection& on, ByteView data) override {
+            on.abort();
+            return data.size();
+        }
+        void on_close(net::Connection&, net::CloseReason) override {}
+    } quitter;
+    http::H2Options options = testing::H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    stage_->on("/tunnel", [&](Exchange& exchange) {
+        Response response(101);
+        exchange.upgrade(response, [&](net::Connection&) -> net::Session& { return quitter; });
+    });
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        const auto stream = open(client);
+        client.data(stream, std::string(20'000, 'x'), false);
+        ASSERT_TRUE(reset(stream)) << i;
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
 TEST_P(H2Tunnel, PushesBackOnTheWriterAndOnThePeer) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
     const auto stream = open(client);
