@@ -176,7 +176,15 @@ void H1Exchange::recycle() {
     body_paused_ = body_cut_ = continue_wanted_ = answer_complete_ = upgrading_ = false;
     body_complete_ = true;
     status_ = 0;
+    started_ = {};
     request_ = {};
+    head_.clear();
+    framing_ = {};
+    decoder_ = {};
+    source_left_.reset();
+    body_bytes_max_ = body_mark = 0;
+    answer_body_ = AnswerBody::none;
+    keep_alive_ = false;
     head_bytes_ = {};
     if (!pinned_.empty()) std::string().swap(pinned_);
 }

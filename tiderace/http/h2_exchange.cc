@@ -47,8 +47,9 @@ wire::Refusal H2Exchange::begin(const wire::H2Headers& headers,
     body_arrived_ = headers.end_stream;
     continue_wanted_ = parsed.expect_continue && !headers.end_stream;
     if (parsed.status == wire::H2RequestParse::Status::refused) {
+        const bool is_head = head_.method() == wire::Method::head;
         head_.clear();
-        if (head_.method() != wire::Method::head) head_.set_method("-");
+        head_.set_method(is_head ? "HEAD" : "-");  // an answer to HEAD never has a body
         head_.set_target("-", wire::TargetForm::origin, {});
         request_.path = request_.raw_path = "-";
         return parsed.refusal;
@@ -109,7 +110,8 @@ void H2Exchange::pin() {
     request_.protocol = keep(request_.protocol);
     head_.set_method(keep(head_.method_text()));
     head_.set_target(target, head_.target_form(), keep(head_.target_authority()));
-    head_.clear();  // what `fields` shows stays until it is overwritten, each with its own copy
+    // What `fields` shows stays until it is overwritten, each with its own copy.
+    head_.clear_fields();
     for (const wire::Field& field : fields) {
         const ByteView name = keep(field.name);
         head_.add_field(name, keep(field.value));
@@ -140,8 +142,15 @@ void H2Exchange::recycle() {
     reset_answer();
     connection_ = nullptr;
     request_ = {};
+    head_.clear();
     stream_ = 0;
     status_ = 0;
+    started_ = {};
+    length_ = {};
+    content_length_.reset();
+    body_bytes_max_ = 0;
+    send_window = wire::H2SendWindow();
+    receive_window = wire::H2ReceiveWindow();
     if (!pinned_.empty()) std::string().swap(pinned_);
     if (!held_.empty()) std::string().swap(held_);
     trailers_.reset();
@@ -151,11 +160,13 @@ void H2Exchange::recycle() {
     answer_bytes_ = body_mark = write_mark = connection_mark = 0;
     tunnel_ = nullptr;
     tunnel_connection_ = nullptr;
+    wire::H2Scheduler<H2Exchange>::forget(*this);
     state = wire::H2StreamState::idle;
     body_due = write_due = Instant::max();
     body_arrived_ = true;
     body_paused_ = body_refused_ = giving_on_ = continue_wanted_ = upgrading_ = false;
     source_waits_ = out_ended_ = answer_complete_ = stepping = false;
+    window_was_closed = socket_was_behind = false;
 }
 
 AccessRecord H2Exchange::record() const {
@@ -166,7 +177,6 @@ AccessRecord H2Exchange::record() const {
             .when = service_->loop().unix_now()};
 }
 
-    window_was_closed = socket_was_behind = false;
 // --- the answer ------------------------------------------------------------------------------
 
 void H2Exchange::send(Response& response) {
@@ -373,7 +383,10 @@ void H2Exchange::take_trailers(std::span<const wire::Field> trailers) {
     for (const wire::Field& field : trailers) trailers_->emplace_back(field.name, field.value);
 }
 
+// An answer in on_body may close the stream. Its connection is there until the end of the turn, and
+// has the bytes in its window.
 void H2Exchange::give_on(ByteView bytes) {
+    H2Connection* const connection = connection_;
     giving_on_ = true;
     give_body(bytes);
     giving_on_ = false;
@@ -383,10 +396,7 @@ void H2Exchange::give_on(ByteView bytes) {
 void H2Exchange::give_on_held() {
     core::Ref<H2Exchange> self(this);
     if (is_taken() && !held_.empty()) give_on(take_held());
-// An answer in on_body may close the stream. Its connection is there until the end of the turn, and
-// has the bytes in its window.
     end_body_if_whole();
-    H2Connection* const connection = connection_;
 }
 
 void H2Exchange::end_body_if_whole() {

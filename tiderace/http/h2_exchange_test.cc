@@ -188,6 +188,29 @@ TEST_P(H2Requests, ARequestThatIsNotTakenIsAnswered) {
     EXPECT_EQ(stage_->counters().refused, 2U);
 }
 
+// The exchange that answers it was another request's before.
+TEST_P(H2Requests, ARefusedRequestShowsNothingOfTheOneBefore) {
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.request("HEAD", "/hello?secret", {{"x-a", "1"}}, true)));
+    const std::string large(40'000, 'x');
+    const auto get = client.get("/hello", {{"x-large", large}});
+    ASSERT_TRUE(ended(get));
+    EXPECT_EQ(client.answer(get).status, 431);
+    EXPECT_NE(client.answer(get).body, "");
+    EXPECT_EQ(client.answer(get).field("content-length"),
+              std::to_string(client.answer(get).body.size()));
+    // Nor is an answer to HEAD given a body because it is refused.
+    ASSERT_TRUE(ended(client.get("/hello")));
+    const auto head = client.request("HEAD", "/hello", {{"x-large", large}}, true);
+    ASSERT_TRUE(ended(head));
+    EXPECT_EQ(client.answer(head).status, 431);
+    EXPECT_EQ(client.answer(head).body, "");
+    const auto& logged = stage_->stage().logged();
+    ASSERT_EQ(logged.size(), 4U);
+    EXPECT_EQ(logged[1].request, "- -");
+    EXPECT_EQ(logged[3].request, "HEAD -");
+}
+
 TEST_P(H2Requests, AMalformedRequestIsReset) {
     H2Client& client = connect();
     const auto upper = client.get("/hello", {{"X-Upper", "1"}});
@@ -332,8 +355,6 @@ TEST_P(H2Requests, MoreThanTheWindowIsAFault) {
     EXPECT_EQ(client.answer(stream).reset, H2Error::flow_control_error);
 }
 
-}  // namespace
-}  // namespace tiderace::http
 // --- what outlives the connection ------------------------------------------------------------
 
 TEST_P(H2Requests, ARequestThatIsHeldKnowsItsPeerWhenTheConnectionIsGone) {
@@ -355,3 +376,5 @@ TEST_P(H2Requests, ARequestThatIsHeldKnowsItsPeerWhenTheConnectionIsGone) {
     }
 }
 
+}  // namespace
+}  // namespace tiderace::http

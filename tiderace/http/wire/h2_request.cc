@@ -152,6 +152,8 @@ class RequestReader {
         seen_ |= bit(field.pseudo);
         ByteView& value = values_[static_cast<std::size_t>(field.pseudo)];
         std::construct_at(&value, field.value.data(), field.value.size());
+        // At once: also the answer to a request that is refused further on depends on it.
+        if (field.pseudo == PseudoField::method) head_.set_method(value);
         return Refusal::none;
     }
 
@@ -172,7 +174,6 @@ class RequestReader {
     // Which pseudo fields a request has depends on its method (RFC 9113, 8.3.1 and 8.5; RFC 8441).
     Refusal end_method() {
         const ByteView method = value(PseudoField::method);
-        head_.set_method(method);
         if (head_.method() == Method::other) {
             if (!is_token(method)) return Refusal::bad_pseudo_field;
             if (method.size() > method_bytes_max) return Refusal::method_too_long;
@@ -293,8 +294,7 @@ std::size_t h2_arena_bytes(const H2RequestLimits& limits, const HpackDecoder& de
 
 H2RequestParse parse_h2_request(HpackDecoder& decoder, ByteView block, std::span<char> arena,
                                 const H2RequestLimits& limits, RequestHead& head) {
-    head.clear();
-    head.set_version_minor(1);  // what its fields mean does not depend on the version
+    head.clear();  // HTTP/1.1: what its fields mean does not depend on the version
     HpackDecoder::Block fields = decoder.read(block, arena, limits.list_bytes_max);
     RequestReader reader(limits, head);
     Parse parse = read_block(fields, [&](const HpackField& field) { return reader.take(field); });

@@ -70,19 +70,22 @@ H2RequestParse parse_h2_trailers(HpackDecoder& decoder, ByteView block, std::spa
 // Counts DATA against content-length (RFC 9113, 8.1.1). Padding does not count.
 class H2BodyLength {
   public:
-    explicit H2BodyLength(std::optional<std::uint64_t> announced = {}) : announced_(announced) {}
+    explicit H2BodyLength(std::optional<std::uint64_t> announced = {})
+        : announced_(announced.value_or(unknown)) {}
 
     // False when more came than was announced: PROTOCOL_ERROR for the stream.
     [[nodiscard]] bool add(std::size_t bytes) {
         received_ += bytes;
-        return !announced_ || received_ <= *announced_;
+        return received_ <= announced_;
     }
     // At END_STREAM: false when less came than was announced.
-    [[nodiscard]] bool complete() const { return !announced_ || received_ == *announced_; }
+    [[nodiscard]] bool complete() const { return announced_ == unknown || received_ == announced_; }
     std::uint64_t received() const { return received_; }
 
   private:
-    std::optional<std::uint64_t> announced_;
+    static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+    std::uint64_t announced_;
     std::uint64_t received_ = 0;
 };
 

@@ -66,6 +66,11 @@ class H2Scheduler {
     }
     // `stream` has nothing to send, or no leave to.
     void remove(Stream& stream) { static_cast<ListHook&>(stream).unlink(); }
+    // `stream` leaves, and will be another one.
+    static void forget(Stream& stream) {
+        static_cast<ListHook&>(stream).unlink();
+        stream.H2Scheduled::priority_ = {};
+    }
 
   private:
     std::array<IntrusiveList<Stream>, 8> buckets_;
