@@ -1,5 +1,5 @@
-// RequestOrigin: what a Request shows of its connection, kept for those that hold the request longer
-// than the connection does.
+// RequestOrigin: what a Request shows of its connection, kept for those that hold the request
+// longer than the connection lives.
 //
 //   on the connection   request.peer, request.security -> Connection, Transport
 //   after keep()        request.peer, request.security -> RequestOrigin

@@ -1,7 +1,9 @@
 // What is used for one request after the other keeps nothing of the last: byte by byte, an exchange
 // that was used in every way and reset is as it was when it was new.
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -134,6 +136,88 @@ class H2Reuse : public testing::H2Test {
         return same ? found : "another was used";
     }
 
+    struct Use {
+        const char* what;
+        std::function<std::uint32_t()> play;
+        bool ends;  // or is reset
+    };
+    std::uint32_t post(const char* path, H2Client::Fields more, std::string_view bytes, bool end) {
+        more.insert(more.end(), fields_.begin(), fields_.end());
+        const auto stream = client_->request("POST", path, more, false);
+        client_->data(stream, bytes, end);
+        return stream;
+    }
+    std::vector<Use> requests() {
+        return {
+            {"a path that is decoded",
+             [this] { return client_->get("/pattern/%41?query", fields_); }, true},
+            {"HEAD", [this] { return client_->request("HEAD", "/hello?query", fields_, true); },
+             true},
+            {"OPTIONS *", [this] { return client_->request("OPTIONS", "*", fields_, true); }, true},
+            {"a refused head",
+             [this] { return client_->get("/hello", {{"x", std::string(40'000, 'x')}}); }, true},
+            {"a malformed one", [this] { return client_->get("/hello", {{"X", "x"}}); }, false},
+            {"a refused path", [this] { return client_->get("/a%00b", fields_); }, true},
+        };
+    }
+    std::vector<Use> bodies() {
+        return {
+            {"a body", [this] { return post("/form", {{"content-length", "7"}}, "pattern", true); },
+             true},
+            {"a body of unknown length", [this] { return post("/form", {}, "pattern", true); },
+             true},
+            {"a body and trailers",
+             [this] {
+                 const auto stream = post("/form", {}, "pattern", false);
+                 client_->headers(stream, {{"x-trailer", "pattern"}}, true);
+                 return stream;
+             },
+             true},
+            {"a body that is too large",
+             [this] { return post("/form", {{"content-length", "9000000"}}, "pattern", false); },
+             false},
+            {"a body that is expected",
+             [this] {
+                 const auto stream =
+                     client_->request("POST", "/form", {{"expect", "100-continue"}}, false);
+                 client_->data(stream, "pattern", true);
+                 return stream;
+             },
+             true},
+            {"a body that nobody takes, reset",
+             [this] {
+                 const auto stream = post("/paused", {}, "pattern", false);
+                 client_->reset(stream);
+                 return stream;
+             },
+             false},
+            {"an answer that waits for its window, reset",
+             [this] {
+                 const auto stream = client_->get("/large", fields_);
+                 world_->settle();
+                 client_->reset(stream);
+                 return stream;
+             },
+             false},
+            {"an answer of a source, reset",
+             [this] {
+                 const auto stream = client_->get("/waits", fields_);
+                 world_->settle();
+                 client_->reset(stream);
+                 return stream;
+             },
+             false},
+            {"an answer in pieces", [this] { return client_->get("/known", fields_); }, true},
+            {"an answer that fails", [this] { return client_->get("/bad-field", fields_); }, true},
+            {"no answer", [this] { return client_->get("/nothing", fields_); }, true},
+        };
+    }
+
+    const H2Client::Fields fields_{{"priority", "u=1, i"},
+                                   {"x-pattern", "pattern"},
+                                   {"cookie", "a"},
+                                   {"cookie", "b"},
+                                   {"x-pattern", "pattern"}};
     H2Exchange* exchange_ = nullptr;
     const RequestHead* head_ = nullptr;  // inside it
     Image fresh_;
@@ -145,77 +229,8 @@ INSTANTIATE_TEST_SUITE_P(Worlds, H2Reuse, ::testing::Values("fake"),
 
 TEST_P(H2Reuse, AnExchangeKeepsNothing) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 1'000}});
-    const H2Client::Fields fields{{"priority", "u=1, i"},
-                                  {"x-pattern", "pattern"},
-                                  {"cookie", "a"},
-                                  {"cookie", "b"},
-                                  {"x-pattern", "pattern"}};
-    struct Use {
-        const char* what;
-        std::function<std::uint32_t()> play;
-        bool ends;  // or is reset
-    };
-    const auto post = [&](const char* path, H2Client::Fields more, std::string_view bytes,
-                          bool end) {
-        more.insert(more.end(), fields.begin(), fields.end());
-        const auto stream = client.request("POST", path, more, false);
-        client.data(stream, bytes, end);
-        return stream;
-    };
-    const std::vector<Use> uses{
-        {"a path that is decoded", [&] { return client.get("/pattern/%41?query", fields); }, true},
-        {"HEAD", [&] { return client.request("HEAD", "/hello?query", fields, true); }, true},
-        {"OPTIONS *", [&] { return client.request("OPTIONS", "*", fields, true); }, true},
-        {"a refused head", [&] { return client.get("/hello", {{"x", std::string(40'000, 'x')}}); },
-         true},
-        {"a malformed one", [&] { return client.get("/hello", {{"X", "x"}}); }, false},
-        {"a refused path", [&] { return client.get("/a%00b", fields); }, true},
-        {"a body", [&] { return post("/form", {{"content-length", "7"}}, "pattern", true); }, true},
-        {"a body of unknown length", [&] { return post("/form", {}, "pattern", true); }, true},
-        {"a body and trailers",
-         [&] {
-             const auto stream = post("/form", {}, "pattern", false);
-             client.headers(stream, {{"x-trailer", "pattern"}}, true);
-             return stream;
-         },
-         true},
-        {"a body that is too large",
-         [&] { return post("/form", {{"content-length", "9000000"}}, "pattern", false); }, false},
-        {"a body that is expected",
-         [&] {
-             const auto stream =
-                 client.request("POST", "/form", {{"expect", "100-continue"}}, false);
-             client.data(stream, "pattern", true);
-             return stream;
-         },
-         true},
-        {"a body that nobody takes, reset",
-         [&] {
-             const auto stream = post("/paused", {}, "pattern", false);
-             client.reset(stream);
-             return stream;
-         },
-         false},
-        {"an answer that waits for its window, reset",
-         [&] {
-             const auto stream = client.get("/large", fields);
-             world_->settle();
-             client.reset(stream);
-             return stream;
-         },
-         false},
-        {"an answer of a source, reset",
-         [&] {
-             const auto stream = client.get("/waits", fields);
-             world_->settle();
-             client.reset(stream);
-             return stream;
-         },
-         false},
-        {"an answer in pieces", [&] { return client.get("/known", fields); }, true},
-        {"an answer that fails", [&] { return client.get("/bad-field", fields); }, true},
-        {"no answer", [&] { return client.get("/nothing", fields); }, true},
-    };
+    std::vector<Use> uses = requests();
+    std::ranges::move(bodies(), std::back_inserter(uses));
     for (const Use& use : uses) {
         SCOPED_TRACE(use.what);
         const std::uint32_t stream = use.play();

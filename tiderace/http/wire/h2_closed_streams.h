@@ -1,5 +1,5 @@
-// H2ClosedStreams: how each of the newest streams closed. What a late frame on a closed stream means
-// depends on it (RFC 9113, section 5.1).
+// H2ClosedStreams: how each of the newest streams closed. What a late frame on a closed stream
+// means depends on it (RFC 9113, section 5.1).
 //
 //   forgotten  |  two bits for each of the last h2_closed_streams_max numbers  |  idle
 //   ... 3 5 7  |  9 11 13 15 ...                                       highest()  |  ...
