@@ -1,6 +1,7 @@
 #include "tiderace/http/h2_connection.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -32,6 +33,21 @@ constexpr Duration drain_round = 1s;  // for a peer that does not answer that PI
 std::uint64_t bytes_wanted(Duration period, std::uint64_t rate) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(period).count();
     return std::max<std::uint64_t>(1, rate * static_cast<std::uint64_t>(seconds));
+}
+
+// The header of the frame that the queue begins with. It is in memory, and may lie in two blocks.
+wire::H2FrameHeader front_frame(const core::SendQueue& queue) {
+    std::array<iovec, wire::h2_frame_header_bytes> pieces;
+    const std::size_t count = queue.gather(pieces);
+    std::array<char, wire::h2_frame_header_bytes> header{};
+    std::size_t have = 0;
+    for (std::size_t i = 0; i < count && have < header.size(); ++i) {
+        const std::size_t part = std::min(pieces[i].iov_len, header.size() - have);
+        std::memcpy(header.data() + have, pieces[i].iov_base, part);
+        have += part;
+    }
+    TR_CHECK(have == header.size(), "the queue holds whole frames");
+    return wire::read_h2_frame_header({header.data(), header.size()});
 }
 
 }  // namespace
@@ -197,6 +213,7 @@ void H2Connection::log_answer(const H2Exchange& exchange) {
 
 void H2Connection::write(ByteView frame) {
     if (phase_ == Phase::closing) return;
+    queued_ += frame.size();
     connection_->write(frame);
 }
 
@@ -231,6 +248,7 @@ void H2Connection::schedule(H2Exchange& exchange) {
 // A refusal is no use to anybody: what asking cost is not paid back, however large its page is.
 void H2Connection::sent_data(const H2Exchange& exchange, std::size_t bytes) {
     data_sent_ += bytes;
+    queued_ += wire::h2_frame_header_bytes + bytes;
     if (!exchange.was_refused()) budget_.transferred(bytes);
 }
 
@@ -303,6 +321,74 @@ H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
             break;
     }
     return FillStep::go_on;
+}
+
+// --- files that become shorter ---------------------------------------------------------------
+
+void H2Connection::queued_file(std::uint32_t stream, std::uint32_t bytes) {
+    if (file_frames_ == nullptr) file_frames_ = std::make_unique<H2FileFrames>();
+    file_frames_->add({.end = queued_, .bytes = bytes, .stream = stream});
+}
+
+// The length of the frame under way is told already, so zeros make it whole. What follows of its
+// stream is dropped, and RST_STREAM says that none of it is to be believed. No DATA with bytes of a
+// file has END_STREAM (H2Exchange::send_piece), so the peer cannot have taken the stream for ended.
+bool H2Connection::on_source_shrank(net::Connection& connection) {
+    if (phase_ == Phase::closing || file_frames_ == nullptr) return false;
+    core::SendQueue& queue = connection.queue();
+    const std::uint64_t at = queued_ - queue.bytes();
+    const H2FileFrames::Frame* found = file_frames_->find(at);
+    if (found == nullptr) return false;
+    const H2FileFrames::Frame frame = *found;
+    const std::uint64_t missing = frame.end - at;
+    core::SendQueue mended;
+    static constexpr std::array<char, data_bytes_max> zeros{};
+    mended.append_shared({zeros.data(), static_cast<std::size_t>(missing)}, {});
+    queue.consume(missing);
+    mended.append_queue(std::move(queue));
+    queue = std::move(mended);
+    const bool was_reset = drop_queued_data(frame.stream);
+    if (H2Exchange* exchange = streams_.find(frame.stream)) {
+        reset(*exchange, H2Error::internal_error);
+    } else if (!was_reset) {
+        refuse_stream(frame.stream, H2Error::internal_error);
+    }
+    fill();
+    return true;
+}
+
+// From the queue, whose front is the rest of a frame. True: RST_STREAM is in it already.
+bool H2Connection::drop_queued_data(std::uint32_t stream) {
+    core::SendQueue& queue = connection_->queue();
+    core::BlockPool& blocks = connection_->blocks();
+    core::SendQueue kept;
+    std::uint64_t at = queued_ - queue.bytes();
+    std::uint64_t dropped = 0;
+    std::uint32_t window = 0;
+    bool was_reset = false;
+    std::uint64_t rest = file_frames_->find(at)->end - at;  // of the frame in front, which stays
+    while (true) {
+        kept.append_front(blocks, queue, rest);
+        at += rest;
+        file_frames_->move(at, at - dropped);
+        if (queue.empty()) break;
+        const wire::H2FrameHeader header = front_frame(queue);
+        rest = wire::h2_frame_header_bytes + header.length;
+        if (header.stream != stream) continue;
+        was_reset = was_reset || header.type == wire::H2FrameType::rst_stream;
+        if (header.type != wire::H2FrameType::data) continue;
+        queue.consume(rest);
+        at += rest;
+        file_frames_->move(at, 0);
+        dropped += rest;
+        window += header.length;
+        rest = 0;
+    }
+    queue = std::move(kept);
+    queued_ -= dropped;
+    // It was never sent, so it is in no window.
+    if (window > 0 && !send_window_.grow(window)) fail(H2Error::flow_control_error);
+    return was_reset;
 }
 
 // --- deadlines -------------------------------------------------------------------------------

@@ -16,9 +16,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "tiderace/http/h2_exchange.h"
+#include "tiderace/http/h2_file_frames.h"
 #include "tiderace/http/h2_service.h"
 #include "tiderace/http/h2_stream_table.h"
 #include "tiderace/http/wire/h2_budget.h"
@@ -50,6 +52,10 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     bool may_send_at_once(const H2Exchange& exchange, std::size_t bytes);
     wire::H2SendWindow& send_window() { return send_window_; }
     void sent_data(const H2Exchange& exchange, std::size_t bytes);
+    // Appended to the queue by an exchange, in whole frames.
+    void queued(std::uint64_t bytes) { queued_ += bytes; }
+    // A DATA frame with so many bytes, some of them of a file, ends the queue.
+    void queued_file(std::uint32_t stream, std::uint32_t bytes);
     // It has something to send.
     void schedule(H2Exchange& exchange) TR_ON_LOOP;
     // Its answer's END_STREAM is in the queue.
@@ -94,6 +100,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void on_peer_finished(net::Connection& connection) TR_ON_LOOP override;
     void on_deadline(net::Connection& connection) TR_ON_LOOP override;
     void on_drain(net::Connection& connection) TR_ON_LOOP override;
+    bool on_source_shrank(net::Connection& connection) TR_ON_LOOP override;
     void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
     void on_turn_end() TR_ON_LOOP override;
 
@@ -132,6 +139,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void window_update(std::uint32_t stream, std::uint32_t increment) TR_ON_LOOP;
     void refuse_stream(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
     void write_reset(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
+    bool drop_queued_data(std::uint32_t stream) TR_ON_LOOP;
     void close_stream(H2Exchange& exchange) TR_ON_LOOP;
     void fail(wire::H2Error error) TR_ON_LOOP;
     void go_away(std::uint32_t last_stream, wire::H2Error error) TR_ON_LOOP;
@@ -171,6 +179,8 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     Instant streams_due_ = Instant::max();      // not later than the first of the streams' own
     std::size_t heads_bytes_ = 0;               // of the open streams, pinned
     std::uint64_t data_sent_ = 0;               // bytes, of all streams
+    std::uint64_t queued_ = 0;                  // bytes, ever: where the queue ends
+    std::unique_ptr<H2FileFrames> file_frames_;
     Phase phase_ = Phase::open;
     bool consuming_ : 1 = false;  // on_data is on the stack: it fills the queue at its end
     bool fill_asked_ : 1 = false;

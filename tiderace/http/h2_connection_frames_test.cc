@@ -234,10 +234,9 @@ TEST_P(H2Frames, TheWindowOfBytesInWhoseCallTheStreamEndsIsGivenBack) {
     H2Options options = H2Stage::plain();
     options.window_bytes = 100'000;
     start(options);
-    Hasty hasty;
     core::Ref<Exchange> paused;
     stage_->on("/hasty", [&](Exchange& exchange) {
-        exchange.receive_body(hasty, 10'000'000);
+        exchange.receive_body(std::make_unique<Hasty>(), 10'000'000);
         exchange.set_body_reading(false);
         paused = core::Ref<Exchange>(&exchange);
     });

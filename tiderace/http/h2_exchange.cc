@@ -13,6 +13,18 @@
 #include "tiderace/http/wire/status.h"
 
 namespace tiderace::http {
+namespace {
+
+// Whether one of the first `bytes` is of a file. (It may be said of very many small pieces, too.)
+bool holds_file(const core::SendQueue& queue, std::uint64_t bytes) {
+    std::array<iovec, 8> pieces;
+    const std::size_t count = queue.gather(pieces);
+    std::uint64_t in_memory = 0;
+    for (std::size_t i = 0; i < count; ++i) in_memory += pieces[i].iov_len;
+    return in_memory < bytes;
+}
+
+}  // namespace
 
 core::EventLoop& H2Exchange::loop() {
     return service_->loop();
@@ -209,8 +221,11 @@ bool H2Exchange::write_head(const Response& response, bool end_stream) {
             is_head && response.length_hint() ? response.length_hint() : response.body_bytes();
     }
     net::Connection& connection = connection_->connection();
-    return write_h2_answer_head(connection.blocks(), connection.queue(), connection_->encoder(),
-                                response, head);
+    const std::uint64_t before = connection.queue().bytes();
+    const bool written = write_h2_answer_head(connection.blocks(), connection.queue(),
+                                              connection_->encoder(), response, head);
+    connection_->queued(connection.queue().bytes() - before);
+    return written;
 }
 
 void H2Exchange::queue_body(Response& response) {
@@ -295,7 +310,10 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     }
     const auto bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>({ready, room, H2Connection::data_bytes_max}));
-    const bool end = out_ended_ && bytes == ready;
+    // A file may turn out to be shorter once its frame has begun. The stream must not be ended by
+    // then: END_STREAM has a frame of its own.
+    const bool of_file = holds_file(out_, bytes);
+    const bool end = out_ended_ && bytes == ready && !of_file;
     std::array<char, wire::h2_frame_header_bytes> header;
     wire::write_h2_frame_header(
         header, {bytes, wire::H2FrameType::data, end ? wire::h2_flag::end_stream : std::uint8_t{0},
@@ -307,8 +325,9 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     window.spend(bytes);
     answer_bytes_ += bytes;
     connection_->sent_data(*this, bytes);
+    if (of_file) connection_->queued_file(stream_, bytes);
     if (tunnel_ != nullptr) ask_tunnel_step();
-    if (!end) return out_.bytes() > 0 || source_ != nullptr ? Piece::sent : Piece::blocked;
+    if (!end) return has_output() ? Piece::sent : Piece::blocked;
     out_ended_ = false;
     answer_ended();
     return Piece::ended;
@@ -345,7 +364,9 @@ void H2Exchange::start_body() {
 void H2Exchange::send_continue() {
     if (!std::exchange(continue_wanted_, false) || body_arrived_ || length_.received() > 0) return;
     net::Connection& connection = connection_->connection();
+    const std::uint64_t before = connection.queue().bytes();
     write_h2_status(connection.blocks(), connection.queue(), connection_->encoder(), stream_, 100);
+    connection_->queued(connection.queue().bytes() - before);
     connection_->wrote();
 }
 

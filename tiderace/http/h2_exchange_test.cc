@@ -1,4 +1,7 @@
 // Requests and answers over HTTP/2, and bodies both ways. On every engine.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "tiderace/testing/h2_fixture.h"
 
 namespace tiderace::http {
@@ -175,6 +178,89 @@ TEST_P(H2Requests, ASourceThatFailsResetsItsStreamAlone) {
     ASSERT_TRUE(reset(is_short));
     EXPECT_EQ(client.answer(fails).reset, H2Error::internal_error);
     EXPECT_EQ(client.answer(is_short).reset, H2Error::internal_error);
+}
+
+// A file of `has` bytes that was `announced` long when the answer began.
+struct ShorterFile final : core::SharedFile {
+    explicit ShorterFile(std::size_t has) : fd(::memfd_create("shorter", 0)) {
+        const std::string bytes(has, 'f');
+        EXPECT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    }
+    ~ShorterFile() override { ::close(fd); }
+    int descriptor() const override { return fd; }
+    int fd;
+};
+
+struct Shorter {
+    std::size_t has;
+    std::size_t announced;
+    std::size_t behind;  // in memory, behind the file
+};
+
+TEST_P(H2Requests, AFileThatBecomesShorterResetsItsStreamAlone) {
+    Shorter file{};
+    stage_->on("/file", [&](Exchange& exchange) {
+        core::SendQueue queue;
+        queue.append(world_->loop().blocks(), "before");
+        queue.append_file(core::make_ref<ShorterFile>(file.has), 0, file.announced);
+        queue.append(world_->loop().blocks(), std::string(file.behind, 'b'));
+        Response response;
+        response.set_body(std::move(queue));
+        exchange.respond(response);
+    });
+    for (const Shorter each : {Shorter{50'000, 200'000, 0}, Shorter{59'999, 60'000, 0},
+                               Shorter{0, 10, 0}, Shorter{0, 10, 100}, Shorter{5, 10, 40'000},
+                               Shorter{100, 1'000'000, 9}, Shorter{16'370, 16'375, 1}}) {
+        SCOPED_TRACE(std::to_string(each.has) + " of " + std::to_string(each.announced));
+        file = each;
+        H2Client& client = connect({{H2SettingId::initial_window_size, 2'000'000}});
+        client.window_update(0, 10'000'000);
+        client.hold();
+        const auto first = client.get("/large", {{"priority", "i"}});
+        const auto shorter = client.get("/file", {{"priority", "i"}});
+        const auto again = client.get("/file", {{"priority", "i"}});
+        const auto last = client.get("/large", {{"priority", "i"}});
+        client.say_all();
+        ASSERT_TRUE(run_until([&] {
+            return client.goaway() || peer_->over() ||
+                   (client.answer(first).ended && client.answer(last).ended &&
+                    client.answer(shorter).reset && client.answer(again).reset);
+        }));
+        ASSERT_FALSE(peer_->over());
+        EXPECT_TRUE(client.answer(first).body == large_);
+        EXPECT_TRUE(client.answer(last).body == large_);
+        for (const auto stream : {shorter, again}) {
+            EXPECT_EQ(client.answer(stream).reset, H2Error::internal_error);
+            EXPECT_FALSE(client.answer(stream).ended) << "what came would be taken for whole";
+            EXPECT_TRUE(
+                client.answer(stream).body.starts_with("before" + std::string(each.has, 'f')));
+        }
+        EXPECT_EQ(client.resets(), 2U);
+        const auto next = client.get("/hello");
+        ASSERT_TRUE(ended(next));
+        EXPECT_EQ(client.answer(next).body, "hello\n");
+    }
+}
+
+TEST_P(H2Requests, AFileThatBecomesShorterTakesNoMoreOfTheWindowThanWasSent) {
+    stage_->on("/file", [&](Exchange& exchange) {
+        core::SendQueue queue;
+        queue.append_file(core::make_ref<ShorterFile>(1'000), 0, 60'000);
+        Response response;
+        response.set_body(std::move(queue));
+        exchange.respond(response);
+    });
+    H2Client& client = connect({{H2SettingId::initial_window_size, 2'000'000}});
+    const auto file = client.get("/file");
+    ASSERT_TRUE(reset(file));
+    const auto large = client.get("/large");
+    world_->settle();
+    ASSERT_TRUE(run_until([&] {
+        return client.answer(file).body.size() + client.answer(large).body.size() == 65'535;
+    }));
+    client.window_update(0, 1'000'000);
+    ASSERT_TRUE(ended(large));
+    EXPECT_TRUE(client.answer(large).body == large_);
 }
 
 TEST_P(H2Requests, ARequestThatIsNotTakenIsAnswered) {

@@ -70,6 +70,10 @@ class Session {
     virtual void on_deadline(Connection& connection) TR_ON_LOOP;
     // The server stops: end when what runs is done. As it stands: ends when the queue is sent.
     virtual void on_drain(Connection& connection) TR_ON_LOOP;
+    // A file in front of the queue became shorter than its range. True: the Session has mended the
+    // queue, which is sent again. As it stands: false, and the connection ends with source_shrank,
+    // because nothing else tells the peer that the promised length cannot be kept.
+    virtual bool on_source_shrank(Connection&) TR_ON_LOOP { return false; }
     // The last call, exactly once, after abort() too. Drop every pointer to the connection here.
     virtual void on_close(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 
@@ -161,6 +165,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void deliver(ByteView fresh) TR_ON_LOOP;
     void keep_unread(ByteView delivered, std::size_t used) TR_ON_LOOP;
     void send_now() TR_ON_LOOP;
+    void send_failed(int error) TR_ON_LOOP;
     void after_send() TR_ON_LOOP;
     void after_drained() TR_ON_LOOP;
     void ask_finish(Finish how) TR_ON_LOOP;

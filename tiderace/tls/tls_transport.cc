@@ -362,9 +362,14 @@ core::Sent TlsTransport::send(core::SendQueue& queue) {
            before - queue.bytes() < sealed_bytes_per_turn_max) {
         sent.error =
             records_->seal(queue, out(), out_bytes_max, endpoint_->parts().loop().kernel());
-        if (sent.error == 0) sent.error = send_below();
+        // A file that became shorter breaks nothing here: what stands before it goes out, and the
+        // layer above may mend its queue.
+        const bool file_is_short = sent.error == -EBADMSG;
+        if (sent.error == 0 || file_is_short) {
+            if (const int error = send_below(); error != 0) sent.error = error;
+        }
         if (sent.error != 0) {
-            broken_ = sent.error;
+            if (sent.error != -EBADMSG) broken_ = sent.error;
             break;
         }
     }
