@@ -159,12 +159,13 @@ void AsioBackend<Executor>::set_accepting(IoHandle handle, bool on) {
 }
 
 template <typename Executor>
-void AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) {
+int AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entry(handle);
     foreign.purpose = Entry::Purpose::watch;
     foreign.wants_readable = readable;
     foreign.wants_writable = writable;
     ask_plain(foreign);
+    return 0;
 }
 
 // A wait that is not wanted any more is left to come, and then ignored.

@@ -142,8 +142,8 @@ void BlockingBackend::shut_down_sending(core::IoHandle handle) {
     below_->shut_down_sending(handle);
 }
 
-void BlockingBackend::watch(core::IoHandle handle, bool readable, bool writable) {
-    below_->watch(handle, readable, writable);
+int BlockingBackend::watch(core::IoHandle handle, bool readable, bool writable) {
+    return below_->watch(handle, readable, writable);
 }
 
 void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {

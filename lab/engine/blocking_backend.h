@@ -46,7 +46,7 @@ class BlockingBackend final : public core::Backend {
     void set_receiving(core::IoHandle handle, bool on) override;
     core::Sent send(core::IoHandle handle, core::SendQueue& queue) override;
     void shut_down_sending(core::IoHandle handle) override;
-    void watch(core::IoHandle handle, bool readable, bool writable) override;
+    int watch(core::IoHandle handle, bool readable, bool writable) override;
     void wait(Duration wait_max) override;
     void dispatch() override;
     void wake() override;

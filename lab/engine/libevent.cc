@@ -91,7 +91,7 @@ class LibeventBackend final : public core::Backend {
     void set_receiving(IoHandle handle, bool on) override;
     Sent send(IoHandle handle, SendQueue& queue) override;
     void shut_down_sending(IoHandle handle) override;
-    void watch(IoHandle handle, bool readable, bool writable) override;
+    int watch(IoHandle handle, bool readable, bool writable) override;
     void wait(Duration wait_max) override;
     void dispatch() override;
     void wake() override { waker_.wake(); }
@@ -239,10 +239,11 @@ void LibeventBackend::set_accepting(IoHandle handle, bool on) {
     ask_for(entry(handle), Entry::Purpose::accept, on ? EV_READ | EV_PERSIST : 0);
 }
 
-void LibeventBackend::watch(IoHandle handle, bool readable, bool writable) {
+int LibeventBackend::watch(IoHandle handle, bool readable, bool writable) {
     const short what = static_cast<short>((readable ? EV_READ : 0) | (writable ? EV_WRITE : 0));
     ask_for(entry(handle), Entry::Purpose::watch,
             what != 0 ? static_cast<short>(what | EV_PERSIST) : what);
+    return 0;
 }
 
 void LibeventBackend::start_connect(IoHandle handle, const core::Address& address) {

@@ -7,10 +7,11 @@
 #pragma once
 
 #include "tiderace/core/event_loop.h"
+#include "tiderace/core/watch.h"
 
 namespace tiderace::lab {
 
-class PaceTicks final : private core::IoObserver, private core::Timer {
+class PaceTicks final : private core::Watch::Receiver, private core::Timer {
   public:
     class Receiver {
       public:
@@ -25,12 +26,13 @@ class PaceTicks final : private core::IoObserver, private core::Timer {
     ~PaceTicks();
 
   private:
-    void on_ready(bool, bool) override;
+    void on_ready(core::Watch& watch, core::Interest ready) override;
     void on_expired() override;
 
     core::EventLoop* loop_;
     Receiver* receiver_;
-    core::IoHandle handle_;
+    core::Descriptor ticks_;
+    core::Watch watch_;
     Duration interval_;
 };
 

@@ -91,12 +91,23 @@ class Backend {
     // Sends from the front of a queue that is not empty and consumes what was taken.
     virtual Sent send(IoHandle handle, SendQueue& queue) = 0;
     virtual void shut_down_sending(IoHandle handle) = 0;
-    virtual void watch(IoHandle handle, bool readable, bool writable) = 0;
+    // Of a foreign descriptor (watch.h): on_ready in every turn in which what is asked for is so.
+    // Asked for nothing, nothing is told, a hang-up neither. 0, or -errno: the engine cannot hold
+    // it.
+    virtual int watch(IoHandle handle, bool readable, bool writable) = 0;
+    // Gives the observer of a listening socket, which accepts no more, what was accepted for it and
+    // not told yet: its owner is about to close it.
+    virtual void hand_out_accepted(IoHandle /*handle*/) {}
 
     // Waits up to `wait_max` (negative: for ever) for something to happen.
     virtual void wait(Duration wait_max) = 0;
     // Tells the observers what the last wait() found.
     virtual void dispatch() = 0;
+    // The last wait() may have left out some of what had happened: the next one tells it.
+    virtual bool has_more() const { return false; }
+    // This thread turns no more: nothing is left with the kernel that would hold a descriptor after
+    // its close. What is wanted still, the next wait() asks for again.
+    virtual void rest() {}
     // Makes the current or the next wait() return. Any thread, any number of times.
     virtual void wake() = 0;
 };

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <unordered_map>
@@ -15,6 +14,7 @@
 #include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/direct_accept.h"
 #include "tiderace/core/backend/direct_send.h"
+#include "tiderace/core/backend/ring_operations.h"
 #include "tiderace/core/backend/ring_sends.h"
 #include "tiderace/core/backend/uring.h"
 #include "tiderace/core/backend/waker.h"
@@ -22,46 +22,9 @@
 namespace tiderace::core {
 namespace {
 
-// What a completion is about. Cancellations themselves are asked with `none`.
-enum class Operation : std::uint8_t {
-    none,
-    accept,  // from here to send: a user's, and a bit in its entry
-    receive,
-    room,
-    connect,
-    watch,
-    hang_up,
-    send,
-    wake,
-};
-constexpr std::array users_operations{Operation::accept,  Operation::receive, Operation::room,
-                                      Operation::connect, Operation::watch,   Operation::hang_up,
-                                      Operation::send};
-
-// A tag says which operation of which user of which descriptor number: 8, 24 and 32 bits. A send's
-// says its slot in place of the number and generation.
-constexpr int descriptor_max = (1 << 24) - 1;
-
-std::uint64_t tag_of(Operation operation, IoHandle handle) {
-    return std::uint64_t{static_cast<std::uint8_t>(operation)} << 56 |
-           std::uint64_t{static_cast<std::uint32_t>(handle.fd)} << 32 | handle.generation;
-}
-
-std::uint8_t bit(Operation operation) {
-    return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(operation) - 1));
-}
-
-std::uint64_t send_tag(std::uint32_t slot) {
-    return std::uint64_t{static_cast<std::uint8_t>(Operation::send)} << 56 | slot;
-}
-
-struct Tag {
-    explicit Tag(std::uint64_t bits)
-        : operation(static_cast<Operation>(bits >> 56)),
-          handle{static_cast<int>(bits >> 32 & descriptor_max), static_cast<std::uint32_t>(bits)} {}
-    Operation operation;
-    IoHandle handle;
-};
+// The kernel may stop after twenty completions of a call (Linux 6.14 on), and tell the rest by the
+// next.
+constexpr std::size_t completions_of_full_turn = 16;
 
 // What came while it was not wanted: it had completed before the kernel heard that.
 struct Held {
@@ -73,9 +36,8 @@ struct Held {
 class IoUringBackend final : public Backend {
   public:
     IoUringBackend(std::unique_ptr<Uring> ring, const BackendOptions& options)
-        : ring_(std::move(ring)), options_(options) {
-        watch_waker();
-    }
+        : ring_(std::move(ring)), options_(options) {}
+    ~IoUringBackend() override;
 
     std::string_view name() const override { return "io_uring"; }
     Result<IoHandle> attach(int fd, IoObserver& observer) override;
@@ -89,9 +51,12 @@ class IoUringBackend final : public Backend {
         TR_CHECK(entries_.find(handle) != nullptr, "a handle that was closed");
         options_.kernel->shut_down(handle.fd, SHUT_WR);
     }
-    void watch(IoHandle handle, bool readable, bool writable) override;
+    int watch(IoHandle handle, bool readable, bool writable) override;
+    void hand_out_accepted(IoHandle handle) override;
     void wait(Duration wait_max) override;
     void dispatch() override;
+    bool has_more() const override { return full_; }
+    void rest() override;
     void wake() override { waker_.wake(); }
 
   private:
@@ -117,6 +82,8 @@ class IoUringBackend final : public Backend {
     void forget_send(IoHandle handle);
     Sent send_by_ring(IoHandle handle, Entry& entry, SendQueue& queue);
     void watch_waker();
+    void complete_at(std::size_t index);
+    void put_to_rest(Uring::Completion& completion);
     void start_again();
     void redeliver();
     void redeliver(IoHandle handle, const Held& held);
@@ -130,6 +97,7 @@ class IoUringBackend final : public Backend {
     void hand_out_late();
     void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
     void finish_connect(IoHandle handle, const Entry& stream);
+    void tell_ready(const Entry& foreign, std::int32_t result);
     void finish_send(std::uint32_t slot, std::int32_t result);
     void deliver(IoHandle handle, Entry& entry, std::int32_t result, ByteView bytes);
     void hold(IoHandle handle, std::int32_t result, ByteView bytes);
@@ -139,6 +107,8 @@ class IoUringBackend final : public Backend {
     Waker waker_;
     DescriptorTable<Entry> entries_;
     std::vector<Uring::Completion> done_;  // what the last wait() found
+    bool full_ = false;                    // of which there may be more
+    bool waker_watched_ = false;
     RingSends sends_;
     bool sends_together_ = false;  // that is so much that one call for all answers pays
     std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
@@ -208,42 +178,17 @@ void IoUringBackend::want(IoHandle handle, Operation operation, bool on) {
 }
 
 void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) {
+    if (!ring_->is_usable()) return ended_.push_back(handle);  // the loop has ended
     target.under_way |= bit(operation);
     target.cancelled &= static_cast<std::uint8_t>(~bit(operation));
     io_uring_sqe& ask = ring_->take(0);
     target.asked_in = ring_->batch() & 63U;
-    switch (operation) {
-        case Operation::accept:
-            io_uring_prep_multishot_accept(&ask, handle.fd, nullptr, nullptr,
-                                           SOCK_NONBLOCK | SOCK_CLOEXEC);
-            break;
-        case Operation::receive:
-            io_uring_prep_recv_multishot(&ask, handle.fd, nullptr, 0, 0);
-            ask.flags |= IOSQE_BUFFER_SELECT;
-            ask.buf_group = 0;
-            break;
-        case Operation::room:
-        case Operation::connect:
-            io_uring_prep_poll_add(&ask, handle.fd, POLLOUT);
-            break;
-        case Operation::watch:
-            io_uring_prep_poll_add(&ask, handle.fd,
-                                   ((target.watched & 1U) != 0 ? POLLIN : 0U) |
-                                       ((target.watched & 2U) != 0 ? POLLOUT : 0U));
-            break;
-        case Operation::hang_up:
-            io_uring_prep_poll_add(&ask, handle.fd, 0);
-            break;
-        case Operation::send:
-        case Operation::wake:
-        case Operation::none:
-            TR_CHECK(false, "asked for elsewhere");
-    }
+    prepare(ask, operation, handle.fd, target.watched);
     ask.user_data = tag_of(operation, handle);
 }
 
 void IoUringBackend::cancel(IoHandle handle, Entry& target, Operation operation) {
-    if ((target.cancelled & bit(operation)) != 0) return;
+    if ((target.cancelled & bit(operation)) != 0 || !ring_->is_usable()) return;
     target.cancelled |= bit(operation);
     io_uring_sqe& ask = ring_->take(0);
     io_uring_prep_cancel64(&ask, tag_of(operation, handle), 0);
@@ -256,6 +201,7 @@ void IoUringBackend::watch_waker() {
     io_uring_sqe& ask = ring_->take(0);
     io_uring_prep_poll_add(&ask, waker_.descriptor(), POLLIN);
     ask.user_data = tag_of(Operation::wake, {waker_.descriptor(), 0});
+    waker_watched_ = true;
 }
 
 void IoUringBackend::set_receiving(IoHandle handle, bool on) {
@@ -265,10 +211,10 @@ void IoUringBackend::set_receiving(IoHandle handle, bool on) {
     if (on && !held_.empty() && held_.contains(handle.fd)) to_redeliver_.push_back(handle);
 }
 
-void IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
+int IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entries_.at(handle);
     const auto watched = static_cast<std::uint8_t>((readable ? 1U : 0U) | (writable ? 2U : 0U));
-    if (foreign.watched == watched) return;
+    if (foreign.watched == watched) return 0;
     if (foreign.watched == 0) ++watches_;
     if (watched == 0) --watches_;
     foreign.watched = watched;
@@ -281,6 +227,7 @@ void IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
     } else {
         want(handle, Operation::watch, true);
     }
+    return 0;
 }
 
 void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
@@ -321,11 +268,15 @@ Sent IoUringBackend::send_by_ring(IoHandle handle, Entry& stream, SendQueue& que
 // --- a turn ----------------------------------------------------------------------------------
 
 void IoUringBackend::wait(Duration wait_max) {
+    if (!ring_->is_usable()) return;  // the loop has ended, and is at rest
     start_again();
-    const bool at_once =
-        !to_redeliver_.empty() || !failed_connects_.empty() || has_late_for_someone();
+    if (!waker_watched_) watch_waker();
+    const bool at_once = !done_.empty() || !to_redeliver_.empty() || !failed_connects_.empty() ||
+                         has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
+    full_ = done_.size() >= completions_of_full_turn ||
+            std::ranges::any_of(done_, [](const auto& each) { return each.result == -ENOBUFS; });
     const auto received = std::ranges::count_if(done_, [](const Uring::Completion& each) {
         return Tag(each.tag).operation == Operation::receive;
     });
@@ -336,7 +287,7 @@ void IoUringBackend::wait(Duration wait_max) {
     };
     if (std::erase_if(done_, is_wake) == 0) return;
     waker_.clear();
-    watch_waker();
+    waker_watched_ = false;
 }
 
 // Operations that ended by themselves, for want of buffers or after a cancellation that was thought
@@ -358,7 +309,7 @@ void IoUringBackend::dispatch() {
     accepts_ = 0;
     if (watches_ > 0) complete_watches();
     if (!late_.empty()) hand_out_late();
-    for (std::size_t i = 0; i < done_.size(); ++i) complete(done_[i]);
+    for (std::size_t i = 0; i < done_.size(); ++i) complete_at(i);
     done_.clear();
 }
 
@@ -366,11 +317,15 @@ void IoUringBackend::dispatch() {
 // the requests that this turn receives.
 void IoUringBackend::complete_watches() {
     for (std::size_t i = 0; i < done_.size(); ++i) {
-        if (Tag(done_[i].tag).operation != Operation::watch) continue;
-        const Uring::Completion watched = done_[i];
-        done_[i].tag = tag_of(Operation::none, IoHandle{0, 0});
-        complete(watched);
+        if (Tag(done_[i].tag).operation == Operation::watch) complete_at(i);
     }
+}
+
+// A copy: more may be collected meanwhile (hand_out_accepted), which knows then that this is told.
+void IoUringBackend::complete_at(std::size_t index) {
+    const Uring::Completion completion = done_[index];
+    done_[index].tag = no_tag;
+    complete(completion);
 }
 
 void IoUringBackend::tell_failed() {
@@ -414,6 +369,10 @@ void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
 void IoUringBackend::complete(const Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if (tag.operation == Operation::none) return;
+    if (tag.operation == Operation::wake) {
+        waker_watched_ = false;  // it is looked at when it is watched again
+        return;
+    }
     if (tag.operation == Operation::send) {
         return finish_send(static_cast<std::uint32_t>(completion.tag), completion.result);
     }
@@ -432,17 +391,14 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
     if (target == nullptr || completion.result == -ECANCELED) return;
     switch (tag.operation) {
         case Operation::room:
+            target->wanted &= static_cast<std::uint8_t>(~bit(Operation::room));
             target->observer->on_sent(0);
             return;
         case Operation::connect:
+            target->wanted &= static_cast<std::uint8_t>(~bit(Operation::connect));
             return finish_connect(tag.handle, *target);
-        case Operation::watch: {
-            const auto events = static_cast<unsigned>(completion.result);
-            const bool failed = completion.result < 0 || (events & (POLLERR | POLLHUP)) != 0;
-            target->observer->on_ready((target->watched & 1U) != 0 && (failed || events & POLLIN),
-                                       (target->watched & 2U) != 0 && (failed || events & POLLOUT));
-            return;
-        }
+        case Operation::watch:
+            return tell_ready(*target, completion.result);
         case Operation::hang_up: {
             if (!target->wants(Operation::hang_up)) return;
             // The kernel also reports a peer that ended its direction, for ever: not asked again.
@@ -491,6 +447,25 @@ bool IoUringBackend::has_late_for_someone() {
         const Entry* const listener = entries_.find(each.first);
         return listener != nullptr && listener->wants(Operation::accept);
     });
+}
+
+void IoUringBackend::hand_out_accepted(IoHandle handle) {
+    if (ring_->is_usable()) {
+        ring_->enter(Duration::zero());
+        ring_->collect(done_);
+    }
+    const std::uint64_t accepted = tag_of(Operation::accept, handle);
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (done_[i].tag == accepted) complete_at(i);
+    }
+    for (const auto& [listener, fd] : std::exchange(late_, {})) {
+        Entry* const entry = listener.fd == handle.fd ? entries_.find(listener) : nullptr;
+        if (entry != nullptr) {
+            hand_out(*entry, fd);
+        } else {
+            late_.emplace_back(listener, fd);
+        }
+    }
 }
 
 void IoUringBackend::hand_out_late() {
@@ -557,6 +532,14 @@ void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
     stream.observer->on_connected(outcome < 0 ? outcome : -error);
 }
 
+void IoUringBackend::tell_ready(const Entry& foreign, std::int32_t result) {
+    const auto events = static_cast<unsigned>(result);
+    const bool failed = result < 0 || (events & (POLLERR | POLLHUP)) != 0;
+    const bool readable = (foreign.watched & 1U) != 0 && (failed || (events & POLLIN) != 0);
+    const bool writable = (foreign.watched & 2U) != 0 && (failed || (events & POLLOUT) != 0);
+    if (readable || writable) foreign.observer->on_ready(readable, writable);
+}
+
 void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
     const IoHandle handle =
         sends_.finish(slot, result > 0 ? static_cast<std::uint64_t>(result) : 0);
@@ -567,6 +550,46 @@ void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
         stream->observer->on_sent(result == -EINTR ? 0 : result);
     } else if (!stream->runs(Operation::room)) {
         start(handle, *stream, Operation::room);
+    }
+}
+
+// --- the end ---------------------------------------------------------------------------------
+
+// The kernel lets go of a ring some milliseconds after its end, and of the sockets that it still
+// works for: a port would be taken for as long. Only this thread can ask for anything.
+void IoUringBackend::rest() {
+    if (!ring_->is_usable()) return;
+    ring_->cancel_all(done_);
+    for (Uring::Completion& each : done_) put_to_rest(each);
+}
+
+// What has ended is not under way any more; whatever else it tells is told by a dispatch(), if
+// there is one.
+void IoUringBackend::put_to_rest(Uring::Completion& completion) {
+    const Tag tag(completion.tag);
+    if ((completion.flags & IORING_CQE_F_MORE) != 0) return;
+    if (tag.operation == Operation::wake) {
+        waker_watched_ = false;  // and not cleared: whoever woke us waits for the next turn
+        completion.tag = no_tag;
+        return;
+    }
+    if (tag.operation == Operation::none || tag.operation == Operation::send) return;
+    if (Entry* const target = entries_.find(tag.handle)) {
+        target->under_way &= static_cast<std::uint8_t>(~bit(tag.operation));
+        // These two are asked for once, so that they are wanted only from here on.
+        const bool once = tag.operation == Operation::room || tag.operation == Operation::connect;
+        if (once && completion.result == -ECANCELED) target->wanted |= bit(tag.operation);
+        ended_.push_back(tag.handle);
+    }
+    completion.flags |= IORING_CQE_F_MORE;  // its end is known now
+}
+
+IoUringBackend::~IoUringBackend() {
+    rest();
+    for (const auto& [listener, fd] : late_) options_.kernel->close(fd);
+    for (const Uring::Completion& each : done_) {
+        const bool accepted = Tag(each.tag).operation == Operation::accept && each.result >= 0;
+        if (accepted) options_.kernel->close(each.result);
     }
 }
 

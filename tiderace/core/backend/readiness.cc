@@ -68,11 +68,27 @@ void ReadinessBackend::set_receiving(IoHandle handle, bool on) {
     set_interest(handle, stream, {.readable = on, .writable = stream.interest.writable});
 }
 
-void ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
+int ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entries_.at(handle);
     if (foreign.purpose != Purpose::watch) watched_.push_back(handle);
     foreign.purpose = Purpose::watch;
-    set_interest(handle, foreign, {.readable = readable, .writable = writable});
+    const Interest interest{.readable = readable, .writable = writable};
+    if (!interest.any()) {
+        // Not left there with no interest: its hang-up would be reported all the same, for ever.
+        if (foreign.known_to_poller) poller_->remove(handle.fd);
+        foreign.known_to_poller = false;
+        foreign.interest = interest;
+        return 0;
+    }
+    if (foreign.known_to_poller && foreign.interest == interest) return 0;
+    const int outcome =
+        poller_->set(handle.fd, handle.generation, interest, foreign.known_to_poller);
+    if (outcome != 0) return outcome;
+    // What an edge-triggered poller knows of it may be over: nobody says when it is exhausted.
+    if (foreign.known_to_poller) poller_->ask_again(handle.fd, handle.generation);
+    foreign.known_to_poller = true;
+    foreign.interest = interest;
+    return 0;
 }
 
 void ReadinessBackend::start_connect(IoHandle handle, const Address& address) {
@@ -134,6 +150,7 @@ void ReadinessBackend::wait(Duration wait_max) {
     const int count = poller_->wait(ready_, refused_.empty() ? wait_max : Duration::zero());
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
     ready_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+    full_ = ready_count_ + 1 >= ready_.size();  // one place may have been the waker's
 }
 
 void ReadinessBackend::dispatch() {
@@ -153,14 +170,13 @@ void ReadinessBackend::forget_watch(IoHandle handle) {
 // the requests that this turn receives. A full turn (the poller's waker may have had one place)
 // reports a part of what is ready, so that it may lack them: then they are polled.
 void ReadinessBackend::dispatch_watched() {
-    const bool full = ready_count_ + 1 >= ready_.size();
     for (std::size_t i = 0; i < ready_count_; ++i) {
         const Entry* const target = entries_.find({ready_[i].fd, ready_[i].generation});
         if (target == nullptr || target->purpose != Purpose::watch) continue;
         const Ready ready = std::exchange(ready_[i], Ready{});  // fd -1: nobody's from here on
-        if (!full) dispatch_one(ready);
+        if (!full_) dispatch_one(ready);
     }
-    if (full) poll_watched();
+    if (full_) poll_watched();
 }
 
 void ReadinessBackend::poll_watched() {
@@ -197,9 +213,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
             finish_connect(handle);
             return;
         case Purpose::watch:
-            target->observer->on_ready(ready.readable || ready.failed,
-                                       ready.writable || ready.failed);
-            if (entries_.find(handle) != nullptr) poller_->ask_again(ready.fd, ready.generation);
+            tell_ready(ready, *target);
             return;
         case Purpose::stream:
             break;
@@ -217,6 +231,18 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         poller_->remove(ready.fd);
         still->known_to_poller = false;
         still->observer->on_receive_failed(-ECONNRESET);
+    }
+}
+
+// A foreign descriptor that failed is ready for whatever was asked: the call will say what it is.
+void ReadinessBackend::tell_ready(const Ready& ready, const Entry& foreign) {
+    // An earlier event of this turn may have changed what is asked for.
+    const bool readable = (ready.readable || ready.failed) && foreign.interest.readable;
+    const bool writable = (ready.writable || ready.failed) && foreign.interest.writable;
+    if (readable || writable) foreign.observer->on_ready(readable, writable);
+    const Entry* const still = entries_.find({ready.fd, ready.generation});
+    if (still != nullptr && still->known_to_poller) {
+        poller_->ask_again(ready.fd, ready.generation);
     }
 }
 

@@ -34,9 +34,10 @@ class ReadinessBackend final : public Backend {
     void set_receiving(IoHandle handle, bool on) override;
     Sent send(IoHandle handle, SendQueue& queue) override;
     void shut_down_sending(IoHandle handle) override;
-    void watch(IoHandle handle, bool readable, bool writable) override;
+    int watch(IoHandle handle, bool readable, bool writable) override;
     void wait(Duration wait_max) override;
     void dispatch() override;
+    bool has_more() const override { return full_; }
     void wake() override { poller_->wake(); }
 
   private:
@@ -64,6 +65,7 @@ class ReadinessBackend final : public Backend {
     void poll_watched();
     void forget_watch(IoHandle handle);
     void dispatch_one(const Ready& ready);
+    void tell_ready(const Ready& ready, const Entry& foreign);
     void tell_room(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
     void accept_from_crowded();
@@ -76,6 +78,7 @@ class ReadinessBackend final : public Backend {
     DescriptorTable<Entry> entries_;
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
+    bool full_ = false;              // the last wait had no room for more
     std::vector<IoHandle> watched_;  // foreign descriptors
     std::vector<IoHandle> crowded_;  // at which the last turn left connections waiting
     std::vector<Refused> refused_;   // operations that failed in the call, told by the next turn

@@ -87,12 +87,14 @@ io_uring_sqe& Uring::take(std::uint64_t tag) {
     }
     TR_CHECK(empty != nullptr, "the submission ring stays full");
     empty->user_data = tag;
+    ++under_way_;
     return *empty;
 }
 
 void Uring::enable() {
     if (enabled_) return;
     enabled_ = true;
+    issuer_ = std::this_thread::get_id();
     // By its number: liburing 2.3 forgot to export io_uring_enable_rings.
     const long done =
         ::syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
@@ -140,12 +142,30 @@ void Uring::enter(Duration wait_max) {
     end_batch();
 }
 
+void Uring::cancel_all(std::vector<Completion>& out) {
+    if (!enabled_) return;
+    // What is just being done is not found, so it is said again.
+    constexpr Duration round = 10ms;
+    constexpr int rounds_max = 100;
+    for (int i = 0; under_way_ > 0 && i < rounds_max; ++i) {
+        io_uring_sqe& ask = take(0);
+        io_uring_prep_cancel64(&ask, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+        ask.user_data = 0;
+        enter(Duration::zero());
+        collect(out);
+        if (under_way_ == 0) return;
+        enter(round);
+        collect(out);
+    }
+}
+
 void Uring::collect(std::vector<Completion>& out) {
     unsigned head = 0;
     unsigned count = 0;
     io_uring_cqe* each = nullptr;
     io_uring_for_each_cqe(&ring_, head, each) {
         out.push_back({each->user_data, each->res, each->flags});
+        if ((each->flags & IORING_CQE_F_MORE) == 0) --under_way_;
         ++count;
     }
     io_uring_cq_advance(&ring_, count);

@@ -2,14 +2,15 @@
 // io_uring.cc's.
 //
 // Owner    One backend.
-// Thread   The one that calls enter() first; before that, and after its last, only take() and
-//          the end.
+// Thread   The one that calls enter() first, is_usable() there only; before that, and after its
+//          last, only take() and the end.
 // Errors   open() says why the kernel refused.
 #pragma once
 
 #include <liburing.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tiderace/base/bytes.h"
@@ -45,10 +46,14 @@ class Uring {
     unsigned batch() const { return batch_; }
     // Takes the submission of this batch with this tag back, unless the kernel has it already.
     bool withdraw(std::uint64_t tag);
+    // Whether the kernel listens to this thread: any, until one has entered.
+    bool is_usable() const { return !enabled_ || std::this_thread::get_id() == issuer_; }
     // Hands over what was taken, and waits up to `wait_max` (negative: for ever) for a completion.
     void enter(Duration wait_max);
     // Hands over what was taken, now. Before the first enter() it waits for that.
     void submit();
+    // Ends all that the kernel has of ours, as far as it does so in a second, and collects it.
+    void cancel_all(std::vector<Completion>& out);
     // Moves what has completed to the end of `out`.
     void collect(std::vector<Completion>& out);
 
@@ -67,6 +72,8 @@ class Uring {
     char* buffer_memory_ = nullptr;
     unsigned batch_ = 0;
     bool enabled_ = false;
+    unsigned under_way_ = 0;  // taken, and its last completion not collected
+    std::thread::id issuer_;  // once it is enabled
 };
 
 }  // namespace tiderace::core
