@@ -35,12 +35,15 @@ EventLoop::EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& option
       clock_(options.clock != nullptr ? options.clock : &system_clock_),
       backend_(std::move(backend)),
       mailbox_(options.mailbox_posts_max, [this] { backend_->wake(); }),
+      wakeups_(std::make_shared<WakeupList>(*backend_)),
       timers_(clock_->now()) {
+    blocks_.set_bytes_max(options.send_bytes_max);
     read_clock();
 }
 
 EventLoop::~EventLoop() {
     mailbox_.close();
+    wakeups_->close();
 }
 
 void EventLoop::read_clock() {
@@ -71,10 +74,35 @@ void EventLoop::one_turn(Duration wait_max) {
         stopping_ = true;
     }
     mailbox_.drain(log_);
-    timers_.advance(now_);
+    wakeups_->run();
     backend_->dispatch();
+    expire_timers();
     run_turn_ends();
+    if (blocks_.scarce() && now_ >= relief_due_) relieve();
     if (every_turn_end_) every_turn_end_();
+}
+
+void EventLoop::expire_timers() {
+    if (backend_->has_more()) {
+        timers_wait_since_ = std::min(timers_wait_since_, now_);
+        if (now_ - timers_wait_since_ < timers_late_max) return;
+    }
+    timers_wait_since_ = Instant::max();
+    timers_.advance(now_);
+}
+
+void EventLoop::relieve() {
+    const std::size_t closed = send_relief_.relieve(blocks_);
+    run_turn_ends();
+    if (closed == 0) {
+        relief_due_ = now_ + 100ms;  // held by nobody who could be asked: not in every turn
+        return;
+    }
+    if (log_ == nullptr || now_ < relief_said_until_) return;
+    relief_said_until_ = now_ + 1s;
+    log_->warning("core", "unsent bytes pass their limit; closed the connections that held most",
+                  log::field("connections", closed),
+                  log::field("limit", static_cast<std::uint64_t>(blocks_.bytes_max())));
 }
 
 void EventLoop::run_turn_ends() {
@@ -114,6 +142,7 @@ void EventLoop::run() {
     assert_on_loop();
     while (!stopping_) one_turn(Duration(-1));
     stopping_ = false;
+    backend_->rest();
 }
 
 void EventLoop::stop() {

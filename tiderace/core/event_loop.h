@@ -1,6 +1,9 @@
 // EventLoop: one thread's turn-taking between the kernel, timers, the mailbox and deferred work.
 //
-//   turn:  wait -> mailbox -> due timers -> the kernel's events -> end of turn (closing, flushing)
+//   turn:  wait -> mailbox -> the kernel's events -> due timers -> end of turn (closing, flushing)
+//
+// A deadline expires only after all input that had arrived by then was dispatched, also after the
+// process was stopped: while a wait() may have left some out, timers wait, for timers_late_max.
 //
 // Owner    Whoever made it; it must outlive everything attached to it.
 // Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;
@@ -22,7 +25,9 @@
 #include "tiderace/core/clock.h"
 #include "tiderace/core/mailbox.h"
 #include "tiderace/core/send_queue.h"
+#include "tiderace/core/send_relief.h"
 #include "tiderace/core/timer_wheel.h"
+#include "tiderace/core/wakeup.h"
 #include "tiderace/log/logger.h"
 
 namespace tiderace::core {
@@ -51,10 +56,15 @@ struct LoopOptions {
     BackendOptions backend;
     const Clock* clock = nullptr;            // nullptr: the system's
     std::size_t mailbox_posts_max = 65'536;  // post() is refused above
+    // Blocks of bytes that peers have not taken yet, of all connections.
+    std::size_t send_bytes_max = 64_MiB;
 };
 
 class EventLoop {
   public:
+    // Under a load that leaves no turn with room.
+    static constexpr Duration timers_late_max = 1s;
+
     static Result<std::unique_ptr<EventLoop>> create(const LoopOptions& options);
     // For a backend of one's own: the tests' fake one.
     EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& options);
@@ -79,9 +89,13 @@ class EventLoop {
     // gone.
     bool post(unique_function<void()> task) { return mailbox_.post(std::move(task)); }
 
+    // What its wake-ups share (wakeup.h).
+    const std::shared_ptr<WakeupList>& wakeups() const { return wakeups_; }
+
     Backend& backend() { return *backend_; }
     Kernel& kernel() { return *options_.backend.kernel; }
     BlockPool& blocks() { return blocks_; }
+    SendRelief& send_relief() { return send_relief_; }
     const Clock& clock() const { return *clock_; }
 
     // The time at the start of this turn's callbacks: equal for all of them, and read once.
@@ -122,14 +136,18 @@ class EventLoop {
     void read_clock();
     void one_turn(Duration wait_max) TR_ON_LOOP;
     Duration wait_for(Duration wait_max) const;
+    void expire_timers() TR_ON_LOOP;
     void run_turn_ends() TR_ON_LOOP;
+    void relieve() TR_ON_LOOP;
 
     LoopOptions options_;
     SystemClock system_clock_;
     const Clock* clock_;
     BlockPool blocks_;
+    SendRelief send_relief_;
     std::unique_ptr<Backend> backend_;
     Mailbox mailbox_;
+    std::shared_ptr<WakeupList> wakeups_;
     TimerWheel timers_;
     TurnEnd* turn_ends_ = nullptr;  // last asked for first
     unique_function<void()> every_turn_end_;
@@ -137,6 +155,9 @@ class EventLoop {
     ThreadRole role_;
     Instant now_{};
     Instant next_second_{};  // when unix_now_ is read again
+    Instant timers_wait_since_ = Instant::max();
+    Instant relief_due_{};
+    Instant relief_said_until_{};
     UnixSeconds unix_now_ = 0;
     std::uint64_t turns_ = 0;
     std::atomic<bool> turning_ = false;

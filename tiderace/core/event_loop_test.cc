@@ -1,11 +1,16 @@
 #include "tiderace/core/event_loop.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "tiderace/core/watch.h"
+#include "tiderace/testing/engine.h"
 #include "tiderace/testing/manual_clock.h"
 
 namespace tiderace::core {
@@ -55,6 +60,142 @@ TEST(EventLoop, ARequestToStopIsNeverRefusedAndWhatWasPostedBeforeItRuns) {
     loop->post([&] { loop->request_stop(); });
     loop->run();
     EXPECT_EQ(ran, 2);
+}
+
+// What has arrived was in time, however late the loop gets to look: after a stop of the process.
+TEST(EventLoop, InputThatHasArrivedIsDispatchedBeforeDeadlinesExpire) {
+    for (const std::string& engine : testing::engine_names()) {
+        testing::ManualClock clock;
+        auto loop = std::make_unique<EventLoop>(std::move(*testing::make_engine(engine, {})),
+                                                LoopOptions{.clock = &clock});
+        // More than one wait of any engine tells.
+        constexpr int count = 300;
+        std::string order;
+        struct Reader final : Watch::Receiver {
+            Reader(EventLoop& l, std::string& o) : watch(l, *this), order(&o) {}
+            void on_ready(Watch&, Interest) override {
+                *order += 'i';
+                watch.release();
+            }
+            Watch watch;
+            std::string* order;
+        };
+        std::vector<std::unique_ptr<Reader>> readers;
+        std::vector<int> descriptors;
+        for (int i = 0; i < count; ++i) {
+            int ends[2];
+            ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+            descriptors.insert(descriptors.end(), {ends[0], ends[1]});
+            readers.push_back(std::make_unique<Reader>(*loop, order));
+            ASSERT_TRUE(readers.back()->watch.watch(ends[0], {.readable = true}));
+        }
+        TestTimer timer([&] { order += 't'; });
+        loop->turn(0s);
+        loop->arm(timer, loop->now() + 10s);
+        for (int i = 0; i < count; ++i) {
+            ASSERT_EQ(::write(descriptors[static_cast<std::size_t>(2 * i + 1)], "x", 1), 1);
+        }
+        clock.advance(30s);
+        for (int i = 0; i < 100 && order.size() <= count; ++i) loop->turn(0s);
+        EXPECT_EQ(order, std::string(count, 'i') + 't') << engine;
+        readers.clear();
+        loop.reset();
+        for (const int fd : descriptors) ::close(fd);
+    }
+}
+
+// A kernel that has more to tell in each turn, or nothing, and notes how long it was let wait.
+struct ToldToWait final : Backend {
+    std::string_view name() const override { return "told to wait"; }
+    Result<IoHandle> attach(int, IoObserver&) override { return IoHandle{}; }
+    void detach(IoHandle&) override {}
+    void close(IoHandle&, SendQueue&&) override {}
+    void set_accepting(IoHandle, bool) override {}
+    void start_connect(IoHandle, const Address&) override {}
+    void set_receiving(IoHandle, bool) override {}
+    Sent send(IoHandle, SendQueue&) override { return {}; }
+    void shut_down_sending(IoHandle) override {}
+    int watch(IoHandle, bool, bool) override { return 0; }
+    void wait(Duration wait_max) override { waits.push_back(wait_max); }
+    void dispatch() override {}
+    bool has_more() const override { return more; }
+    void wake() override {}
+
+    std::vector<Duration> waits;
+    bool more = false;
+};
+
+TEST(EventLoop, UnderALoadThatNeverEndsTimersAreASecondLateAtMost) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    backend->more = true;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    int fired = 0;
+    TestTimer timer([&] { ++fired; });
+    loop.turn(0s);
+    loop.arm(timer, loop.now() + 10ms);
+    for (int i = 0; i < 9; ++i) {
+        clock.advance(100ms);
+        loop.turn(0s);
+    }
+    EXPECT_EQ(fired, 0);
+    clock.advance(200ms);
+    loop.turn(0s);
+    EXPECT_EQ(fired, 1);
+    // And again a second, from the next turn on.
+    loop.arm(timer, loop.now() + 10ms);
+    clock.advance(900ms);
+    loop.turn(0s);
+    clock.advance(900ms);
+    loop.turn(0s);
+    EXPECT_EQ(fired, 1);
+    clock.advance(200ms);
+    loop.turn(0s);
+    EXPECT_EQ(fired, 2);
+}
+
+TEST(EventLoop, TheCalendarIsReadWhenItsSecondIsOver) {
+    testing::ManualClock clock;
+    auto loop = make_loop(&clock);
+    const std::int64_t began_ns = clock.unix_now_ns();
+    const auto seconds = [&] { return clock.unix_now_ns() / 1'000'000'000; };
+    // To 0.7 s in a second, wherever this clock began.
+    clock.advance(Duration(1'700'000'000 - began_ns % 1'000'000'000));
+    for (const Duration step : {Duration(200ms), Duration(99ms), Duration(1ms), Duration(999ms),
+                                Duration(1ms), Duration(3'500ms), Duration(500ms)}) {
+        clock.advance(step);
+        loop->turn(0s);
+        EXPECT_EQ(loop->unix_now(), seconds());
+    }
+}
+
+TEST(EventLoop, AWaitIsNoLongerThanAsked) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    const std::vector<Duration>& waits = backend->waits;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    loop.turn(Duration(-1));
+    TestTimer timer([] {});
+    loop.arm(timer, loop.now() + 20ms);
+    loop.turn(1ms);
+    loop.turn(1h);
+    loop.turn(Duration(-1));
+    EXPECT_EQ(waits, (std::vector<Duration>{Duration(-1), 1ms, 20ms, 20ms}));
+}
+
+TEST(EventLoop, RunsAgainAfterItWasStopped) {
+    auto loop = make_loop();
+    for (int round = 1; round <= 3; ++round) {
+        int turns = 0;
+        TestTimer timer([&] {
+            if (++turns == 3) loop->stop();
+            if (turns < 3) loop->arm(timer, loop->now());
+        });
+        loop->arm(timer, loop->now());
+        loop->run();
+        EXPECT_EQ(turns, 3) << "run " << round;
+        EXPECT_FALSE(loop->stopping());
+    }
 }
 
 TEST(EventLoop, TimersFireUnderATestsClock) {

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tiderace/base/bytes.h"
@@ -37,7 +38,14 @@ class BlockPool {
 
     void* take();
     void give_back(void* block);
-    std::size_t taken() const { return taken_; }  // blocks in use, for tests and counters
+    std::size_t taken() const { return taken_; }  // blocks in use
+    std::size_t taken_bytes() const { return taken_ * block_bytes; }
+
+    // What may be in use. It is never refused; above it whoever holds most gives its own up at the
+    // end of the turn (send_relief.h), and writers are pushed back on until then.
+    void set_bytes_max(std::size_t bytes) { taken_max_ = bytes / block_bytes; }
+    std::size_t bytes_max() const { return taken_max_ * block_bytes; }
+    bool scarce() const { return taken_ > taken_max_; }
 
   private:
     struct Free {
@@ -46,6 +54,7 @@ class BlockPool {
     Free* free_ = nullptr;
     std::size_t free_count_ = 0;
     std::size_t taken_ = 0;
+    std::size_t taken_max_ = std::numeric_limits<std::size_t>::max() / block_bytes;
 };
 
 // An open file that answers being sent have in common. Closed with its last Ref.

@@ -13,12 +13,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tiderace/core/backend/ring_sends.h"
 #include "tiderace/core/backend/uring.h"
+#include "tiderace/core/event_loop.h"
 #include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/world.h"
 
 namespace tiderace::core {
 namespace {
@@ -331,6 +334,86 @@ TEST_F(AnIoUring, WithTheSubmissionsFullAnAnswerIsSentAtOnce) {
     turn();
     EXPECT_EQ(read_all(far_), "together");
     for (IoHandle& handle : handles) backend_->close(handle, {});
+}
+
+constexpr std::size_t clients_count = 50;
+
+// A ring that is just closed goes on holding its sockets for some milliseconds.
+TEST(IoUringAtRest, ItsPortIsFreeAsSoonAsTheLoopHasEnded) {
+    if (!has_io_uring()) GTEST_SKIP() << "no io_uring here";
+    struct Server final : IoObserver {
+        void on_accepted(int fd, const Address&) override {
+            talking.push_back(*loop->backend().attach(fd, *this));
+            loop->backend().set_receiving(talking.back(), true);
+            if (talking.size() == clients_count) loop->stop();
+        }
+        void on_received(ByteView) override {}
+        EventLoop* loop = nullptr;
+        std::vector<IoHandle> talking;
+    };
+    testing::Listening listening = testing::listen_on_loopback(system_kernel(), 128);
+    // So that the ends of earlier connections are no obstacle; only a socket that listens is.
+    const int on = 1;
+    ::setsockopt(listening.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    for (int start = 0; start < 10; ++start) {
+        Server server;
+        auto loop = std::move(*EventLoop::create({.engine = "io_uring"}));
+        server.loop = loop.get();
+        IoHandle listener = *loop->backend().attach(listening.socket.release(), server);
+        loop->backend().set_accepting(listener, true);
+        std::vector<Descriptor> clients;
+        sockaddr_storage storage;
+        const socklen_t bytes = listening.at.to_sockaddr(storage);
+        const auto* const there = reinterpret_cast<const sockaddr*>(&storage);
+        // The loop's thread is another one than that which closes all and ends it.
+        std::thread thread([&] { loop->run(); });
+        for (std::size_t i = 0; i < clients_count; ++i) {
+            clients.emplace_back(system_kernel(), ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            ASSERT_EQ(::connect(clients.back().get(), there, bytes), 0);
+        }
+        thread.join();
+        for (IoHandle& each : server.talking) loop->backend().close(each, {});
+        loop->backend().close(listener, {});
+        loop.reset();
+        listening.socket = Descriptor(system_kernel(), ::socket(AF_INET, SOCK_STREAM, 0));
+        ::setsockopt(listening.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        ASSERT_EQ(::bind(listening.socket.get(), there, bytes), 0) << "start " << start;
+        ASSERT_EQ(::listen(listening.socket.get(), 128), 0);
+    }
+}
+
+TEST(IoUringAtRest, AnotherRunGoesOnWithAllThatWasAskedFor) {
+    if (!has_io_uring()) GTEST_SKIP() << "no io_uring here";
+    auto loop = std::move(*EventLoop::create({.engine = "io_uring"}));
+    struct Reader final : IoObserver {
+        void on_received(ByteView bytes) override {
+            received += bytes;
+            loop->stop();
+        }
+        void on_sent(std::int64_t) override { has_room = true; }
+        EventLoop* loop = nullptr;
+        std::string received;
+        bool has_room = false;
+    } reader;
+    reader.loop = loop.get();
+    Pair pair;
+    IoHandle handle = *loop->backend().attach(pair.ends[0], reader);
+    loop->backend().set_receiving(handle, true);
+    SendQueue queue;
+    queue.append(loop->blocks(), std::string(4 << 20, 'x'));
+    ASSERT_TRUE(loop->backend().send(handle, queue).pending);
+    for (int run = 1; run <= 3; ++run) {
+        ASSERT_EQ(::write(pair.ends[1], "x", 1), 1);
+        loop->run();
+        EXPECT_EQ(reader.received.size(), static_cast<std::size_t>(run));
+    }
+    EXPECT_FALSE(reader.has_room);
+    read_all(pair.ends[1]);
+    for (int i = 0; i < 100 && !reader.has_room; ++i) loop->turn(1s);
+    EXPECT_TRUE(reader.has_room);
+    loop->backend().close(handle, {});
+    queue.clear();
+    ::close(pair.ends[1]);
 }
 
 }  // namespace
