@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
 namespace {
@@ -27,7 +28,11 @@ void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
         words.remove_prefix(static_cast<std::size_t>(sent));
     }
     // Ending our direction first lets the answer out even if the request is still unread.
-    if (has_words) kernel.shut_down(fd, SHUT_WR);
+    if (has_words) {
+        kernel.shut_down(fd, SHUT_WR);
+    } else {
+        reset_on_close(kernel, fd);
+    }
     kernel.close(fd);
 }
 
@@ -57,6 +62,8 @@ void Acceptor::stop() {
     loop_->assert_on_loop();
     if (!handle_) return;
     loop_->cancel(*this);
+    loop_->backend().set_accepting(handle_, false);
+    loop_->backend().hand_out_accepted(handle_);
     for (;;) {
         sockaddr_storage peer;
         socklen_t bytes = sizeof peer;
@@ -101,6 +108,7 @@ void Acceptor::shed_one() {
     spare_.reset();
     const int fd = loop_->kernel().accept(handle_.fd, nullptr, nullptr);
     if (fd >= 0) {
+        reset_on_close(loop_->kernel(), fd);
         loop_->kernel().close(fd);
         ++shed_;
     }

@@ -90,6 +90,15 @@ TEST_P(EveryAcceptor, APeerThatGaveUpIsPassedOver) {
     EXPECT_EQ(acceptor_->shed(), 0U);
 }
 
+TEST_P(EveryAcceptor, StoppingTakesAllThatWaitAlsoBehindOneThatGaveUp) {
+    connect(3);
+    world_->settle();
+    world_->kernel().fail(1, ECONNABORTED, Call::accept);
+    acceptor_->stop();
+    EXPECT_EQ(taken_.size(), 3U);
+    EXPECT_EQ(acceptor_->accepted(), 3U);
+}
+
 TEST_P(EveryAcceptor, ShedsOneWithItsSpareWhenDescriptorsRunOut) {
     if (!accepts_by_call()) GTEST_SKIP() << no_call_to_fail;
     acceptor_->start();

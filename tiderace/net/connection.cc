@@ -1,7 +1,6 @@
 #include "tiderace/net/connection.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -17,14 +16,6 @@ namespace tiderace::net {
 //
 // `closing_` is set once; from then on every event is ignored until on_turn_end takes it down.
 
-std::string_view to_string(CloseReason reason) {
-    static constexpr std::array<std::string_view, static_cast<std::size_t>(CloseReason::count_)>
-        names{"finished",         "peer_finished",     "peer_reset",     "idle_expired",
-              "deadline_expired", "write_stalled",     "queue_overflow", "unread_overflow",
-              "source_shrank",    "refused_by_engine", "aborted",        "server_stopped"};
-    return names[static_cast<std::size_t>(reason)];
-}
-
 void Session::on_peer_finished(Connection& connection) {
     connection.close_when_sent();
 }
@@ -32,7 +23,7 @@ void Session::on_deadline(Connection& connection) {
     connection.abort(CloseReason::deadline_expired);
 }
 void Session::on_drain(Connection& connection) {
-    connection.close_when_sent();
+    connection.close_when_quiet();
 }
 
 Connection::Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport> transport,
@@ -76,7 +67,7 @@ Backlog Connection::written() {
         abort(CloseReason::queue_overflow);
         return Backlog::high;
     }
-    if (queue_.bytes() > limits.queue_bytes_high) above_high_ = true;
+    if (queue_.bytes() > limits.queue_bytes_high || blocks().scarce()) above_high_ = true;
     if (!delivering_) {
         if (send_pending_) {
             update_receiving();
@@ -301,9 +292,27 @@ void Connection::arm_for(Instant when) {
     if (!armed() || when < due()) loop().arm(*this, when);
 }
 
+void Connection::close_when_quiet() {
+    loop().assert_on_loop();
+    if (closing_ || finishing()) return;
+    // The timer may still expire in this turn. The one that is armed then expires in the next,
+    // which dispatches all that has arrived before it looks at timers.
+    quiet_rounds_ = 2;
+    arm_for(loop().now());
+}
+
 void Connection::on_expired() {
     if (closing_) return;
     const Instant now = loop().now();
+    if (quiet_rounds_ > 0) {
+        --quiet_rounds_;
+        if (quiet_rounds_ > 0) {
+            arm_for(now);
+        } else if (!finishing()) {
+            close_when_sent();
+        }
+        if (closing_) return;
+    }
     if (write_deadline_ <= now) check_write_progress();
     if (!closing_ && session_deadline_ <= now) {
         session_deadline_ = Instant::max();
@@ -343,12 +352,21 @@ void Connection::on_turn_end() {
     flush();  // if this aborts, the end of turn comes round again
 }
 
+std::uint64_t Connection::held_bytes() const {
+    const std::uint64_t above = session_ != nullptr ? session_->held_bytes() : 0;
+    return queue_.copied_bytes() + transport_->held_bytes() + above;
+}
+
 void Connection::close_now() {
     loop().cancel(*this);
     if (session_ != nullptr) std::exchange(session_, nullptr)->on_close(*this, reason_);
     // Between two requests nothing is cut: the end is in order, and is said.
     if (reason_ == CloseReason::idle_expired && queue_.empty() && !send_pending_) {
         transport_->say_end();
+    }
+    const bool stopped = reason_ == CloseReason::server_stopped;
+    if (is_cut(reason_) || (stopped && (!queue_.empty() || send_pending_))) {
+        transport_->set_reset_on_close();
     }
     transport_->close(std::move(queue_));
     owner_->release(*this, reason_);  // destroys this

@@ -18,26 +18,10 @@
 #include "tiderace/base/slot_map.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/net/close_reason.h"
 #include "tiderace/net/transport.h"
 
 namespace tiderace::net {
-
-enum class CloseReason : std::uint8_t {
-    finished,           // we ended it after everything was sent
-    peer_finished,      // the peer's orderly end; all we queued reached the kernel
-    peer_reset,         // RST, or the stream was cut
-    idle_expired,       // the Session's deadline passed while it waited for the next request
-    deadline_expired,   // another deadline of the Session passed
-    write_stalled,      // the peer took less than ConnectionLimits asks for
-    queue_overflow,     // peer too slow: the queue would pass queue_bytes_max
-    unread_overflow,    // the Session used too little of unread_bytes_max waiting bytes
-    source_shrank,      // a file became shorter while it was sent, so its length was a lie
-    refused_by_engine,  // the engine cannot hold it (select's descriptor bound)
-    aborted,            // abort() was called
-    server_stopped,     // the server stopped before it was done
-    count_              // how many reasons there are
-};
-std::string_view to_string(CloseReason reason);
 
 struct ConnectionLimits {
     std::size_t queue_bytes_max = 4_MiB;     // hard, of copied bytes; above: queue_overflow
@@ -68,12 +52,15 @@ class Session {
     virtual void on_peer_finished(Connection& connection) TR_ON_LOOP;
     // The deadline of set_deadline passed. As it stands: aborts with deadline_expired.
     virtual void on_deadline(Connection& connection) TR_ON_LOOP;
-    // The server stops: end when what runs is done. As it stands: ends when the queue is sent.
+    // The server stops: end when what runs is done, and what has arrived is answered. As it stands:
+    // close_when_quiet().
     virtual void on_drain(Connection& connection) TR_ON_LOOP;
     // A file in front of the queue became shorter than its range. True: the Session has mended the
     // queue, which is sent again. As it stands: false, and the connection ends with source_shrank,
     // because nothing else tells the peer that the promised length cannot be kept.
     virtual bool on_source_shrank(Connection&) TR_ON_LOOP { return false; }
+    // Bytes that it keeps for the peer in blocks of the loop's pool, beside the connection's queue.
+    virtual std::uint64_t held_bytes() const { return 0; }
     // The last call, exactly once, after abort() too. Drop every pointer to the connection here.
     virtual void on_close(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 
@@ -126,6 +113,8 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // Sends the queue and closes at once: for a peer that sent all it had to say. If more comes
     // meanwhile, it is as finish().
     void close_when_sent() TR_ON_LOOP;
+    // close_when_sent(), once all that has arrived by now was given to the Session.
+    void close_when_quiet() TR_ON_LOOP;
     // Drops the queue and closes. on_close runs later in this turn, never inside this call.
     void abort(CloseReason reason = CloseReason::aborted) TR_ON_LOOP;
     // While false, on_data stops and TCP pushes back on the peer. Starts true.
@@ -141,6 +130,11 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     core::BlockPool& blocks() const { return owner_->loop().blocks(); }
     const ConnectionLimits& limits() const { return owner_->limits(); }
     std::uint64_t queue_bytes() const { return queue_.bytes(); }
+    // More than limits().queue_bytes_high, or any where the loop's blocks are scarce: whoever can
+    // wait with an answer does, for on_drained.
+    bool has_backlog() const { return above_high_; }
+    // Copied bytes that it, its transport and its Session keep for the peer.
+    std::uint64_t held_bytes() const;
     std::uint64_t bytes_sent() const { return bytes_sent_; }
     bool peer_finished() const { return peer_finished_; }
     bool closing() const { return closing_; }
@@ -196,6 +190,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool drained_wanted_ : 1 = false;
     bool peer_finished_ : 1 = false;
     bool peer_finish_told_ : 1 = false;
+    std::uint8_t quiet_rounds_ : 2 = 0;  // of close_when_quiet(), that are left
     bool closing_ : 1 = false;
 };
 

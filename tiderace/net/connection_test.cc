@@ -131,6 +131,10 @@ TEST_P(EveryConnection, ClosesWhenThePeerTakesNothing) {
     EXPECT_TRUE(sessions_.closed.empty());
     world_->advance(12s);  // what the kernel's buffers took late counts for the first period
     expect_closed(CloseReason::write_stalled);
+    // What the kernel had taken for it is freed, and not offered to it for minutes.
+    peer_->set_listening(true);
+    ASSERT_TRUE(world_->run_until([&] { return peer_->over(); }));
+    EXPECT_TRUE(peer_->was_reset());
 }
 
 TEST_P(EveryConnection, ClosesWhenTheQueueOverflows) {

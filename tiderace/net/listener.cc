@@ -1,12 +1,16 @@
 #include "tiderace/net/listener.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace tiderace::net {
 namespace {
@@ -56,7 +60,37 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
     kernel.set_option(fd, level, name, &value, sizeof value);
 }
 
-Result<core::Descriptor> open_at(core::Kernel& kernel, const core::Address& address,
+constexpr Duration retry_interval = 10ms;
+
+// Held while a name is looked at, removed and taken: of servers that start at once none removes
+// what another has just made. Where the folder cannot be opened, it goes without.
+class FolderLock {
+  public:
+    FolderLock(core::Kernel& kernel, const std::string& path) {
+        const auto slash = path.rfind('/');
+        const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+        folder_ = core::Descriptor(
+            kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+        if (folder_) ::flock(folder_.get(), LOCK_EX);
+    }
+
+  private:
+    core::Descriptor folder_;
+};
+
+int bind_and_listen(core::Kernel& kernel, int fd, const core::Address& address,
+                    const ListenOptions& options, const sockaddr* raw, socklen_t bytes) {
+    const std::string path(address.path());
+    const FolderLock lock(kernel, path);
+    int bound = kernel.bind(fd, raw, bytes);
+    if (bound == -EADDRINUSE && is_stale(kernel, path, raw, bytes)) {
+        ::unlink(path.c_str());
+        bound = kernel.bind(fd, raw, bytes);
+    }
+    return bound < 0 ? bound : kernel.listen(fd, options.backlog);
+}
+
+Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& address,
                                  const ListenOptions& options) {
     sockaddr_storage storage;
     const socklen_t bytes = address.to_sockaddr(storage);
@@ -72,30 +106,16 @@ Result<core::Descriptor> open_at(core::Kernel& kernel, const core::Address& addr
         }
         if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, share_port, 1);
     }
-    int bound = kernel.bind(listener.get(), raw, bytes);
-    if (bound == -EADDRINUSE && address.is_unix()) {
-        const std::string path(address.path());
-        if (is_stale(kernel, path, raw, bytes)) {
-            ::unlink(path.c_str());
-            bound = kernel.bind(listener.get(), raw, bytes);
-        }
-    }
+    const int bound = address.is_unix()
+                          ? bind_and_listen(kernel, listener.get(), address, options, raw, bytes)
+                          : kernel.bind(listener.get(), raw, bytes);
     if (bound < 0) return fail(failed("bind", address, bound));
-    if (const int listening = kernel.listen(listener.get(), options.backlog); listening < 0) {
-        return fail(failed("listen on", address, listening));
-    }
     return listener;
 }
 
-}  // namespace
-
-bool shared_ports_are_spread() {
-    return spreads;
-}
-
-Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
-                                       const ListenOptions& options) {
-    auto listener = open_at(kernel, address, options);
+Result<core::Descriptor> bind_now(core::Kernel& kernel, const core::Address& address,
+                                  const ListenOptions& options) {
+    auto listener = bind_at(kernel, address, options);
     if (listener.has_value() || !address.is_any() ||
         address.family() != core::Address::Family::ip6) {
         return listener;
@@ -104,7 +124,64 @@ Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address
     const int code = listener.error().code();
     if (code != EAFNOSUPPORT && code != EADDRNOTAVAIL) return listener;
     const auto all_ip4 = core::Address::parse("0.0.0.0:" + std::to_string(address.port()));
-    return open_at(kernel, *all_ip4, options);
+    return bind_at(kernel, *all_ip4, options);
+}
+
+}  // namespace
+
+bool shared_ports_are_spread() {
+    return spreads;
+}
+
+Result<core::Descriptor> bind_listener(core::Kernel& kernel, const core::Address& address,
+                                       const ListenOptions& options) {
+    auto listener = bind_now(kernel, address, options);
+    for (Duration waited{};
+         !listener && listener.error().code() == EADDRINUSE && waited < options.in_use_retry;
+         waited += retry_interval) {
+        std::this_thread::sleep_for(retry_interval);
+        listener = bind_now(kernel, address, options);
+    }
+    return listener;
+}
+
+Result<> start_listening(core::Kernel& kernel, const core::Descriptor& bound, int backlog) {
+    const int listening = kernel.listen(bound.get(), backlog);
+    if (listening >= 0) return {};
+    return fail(failed("listen on", local_address(kernel, bound), listening));
+}
+
+Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
+                                       const ListenOptions& options) {
+    auto listener = bind_listener(kernel, address, options);
+    if (!listener || address.is_unix()) return listener;
+    const int listening = kernel.listen(listener->get(), options.backlog);
+    if (listening < 0) return fail(failed("listen on", address, listening));
+    return listener;
+}
+
+Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core::Descriptor bound,
+                                                     std::size_t count, int backlog) {
+    const core::Address at = local_address(kernel, bound);
+    const ListenOptions shared{.backlog = backlog, .reuse_port = true};
+    std::vector<core::Descriptor> all;
+#if defined(__linux__)
+    // Alone first, which no other server is at the same time. It joins the others when they come.
+    if (auto listening = start_listening(kernel, bound, backlog); !listening) {
+        return fail(listening.error());
+    }
+    if (count > 1) set_flag(kernel, bound.get(), SOL_SOCKET, share_port, 1);
+    all.push_back(std::move(bound));
+#else
+    // Elsewhere a socket shares from its bind() on, or never.
+    bound.reset();
+#endif
+    while (all.size() < count) {
+        auto another = open_listener(kernel, at, shared);
+        if (!another) return fail(another.error());
+        all.push_back(std::move(*another));
+    }
+    return all;
 }
 
 core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener) {

@@ -72,6 +72,76 @@ TEST_F(ListenerTest, APortInUseIsRefusedWithAdvice) {
                   "another address");
 }
 
+TEST_F(ListenerTest, ABoundOneLetsNobodyInUntilItListens) {
+    const auto bound = bind_listener(kernel_, Address::loopback(0), {});
+    ASSERT_TRUE(bound) << message(bound);
+    const Address at = local_address(kernel_, *bound);
+    EXPECT_FALSE(answers(at));
+    ASSERT_TRUE(start_listening(kernel_, *bound, 16));
+    EXPECT_TRUE(answers(at));
+}
+
+// Both have bound the port before either listens, as two servers that start at once.
+TEST_F(ListenerTest, OfTwoThatStartAtOnceOneGetsThePortAndTheOtherTheError) {
+    if (!shared_ports_are_spread()) GTEST_SKIP() << "one socket has all connections here";
+    for (const std::size_t count : {1U, 4U}) {
+        auto first = bind_listener(kernel_, Address::loopback(0), {});
+        ASSERT_TRUE(first) << message(first);
+        const Address at = local_address(kernel_, *first);
+        auto second = bind_listener(kernel_, at, {});
+        ASSERT_TRUE(second) << message(second);
+        const auto mine = share_listener(kernel_, std::move(*first), count, 16);
+        ASSERT_TRUE(mine) << mine.error().message();
+        const auto theirs = share_listener(kernel_, std::move(*second), count, 16);
+        ASSERT_FALSE(theirs);
+        EXPECT_EQ(theirs.error().message(),
+                  "listen on " + at.to_string() +
+                      ": address already in use; another program listens there; stop it or choose "
+                      "another address");
+        const auto third = bind_listener(kernel_, at, {});
+        EXPECT_FALSE(third) << "also one that comes later";
+    }
+}
+
+TEST_F(ListenerTest, ConnectionsAreSpreadOverAllThatShare) {
+    if (!shared_ports_are_spread()) GTEST_SKIP() << "one socket has all connections here";
+    auto bound = bind_listener(kernel_, Address::loopback(0), {});
+    ASSERT_TRUE(bound) << message(bound);
+    const Address at = local_address(kernel_, *bound);
+    const auto all = share_listener(kernel_, std::move(*bound), 4, 256);
+    ASSERT_TRUE(all) << all.error().message();
+    ASSERT_EQ(all->size(), 4U);
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(answers(at));
+    int accepted = 0;
+    for (const core::Descriptor& listener : *all) {
+        int here = 0;
+        for (int fd = 0; (fd = kernel_.accept(listener.get(), nullptr, nullptr)) >= 0; ++here) {
+            kernel_.close(fd);
+        }
+        EXPECT_GT(here, 0);
+        accepted += here;
+    }
+    EXPECT_EQ(accepted, 200);
+}
+
+TEST_F(ListenerTest, AsksAgainForAPortThatIsJustBeingLeft) {
+    auto first = open(Address::loopback(0));
+    ASSERT_TRUE(first) << message(first);
+    const Address at = local_address(kernel_, *first);
+    testing::FailNth other(core::system_kernel());
+    other.fail(1, EADDRINUSE, Call::bind);
+    first->reset();
+    const auto patient = bind_listener(other, at, {.in_use_retry = 1s});
+    EXPECT_TRUE(patient) << message(patient);
+    EXPECT_EQ(other.calls(Call::bind), 2U);
+    testing::FailNth taken(core::system_kernel());
+    taken.fail_all(Call::bind, EADDRINUSE);
+    const auto refused = bind_listener(taken, Address::loopback(0), {.in_use_retry = 50ms});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), EADDRINUSE);
+    EXPECT_EQ(taken.calls(Call::bind), 6U);
+}
+
 TEST_F(ListenerTest, SeveralMayShareAPortWhenAskedTo) {
     const auto first = open(Address::loopback(0), {.reuse_port = true});
     const auto second = open(local_address(kernel_, *first), {.reuse_port = true});

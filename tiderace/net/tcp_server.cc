@@ -36,7 +36,9 @@ class TcpServer::Door final : private Acceptor::Receiver {
 };
 
 TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
-    : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {}
+    : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {
+    loop.send_relief().add(*this);
+}
 
 TcpServer::~TcpServer() {
     doors_.clear();
@@ -103,6 +105,22 @@ void TcpServer::drain(Instant deadline, unique_function<void()> done) {
 
 void TcpServer::finish_drain_if_empty() {
     if (draining_ && connections_.size() == 0 && drained_) std::exchange(drained_, {})();
+}
+
+std::vector<core::SendHolder::Holding> TcpServer::holdings() {
+    std::vector<Holding> all;
+    connections_.for_each([&](ConnectionId id, Connection& connection) {
+        if (connection.closing()) return;
+        const std::uint64_t packed = std::uint64_t{id.slot} << 32 | id.generation;
+        all.push_back({.bytes = connection.held_bytes(), .id = packed});
+    });
+    return all;
+}
+
+void TcpServer::give_up(std::uint64_t id) {
+    Connection* const largest =
+        find({static_cast<std::uint32_t>(id >> 32), static_cast<std::uint32_t>(id)});
+    if (largest != nullptr) largest->abort(CloseReason::send_memory_full);
 }
 
 void TcpServer::abort_all() {

@@ -40,7 +40,7 @@ struct TcpServerCounters {
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 };
 
-class TcpServer final : private Connection::Owner {
+class TcpServer final : private Connection::Owner, private core::SendHolder {
   public:
     TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options);
     ~TcpServer();
@@ -73,6 +73,8 @@ class TcpServer final : private Connection::Owner {
     const ConnectionLimits& limits() const override { return options_.connection; }
     void release(Connection& connection, CloseReason reason) TR_ON_LOOP override;
     void finish_drain_if_empty() TR_ON_LOOP;
+    std::vector<Holding> holdings() TR_ON_LOOP override;
+    void give_up(std::uint64_t id) TR_ON_LOOP override;
 
     core::EventLoop* loop_;
     SessionFactory* sessions_;

@@ -181,6 +181,44 @@ TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
     EXPECT_EQ(three.heard(), GetParam() == "io_uring-together" ? "answer" : "answer(end)");
 }
 
+// ---- unsent bytes ------------------------------------------------------------------------------
+
+// Ten that read nothing and ask for much, and one that reads.
+TEST_P(EveryServer, UnsentBytesOfAllHaveOneBoundAndThoseWhoLeftMostAreClosed) {
+    constexpr std::size_t bytes_max = 2_MiB;
+    world_->loop().blocks().set_bytes_max(bytes_max);
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        std::size_t used = 0;
+        while (used < data.size() && !connection.has_backlog()) {
+            connection.write(std::string(data[used] == 'l' ? 400'000 : 100, 'x'));
+            connection.flush();
+            if (connection.closing()) break;
+            ++used;
+        }
+        return used;
+    };
+    start({.connection = {.queue_bytes_high = 512_KiB}});
+    for (int i = 0; i < 10; ++i) {
+        connect().set_listening(false);
+        peers_.back()->say(std::string(200, 'l'));
+    }
+    testing::Peer& reads = connect();
+    std::size_t most = 0;
+    for (int i = 1; i <= 50; ++i) {
+        reads.say("s");
+        ASSERT_TRUE(world_->run_until([&] {
+            most = std::max(most, world_->loop().blocks().taken_bytes());
+            return reads.heard().size() == static_cast<std::size_t>(100 * i);
+        })) << i;
+    }
+    world_->settle();
+    EXPECT_LE(most, bytes_max) << "after any turn";
+    EXPECT_GE(closed(CloseReason::send_memory_full), 1U);
+    EXPECT_EQ(closed(CloseReason::send_memory_full), sessions_.closed.size());
+    EXPECT_GE(server_->size(), 2U) << "not more of them than must be";
+    EXPECT_FALSE(reads.over());
+}
+
 // ---- draining ----------------------------------------------------------------------------------
 
 TEST_P(EveryServer, DrainingAnEmptyServerIsDoneAtOnce) {
@@ -238,6 +276,51 @@ TEST_P(EveryServer, ASecondDrainMovesTheDeadline) {
     server_->drain(world_->loop().now() + 1s, [&] { done += "second"; });
     world_->advance(2s);
     EXPECT_EQ(done, "second");
+}
+
+TEST_P(EveryServer, DrainingAnswersWhatHasArrived) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.write(data);
+        return data.size();
+    };
+    start();
+    testing::Peer& open = connect();
+    ASSERT_TRUE(run_until_opened(1));
+    world_->settle();
+    testing::Peer& queued = connect();
+    open.say("open");
+    queued.say("queued");
+    // Not one turn has passed since.
+    bool done = false;
+    server_->drain(world_->loop().now() + 10s, [&] { done = true; });
+    ASSERT_TRUE(world_->run_until([&] { return open.over() && queued.over(); }));
+    EXPECT_EQ(open.heard(), "open");
+    EXPECT_EQ(queued.heard(), "queued");
+    EXPECT_TRUE(open.ended());
+    EXPECT_TRUE(queued.ended());
+    open.finish();
+    queued.finish();
+    EXPECT_TRUE(world_->run_until([&] { return done; }));
+}
+
+// The engine has accepted more than it has told, and the kernel has some more.
+TEST_P(EveryServer, DrainingServesAllThatWereLetIn) {
+    sessions_.on_open = [](Connection& connection) { connection.write("hello"); };
+    start();
+    for (int i = 0; i < 100; ++i) connect();
+    world_->loop().turn(Duration::zero());
+    EXPECT_LT(sessions_.opened, 100);
+    bool done = false;
+    server_->drain(world_->loop().now() + 10s, [&] { done = true; });
+    EXPECT_EQ(sessions_.opened, 100);
+    ASSERT_TRUE(world_->run_until([&] { return done; }));
+    ASSERT_TRUE(world_->run_until([&] {
+        return std::ranges::all_of(peers_, [](const auto& each) { return each->over(); });
+    }));
+    for (const auto& peer : peers_) {
+        EXPECT_EQ(peer->heard(), "hello");
+        EXPECT_TRUE(peer->ended());
+    }
 }
 
 TEST_P(EveryServer, TalkingPeersDoNotUpsetADrain) {

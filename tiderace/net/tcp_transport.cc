@@ -4,6 +4,11 @@
 
 namespace tiderace::net {
 
+void reset_on_close(core::Kernel& kernel, int fd) {
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    kernel.set_option(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+}
+
 TcpTransport::TcpTransport(core::EventLoop& loop, int fd) : loop_(&loop) {
     if (auto handle = loop.backend().attach(fd, *this)) {
         handle_ = *handle;
@@ -42,8 +47,7 @@ void TcpTransport::close(core::SendQueue&& unsent) {
 }
 
 void TcpTransport::set_reset_on_close() {
-    const linger reset{.l_onoff = 1, .l_linger = 0};
-    loop_->kernel().set_option(handle_.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (handle_) reset_on_close(loop_->kernel(), handle_.fd);
 }
 
 }  // namespace tiderace::net

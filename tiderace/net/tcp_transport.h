@@ -10,6 +10,9 @@
 
 namespace tiderace::net {
 
+// The next close() of this socket sends a RST and frees what the kernel still keeps for it.
+void reset_on_close(core::Kernel& kernel, int fd);
+
 class TcpTransport final : public Transport, private core::IoObserver {
   public:
     class Opening {

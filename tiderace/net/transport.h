@@ -65,6 +65,8 @@ class Transport {
     // Of `sent` bytes that send() has taken, how far the peer's side got: a number that grows when
     // it takes something. For a layer that takes more than it can pass on.
     virtual std::uint64_t progress(std::uint64_t sent) const { return sent; }
+    // Bytes that it keeps in blocks of the loop's pool, beside what is in the queue above.
+    virtual std::uint64_t held_bytes() const { return 0; }
     // nullptr: in clear text. Fixed once the first byte was received; before, it may be nullptr.
     virtual const TransportSecurity* security() const { return nullptr; }
 };

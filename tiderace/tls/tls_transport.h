@@ -68,6 +68,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     void close(core::SendQueue&& unsent) TR_ON_LOOP override;
     void set_reset_on_close() TR_ON_LOOP override;
     std::uint64_t progress(std::uint64_t) const override { return bytes_below_; }
+    std::uint64_t held_bytes() const override { return out_.copied_bytes() + below_->held_bytes(); }
     const net::TransportSecurity* security() const override {
         return records_ != nullptr ? &security_ : nullptr;
     }
