@@ -225,12 +225,14 @@ Result<> Assembly::make_loops() {
         arrangement_->count_loops(options_.threads, core::count_cpus().usable);
     if (arrangement_->listens_apart()) options_.accept = AcceptMode::queue;
     if (auto enough = check_descriptors(count); !enough) return enough;
-    auto loops = arrangement_->make_loops(count, {.engine = options_.engine});
+    core::LoopOptions loop{.engine = options_.engine,
+                           .send_bytes_max = options_.limits.send_bytes_max};
+    auto loops = arrangement_->make_loops(count, loop);
     if (!loops && options_.engine == "io_uring") {
         // A kernel may be too old or its administrator careful; the site is served all the same.
         logger_->warning("server", "using epoll instead: " + loops.error().message());
-        options_.engine = "epoll";
-        loops = arrangement_->make_loops(count, {.engine = options_.engine});
+        loop.engine = options_.engine = "epoll";
+        loops = arrangement_->make_loops(count, loop);
     }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);

@@ -387,6 +387,13 @@ constexpr std::array serve_flags{
          .about = "largest request body; larger is 413",
          .field =
              BytesField{[](ServeOptions& o) -> std::uint64_t& { return o.limits.body_bytes_max; }}},
+    Flag{.name = "send-buffer-max",
+         .value = "SIZE",
+         .group = Group::limits,
+         .about = "unsent answers of a loop; those who left most are cut",
+         .field =
+             BytesField{[](ServeOptions& o) -> std::uint64_t& { return o.limits.send_bytes_max; },
+                        1_MiB}},
 
     help_flag,
 };

@@ -125,6 +125,7 @@ TEST(Flags, SizesAndCountsReachTheirFields) {
     EXPECT_EQ(with("max-head", "1MiB").limits.head_bytes_max, 1_MiB);
     EXPECT_EQ(with("max-fields", "10").limits.field_count_max, 10U);
     EXPECT_EQ(with("max-body", "0").limits.body_bytes_max, 0U);
+    EXPECT_EQ(with("send-buffer-max", "8MiB").limits.send_bytes_max, 8_MiB);
     EXPECT_EQ(with("max-connections", "7").connections_max, 7U);
     EXPECT_EQ(with("backlog", "65535").backlog, 65'535U);
     EXPECT_EQ(with("threads", "1024").threads, 1024U);

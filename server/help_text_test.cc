@@ -142,6 +142,9 @@ What it puts up with
       --max-fields N         most fields in a request head; more is 431 (default
                              100 fields)
       --max-body SIZE        largest request body; larger is 413 (default 1MiB)
+      --send-buffer-max SIZE
+                             unsent answers of a loop; those who left most are
+                             cut (default 64MiB)
 
 Other
   -h, --help                 this page

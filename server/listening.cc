@@ -52,6 +52,21 @@ std::uint16_t Listening::encrypted_port() const {
 Result<> Listening::spread(ListeningSockets::Socket socket) {
     const Door door = socket.door;
     const core::Address& bound = socket.bound;
+    const auto backlog = static_cast<int>(options_->backlog);
+    const bool has_one_each =
+        options_->accept == AcceptMode::reuseport && !bound.is_unix() && workers_.size() > 1;
+    if (has_one_each) {
+        auto shared =
+            net::share_listener(kernel(), std::move(socket.listener), workers_.size(), backlog);
+        if (!shared) return fail(shared.error());
+        for (std::size_t i = 0; i < workers_.size(); ++i) {
+            of_worker_[i].push_back({std::move((*shared)[i]), door});
+        }
+        return {};
+    }
+    if (auto listens = net::start_listening(kernel(), socket.listener, backlog); !listens) {
+        return fail(listens.error());
+    }
     if (options_->accept == AcceptMode::queue) {
         of_queue_.push_back({std::move(socket.listener), door});
         return {};
@@ -60,20 +75,9 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
         of_worker_[0].push_back({std::move(socket.listener), door});
         return {};
     }
-    if (options_->accept == AcceptMode::shared || bound.is_unix()) {
-        for (auto& sockets : of_worker_) {
-            sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), door});
-            if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
-        }
-        return {};
-    }
-    socket.listener.reset();
-    const net::ListenOptions shared_port{.backlog = static_cast<int>(options_->backlog),
-                                         .reuse_port = true};
     for (auto& sockets : of_worker_) {
-        auto listener = net::open_listener(kernel(), bound, shared_port);
-        if (!listener) return fail(listener.error());
-        sockets.push_back({std::move(*listener), door});
+        sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), door});
+        if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
     }
     return {};
 }

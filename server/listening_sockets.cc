@@ -12,6 +12,8 @@ namespace tiderace::server {
 namespace {
 
 constexpr std::uint16_t ports_tried_max = 20;
+// For the server before this one, which has just ended.
+constexpr Duration in_use_retry = 1s;
 
 // [::] is opened for IPv4 too; no other IPv6 address is.
 bool covers(const core::Address& all, const core::Address& address) {
@@ -48,24 +50,24 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
     auto address = core::Address::parse(text);
     if (!address) return fail(address.error());
     core::Kernel& kernel = core::system_kernel();
-    const net::ListenOptions plain{.backlog = static_cast<int>(options.backlog)};
-    auto listener = net::open_listener(kernel, *address, plain);
+    // Sockets that are bound only share an address: our own two would be noticed late.
+    if (const Socket* ours = who_listens_at(*address)) {
+        return fail(Error(EADDRINUSE, "listen on", text,
+                          ours->flag + " listens there already; leave one of the two out"));
+    }
     const bool may_move = options.listen_is_default && door == Door::site;
+    const net::ListenOptions plain{.backlog = static_cast<int>(options.backlog),
+                                   .in_use_retry = may_move ? Duration{} : in_use_retry};
+    auto listener = net::bind_listener(kernel, *address, plain);
     const std::uint16_t wanted = address->port();
     for (std::uint16_t i = 1;
          i < ports_tried_max && !listener && may_move && listener.error().code() == EADDRINUSE;
          ++i) {
         *address = address->with_port(static_cast<std::uint16_t>(wanted + i));
-        listener = net::open_listener(kernel, *address, plain);
+        listener = net::bind_listener(kernel, *address, plain);
         if (listener) port_fallback_ = PortFallback{wanted, address->port()};
     }
-    if (!listener) {
-        const Socket* ours =
-            listener.error().code() == EADDRINUSE ? who_listens_at(*address) : nullptr;
-        if (ours == nullptr) return fail(listener.error());
-        return fail(Error(EADDRINUSE, "listen on", text,
-                          ours->flag + " listens there already; leave one of the two out"));
-    }
+    if (!listener) return fail(listener.error());
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
     (door == Door::site ? addresses_ : redirecting_).push_back(bound);
     if (bound.is_unix()) {

@@ -1,5 +1,6 @@
-// ListeningSockets: the sockets that the options ask for, open, and where they are. Before anything
-// else is made, so that a port in use is said at once, and before there is more than one process.
+// ListeningSockets: the sockets that the options ask for, bound, and where they are. Made before
+// anything else, so that a port in use is said at once, and before there is more than one process.
+// They let nobody in: Listening does, when all is there to serve.
 //
 // Owner    serve(). The descriptors go to Listening; the addresses stay.
 // Thread   The main thread.

@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "tiderace/net/listener.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
@@ -14,6 +18,15 @@ class ListeningSocketsTest : public ::testing::Test {
     ListeningSocketsTest() {
         options_.listen = {"127.0.0.1:0"};
         options_.listen_is_default = false;
+    }
+
+    // As the server does when it is ready: until then another one may bind there, too.
+    static std::vector<ListeningSockets::Socket> listen(ListeningSockets& sockets) {
+        auto all = sockets.take();
+        for (const auto& socket : all) {
+            EXPECT_TRUE(net::start_listening(core::system_kernel(), socket.listener, 16));
+        }
+        return all;
     }
 
     testing::TemporaryFolder folder_;
@@ -56,9 +69,26 @@ TEST_F(ListeningSocketsTest, TheFileOfTheServerThatTookOverStays) {
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
+TEST_F(ListeningSocketsTest, LetNobodyInBeforeTheServerIsReady) {
+    auto opened = ListeningSockets::open(options_);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message();
+    sockaddr_storage storage;
+    const socklen_t bytes = opened->addresses()[0].to_sockaddr(storage);
+    const auto* const there = reinterpret_cast<const sockaddr*>(&storage);
+    const int early = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(early, there, bytes), -1);
+    EXPECT_EQ(errno, ECONNREFUSED);
+    ::close(early);
+    const auto listening = listen(*opened);
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(client, there, bytes), 0);
+    ::close(client);
+}
+
 TEST_F(ListeningSocketsTest, ATakenPortIsAnErrorThatNamesIt) {
-    const auto first = ListeningSockets::open(options_);
+    auto first = ListeningSockets::open(options_);
     ASSERT_TRUE(first.has_value());
+    const auto listening = listen(*first);
     ServeOptions again = options_;
     again.listen = {first->addresses()[0].to_string()};
     const auto second = ListeningSockets::open(again);
@@ -108,8 +138,9 @@ TEST_F(ListeningSocketsTest, AnAddressThatIsAskedForTwiceIsNotBlamedOnOthers) {
 }
 
 TEST_F(ListeningSocketsTest, ATakenPortThatWasOnlyADefaultGivesWayToTheNext) {
-    const auto first = ListeningSockets::open(options_);
+    auto first = ListeningSockets::open(options_);
     ASSERT_TRUE(first.has_value());
+    const auto listening = listen(*first);
     const core::Address taken = first->addresses()[0];
     ServeOptions again = options_;
     again.listen = {taken.to_string()};

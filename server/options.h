@@ -99,6 +99,7 @@ struct RequestLimits {
     std::uint64_t head_bytes_max = 32_KiB;  // 431
     std::uint64_t field_count_max = 100;    // 431
     std::uint64_t body_bytes_max = 1_MiB;   // 413; a smaller body is read and dropped
+    std::uint64_t send_bytes_max = 64_MiB;  // of a loop's answers that wait for slow readers
 };
 
 struct CacheOptions {
