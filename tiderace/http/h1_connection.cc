@@ -24,6 +24,11 @@ namespace {
 // What may wait unread behind a request in hand, before the peer is pushed back on.
 constexpr std::size_t pipelined_bytes_max = 16_KiB;
 
+// How long a draining server waits for a request: for the first of a connection, which was made to
+// send one, and between two.
+constexpr Duration drain_wait_fresh = 500ms;
+constexpr Duration drain_wait_idle = 100ms;
+
 constexpr std::string_view too_slow = "The request did not arrive in time.";
 constexpr std::string_view too_late = "The answer took too long.";
 
@@ -64,8 +69,7 @@ std::size_t H1Connection::consume(ByteView data) {
         std::size_t step = 0;
         if (exchange_ && !exchange_->body_complete()) {
             step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
-        } else if (!exchange_ &&
-                   connection_->queue_bytes() <= connection_->limits().queue_bytes_high) {
+        } else if (!exchange_ && !connection_->has_backlog()) {
             step = start_request(rest);
         }
         settle();
@@ -90,6 +94,7 @@ void H1Connection::become_http2() {
     connection_->set_deadline(Instant::max());
     connection_->replace_session(service_->http2()->make_session(*connection_));
     handed_over_ = true;
+    if (draining_) connection_->drain();
 }
 
 std::size_t H1Connection::start_request(ByteView data) {
@@ -317,6 +322,8 @@ void H1Connection::end_of_input(bool unread) {
 }
 
 void H1Connection::on_deadline(net::Connection& connection) {
+    const bool waits = phase_ == Phase::fresh || phase_ == Phase::idle;
+    if (draining_ && waits) return end_connection(true);
     switch (phase_) {
         case Phase::fresh:
         case Phase::idle:
@@ -376,8 +383,12 @@ void H1Connection::check_body_progress() {
 
 void H1Connection::on_drain(net::Connection& connection) {
     draining_ = true;
+    if (exchange_ || connection.has_unread() || phase_ == Phase::closing) return;
     // A next request may be under way to us: its reset must not cut an answer that still leaves.
-    if (!exchange_ && !connection.has_unread()) end_connection(connection.queue_bytes() == 0);
+    if (connection.queue_bytes() > 0) return end_connection(false);
+    // What has arrived, or is on its way, is answered first, and told that it was the last.
+    const Duration wait = phase_ == Phase::fresh ? drain_wait_fresh : drain_wait_idle;
+    connection.set_deadline(service_->loop().now() + wait);
 }
 
 void H1Connection::on_close(net::Connection&, net::CloseReason) {

@@ -206,6 +206,7 @@ TEST_P(H1Life, DrainClosesIdleOnesAndLetsBusyOnesFinish) {
     world_->settle();
     bool drained = false;
     stage_->server().drain(world_->loop().now() + 10s, [&] { drained = true; });
+    world_->advance(600ms);
     ASSERT_TRUE(stage_->run_until([&] { return fresh->over() && idle->over(); }));
     world_->settle();
     EXPECT_FALSE(busy->over() || half->over() || drained);
@@ -216,6 +217,30 @@ TEST_P(H1Life, DrainClosesIdleOnesAndLetsBusyOnesFinish) {
     EXPECT_EQ(H1Stage::heard(*busy), "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     half->close();
     busy->close();
+    EXPECT_TRUE(stage_->run_until([&] { return drained; }));
+}
+
+// It is in the kernel's hands, or on its way, and nobody has told the client not to send it.
+TEST_P(H1Life, ARequestThatMeetsADrainIsAnsweredAsTheLast) {
+    const auto idle = stage_->connect();
+    idle->say(get_hello);
+    ASSERT_TRUE(heard(*idle, hello));
+    const auto fresh = stage_->connect();
+    const auto late = stage_->connect();
+    ASSERT_TRUE(open(3));
+    const auto queued = stage_->connect();
+    for (const auto* each : {&idle, &fresh, &queued}) (*each)->say(get_hello);
+    bool drained = false;
+    stage_->server().drain(world_->loop().now() + 10s, [&] { drained = true; });
+    ASSERT_TRUE(stage_->run_until([&] { return idle->over() && fresh->over() && queued->over(); }));
+    EXPECT_EQ(H1Stage::heard(*idle), std::string(hello) + std::string(hello_close));
+    EXPECT_EQ(H1Stage::heard(*fresh), hello_close);
+    EXPECT_EQ(H1Stage::heard(*queued), hello_close);
+    EXPECT_FALSE(late->over());
+    late->say(get_hello);
+    ASSERT_TRUE(stage_->run_until([&] { return late->over(); }));
+    EXPECT_EQ(H1Stage::heard(*late), hello_close);
+    for (const auto* each : {&idle, &fresh, &queued, &late}) (*each)->close();
     EXPECT_TRUE(stage_->run_until([&] { return drained; }));
 }
 

@@ -569,6 +569,16 @@ void H2Connection::on_drain(net::Connection&) {
     arm();
 }
 
+std::uint64_t H2Connection::held_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const core::Ref<H2Exchange>& exchange : streams_.all()) {
+        bytes += exchange->out().copied_bytes();
+        const net::Connection* const tunnel = exchange->tunnel_connection();
+        if (tunnel != nullptr) bytes += tunnel->held_bytes();
+    }
+    return bytes;
+}
+
 void H2Connection::say_last_stream() {
     phase_ = Phase::last_round;
     drain_due_ = Instant::max();

@@ -101,6 +101,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void on_deadline(net::Connection& connection) TR_ON_LOOP override;
     void on_drain(net::Connection& connection) TR_ON_LOOP override;
     bool on_source_shrank(net::Connection& connection) TR_ON_LOOP override;
+    std::uint64_t held_bytes() const override;
     void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
     void on_turn_end() TR_ON_LOOP override;
 
