@@ -49,6 +49,9 @@ void change_mask(int how) {
     ::pthread_sigmask(how, &numbers, nullptr);
 }
 
+// For the server before this one, which has just ended.
+constexpr Duration in_use_retry = 1s;
+
 // The sockets of one address, one for each loop, and where they are.
 struct Listeners {
     std::vector<core::Descriptor> sockets;
@@ -59,21 +62,25 @@ Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int
     core::Kernel& kernel = core::system_kernel();
     auto address = core::Address::parse(text);
     if (!address) return fail(address.error());
+    auto first =
+        bind_listener(kernel, *address, {.backlog = backlog, .in_use_retry = in_use_retry});
+    if (!first) return fail(first.error());
     Listeners made;
-    const bool shared = loops > 1 && (address->is_unix() || !shared_ports_are_spread());
-    for (std::size_t i = 0; i < loops; ++i) {
-        if (i > 0 && shared) {
-            made.sockets.emplace_back(kernel, ::dup(made.sockets[0].get()));
-            if (!made.sockets.back()) return fail(Error::last("share", text));
-            continue;
-        }
-        auto socket = open_listener(kernel, *address,
-                                    {.backlog = backlog, .reuse_port = loops > 1 && !shared});
-        if (!socket) return fail(socket.error());
-        made.sockets.push_back(std::move(*socket));
-        if (!address->is_unix()) *address = local_address(kernel, made.sockets[0]);
+    made.bound = address->is_unix() ? *address : local_address(kernel, *first);
+    if (loops > 1 && !address->is_unix() && shared_ports_are_spread()) {
+        auto all = share_listener(kernel, std::move(*first), loops, backlog);
+        if (!all) return fail(all.error());
+        made.sockets = std::move(*all);
+        return made;
     }
-    made.bound = std::move(*address);
+    if (auto listens = start_listening(kernel, *first, backlog); !listens) {
+        return fail(listens.error());
+    }
+    made.sockets.push_back(std::move(*first));
+    while (made.sockets.size() < loops) {
+        made.sockets.emplace_back(kernel, ::dup(made.sockets[0].get()));
+        if (!made.sockets.back()) return fail(Error::last("share", text));
+    }
     return made;
 }
 
@@ -234,11 +241,9 @@ Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
     std::ranges::stable_sort(servers_, {}, &Intake::Target::loop);
     if (auto started = loops.start(); !started) return started;
     if (signals_) {
-        core::Backend& backend = loops.loop(0).backend();
-        auto handle = backend.attach(signals_->descriptor(), *this);
-        if (!handle) return fail(handle.error());
-        handle_ = *handle;
-        backend.watch(handle_, true, false);
+        watch_.emplace(loops.loop(0), static_cast<core::Watch::Receiver&>(*this));
+        auto watched = watch_->watch(signals_->descriptor(), {.readable = true});
+        if (!watched) return watched;
     }
     if (options_.reaps_orphans && ::getpid() == 1) let_the_kernel_reap();
     loops_ = &loops;
@@ -248,7 +253,7 @@ Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
 ServingReport Serving::serve() {
     TR_CHECK(loops_ != nullptr, "start() comes first");
     loops_->run();
-    if (handle_) loops_->loop(0).backend().detach(handle_);
+    watch_.reset();
     loops_ = nullptr;
     return report();
 }
@@ -257,7 +262,7 @@ void Serving::stop() {
     if (!loops_->loop(0).post([this] { drain_or_end(); })) loops_->stop();
 }
 
-void Serving::on_ready(bool, bool) {
+void Serving::on_ready(core::Watch&, core::Interest) {
     while (const auto signal = signals_->next()) take(*signal);
 }
 

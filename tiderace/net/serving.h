@@ -34,6 +34,7 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/core/signals.h"
+#include "tiderace/core/watch.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
 
@@ -84,7 +85,7 @@ struct ServingReport {
     std::string reasons() const;  // "peer_finished=3 server_stopped=1"
 };
 
-class Serving final : private core::IoObserver {
+class Serving final : private core::Watch::Receiver {
   public:
     using MakeService = std::function<Result<std::unique_ptr<LoopService>>(core::EventLoop&)>;
 
@@ -115,7 +116,7 @@ class Serving final : private core::IoObserver {
     Result<> prepare(const MakeService& make, Parts& parts);
     Result<> make_servers(const MakeService& make, Parts& parts);
     void say_where(const std::vector<core::Address>& addresses) const;
-    void on_ready(bool readable, bool writable) override;
+    void on_ready(core::Watch& watch, core::Interest ready) override;
     void take(int signal);
     void drain_or_end();
     void drain();
@@ -127,8 +128,8 @@ class Serving final : private core::IoObserver {
     std::optional<core::Signals> signals_;
     std::optional<Error> fault_;  // why there are no signals
     LoopGroup* loops_ = nullptr;
-    std::vector<Intake::Target> servers_;  // those of one loop side by side
-    core::IoHandle handle_;
+    std::vector<Intake::Target> servers_;        // those of one loop side by side
+    std::optional<core::Watch> watch_;           // of the signals, while there are loops
     std::atomic<std::size_t> servers_left_ = 0;  // that have connections, while draining
     bool draining_ = false;
 };

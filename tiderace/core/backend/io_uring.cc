@@ -22,8 +22,7 @@
 namespace tiderace::core {
 namespace {
 
-// The kernel may stop after twenty completions of a call (Linux 6.14 on), and tell the rest by the
-// next.
+// The kernel may stop after twenty completions of a call (Linux 6.14 on).
 constexpr std::size_t completions_of_full_turn = 16;
 
 // What came while it was not wanted: it had completed before the kernel heard that.
@@ -321,7 +320,7 @@ void IoUringBackend::complete_watches() {
     }
 }
 
-// A copy: more may be collected meanwhile (hand_out_accepted), which knows then that this is told.
+// A copy: hand_out_accepted() may collect more meanwhile, and must know that this is told.
 void IoUringBackend::complete_at(std::size_t index) {
     const Uring::Completion completion = done_[index];
     done_[index].tag = no_tag;
@@ -460,11 +459,7 @@ void IoUringBackend::hand_out_accepted(IoHandle handle) {
     }
     for (const auto& [listener, fd] : std::exchange(late_, {})) {
         Entry* const entry = listener.fd == handle.fd ? entries_.find(listener) : nullptr;
-        if (entry != nullptr) {
-            hand_out(*entry, fd);
-        } else {
-            late_.emplace_back(listener, fd);
-        }
+        entry != nullptr ? hand_out(*entry, fd) : (void)late_.emplace_back(listener, fd);
     }
 }
 
@@ -533,10 +528,9 @@ void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
 }
 
 void IoUringBackend::tell_ready(const Entry& foreign, std::int32_t result) {
-    const auto events = static_cast<unsigned>(result);
-    const bool failed = result < 0 || (events & (POLLERR | POLLHUP)) != 0;
-    const bool readable = (foreign.watched & 1U) != 0 && (failed || (events & POLLIN) != 0);
-    const bool writable = (foreign.watched & 2U) != 0 && (failed || (events & POLLOUT) != 0);
+    const auto has = [&](int events) { return result < 0 || (result & events) != 0; };
+    const bool readable = (foreign.watched & 1U) != 0 && has(POLLIN | POLLERR | POLLHUP);
+    const bool writable = (foreign.watched & 2U) != 0 && has(POLLOUT | POLLERR | POLLHUP);
     if (readable || writable) foreign.observer->on_ready(readable, writable);
 }
 
@@ -553,8 +547,6 @@ void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
     }
 }
 
-// --- the end ---------------------------------------------------------------------------------
-
 // The kernel lets go of a ring some milliseconds after its end, and of the sockets that it still
 // works for: a port would be taken for as long. Only this thread can ask for anything.
 void IoUringBackend::rest() {
@@ -563,8 +555,7 @@ void IoUringBackend::rest() {
     for (Uring::Completion& each : done_) put_to_rest(each);
 }
 
-// What has ended is not under way any more; whatever else it tells is told by a dispatch(), if
-// there is one.
+// What has ended is not under way any more; what it tells is told by a dispatch(), if one comes.
 void IoUringBackend::put_to_rest(Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if ((completion.flags & IORING_CQE_F_MORE) != 0) return;
