@@ -21,6 +21,9 @@ import subprocess
 import tempfile
 import time
 
+# As nobody, which a server of root's becomes, it could not enter the folder that it serves here.
+STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
+
 
 def use_of(command, cpu):
     """Runs it on that CPU; its output and its CPU seconds."""
@@ -60,7 +63,7 @@ def server(args, folder):
             f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
         command = ["nginx", "-e", f"{folder}/error", "-c", f"{folder}/conf"]
     else:
-        command = [args.tiderace, "serve", str(folder), "--listen", f"127.0.0.1:{port}",
+        command = [args.tiderace, "serve", str(folder), *STAY_ROOT, "--listen", f"127.0.0.1:{port}",
                    "--threads", "1"]
     process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL)
     try:

@@ -279,7 +279,8 @@ def tiderace(*flags):
             plain += ["--tls", f"{plan.certificate},{plan.key}"]
         placed = [flag.format(scratch=plan.scratch) for flag in flags]
         listen = ["--listen", f"127.0.0.1:{plan.port}"]
-        return [BUILD / "tiderace", "serve", plan.site, *listen, *plain, *placed]
+        stay_root = ["--user", "root"] if os.geteuid() == 0 else []
+        return [BUILD / "tiderace", "serve", plan.site, *listen, *plain, *placed, *stay_root]
 
     return words
 

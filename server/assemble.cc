@@ -13,10 +13,12 @@
 #include <optional>
 #include <vector>
 
+#include "server/account.h"
 #include "server/banner.h"
 #include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
+#include "server/root_files.h"
 #include "server/terminal.h"
 #include "server/trust.h"
 #include "server/worker.h"
@@ -27,6 +29,7 @@
 #include "tiderace/log/file_sink.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving.h"
+#include "tiderace/tls/read_file.h"
 
 namespace tiderace::server {
 namespace {
@@ -57,6 +60,7 @@ class Assembly {
   public:
     Assembly(const ServeOptions& options, net::Arrangement& arrangement)
         : options_(options), arrangement_(&arrangement) {}
+    ~Assembly() { tls::set_file_opener({}); }
 
     Result<> assemble();
     // The exit status, in a process that does not serve itself.
@@ -67,8 +71,13 @@ class Assembly {
 
   private:
     Result<> open_root();
-    Result<> open_logs();
+    Result<> find_account();
     Result<> find_certificates();
+    Result<> keep_root_files();
+    Result<> open_logs();
+    Result<> give_up_root();
+    bool writes_log_file() const;
+    int open_log(const std::string& path);
     Result<> check_descriptors(std::size_t loops) const;
     Result<> make_workers();
     Result<> make_loops();
@@ -93,6 +102,8 @@ class Assembly {
     core::DescriptorLimit descriptors_{};
     log::SystemTime time_;
     std::optional<net::Serving> serving_;
+    std::optional<Account> account_;         // whom to become
+    std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
     std::unique_ptr<log::Writer> writer_;
     log::Stream* diagnostics_ = nullptr;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
@@ -122,8 +133,8 @@ Result<> Assembly::assemble() {
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
-    for (auto step : {&Assembly::open_root, &Assembly::open_logs, &Assembly::find_certificates,
-                      &Assembly::open_sockets}) {
+    for (auto step : {&Assembly::open_root, &Assembly::find_account, &Assembly::find_certificates,
+                      &Assembly::keep_root_files, &Assembly::open_logs, &Assembly::open_sockets}) {
         if (auto done = (this->*step)(); !done) return done;
     }
     return {};
@@ -131,8 +142,10 @@ Result<> Assembly::assemble() {
 
 // Of one process. Where there are several, each does it.
 Result<> Assembly::prepare() {
-    if (auto made = make_workers(); !made) return made;
-    return listen();
+    for (auto step : {&Assembly::make_workers, &Assembly::listen, &Assembly::give_up_root}) {
+        if (auto done = (this->*step)(); !done) return done;
+    }
+    return {};
 }
 
 Result<> Assembly::open_sockets() {
@@ -176,6 +189,78 @@ Result<> Assembly::open_root() {
     return {};
 }
 
+Result<> Assembly::find_account() {
+    auto account = account_to_become(options_.user, ::geteuid());
+    if (!account) return fail(account.error());
+    account_ = std::move(*account);
+    return {};
+}
+
+// While we are root, and before there is anything that the helper should not inherit.
+Result<> Assembly::keep_root_files() {
+    if (!account_) return {};
+    std::vector<RootFiles::File> files;
+    const auto keep = [&](const std::string& path, RootFiles::Use use) {
+        if (!path.empty()) files.push_back({path, use});
+    };
+    for (const CertificateFiles& pair : options_.tls.certificates) {
+        for (const std::string* file : {&pair.certificate, &pair.key, &pair.ocsp}) {
+            keep(*file, RootFiles::Use::read);
+        }
+    }
+    keep(options_.tls.client_ca, RootFiles::Use::read);
+    if (writes_log_file()) keep(options_.access_log, RootFiles::Use::append);
+    for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
+        for (const std::string& text : *addresses) {
+            const auto address = core::Address::parse(text);
+            if (!address || !address->is_unix()) continue;
+            keep(std::string(address->path()), RootFiles::Use::remove);
+        }
+    }
+    if (files.empty()) return {};
+    auto started = RootFiles::start(std::move(files));
+    if (!started) return fail(started.error());
+    root_files_ = std::move(*started);
+    tls::set_file_opener(
+        [this](const std::string& path) { return root_files_->open(path, RootFiles::Use::read); });
+    return {};
+}
+
+// The last step before there are threads: all that needed root is open.
+Result<> Assembly::give_up_root() {
+    if (!account_) return {};
+    if (auto became = become(*account_); !became) return became;
+    if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
+    if (const std::string& folder = options_.compress.folder; !folder.empty()) {
+        if (auto checked = check_writable_folder(folder, *account_); !checked) return checked;
+    }
+    if (writes_log_file() && options_.log_rotate_bytes > 0) {
+        const auto folder = std::filesystem::absolute(options_.access_log).parent_path();
+        if (auto checked = check_writable_folder(folder.string(), *account_); !checked) {
+            return checked;
+        }
+    }
+    if (root_files_ != nullptr && !root_files_->needed()) {
+        tls::set_file_opener({});
+        root_files_.reset();
+    }
+    logger_->info("server",
+                  options_.user.empty() ? "started as root, which was given up; --user chooses "
+                                          "another user"
+                                        : "root was given up",
+                  log::field("user", account_->name));
+    return {};
+}
+
+int Assembly::open_log(const std::string& path) {
+    if (root_files_ != nullptr) return root_files_->open(path, RootFiles::Use::append);
+    return RootFiles::open_directly(path, RootFiles::Use::append);
+}
+
+bool Assembly::writes_log_file() const {
+    return options_.access_log != "-" && options_.access_log != "off";
+}
+
 Result<> Assembly::open_logs() {
     writer_ = std::make_unique<log::Writer>(
         time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
@@ -187,9 +272,13 @@ Result<> Assembly::open_logs() {
     if (options_.access_log == "-") {
         parts_.access_stream =
             &writer_->add_stream("access", std::make_unique<log::ConsoleSink>(STDOUT_FILENO));
-    } else if (options_.access_log != "off") {
-        auto sink = log::FileSink::open(
-            {.path = options_.access_log, .rotate_bytes = options_.log_rotate_bytes});
+    } else if (writes_log_file()) {
+        log::FileSinkOptions file{.path = options_.access_log,
+                                  .rotate_bytes = options_.log_rotate_bytes};
+        if (root_files_ != nullptr) {
+            file.open = [this](const std::string& path) { return open_log(path); };
+        }
+        auto sink = log::FileSink::open(std::move(file));
         if (!sink) {
             const int code = sink.error().code();
             return fail(Error(code, "open access log", options_.access_log,
@@ -443,7 +532,8 @@ void Assembly::look_at_files() {
 }
 
 void Assembly::stop_listening() {
-    if (processes_ == 0) sockets_.remove_files();  // else the one that watches does
+    if (processes_ == 0)
+        sockets_.remove_files(root_files_.get());  // else the one that watches does
     listening_->stop();
 }
 

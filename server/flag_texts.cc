@@ -216,6 +216,17 @@ std::expected<void, std::string> set_access_log(ServeOptions& options, std::stri
     return {};
 }
 
+std::expected<void, std::string> set_user(ServeOptions& options, std::string_view value) {
+    const std::size_t colon = value.find(':');
+    const bool has_group = colon == value.npos ||
+                           (colon + 1 < value.size() && value.find(':', colon + 1) == value.npos);
+    if (value.empty() || colon == 0 || !has_group) {
+        return std::unexpected("expected NAME or NAME:GROUP, for example www-data");
+    }
+    options.user = value;
+    return {};
+}
+
 std::string get_listen(const ServeOptions& options) {
     return options.listen.front();
 }

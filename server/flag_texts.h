@@ -24,6 +24,7 @@ std::expected<void, std::string> set_header(ServeOptions& options, std::string_v
 std::expected<void, std::string> set_cors(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_basic_auth(ServeOptions& options, std::string_view value);
 std::expected<void, std::string> set_access_log(ServeOptions& options, std::string_view value);
+std::expected<void, std::string> set_user(ServeOptions& options, std::string_view value);
 
 std::string get_listen(const ServeOptions& options);
 std::string get_compress(const ServeOptions& options);

@@ -51,6 +51,18 @@ TEST(MimeFlag, TakesAnExtensionWithOrWithoutItsDot) {
                               "glb=a/b\r\nX: y", "glb=a b/c"});
 }
 
+TEST(UserFlag, IsANameAndPerhapsAGroup) {
+    for (const std::string_view good : {"nobody", "www-data:www-data", "1000", "1000:www-data"}) {
+        ServeOptions options;
+        EXPECT_TRUE(set_user(options, good)) << good;
+        EXPECT_EQ(options.user, good);
+    }
+    for (const std::string_view bad : {"", ":", ":group", "name:", "a:b:c"}) {
+        ServeOptions options;
+        EXPECT_FALSE(set_user(options, bad)) << bad;
+    }
+}
+
 TEST(CacheControlFlag, SplitsAtTheFirstEqualsSign) {
     ServeOptions options;
     ASSERT_TRUE(set_cache_control(options, "*.css=public, max-age=3600"));

@@ -118,6 +118,8 @@ How it runs
                              (default auto)
       --accept MODE          who takes new connections: reuseport, queue or
                              shared (default reuseport)
+      --user NAME[:GROUP]    run as this user once ports and files are open;
+                             root without it: as nobody
       --cache SIZE           memory for files, per loop; those being sent may
                              take 64 MiB more (default 64MiB)
       --cache-file-max SIZE  largest file that the cache holds (default 32KiB)

@@ -90,11 +90,13 @@ const ListeningSockets::Socket* ListeningSockets::who_listens_at(
     return nullptr;
 }
 
-void ListeningSockets::remove_files() const {
+void ListeningSockets::remove_files(RootFiles* root) const {
     for (const File& file : files_) {
         struct stat now;
-        if (::lstat(file.path.c_str(), &now) != 0) continue;
-        if (now.st_dev == file.device && now.st_ino == file.inode) ::unlink(file.path.c_str());
+        const bool seen = ::lstat(file.path.c_str(), &now) == 0;
+        if (seen && (now.st_dev != file.device || now.st_ino != file.inode)) continue;
+        if ((seen && ::unlink(file.path.c_str()) == 0) || root == nullptr) continue;
+        root->remove(file.path, file.device, file.inode);
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include "server/banner.h"
 #include "server/options.h"
+#include "server/root_files.h"
 #include "tiderace/core/address.h"
 #include "tiderace/core/kernel.h"
 
@@ -44,8 +45,9 @@ class ListeningSockets {
     // In a process that does not serve itself.
     void close() { sockets_.clear(); }
     // The names of Unix sockets, gone before the sockets are closed. A name that has become another
-    // socket's meanwhile, such as that of the server which takes over, stays.
-    void remove_files() const;
+    // socket's meanwhile, such as that of the server which takes over, stays. `root` removes those
+    // that this process may not.
+    void remove_files(RootFiles* root = nullptr) const;
 
   private:
     struct File {

@@ -167,6 +167,7 @@ struct ServeOptions {
     std::uint64_t threads = 0;    // loops; 0: one for each CPU that the process may use
     std::string engine = "auto";  // one of engines() in version.h, or auto
     AcceptMode accept = AcceptMode::reuseport;
+    std::string user;  // NAME[:GROUP]; empty: nobody where root started it; see account.h
     CacheOptions cache;
 
     // What it puts up with.

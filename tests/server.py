@@ -25,6 +25,10 @@ SANITIZER_OPTIONS = {
 }
 
 
+# A server that root starts runs as nobody, who cannot enter the tests' folders.
+STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
+
+
 class ServerDied(AssertionError):
     pass
 
@@ -43,11 +47,13 @@ def wait_until(condition, deadline=60.0, what="the condition", pause=0.002):
 
 class Server:
     def __init__(self, binary, root, *flags, folder, engine=None, threads=1, listen="127.0.0.1:0",
-                 prefix=(), nofile=None, env=None, cwd=None):
+                 prefix=(), nofile=None, env=None, cwd=None, stays_root=True):
         self.binary = engines.program_for(Path(binary), engine)
         self.folder = Path(folder)
         threads = engines.threads_for(engine, threads)
         words = [str(self.binary), *self.leading_words(root, listen, threads, engine)]
+        if stays_root and "serve" in words:
+            words += STAY_ROOT
         self.command = [*map(str, prefix), *words, *map(str, flags)]
         self.stdout_path = self.folder / "stdout"
         self.stderr_path = self.folder / "stderr"
@@ -236,6 +242,8 @@ class Server:
 
 def run(binary, *words, deadline=100.0, env=None, cwd=None, preexec_fn=None):
     """One run of the program that ends by itself."""
+    if words and words[0] == "serve" and "--user" not in words:
+        words = ["serve", *STAY_ROOT, *words[1:]]
     return subprocess.run([str(binary), *map(str, words)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=deadline,
                           env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, cwd=cwd,

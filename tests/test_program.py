@@ -16,7 +16,7 @@ import pytest
 
 from draining import end_at_once, finish_the_running_download, refuses
 from raw_client import Connection, NoAnswer, get_once, request
-from server import run, wait_until
+from server import STAY_ROOT, run, wait_until
 
 
 def has_ipv6():
@@ -259,6 +259,8 @@ def test_a_file_that_is_no_socket_is_not_replaced(binary, site, tmp_path):
     precious.write_text("precious")
     done = run(binary, "serve", site, "--listen", f"unix:{precious}")
     assert done.returncode == 1 and precious.read_text() == "precious"
+    assert done.stderr == (f"tiderace: bind unix:{precious}: file exists; a file that is no socket "
+                           "is there; remove it, or choose another name\n")
 
 
 def test_a_unix_path_that_is_too_long(binary, site):
@@ -406,7 +408,8 @@ def test_without_standard_streams_no_line_of_the_log_reaches_a_client(binary, si
     """The numbers 0 to 2 must not become a socket's: standard output is where the log goes."""
     path = tmp_path / "socket"
     command = shlex.join([str(binary), "serve", str(site), "--listen", f"unix:{path}",
-                          "--access-log", "-", "--log-flush", "1ms", "--threads", "1"])
+                          "--access-log", "-", "--log-flush", "1ms", "--threads", "1",
+                          *STAY_ROOT])
     process = subprocess.Popen(["sh", "-c", f"exec {command} <&- >&- 2>&-"])
     try:
         with socket.socket(socket.AF_UNIX) as s:

@@ -47,6 +47,7 @@ TEST_F(ConsoleSinkTest, APipeThatNobodyReadsDoesNotBlock) {
     ASSERT_LT(written.bytes, lines.size());
     ASSERT_TRUE(written.trouble);
     EXPECT_EQ(written.trouble->code(), EAGAIN);
+    EXPECT_EQ(written.room_at, ends_[1]);
     std::string seen = read_some();
     for (std::size_t at = written.bytes; at < lines.size(); at += written.bytes) {
         written = sink.write(ByteView(lines).substr(at));
@@ -64,6 +65,7 @@ TEST_F(ConsoleSinkTest, AReaderThatLeftIsTrouble) {
     EXPECT_EQ(written.bytes, 0U);
     ASSERT_TRUE(written.trouble);
     EXPECT_EQ(written.trouble->code(), EPIPE);
+    EXPECT_EQ(written.room_at, -1);
     ::signal(SIGPIPE, before);
 }
 

@@ -23,7 +23,9 @@ FileSink::~FileSink() {
 
 Result<> FileSink::reopen() {
     constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    const int opened = ::open(options_.path.c_str(), flags, static_cast<mode_t>(options_.mode));
+    const int opened =
+        options_.open ? options_.open(options_.path)
+                      : ::open(options_.path.c_str(), flags, static_cast<mode_t>(options_.mode));
     if (opened < 0) return fail(Error::last("open", options_.path));
     struct stat status{};
     struct stat before{};

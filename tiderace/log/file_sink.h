@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,9 @@ struct FileSinkOptions {
     std::uint64_t rotate_bytes = 0;  // 0: never
     unsigned files_kept = 5;         // old ones, path.1 being the newest; 0: the old one is deleted
     unsigned mode = 0640;            // of files it creates, before the umask
+    // Opens `path` for appending, non-blocking, instead of open(2): a descriptor, or -1 and errno.
+    // For a process that gave up the right to.
+    std::function<int(const std::string& path)> open = {};
 };
 
 class FileSink final : public Sink {

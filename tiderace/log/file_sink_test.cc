@@ -50,6 +50,34 @@ class FileSinkTest : public ::testing::Test {
     std::filesystem::path path_;
 };
 
+TEST_F(FileSinkTest, IsOpenedByTheFunctionThatIsGivenAtEveryOpening) {
+    int opened = 0;
+    auto sink =
+        FileSink::open({.path = path_.string(), .open = [&](const std::string& path) {
+                            ++opened;
+                            return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+                        }});
+    ASSERT_TRUE(sink.has_value());
+    write(**sink, "one\n");
+    ASSERT_TRUE((*sink)->reopen());
+    write(**sink, "two\n");
+    EXPECT_EQ(opened, 2);
+    EXPECT_EQ(text(), "one\ntwo\n");
+}
+
+TEST_F(FileSinkTest, APipeThatIsFullHasRoomAgainLater) {
+    ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+    const auto sink = open();
+    const std::string lines = std::string(1 << 20, 'a') + "\n";
+    const Sink::Written written = sink->write(lines);
+    EXPECT_LT(written.bytes, lines.size());
+    ASSERT_TRUE(written.trouble);
+    EXPECT_EQ(written.trouble->code(), EAGAIN);
+    EXPECT_GE(written.room_at, 0);
+    ::close(reader);
+}
+
 TEST_F(FileSinkTest, AppendsToWhatIsThere) {
     write(*open(), "one\n");
     const auto sink = open();

@@ -56,6 +56,19 @@ bool is_stale(core::Kernel& kernel, const std::string& path, const sockaddr* add
     return probe && kernel.connect(probe.get(), address, bytes) == -ECONNREFUSED;
 }
 
+// The kernel's EADDRINUSE has one word for a socket that serves and for any other file.
+Error refused_to_bind(const core::Address& address, int result) {
+    struct stat status;
+    const std::string path(address.path());
+    const bool is_file = result == -EADDRINUSE && address.is_unix() && !path.starts_with('\0') &&
+                         ::lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode);
+    if (!is_file) return failed("bind", address, result);
+    return Error(EEXIST, "bind", address.to_string(),
+                 S_ISDIR(status.st_mode)
+                     ? "a folder of that name is there; give the name of a file in it"
+                     : "a file that is no socket is there; remove it, or choose another name");
+}
+
 void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
     kernel.set_option(fd, level, name, &value, sizeof value);
 }
@@ -109,7 +122,7 @@ Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& addr
     const int bound = address.is_unix()
                           ? bind_and_listen(kernel, listener.get(), address, options, raw, bytes)
                           : kernel.bind(listener.get(), raw, bytes);
-    if (bound < 0) return fail(failed("bind", address, bound));
+    if (bound < 0) return fail(refused_to_bind(address, bound));
     return listener;
 }
 

@@ -245,10 +245,20 @@ TEST_F(UnixListenerTest, AFileThatIsNoSocketIsNeverDeleted) {
     folder_.write("server.sock", "somebody's notes");
     const auto refused = open(at_);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code(), EADDRINUSE);
+    EXPECT_EQ(refused.error().message(),
+              "bind unix:" + path_ +
+                  ": file exists; a file that is no socket is there; remove it, "
+                  "or choose another name");
     struct stat status;
     ASSERT_EQ(::stat(path_.c_str(), &status), 0);
     EXPECT_EQ(status.st_size, 16);
+}
+
+TEST_F(UnixListenerTest, AFolderOfThatNameIsSaidToBeOne) {
+    folder_.make_folder("server.sock");
+    const auto refused = open(at_);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("a folder of that name"), std::string::npos);
 }
 
 TEST_F(UnixListenerTest, AFolderThatIsNotThereIsNamed) {

@@ -4,14 +4,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <utility>
+
 #include "tiderace/core/kernel.h"
 
 namespace tiderace::tls {
+namespace {
+
+FileOpener file_opener;  // see set_file_opener()
+
+// Not held up by a FIFO that nobody writes.
+core::Descriptor open_file(const std::string& path) {
+    return {core::system_kernel(), file_opener
+                                       ? file_opener(path)
+                                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+}
+
+// What a rename or a write changes.
+bool get_status(const std::string& path, struct stat& status) {
+    if (::stat(path.c_str(), &status) == 0) return true;
+    if (errno != EACCES || !file_opener) return false;
+    const core::Descriptor file = open_file(path);
+    return file && ::fstat(file.get(), &status) == 0;
+}
+
+}  // namespace
+
+void set_file_opener(FileOpener opener) {
+    file_opener = std::move(opener);
+}
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
-    // Not held up by a FIFO that nobody writes.
-    const core::Descriptor file(core::system_kernel(),
-                                ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const core::Descriptor file = open_file(path);
     if (!file) return fail(Error::last("read", path));
     struct stat status{};
     if (::fstat(file.get(), &status) != 0) return fail(Error::last("read", path));
@@ -34,7 +59,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
 
 std::string file_look(const std::string& path) {
     struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return "none;";
+    if (!get_status(path, status)) return "none;";
     std::string look;
     for (const auto number :
          {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),

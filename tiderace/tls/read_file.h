@@ -4,11 +4,20 @@
 // Errors   The system's, and a file that is longer than asked for.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tiderace/base/result.h"
 
 namespace tiderace::tls {
+
+// Opens a file for reading: a descriptor, or -1 and errno.
+using FileOpener = std::function<int(const std::string& path)>;
+
+// What opens the files below, instead of open(2): a process that gave up the right to read its keys
+// has them opened by another. One for the process, as its rights are. Before there are threads;
+// empty: open(2) again.
+void set_file_opener(FileOpener opener);
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
 

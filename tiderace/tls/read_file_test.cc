@@ -1,5 +1,6 @@
 #include "tiderace/tls/read_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include "tiderace/testing/temporary_folder.h"
@@ -22,6 +23,20 @@ TEST(ReadFile, ReadsAllOrSaysWhyNot) {
     folder.make_fifo("pipe");
     EXPECT_FALSE(read_file(folder.path_of("pipe"), 1));
     EXPECT_FALSE(read_file(folder.path(), 1));
+}
+
+TEST(ReadFile, IsOpenedByTheOpenerOfTheProcess) {
+    const testing::TemporaryFolder folder;
+    folder.write("a", "one");
+    std::string asked;
+    set_file_opener([&](const std::string& path) {
+        asked = path;
+        return ::open(folder.path_of("a").c_str(), O_RDONLY | O_CLOEXEC);
+    });
+    EXPECT_EQ(*read_file("elsewhere", 10), "one");
+    EXPECT_EQ(asked, "elsewhere");
+    set_file_opener({});
+    EXPECT_FALSE(read_file("elsewhere", 10));
 }
 
 TEST(FileLook, ChangesWithTheFile) {

@@ -1,7 +1,9 @@
 #include "tiderace/tls/server_context.h"
 
 #include <openssl/core_names.h>
+#include <openssl/err.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
 
 #include <array>
@@ -120,6 +122,19 @@ struct ServerCallbacks {
         return sealing != 0 || stays ? 1 : 2;
     }
 
+    // From memory: the file may be one that only our opener can read (read_file.h).
+    static bool trust(SSL_CTX* context, const std::string& text, STACK_OF(X509_NAME) * names) {
+        const BioPtr source(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+        while (const X509Ptr one{PEM_read_bio_X509_AUX(source.get(), nullptr, nullptr, nullptr)}) {
+            if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) != 1) return false;
+            X509_NAME* name = X509_NAME_dup(X509_get_subject_name(one.get()));
+            if (sk_X509_NAME_push(names, name) == 0) return false;
+        }
+        if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) return false;
+        ERR_clear_error();  // the end of the file
+        return true;
+    }
+
     static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options) {
         if (options.client_certificates == ClientCertificates::off) return {};
         constexpr std::string_view advice = "expected a PEM file of CA certificates";
@@ -129,9 +144,8 @@ struct ServerCallbacks {
         // Read by ourselves first: the system's own words for a file that cannot be read.
         auto text = read_file(options.client_ca, Certificate::file_bytes_max);
         if (!text) return fail(text.error());
-        auto* names = SSL_load_client_CA_file(options.client_ca.c_str());
-        const bool good = names != nullptr && sk_X509_NAME_num(names) > 0 &&
-                          SSL_CTX_load_verify_file(context, options.client_ca.c_str()) == 1;
+        auto* names = sk_X509_NAME_new_null();
+        const bool good = trust(context, *text, names) && sk_X509_NAME_num(names) > 0;
         const std::string why = take_openssl_error();
         if (!good) {
             sk_X509_NAME_pop_free(names, X509_NAME_free);

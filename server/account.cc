@@ -1,0 +1,102 @@
+#include "server/account.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::string_view default_name = "nobody";
+constexpr uid_t default_number = 65'534;  // of a system without a list of users, as in a container
+constexpr std::string_view advice = "--user takes NAME, NAME:GROUP or numbers";
+
+template <typename Id>
+std::optional<Id> number(std::string_view text) {
+    Id id = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return id;
+}
+
+Result<gid_t> find_group(const std::string& text) {
+    if (const group* found = ::getgrnam(text.c_str())) return found->gr_gid;
+    if (const auto id = number<gid_t>(text)) return *id;
+    return fail(Error(0, "find group", text, "there is none of that name; " + std::string(advice)));
+}
+
+Result<> check_folder(const std::string& path, int mode, const Account& account,
+                      std::string_view operation, std::string_view what) {
+    if (::access(path.c_str(), mode) == 0) return {};
+    return fail(Error(errno, operation, path,
+                      "the server runs as user " + account.name + ", who may not " +
+                          std::string(what) +
+                          " this folder or one above it: change its mode, or choose a user with "
+                          "--user"));
+}
+
+}  // namespace
+
+Result<Account> find_account(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    Account account{.name = std::string(text.substr(0, colon))};
+    const auto id = number<uid_t>(account.name);
+    const passwd* found = ::getpwnam(account.name.c_str());
+    if (found == nullptr && id) found = ::getpwuid(*id);
+    if (found != nullptr) {
+        account = {
+            .name = found->pw_name, .user = found->pw_uid, .group = found->pw_gid, .known = true};
+    } else if (id) {
+        account.user = *id;
+        account.group = static_cast<gid_t>(*id);
+    } else if (text == default_name) {
+        account.user = default_number;
+        account.group = default_number;
+    } else {
+        return fail(Error(0, "find user", account.name,
+                          "there is none of that name; " + std::string(advice)));
+    }
+    if (colon != std::string_view::npos) {
+        const auto group = find_group(std::string(text.substr(colon + 1)));
+        if (!group) return fail(group.error());
+        account.group = *group;
+    }
+    return account;
+}
+
+Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t now) {
+    if (flag.empty() && now != 0) return std::nullopt;
+    auto account = find_account(flag.empty() ? default_name : std::string_view(flag));
+    if (!account) return fail(account.error());
+    if (account->user == now) return std::nullopt;
+    if (now == 0) return std::move(*account);
+    return fail(Error(0, "become user", account->name,
+                      "only root can: start the server as root, or leave --user out"));
+}
+
+Result<> become(const Account& account) {
+    constexpr std::string_view stay = "--user root stays root";
+    const int groups = account.known ? ::initgroups(account.name.c_str(), account.group)
+                                     : ::setgroups(1, &account.group);
+    if (groups != 0 || ::setgid(account.group) != 0 || ::setuid(account.user) != 0) {
+        return fail(Error::last("become user", account.name, stay));
+    }
+    if (::setuid(0) == 0 || ::geteuid() != account.user) {
+        return fail(
+            Error(0, "become user", account.name, "the system kept root; " + std::string(stay)));
+    }
+    return {};
+}
+
+Result<> check_readable_folder(const std::string& path, const Account& account) {
+    return check_folder(path, R_OK | X_OK, account, "serve", "read");
+}
+
+Result<> check_writable_folder(const std::string& path, const Account& account) {
+    return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to");
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,41 @@
+// Account: the user that the server runs as once its sockets, certificates and logs are open.
+//
+//   started as   --user            runs as
+//   root         absent            nobody, and the log says so
+//   root         NAME[:GROUP]      that user; `--user root` stays root
+//   another      absent            the same
+//   another      its own name      the same; any other is an error
+//
+// The group is the user's own unless it is given; names and numbers are both good.
+//
+// Thread   The main one, before there is any other.
+// Errors   A user or group that does not exist; a system that refuses the change.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "tiderace/base/result.h"
+
+namespace tiderace::server {
+
+struct Account {
+    std::string name;  // "nobody"; a number where no user has it
+    uid_t user = 0;
+    gid_t group = 0;
+    bool known = false;  // to the system, with the groups it is a member of
+};
+
+Result<Account> find_account(std::string_view text);
+// Who to become, in a process of the user `now`; empty: nobody else.
+Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t now);
+// For good: root cannot be taken back.
+Result<> become(const Account& account);
+// Whether the process, as it is now, may read (enter, list) what is there.
+Result<> check_readable_folder(const std::string& path, const Account& account);
+Result<> check_writable_folder(const std::string& path, const Account& account);
+
+}  // namespace tiderace::server

@@ -1,0 +1,122 @@
+#include "server/account.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr uid_t nobody = 65'534;
+constexpr uid_t unknown = 54'321;  // to the system
+
+TEST(Account, IsFoundByNameAndByNumber) {
+    for (const std::string_view text : {"root", "0"}) {
+        const auto account = find_account(text);
+        ASSERT_TRUE(account.has_value()) << text;
+        EXPECT_EQ(account->name, "root");
+        EXPECT_EQ(account->user, 0U);
+        EXPECT_TRUE(account->known);
+    }
+    const auto number = find_account(std::to_string(unknown));
+    ASSERT_TRUE(number.has_value());
+    EXPECT_EQ(number->user, unknown);
+    EXPECT_EQ(number->group, unknown);
+    EXPECT_FALSE(number->known);
+}
+
+TEST(Account, HasTheGroupThatIsGiven) {
+    const auto by_number = find_account("root:12345");
+    ASSERT_TRUE(by_number.has_value());
+    EXPECT_EQ(by_number->group, 12'345U);
+    const auto by_name = find_account("54321:root");
+    ASSERT_TRUE(by_name.has_value());
+    EXPECT_EQ(by_name->user, unknown);
+    EXPECT_EQ(by_name->group, 0U);
+}
+
+TEST(Account, OfNoSuchNameIsAnErrorThatNamesIt) {
+    const auto user = find_account("no-such-user");
+    ASSERT_FALSE(user.has_value());
+    EXPECT_THAT(user.error().message(), ::testing::HasSubstr("find user no-such-user"));
+    const auto group = find_account("root:no-such-group");
+    ASSERT_FALSE(group.has_value());
+    EXPECT_THAT(group.error().message(), ::testing::HasSubstr("find group no-such-group"));
+    EXPECT_FALSE(find_account("12:x:y").has_value());
+}
+
+TEST(AccountToBecome, IsNobodyForRootThatNamesNoOther) {
+    const auto account = account_to_become("", 0);
+    ASSERT_TRUE(account.has_value());
+    ASSERT_TRUE(account->has_value());
+    EXPECT_EQ((*account)->name, "nobody");
+    EXPECT_NE((*account)->user, 0U);
+}
+
+TEST(AccountToBecome, IsNoneForRootThatStaysAndForAnybodyElse) {
+    EXPECT_FALSE(account_to_become("root", 0)->has_value());
+    EXPECT_FALSE(account_to_become("0", 0)->has_value());
+    EXPECT_FALSE(account_to_become("", unknown)->has_value());
+    EXPECT_FALSE(account_to_become(std::to_string(unknown), unknown)->has_value());
+}
+
+TEST(AccountToBecome, OnlyRootCanBecomeAnother) {
+    const auto account = account_to_become("root", unknown);
+    ASSERT_FALSE(account.has_value());
+    EXPECT_THAT(account.error().message(), ::testing::HasSubstr("become user root"));
+}
+
+class BecomingTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (::geteuid() != 0) GTEST_SKIP() << "only root can";
+    }
+    // In a process of its own.
+    static void expect(const std::function<bool()>& holds) {
+        EXPECT_EXIT(
+            {
+                const bool became =
+                    become({.name = "x", .user = unknown, .group = nobody}).has_value();
+                std::_Exit(became && holds() ? 0 : 1);
+            },
+            ::testing::ExitedWithCode(0), "");
+    }
+
+    testing::TemporaryFolder folder_;
+};
+
+TEST_F(BecomingTest, IsForGoodAndForUserAndGroup) {
+    expect([] {
+        gid_t groups[8];
+        const int count = ::getgroups(8, groups);
+        return ::getuid() == unknown && ::geteuid() == unknown && ::getgid() == nobody &&
+               ::getegid() == nobody && count == 1 && groups[0] == nobody && ::seteuid(0) != 0 &&
+               ::setgid(0) != 0;
+    });
+}
+
+TEST_F(BecomingTest, AFolderThatTheUserMayNotReadIsSaidWithTheUsersName) {
+    expect([this] {
+        const Account account{.name = "tide"};
+        const auto checked = check_readable_folder(folder_.path(), account);
+        return !checked && checked.error().code() == EACCES &&
+               checked.error().message().find("user tide, who may not read") != std::string::npos &&
+               checked.error().message().find(folder_.path()) != std::string::npos;
+    });
+}
+
+TEST_F(BecomingTest, ReadableIsNotWritable) {
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+    expect([this] {
+        return check_readable_folder(folder_.path(), {}) &&
+               !check_writable_folder(folder_.path(), {});
+    });
+}
+
+}  // namespace
+}  // namespace tiderace::server

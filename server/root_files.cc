@@ -1,0 +1,257 @@
+#include "server/root_files.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "tiderace/base/thread_name.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr mode_t log_mode = 0640;
+
+int open_flags(RootFiles::Use use) {
+    constexpr int any = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    return use == RootFiles::Use::append ? any | O_WRONLY | O_APPEND | O_CREAT : any | O_RDONLY;
+}
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool may_remove_from(const std::string& folder) {
+    struct stat status{};
+    return ::access(folder.c_str(), W_OK | X_OK) == 0 && ::stat(folder.c_str(), &status) == 0 &&
+           (status.st_mode & S_ISVTX) == 0;
+}
+
+bool may_use(const RootFiles::File& file) {
+    switch (file.use) {
+        case RootFiles::Use::read:
+            return ::access(file.path.c_str(), R_OK) == 0;
+        case RootFiles::Use::append:
+            return ::access(file.path.c_str(), W_OK) == 0 &&
+                   ::access(folder_of(file.path).c_str(), W_OK | X_OK) == 0;
+        case RootFiles::Use::remove:
+            break;
+    }
+    return may_remove_from(folder_of(file.path));
+}
+
+bool is_changed_by_root_only(const std::string& folder, bool sticky_is_enough) {
+    struct stat status{};
+    if (::stat(folder.c_str(), &status) != 0) return false;
+    if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return true;
+    return sticky_is_enough && (status.st_mode & S_ISVTX) != 0;
+}
+
+// Nobody else can put another file in the place of those of this folder.
+bool is_safe_folder(const std::string& given) {
+    std::error_code fault;
+    std::filesystem::path folder = std::filesystem::canonical(given, fault);
+    if (fault || !is_changed_by_root_only(folder.string(), false)) return false;
+    while (folder.has_relative_path()) {
+        folder = folder.parent_path();
+        if (!is_changed_by_root_only(folder.string(), true)) return false;
+    }
+    return true;
+}
+
+// What is not safe the helper does not keep: a link there, made by the server's user, would have
+// it open any file of the machine.
+bool is_safe(const RootFiles::File& file) {
+    if (!is_safe_folder(folder_of(file.path))) return false;
+    std::error_code fault;
+    const auto target = std::filesystem::canonical(file.path, fault);
+    return file.use != RootFiles::Use::read || fault || is_safe_folder(folder_of(target.string()));
+}
+
+// Of what the helper inherited it keeps `socket` as 3. Its standard streams lead nowhere, so that
+// whoever reads the server's sees their end.
+int keep_only(int socket) {
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
+    constexpr int kept = 3;
+    ::dup2(socket, kept);
+#if defined(__linux__)
+    if (::close_range(kept + 1, ~0U, 0) == 0) return kept;
+#endif
+    const long most = std::min(::sysconf(_SC_OPEN_MAX), 65'536L);
+    for (int fd = kept + 1; fd < most; ++fd) ::close(fd);
+    return kept;
+}
+
+template <typename T>
+bool read_whole(int socket, T& message) {
+    auto* bytes = reinterpret_cast<char*>(&message);
+    for (std::size_t got = 0; got < sizeof message;) {
+        const ssize_t piece = ::recv(socket, bytes + got, sizeof message - got, 0);
+        if (piece < 0 && errno == EINTR) continue;
+        if (piece <= 0) return false;
+        got += static_cast<std::size_t>(piece);
+    }
+    return true;
+}
+
+}  // namespace
+
+struct RootFiles::Request {
+    std::uint64_t number;  // of the file
+    std::uint64_t device;  // remove: which one it must be
+    std::uint64_t inode;
+};
+
+struct RootFiles::Reply {
+    int code;  // 0, or an errno value
+};
+
+Result<std::unique_ptr<RootFiles>> RootFiles::start(std::vector<File> files) {
+    std::erase_if(files, [](const File& file) { return !is_safe(file); });
+    if (files.size() > files_max) {
+        return fail(Error(E2BIG, "keep root for", std::to_string(files.size()) + " files"));
+    }
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+        return fail(Error::last("start", "the process that opens files as root"));
+    }
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    const pid_t helper = ::fork();
+    if (helper == 0) help(files, ends[1]);
+    const int code = errno;
+    ::close(ends[1]);
+    if (helper < 0) {
+        ::close(ends[0]);
+        return fail(Error(code, "start", "the process that opens files as root"));
+    }
+    return std::unique_ptr<RootFiles>(new RootFiles(std::move(files), ends[0], helper));
+}
+
+RootFiles::~RootFiles() {
+    ::close(socket_);
+    while (::waitpid(helper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+bool RootFiles::needed() const {
+    return !std::ranges::all_of(files_, may_use);
+}
+
+int RootFiles::open_directly(const std::string& path, Use use) {
+    return ::open(path.c_str(), open_flags(use), log_mode);
+}
+
+int RootFiles::open(const std::string& path, Use use) {
+    const int opened = open_directly(path, use);
+    if (opened >= 0 || (errno != EACCES && errno != EPERM)) return opened;
+    return ask(path, use, 0, 0);
+}
+
+void RootFiles::remove(const std::string& path, dev_t device, ino_t inode) {
+    ask(path, Use::remove, device, inode);
+}
+
+int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) {
+    const auto file = std::ranges::find_if(
+        files_, [&](const File& each) { return each.use == use && each.path == path; });
+    if (file == files_.end()) {
+        errno = EACCES;
+        return -1;
+    }
+    const Request request{.number = static_cast<std::uint64_t>(file - files_.begin()),
+                          .device = static_cast<std::uint64_t>(device),
+                          .inode = static_cast<std::uint64_t>(inode)};
+    const std::lock_guard lock(asking_);
+    Reply reply{EACCES};
+    iovec piece{&reply, sizeof reply};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = room.data();
+    message.msg_controllen = room.size();
+    ssize_t got = ::send(socket_, &request, sizeof request, 0);
+    if (got == static_cast<ssize_t>(sizeof request)) {
+        do {
+            got = ::recvmsg(socket_, &message, 0);
+        } while (got < 0 && errno == EINTR);
+    }
+    if (got != static_cast<ssize_t>(sizeof reply)) {  // the helper has ended
+        errno = EACCES;
+        return -1;
+    }
+    int opened = -1;
+    if (const cmsghdr* part = CMSG_FIRSTHDR(&message);
+        part != nullptr && part->cmsg_type == SCM_RIGHTS) {
+        std::memcpy(&opened, CMSG_DATA(part), sizeof opened);
+        ::fcntl(opened, F_SETFD, FD_CLOEXEC);
+    }
+    errno = reply.code;
+    return opened;
+}
+
+// ---- the helper's side --------------------------------------------------------------------------
+
+void RootFiles::help(const std::vector<File>& files, int socket) {
+    name_this_thread("tr-root-files");
+    socket = keep_only(socket);
+    // A Ctrl-C of the terminal is the server's. The helper ends when the server's end is closed.
+    sigset_t all;
+    sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    Request request{};
+    while (read_whole(socket, request)) {
+        int opened = -1;
+        Reply reply = answer(files, request, opened);
+        iovec piece{&reply, sizeof reply};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        if (opened >= 0) {
+            message.msg_control = room.data();
+            message.msg_controllen = room.size();
+            cmsghdr* part = CMSG_FIRSTHDR(&message);
+            part->cmsg_level = SOL_SOCKET;
+            part->cmsg_type = SCM_RIGHTS;
+            part->cmsg_len = CMSG_LEN(sizeof opened);
+            std::memcpy(CMSG_DATA(part), &opened, sizeof opened);
+        }
+        const ssize_t sent = ::sendmsg(socket, &message, 0);
+        if (opened >= 0) ::close(opened);
+        if (sent != static_cast<ssize_t>(sizeof reply)) break;
+    }
+    ::_exit(0);
+}
+
+RootFiles::Reply RootFiles::answer(const std::vector<File>& files, const Request& request,
+                                   int& opened) {
+    if (request.number >= files.size()) return {EACCES};
+    const File& file = files[request.number];
+    if (file.use != Use::remove) {
+        const int flags = open_flags(file.use) | (file.use == Use::append ? O_NOFOLLOW : 0);
+        opened = ::open(file.path.c_str(), flags, log_mode);
+        return {opened >= 0 ? 0 : errno};
+    }
+    struct stat now{};
+    if (::lstat(file.path.c_str(), &now) != 0) return {errno};
+    const bool same = static_cast<std::uint64_t>(now.st_dev) == request.device &&
+                      static_cast<std::uint64_t>(now.st_ino) == request.inode;
+    if (!S_ISSOCK(now.st_mode) || !same) return {ENOENT};
+    return {::unlink(file.path.c_str()) == 0 ? 0 : errno};
+}
+
+}  // namespace tiderace::server

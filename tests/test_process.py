@@ -1,0 +1,334 @@
+"""The server as a process: whose rights it has, which threads it lacks, what becomes of its children,
+its first milliseconds, and a log whose reader keeps up."""
+
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from certificates import Authority
+from raw_client import Connection, get_once, request
+from server import STAY_ROOT, run, wait_until
+from tls_client import TlsConnection, client_context
+
+NOBODY = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to give up")
+
+
+@pytest.fixture
+def folder():
+    """One that every user may enter, unlike the tests' own."""
+    path = Path(tempfile.mkdtemp(prefix="tide-", dir="/tmp"))
+    path.chmod(0o755)
+    site = path / "site"
+    site.mkdir()
+    (site / "a.txt").write_text("hello\n")
+    yield path
+    shutil.rmtree(path)
+
+
+def serve_without_root(serve, folder, *flags, **more):
+    return serve(folder / "site", *flags, stays_root=False, **more)
+
+
+def ids(server):
+    """(user, group, groups) of every thread."""
+    found = set()
+    for status in Path(f"/proc/{server.pid}/task").glob("*/status"):
+        text = status.read_text()
+        user = re.search(r"^Uid:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", text, re.M).groups()
+        group = re.search(r"^Gid:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", text, re.M).groups()
+        groups = re.search(r"^Groups:\t(.*)$", text, re.M)[1].split()
+        assert len(set(user)) == len(set(group)) == 1, text
+        found.add((int(user[0]), int(group[0]), tuple(map(int, groups))))
+    return found
+
+
+# --user.
+
+
+@needs_root
+@pytest.mark.quick
+def test_root_is_given_up_and_it_is_said(serve, folder):
+    server = serve_without_root(serve, folder, threads=2)
+    assert server.get("/a.txt").body == b"hello\n"
+    assert {user for user, _, _ in ids(server)} == {NOBODY}
+    wait_until(lambda: "user=nobody" in server.stderr, what="a line of the log")
+    assert server.stderr.count("started as root, which was given up") == 1
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    assert re.search(r"^CapPrm:\t0+$", status, re.M) and re.search(r"^CapEff:\t0+$", status, re.M)
+    assert server.pids() == [server.pid], "nothing here needs a helper"
+
+
+@needs_root
+def test_a_user_and_a_group_by_name_and_by_number(serve, folder):
+    named = serve_without_root(serve, folder, "--user", "nobody:root")
+    assert ids(named) >= {(NOBODY, 0, (0,))}
+    numbered = serve_without_root(serve, folder, "--user", "54321:54322")
+    assert ids(numbered) == {(54321, 54322, (54322,))}
+    assert numbered.get("/a.txt").body == b"hello\n"
+
+
+@needs_root
+def test_root_stays_root_where_it_is_told_to(serve, folder):
+    server = serve_without_root(serve, folder, "--user", "root")
+    assert {user for user, _, _ in ids(server)} == {0}
+    assert "given up" not in server.stderr
+
+
+@needs_root
+def test_a_port_and_files_of_roots_are_opened_first(serve, folder):
+    port = next(p for p in range(1023, 600, -1) if not in_use(p))
+    server = serve_without_root(serve, folder, listen=f"127.0.0.1:{port}")
+    assert server.get("/a.txt").body == b"hello\n"
+    assert {user for user, _, _ in ids(server)} == {NOBODY}
+
+
+def in_use(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@needs_root
+@pytest.mark.quick
+def test_a_key_that_only_root_reads_is_reloaded(serve, folder):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not here")
+    secret = folder / "secret"
+    secret.mkdir(mode=0o700)
+    authority = Authority(secret, "tide")
+    pair = authority.issue("site")
+    server = serve_without_root(serve, folder, "--tls", pair.flag)
+    # The helper is what still is root; it has none of the server's sockets.
+    assert {user for user, _, _ in ids(server)} == {NOBODY}
+    helpers = [pid for pid in server.pids() if pid != server.pid]
+    assert len(helpers) == 1
+    assert len(os.listdir(f"/proc/{helpers[0]}/fd")) == 4
+
+    def shown():
+        with TlsConnection(server.address, client_context(authority.file)) as connection:
+            assert connection.get("/a.txt").body == b"hello\n"
+            return connection.certificate
+
+    first = shown()
+    authority.issue("site")
+    server.signal(signal.SIGUSR1)
+    wait_until(lambda: shown() != first, what="the new certificate")
+    second = shown()
+    authority.issue("site")  # and by its own look at the files
+    wait_until(lambda: shown() != second, what="the next one")
+    assert "not usable" not in server.stderr
+    server.stop()
+    wait_until(lambda: not Path(f"/proc/{helpers[0]}").exists(), what="the helper's end")
+
+
+@needs_root
+def test_a_log_in_a_folder_of_roots_is_reopened(serve, folder):
+    logs = folder / "logs"
+    logs.mkdir(mode=0o700)
+    log = logs / "access.log"
+    server = serve_without_root(serve, folder, "--access-log", log, "--log-flush", "1ms")
+    server.get("/a.txt")
+    wait_until(lambda: log.read_text().count("\n") == 1, what="the first line")
+    log.rename(logs / "access.log.1")
+    server.signal(signal.SIGUSR1)
+    wait_until(log.exists, what="the new log")
+    server.get("/a.txt")
+    wait_until(lambda: log.read_text().count("\n") == 1, what="the second line")
+
+
+@needs_root
+def test_the_name_of_a_socket_in_a_folder_of_roots_is_removed(serve, folder):
+    path = folder / "tide.sock"
+    server = serve_without_root(serve, folder, listen=f"unix:{path}")
+    path.chmod(0o777)
+    assert get_once(str(path), "/a.txt").body == b"hello\n"
+    server.stop()
+    assert not path.exists()
+
+
+@needs_root
+@pytest.mark.parametrize("flags, says", [
+    (["--user", "no-such-user"], "find user no-such-user: there is none of that name"),
+    (["--user", "nobody:no-such-group"], "find group no-such-group: there is none of that name"),
+    (["--access-log", "LOGS/access.log", "--log-rotate", "1MiB"], "user nobody, who may not write"),
+])
+def test_what_keeps_it_from_giving_up_root_is_one_sentence(binary, folder, flags, says):
+    (folder / "LOGS").mkdir(mode=0o700)
+    done = subprocess.run([binary, "serve", "site", "--listen", "127.0.0.1:0", *flags], cwd=folder,
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+@needs_root
+@pytest.mark.quick
+def test_a_folder_that_nobody_may_not_read_is_one_sentence(binary, folder):
+    (folder / "site").chmod(0o700)
+    done = subprocess.run([binary, "serve", folder / "site", "--listen", "127.0.0.1:0"],
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, who may "
+        "not read this folder or one above it: change its mode, or choose a user with --user\n")
+
+
+def become_nobody():
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+@needs_root
+def test_only_root_can_become_another(binary, folder):
+    done = subprocess.run([binary, "serve", folder / "site", "--user", "root"], timeout=20,
+                          capture_output=True, text=True, preexec_fn=become_nobody)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tiderace: become user root: only root can")
+
+
+# Threads, children, the first milliseconds.
+
+
+def limit_threads(most):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        if os.geteuid() == 0:  # which has no such limit
+            os.setgid(54330)
+            os.setuid(54330)
+    return limit
+
+
+@pytest.mark.quick
+@needs_root
+@pytest.mark.parametrize("most, what", [(1, "the log's thread"), (2, "loop 2 of 4"),
+                                        (3, "loop 3 of 4")])
+def test_a_start_that_lacks_threads_is_one_sentence(binary, folder, most, what, sanitized):
+    if sanitized:
+        pytest.skip("a sanitizer has threads of its own")
+    done = run(binary, "serve", folder / "site", "--listen", "127.0.0.1:0", "--threads", "4",
+               "--user", "54330", preexec_fn=limit_threads(most))
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith(f"tiderace: start {what}: "), done.stderr
+    assert "pids.max" in done.stderr and done.stderr.count("\n") == 1
+
+
+def blocks(pid, number):
+    text = Path(f"/proc/{pid}/status").read_text()
+    mask = re.search(r"^SigBlk:\t([0-9a-f]+)$", text, re.M)
+    return mask and int(mask[1], 16) >> (number - 1) & 1
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("delay", [0, 0.002, 0.004, 0.008, 0.016])
+def test_a_signal_in_the_first_milliseconds_does_not_end_it(binary, site, tmp_path, delay):
+    out = tmp_path / "out"
+    with open(out, "wb") as file:
+        process = subprocess.Popen([binary, "serve", site, "--listen", "127.0.0.1:0", "--threads",
+                                    "1", *STAY_ROOT], stdout=file)
+    try:
+        # The first statement of main: before it nothing of ours runs.
+        wait_until(lambda: blocks(process.pid, signal.SIGUSR1), what="main", pause=0)
+        time.sleep(delay)  # where in its start the signal meets it
+        process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: process.poll() is not None or b"\nengine" in out.read_bytes(),
+                   what="a server that serves")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+@needs_root
+def test_as_pid_1_it_reaps_orphans(binary, site, tmp_path):
+    if subprocess.run(["unshare", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no name space for processes may be made here")
+    # The shell is pid 1 and becomes the server; before that it starts what will be orphans: two
+    # that have ended, and one that ends when its pipe does.
+    script = (f"(sleep 0 & ); (sleep 0 & ); (exec 3<{tmp_path}/fifo; read line <&3; exit 0) & "
+              f"exec {binary} serve {site} --listen unix:{tmp_path}/sock --threads 1 "
+              f"{' '.join(STAY_ROOT)}")
+    os.mkfifo(tmp_path / "fifo")
+    process = subprocess.Popen(["unshare", "--pid", "--fork", "sh", "-c", script],
+                               stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        server = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+        children = Path(f"/proc/{server}/task/{server}/children")
+        assert get_once(str(tmp_path / "sock"), "/a.txt").body == b"hello\n"
+        assert len(children.read_text().split()) == 1, "those that had ended are gone"
+        with open(tmp_path / "fifo", "w") as fifo:
+            fifo.write("end\n")
+        wait_until(lambda: not children.read_text().split(), what="no child, and no zombie")
+        os.kill(server, signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+# A log through a pipe.
+
+
+def test_no_line_is_lost_where_the_reader_keeps_up(binary, site, tmp_path, sanitized):
+    clients, requests, at_once = 4, 10_000 if not sanitized else 1_000, 50
+    log = tmp_path / "access.log"
+    command = (f"exec {binary} serve {site} --listen unix:{tmp_path}/sock --threads 1 --quiet "
+               f"--access-log - {' '.join(STAY_ROOT)} | cat > {log}")
+    shell = subprocess.Popen(["sh", "-c", command.replace("exec ", "", 1)], stderr=subprocess.PIPE,
+                             start_new_session=True)
+    failures = []
+
+    def ask():
+        try:
+            with Connection(str(tmp_path / "sock")) as connection:
+                for _ in range(requests // at_once):
+                    connection.send(request("/a.txt") * at_once)
+                    for _ in range(at_once):
+                        assert connection.read_answer().body == b"hello\n"
+        except Exception as failure:  # told below, not lost in a thread
+            failures.append(failure)
+    try:
+        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        threads = [threading.Thread(target=ask) for _ in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(100)
+        assert not failures, failures
+        server = next(int(pid) for pid in
+                      Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
+                      if "tiderace" in Path(f"/proc/{pid}/comm").read_text())
+        os.kill(server, signal.SIGTERM)
+        _, said = shell.communicate(timeout=30)
+    finally:
+        if shell.poll() is None:
+            os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
+    assert b"dropped" not in said and b"trouble" not in said, said
+    assert log.read_bytes().count(b"\n") == clients * requests
+
+
+def test_what_is_lost_is_counted_to_the_last_line(serve, site):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    server = serve(site, "--access-log", "/dev/full", "--log-flush", "10ms")
+    asked = 0
+    with server.connect() as connection:
+        while "records dropped" not in server.stderr:
+            connection.send(request("/a.txt") * 50)
+            for _ in range(50):
+                assert connection.read_answer().status == 200
+            asked += 50
+            assert asked < 200_000
+    server.stop()
+    counts = re.findall(r"records (?:dropped|lost)[^\n]* count=(\d+)", server.stderr)
+    assert sum(map(int, counts)) == asked, server.stderr
