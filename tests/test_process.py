@@ -1,5 +1,5 @@
-"""The server as a process: whose rights it has, which threads it lacks, what becomes of its children,
-its first milliseconds, and a log whose reader keeps up."""
+"""The server as a process: whose rights it has, which threads it lacks, what becomes of its
+children, its first milliseconds, and a log whose reader keeps up."""
 
 import os
 import re
@@ -166,7 +166,8 @@ def test_what_keeps_it_from_giving_up_root_is_one_sentence(binary, folder, flags
     (folder / "LOGS").mkdir(mode=0o700)
     done = subprocess.run([binary, "serve", "site", "--listen", "127.0.0.1:0", *flags], cwd=folder,
                           capture_output=True, text=True, timeout=20)
-    assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert done.returncode == 1 and says in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @needs_root
@@ -177,8 +178,8 @@ def test_a_folder_that_nobody_may_not_read_is_one_sentence(binary, folder):
                           capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stderr == (
-        f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, who may "
-        "not read this folder or one above it: change its mode, or choose a user with --user\n")
+        f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, who "
+        "may not read this folder or one above it: change its mode, or choose a user with --user\n")
 
 
 def become_nobody():

@@ -13,8 +13,8 @@
 //
 // Owner    Owns streams, sinks, rings and the thread. main makes it; it dies after all producers.
 // Thread   reopen: any, and signal handlers. Counters: any. All else: the thread that made it.
-// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried. Where memory
-//          runs out, so do they.
+// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried. Where
+//          memory runs out, so do they.
 #pragma once
 
 #include <atomic>
