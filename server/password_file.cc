@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "server/build_facts.h"
@@ -174,6 +175,14 @@ const PasswordFile::Entry& PasswordFile::decoy(std::string_view user) const {
 }
 
 bool PasswordFile::verify(std::string_view user, std::string_view password) const {
+    try {
+        return is_right(user, password);
+    } catch (const std::bad_alloc&) {
+        return false;  // on a thread of the pool nothing may be thrown; the client asks again
+    }
+}
+
+bool PasswordFile::is_right(std::string_view user, std::string_view password) const {
     // crypt(3) would end the password at a NUL and take the rest for right.
     const bool is_usable =
         password.size() <= password_bytes_max && password.find('\0') == std::string_view::npos;
@@ -181,8 +190,8 @@ bool PasswordFile::verify(std::string_view user, std::string_view password) cons
     const Entry* known = find(user);
     const Entry& entry = known ? *known : decoy(user);
     const auto hash = crypt_password(password, entry.hash);
-    const bool is_right = hash && equal_in_constant_time(*hash, entry.hash);
-    return known && is_right;
+    const bool is_equal = hash && equal_in_constant_time(*hash, entry.hash);
+    return known && is_equal;
 }
 
 }  // namespace tiderace::server

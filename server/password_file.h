@@ -49,6 +49,7 @@ class PasswordFile {
     PasswordFile();
     Result<> add_lines(std::string_view text, std::string_view path);
     Result<> add(Entry entry, const std::string& place);
+    bool is_right(std::string_view user, std::string_view password) const;
     const Entry* find(std::string_view user) const;
     const Entry& decoy(std::string_view user) const;
 

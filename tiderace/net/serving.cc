@@ -263,7 +263,14 @@ void Serving::stop() {
 }
 
 void Serving::on_ready(core::Watch&, core::Interest) {
-    while (const auto signal = signals_->next()) take(*signal);
+    while (const auto signal = signals_->next()) {
+        try {
+            take(*signal);
+        } catch (const std::bad_alloc&) {  // a callback's; drain_or_end() has its own
+            log::Logger* log = loops_->loop(0).log();
+            if (log != nullptr) log->warning("server", "no memory to follow a signal");
+        }
+    }
 }
 
 void Serving::take(int signal) {

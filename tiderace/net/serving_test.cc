@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <latch>
+#include <new>
 #include <thread>
 
 #include "tiderace/core/cpu_count.h"
@@ -216,6 +217,38 @@ TEST_F(ServingTest, OwnSignalsComeToTheirCallbacksAndEndNothing) {
               }),
               0);
     EXPECT_THAT(heard, ::testing::UnorderedElementsAre('h', 'u'));
+}
+
+TEST_F(ServingTest, ACallbackWithoutMemoryEndsNothing) {
+    std::latch called(1);
+    options_.on_sigusr1 = [&] {
+        called.count_down();
+        throw std::bad_alloc();
+    };
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  ::kill(::getpid(), SIGUSR1);
+                  called.wait();
+                  EXPECT_EQ(Client(addresses[0]).ask(), 'a');
+                  serving_->stop();
+              }),
+              0);
+}
+
+TEST_F(ServingTest, WithoutMemoryToDrainItEndsAtOnce) {
+    options_.drain_timeout = 1h;
+    options_.on_drain = [] { throw std::bad_alloc(); };
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve(
+                  [&](const std::vector<core::Address>& addresses) {
+                      Client client(addresses[0]);
+                      EXPECT_EQ(client.ask(), 'a');
+                      serving_->stop();
+                      while (client.ask() != '\0') {
+                      }
+                  },
+                  true),
+              0);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
 }
 
 TEST_F(ServingTest, ASignalThatNobodyWantsIsIgnored) {
