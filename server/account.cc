@@ -2,10 +2,13 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+
+#include "tiderace/base/check.h"
 
 namespace tiderace::server {
 namespace {
@@ -97,6 +100,25 @@ Result<> check_readable_folder(const std::string& path, const Account& account) 
 
 Result<> check_writable_folder(const std::string& path, const Account& account) {
     return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to");
+}
+
+Result<> make_folder(const std::string& path, const Account& account) {
+    if (::mkdir(path.c_str(), 0700) != 0) {
+        if (errno == EEXIST) return {};
+        return fail(Error::last("make", path));
+    }
+    if (::chown(path.c_str(), account.user, account.group) == 0) return {};
+    return fail(Error::last("give to user " + account.name, path));
+}
+
+ActingAs::ActingAs(const Account& account) : user_(::geteuid()), group_(::getegid()) {
+    const bool done = ::setegid(account.group) == 0 && ::seteuid(account.user) == 0;
+    TR_CHECK(done || user_ != 0, "root may act as any user");
+}
+
+ActingAs::~ActingAs() {
+    const bool done = ::seteuid(user_) == 0 && ::setegid(group_) == 0;
+    TR_CHECK(done, "the rights of before");
 }
 
 }  // namespace tiderace::server

@@ -38,4 +38,20 @@ Result<> become(const Account& account);
 Result<> check_readable_folder(const std::string& path, const Account& account);
 Result<> check_writable_folder(const std::string& path, const Account& account);
 
+// Makes a folder of the account's own, where there is none.
+Result<> make_folder(const std::string& path, const Account& account);
+
+// While it lives, root has the account's rights to files: what it opens, the account may open.
+class ActingAs {
+  public:
+    explicit ActingAs(const Account& account);
+    ~ActingAs();
+    ActingAs(const ActingAs&) = delete;
+    ActingAs& operator=(const ActingAs&) = delete;
+
+  private:
+    uid_t user_;
+    gid_t group_;
+};
+
 }  // namespace tiderace::server

@@ -1,5 +1,6 @@
 #include "server/account.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -108,6 +109,30 @@ TEST_F(BecomingTest, AFolderThatTheUserMayNotReadIsSaidWithTheUsersName) {
                checked.error().message().find("user tide, who may not read") != std::string::npos &&
                checked.error().message().find(folder_.path()) != std::string::npos;
     });
+}
+
+TEST_F(BecomingTest, AFolderOfTheUsersOwnIsMadeOnce) {
+    const Account account{.name = "tide", .user = unknown, .group = nobody};
+    const std::string path = folder_.path_of("own");
+    ASSERT_TRUE(make_folder(path, account).has_value());
+    ASSERT_TRUE(make_folder(path, {.name = "root"}).has_value()) << "it stays the first one's";
+    struct stat status{};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, unknown);
+    EXPECT_EQ(status.st_gid, nobody);
+    EXPECT_EQ(status.st_mode & 07777, 0700U);
+    EXPECT_FALSE(make_folder(folder_.path_of("none/own"), account).has_value());
+}
+
+TEST_F(BecomingTest, ActingAsAUserIsForAWhile) {
+    {
+        const ActingAs acting({.name = "tide", .user = unknown, .group = nobody});
+        EXPECT_EQ(::geteuid(), unknown);
+        EXPECT_EQ(::getegid(), nobody);
+        EXPECT_LT(::open(folder_.path().c_str(), O_RDONLY), 0);
+    }
+    EXPECT_EQ(::geteuid(), 0U);
+    EXPECT_EQ(::getegid(), ::getgid());
 }
 
 TEST_F(BecomingTest, ReadableIsNotWritable) {

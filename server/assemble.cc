@@ -231,9 +231,6 @@ Result<> Assembly::give_up_root() {
     if (!account_) return {};
     if (auto became = become(*account_); !became) return became;
     if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
-    if (const std::string& folder = options_.compress.folder; !folder.empty()) {
-        if (auto checked = check_writable_folder(folder, *account_); !checked) return checked;
-    }
     if (writes_log_file() && options_.log_rotate_bytes > 0) {
         const auto folder = std::filesystem::absolute(options_.access_log).parent_path();
         if (auto checked = check_writable_folder(folder.string(), *account_); !checked) {
@@ -387,6 +384,12 @@ Result<> Assembly::open_variants() {
     if (!compress.codings.any()) return {};
     std::unique_ptr<http::handler::VariantFiles> files;
     if (!compress.folder.empty()) {
+        // It must be the user's own, whom we become only later.
+        std::optional<ActingAs> acting;
+        if (account_) {
+            if (auto made = make_folder(compress.folder, *account_); !made) return made;
+            acting.emplace(*account_);
+        }
         auto opened = http::handler::VariantFiles::open(compress.folder, compress.folder_bytes_max);
         if (!opened) return fail(opened.error());
         files = std::move(*opened);

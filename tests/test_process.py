@@ -157,6 +157,21 @@ def test_the_name_of_a_socket_in_a_folder_of_roots_is_removed(serve, folder):
 
 
 @needs_root
+def test_the_folder_of_compressed_files_is_made_for_the_user(serve, folder):
+    (folder / "site" / "text.txt").write_text("tide " * 10_000)
+    os.utime(folder / "site" / "text.txt", (1_700_000_000, 1_700_000_000))
+    kept = folder / "kept"
+    for _ in range(2):
+        server = serve_without_root(serve, folder, "--compress-cache", kept)
+        wait_until(lambda: server.get("/text.txt", "Accept-Encoding: br").get("content-encoding")
+                   == "br", what="the compressed file")
+        wait_until(lambda: any(kept.iterdir()), what="its copy on the disk")
+        server.stop()
+    assert kept.stat().st_uid == NOBODY
+    assert {file.stat().st_uid for file in kept.iterdir()} == {NOBODY}
+
+
+@needs_root
 @pytest.mark.parametrize("flags, says", [
     (["--user", "no-such-user"], "find user no-such-user: there is none of that name"),
     (["--user", "nobody:no-such-group"], "find group no-such-group: there is none of that name"),
