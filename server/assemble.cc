@@ -39,7 +39,11 @@ constexpr std::size_t descriptors_kept_per_small_loop = Worker::small_descriptor
 // With fewer it cannot start: the log, the signals and one connection; a loop's queue, waker,
 // listening socket, spare descriptor and root.
 constexpr std::size_t descriptors_least = 12;
-constexpr std::size_t descriptors_least_per_loop = 8;
+constexpr std::size_t descriptors_least_per_loop = 9;
+// What a loop opens for a moment only, and what its files may hold at least.
+constexpr std::size_t descriptors_passing_per_loop = 4;
+constexpr std::size_t files_open_least = 2;
+constexpr std::size_t files_share = 8;  // an eighth of all descriptors
 // Of the connections, what the plain port may hold on top: each asks once and goes.
 constexpr std::size_t redirects_share = 16;
 
@@ -346,9 +350,16 @@ Result<> Assembly::load_passwords() {
 
 // As many as were asked for, within what the descriptors leave room for.
 void Assembly::bound_connections() {
-    const std::size_t room = core::room_for_connections(
+    std::size_t room = core::room_for_connections(
         descriptors_.after, parts_.loops,
         parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
+    // What is kept for files and passing descriptors comes first, where there are few.
+    const std::size_t loops = parts_.loops;
+    const std::size_t fixed =
+        descriptors_least + (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
+    const std::size_t limit = static_cast<std::size_t>(descriptors_.after);
+    const std::size_t least = fixed + std::max(files_open_least * loops, limit / files_share);
+    if (!parts_.small) room = std::min(room, limit > least ? limit - least : 1);
     const std::size_t wanted =
         options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
     parts_.connections_max_of_all = std::min(wanted, room);
@@ -356,6 +367,9 @@ void Assembly::bound_connections() {
     if (!options_.tls.https_redirect.empty()) {
         parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);
     }
+    // Files may hold all that connections cannot.
+    const std::size_t taken = fixed + parts_.connections_max_of_all + parts_.redirects_max * loops;
+    parts_.files_open_max = std::max(files_open_least, limit > taken ? (limit - taken) / loops : 0);
 }
 
 Result<> Assembly::make_workers() {

@@ -81,15 +81,12 @@ void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
     cache.missing_max = 64;
 }
 
-// Beside what the cache keeps. HTTP/2 may be sent 128 files at once on a connection: half of the
-// loop's descriptors stay for others.
 http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimits& cache,
                                              const SharedParts& parts) {
     const std::size_t workers = parts.small ? parts.loops : 1;
-    const std::size_t open = parts.small ? 24 : parts.connections_max / 2;
     return {.bytes_max =
                 cache.bytes_max + std::max<std::size_t>(1_MiB, file_bytes_being_sent / workers),
-            .open_max = cache.descriptors_max + open};
+            .open_max = parts.small ? cache.descriptors_max + 24 : parts.files_open_max};
 }
 
 http::H1Options http1_options(const ServeOptions& options) {
@@ -182,6 +179,10 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     http::handler::StaticFilesOptions file_options = static_options(*parts.options);
     if (parts.small) shrink(file_options.cache, parts.loops);
+    if (!parts.small) {
+        file_options.cache.descriptors_max =
+            std::min(file_options.cache.descriptors_max, parts.files_open_max);
+    }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;

@@ -49,7 +49,8 @@ struct SharedParts {
     core::WorkerPool* disk_pool = nullptr;  // waits for the disk in the loops' place
     std::size_t connections_max = 0;        // of one worker
     std::size_t connections_max_of_all = 0;
-    std::size_t redirects_max = 1;  // connections of its plain port
+    std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
+    std::size_t redirects_max = 1;      // connections of its plain port
     std::size_t loops = 1;
 };
 

@@ -191,15 +191,22 @@ def many_files(folder, count, size):
     return [f"/{number}.bin" for number in range(count)]
 
 
-def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder):
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("nofile", [64, 256, 1024])
+def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder, nofile, threads):
     paths = many_files(folder, 1_200, 128 << 10)
     (folder / "a.txt").write_bytes(b"hello\n")
-    server = serve(folder, nofile=1024)
+    server = serve(folder, nofile=nofile, threads=threads)
     with asked_for_and_not_read(server, paths) as clients:
         statuses = {stream.status for c in clients for n, stream in c.streams.items() if n}
         assert statuses == {200, 503}
-        with Client(server.address) as honest:
-            assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
+        for number in range(30):
+            with Client(server.address) as honest:
+                assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n", number
+            if nofile == 1024:  # there are enough for large ones
+                with Client(server.address, {4: 1 << 20}) as honest:
+                    assert honest.answer(honest.get(paths[-1 - number])).status == 200
+    assert "cannot accept" not in server.stderr
     with Client(server.address, {4: 1 << 20}) as honest:
         for path in reversed(paths[-200:]):
             assert honest.answer(honest.get(path)).status == 200

@@ -63,6 +63,7 @@ wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits)
 
 void H1Exchange::know_peer(const net::Connection& connection) {
     request_.peer = &connection.peer();
+    request_.connection = connection.id();
     request_.security = connection.security();
     request_.secure = request_.security != nullptr;
 }

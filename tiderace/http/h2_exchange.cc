@@ -50,6 +50,7 @@ wire::Refusal H2Exchange::begin(const wire::H2Headers& headers,
     started_ = loop().now();
     request_.head = &head_;
     request_.peer = &connection_->connection().peer();
+    request_.connection = connection_->connection().id();
     request_.security = connection_->connection().security();
     request_.secure = request_.security != nullptr;
     request_.version = HttpVersion::http_2;

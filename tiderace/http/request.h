@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/slot_map.h"
 #include "tiderace/core/address.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
@@ -37,6 +38,8 @@ constexpr std::string_view to_string(HttpVersion version) {
 struct Request {
     const wire::RequestHead* head = nullptr;
     const core::Address* peer = nullptr;
+    // The same for all requests of one connection, and for no other's of its server; none: unknown.
+    SlotId connection;
     ByteView authority;  // of the target or of Host; "" only for HTTP/1.0
     // The one canonical path (wire/canonical_path.h): decoded once, no dot segments, no "//".
     // Matching, access rules and file opening see this and nothing else. "*" for OPTIONS *.

@@ -44,6 +44,7 @@ class RecordedExchange final : public http::Exchange {
     // canonical. All outlive the exchange.
     void set_authority(ByteView authority) { request_.authority = authority; }
     void set_raw_path(ByteView raw_path) { request_.raw_path = raw_path; }
+    void set_connection(SlotId connection) { request_.connection = connection; }
     void set_security(const net::TransportSecurity& security) {
         request_.security = &security;
         request_.secure = true;

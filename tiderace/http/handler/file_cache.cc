@@ -26,6 +26,10 @@ bool is_exhaustion(const ResolvedPath& path) {
             path.error == EINTR || path.error == EAGAIN);
 }
 
+bool lacks_descriptors(const ResolvedPath& path) {
+    return path.stands_for == StandsFor::failed && (path.error == EMFILE || path.error == ENFILE);
+}
+
 bool is_same_answer(const ResolvedPath& a, const ResolvedPath& b) {
     return a.stands_for == b.stands_for && a.file.get() == b.file.get() && a.target == b.target;
 }
@@ -127,6 +131,9 @@ core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous
                                            UnixSeconds unix_now) {
     core::Ref<ResolvedPath> held(previous);
     core::Ref<ResolvedPath> fresh = ask_disk(path, previous, unix_now);
+    if (lacks_descriptors(*fresh) && drop_unused_descriptors(previous)) {
+        fresh = ask_disk(path, previous, unix_now);
+    }
     fresh->checked = now;
     fresh->hits_since = now;
     if (previous != nullptr && is_exhaustion(*fresh)) {
@@ -231,6 +238,22 @@ void FileCache::keep(const core::Ref<ResolvedPath>& path) {
 void FileCache::forget(ResolvedPath& path) {
     uncount(path);
     known_.erase(ByteView(path.path));
+}
+
+// Those of files that nobody is being sent. False: there are none.
+bool FileCache::drop_unused_descriptors(const ResolvedPath* but) {
+    const std::size_t before = descriptors_;
+    const auto is_unused = [](const core::Ref<CachedFile>& file) {
+        return !file || file->in_memory() || file.only_owner();
+    };
+    with_descriptor_.for_each([&](ResolvedPath& path) {
+        if (&path == but || !is_unused(path.file)) return;
+        if (!std::ranges::all_of(path.siblings, is_unused)) return;
+        const core::Ref<ResolvedPath> held(&path);
+        forget(path);
+        ++counters_.evicted;
+    });
+    return descriptors_ < before;
 }
 
 void FileCache::evict() {

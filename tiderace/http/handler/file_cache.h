@@ -89,6 +89,7 @@ class FileCache {
     void touch(ResolvedPath& path);
     void count(ResolvedPath& path);
     void uncount(ResolvedPath& path);
+    bool drop_unused_descriptors(const ResolvedPath* but);
     void evict();
     IntrusiveList<ResolvedPath>& list_of(const ResolvedPath& path);
 

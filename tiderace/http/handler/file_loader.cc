@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -112,11 +113,17 @@ ssize_t FileLoader::read_now(int fd, char* to, std::size_t bytes, std::size_t of
     return try_again([&] { return kernel_->read_at(fd, to, bytes, at); });
 }
 
-FileLoader::Bytes FileLoader::read_all(int fd, const FileIdentity& identity) const {
+FileLoader::Bytes FileLoader::read_all(int fd, const FileIdentity& identity, Disk disk) const {
     const auto size = static_cast<std::size_t>(identity.bytes);
-    auto bytes = std::make_unique_for_overwrite<char[]>(size > 0 ? size : 1);
+    // Without memory the file goes from its descriptor.
+    std::unique_ptr<char[]> bytes(new (std::nothrow) char[size > 0 ? size : 1]);
+    if (bytes == nullptr) return {nullptr, ENOMEM};
     for (std::size_t done = 0; done < size;) {
-        const ssize_t got = read_now(fd, bytes.get() + done, size - done, done);
+        const std::span<char> rest(bytes.get() + done, size - done);
+        const ssize_t got = disk == Disk::waited_for ? try_again([&] {
+            return kernel_->read_at(fd, rest.data(), rest.size(), static_cast<off_t>(done));
+        })
+                                                     : read_now(fd, rest.data(), rest.size(), done);
         if (got == -EAGAIN) return {.cold = true};
         if (got < 0) return {nullptr, static_cast<int>(-got)};
         if (got == 0) return {};  // it became shorter
@@ -133,33 +140,52 @@ std::optional<FileRoom::Place> FileLoader::place_in_memory(std::uint64_t bytes) 
 }
 
 FileLoader::Loaded FileLoader::by_descriptor(const FileIdentity& identity,
-                                             core::Descriptor descriptor) const {
-    auto place = room_ != nullptr ? room_->place_for_descriptor() : FileRoom::Place();
-    if (!place) return {{}, EMFILE};
-    return {core::make_ref<CachedFile>(identity, std::move(descriptor), std::move(*place))};
+                                             core::Descriptor descriptor, FileRoom::Place&& place) {
+    return {core::make_ref<CachedFile>(identity, std::move(descriptor), std::move(place))};
 }
 
 FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
     TR_CHECK(opened.found == Found::file);
-    const auto as_it_is = [&] {
-        return by_descriptor(opened.identity, std::move(opened.descriptor));
-    };
-    if (!into_memory) return as_it_is();
-    auto place = place_in_memory(opened.identity.bytes);
-    if (!place) return as_it_is();
-    Bytes read = read_all(opened.descriptor.get(), opened.identity);
-    if (read.error != 0) return {{}, read.error};
-    if (read.bytes != nullptr) {
-        return {
-            core::make_ref<CachedFile>(opened.identity, std::move(read.bytes), std::move(*place))};
+    const int fd = opened.descriptor.get();
+    bool changing = false;
+    if (auto place = into_memory ? place_in_memory(opened.identity.bytes) : std::nullopt) {
+        Bytes read = read_all(fd, opened.identity, Disk::not_waited_for);
+        if (read.bytes != nullptr) {
+            return {core::make_ref<CachedFile>(opened.identity, std::move(read.bytes),
+                                               std::move(*place))};
+        }
+        if (read.error != 0 && read.error != ENOMEM) return {{}, read.error};
+        changing = read.error == 0 && !read.cold;
     }
-    if (read.cold) return as_it_is();
+    auto place = room_ != nullptr ? room_->place_for_descriptor() : FileRoom::Place();
+    if (!place) return into_memory ? load_to_spare(opened) : Loaded{{}, EMFILE};
+    if (!changing) {
+        return by_descriptor(opened.identity, std::move(opened.descriptor), std::move(*place));
+    }
     // Somebody is writing it. What its length is now is sent from the file itself; should it become
     // shorter meanwhile, the transport breaks off.
     struct stat now{};
-    const int fault = status(opened.descriptor.get(), now);
-    if (fault < 0) return {{}, -fault};
-    Loaded loaded = by_descriptor(FileIdentity(now), std::move(opened.descriptor));
+    if (const int fault = status(fd, now); fault < 0) return {{}, -fault};
+    Loaded loaded =
+        by_descriptor(FileIdentity(now), std::move(opened.descriptor), std::move(*place));
+    loaded.stable = false;
+    return loaded;
+}
+
+// No descriptor may be kept, and the file is small: it is read, even where the loop waits for the
+// disk, and served once.
+FileLoader::Loaded FileLoader::load_to_spare(const Opened& opened) const {
+    const std::uint64_t bytes = opened.identity.bytes;
+    const auto take_place = [&] {
+        auto place = room_->place_in_memory(bytes);
+        return place ? std::move(place) : room_->place_to_spare(bytes);
+    };
+    auto place = take_place();
+    if (!place) return {{}, EMFILE};
+    Bytes read = read_all(opened.descriptor.get(), opened.identity, Disk::waited_for);
+    if (read.bytes == nullptr) return {{}, read.error != 0 ? read.error : EAGAIN};
+    Loaded loaded{
+        core::make_ref<CachedFile>(opened.identity, std::move(read.bytes), std::move(*place))};
     loaded.stable = false;
     return loaded;
 }
@@ -167,8 +193,8 @@ FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
 FileLoader::IntoMemory FileLoader::into_memory(const CachedFile& file) const {
     auto place = place_in_memory(file.size());
     if (!place) return {{}, true};
-    Bytes read = read_all(file.descriptor(), file.identity());
-    if (read.bytes == nullptr) return {{}, read.cold};
+    Bytes read = read_all(file.descriptor(), file.identity(), Disk::not_waited_for);
+    if (read.bytes == nullptr) return {{}, read.cold || read.error == ENOMEM};
     return {core::make_ref<CachedFile>(file.identity(), std::move(read.bytes), std::move(*place)),
             false};
 }

@@ -61,7 +61,8 @@ class FileLoader {
     };
     // Of an `opened` with Found::file. Never waits for the disk where the system can tell: a file
     // that it would have to wait for stays with its descriptor, and so does one for which there is
-    // no room in memory.
+    // no room in memory. Where no descriptor may be kept, what is for memory is waited for, is not
+    // `stable`, and is EMFILE only if its connection has been given one like that.
     Loaded load(Opened&& opened, bool into_memory) const;
     struct IntoMemory {
         core::Ref<CachedFile> file;  // none: it changed, or
@@ -91,10 +92,13 @@ class FileLoader {
         int error = 0;
         bool cold = false;
     };
-    Bytes read_all(int fd, const FileIdentity& identity) const;
+    enum class Disk : std::uint8_t { waited_for, not_waited_for };
+    Bytes read_all(int fd, const FileIdentity& identity, Disk disk) const;
     ssize_t read_now(int fd, char* to, std::size_t bytes, std::size_t offset) const;
     int status(int fd, struct stat& status) const;
-    Loaded by_descriptor(const FileIdentity& identity, core::Descriptor descriptor) const;
+    static Loaded by_descriptor(const FileIdentity& identity, core::Descriptor descriptor,
+                                FileRoom::Place&& place);
+    Loaded load_to_spare(const Opened& opened) const;
 
     core::Kernel* kernel_;
     int root_;

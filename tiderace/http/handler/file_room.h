@@ -2,19 +2,25 @@
 // has dropped and that are still being sent. A peer that reads slowly keeps a file for as long as
 // it likes, and over HTTP/2 many at once.
 //
+// Descriptors are shared by connection: one may hold as many as are still free, so that n that take
+// all they can leave each newcomer an n-th part. When none is left, each connection that holds
+// nothing may still have one small file in memory.
+//
 // Owner    Shared by the handler and its files.
 // Thread   The loop's.
 // Errors   A Place is none where there is no room: a file goes from its descriptor then, and one
 //          that would need another descriptor cannot be had.
-// Limits   FileRoomLimits.
+// Limits   FileRoomLimits, and beyond bytes_max a small file for each connection.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/slot_map.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/shared.h"
 
@@ -31,49 +37,80 @@ class FileRoom final : public core::Shared {
     class Place {
       public:
         Place() = default;  // in no room, which is unbounded
-        Place(Place&& other) noexcept : room_(std::move(other.room_)), bytes_(other.bytes_) {}
+        Place(Place&& other) noexcept
+            : room_(std::move(other.room_)), bytes_(other.bytes_), holder_(other.holder_) {}
         Place& operator=(Place&&) = delete;
         ~Place() {
-            if (room_) room_->give_back(bytes_);
+            if (room_) room_->give_back(bytes_, holder_);
         }
 
       private:
         friend class FileRoom;
-        Place(FileRoom& room, std::optional<std::uint64_t> bytes) : room_(&room), bytes_(bytes) {}
+        Place(FileRoom& room, std::optional<std::uint64_t> bytes, std::uint64_t holder)
+            : room_(&room), bytes_(bytes), holder_(holder) {}
 
         core::Ref<FileRoom> room_;
         std::optional<std::uint64_t> bytes_;  // none: a descriptor
+        std::uint64_t holder_ = 0;            // 0: held against nobody
     };
 
     explicit FileRoom(const FileRoomLimits& limits) : limits_(limits) {}
 
+    // The connection (Request::connection) whose request the next places are for; 0: nobody's.
+    void set_asker(SlotId connection) {
+        asker_ = std::uint64_t{connection.generation} << 32 | connection.slot;
+    }
+
     std::optional<Place> place_in_memory(std::uint64_t bytes) {
-        if (bytes > limits_.bytes_max - bytes_) return std::nullopt;
+        if (bytes_ >= limits_.bytes_max || bytes > limits_.bytes_max - bytes_) return std::nullopt;
         bytes_ += bytes;
-        return Place(*this, bytes);
+        return Place(*this, bytes, 0);
     }
     std::optional<Place> place_for_descriptor() {
-        if (open_ >= limits_.open_max) return std::nullopt;
+        if (open_ >= limits_.open_max || held_by_asker() >= limits_.open_max - open_) {
+            return std::nullopt;
+        }
+        hold();
         ++open_;
-        return Place(*this, std::nullopt);
+        return Place(*this, std::nullopt, asker_);
+    }
+    // For a small file, though there is no room: once for a connection that holds nothing else.
+    std::optional<Place> place_to_spare(std::uint64_t bytes) {
+        if (asker_ == 0 || held_by_asker() > 0) return std::nullopt;
+        hold();
+        bytes_ += bytes;
+        return Place(*this, bytes, asker_);
     }
 
     std::uint64_t bytes() const { return bytes_; }
     std::size_t open() const { return open_; }
 
   private:
-    void give_back(std::optional<std::uint64_t> bytes) {
+    std::size_t held_by_asker() const {
+        const auto held = asker_ != 0 ? held_.find(asker_) : held_.end();
+        return held != held_.end() ? held->second : 0;
+    }
+    void hold() {
+        if (asker_ != 0) ++held_[asker_];
+    }
+    void give_back(std::optional<std::uint64_t> bytes, std::uint64_t holder) {
         TR_CHECK(bytes ? bytes_ >= *bytes : open_ > 0, "more was given back than was taken");
         if (bytes) {
             bytes_ -= *bytes;
         } else {
             --open_;
         }
+        if (holder == 0) return;
+        const auto held = held_.find(holder);
+        TR_CHECK(held != held_.end(), "a connection gave back more than it held");
+        if (--held->second == 0) held_.erase(held);
     }
 
     const FileRoomLimits limits_;
     std::uint64_t bytes_ = 0;
     std::size_t open_ = 0;
+    std::uint64_t asker_ = 0;
+    std::unordered_map<std::uint64_t, std::size_t> held_;  // places that count, by connection
 };
 
 }  // namespace tiderace::http::handler

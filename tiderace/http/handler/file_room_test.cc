@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+
 namespace tiderace::http::handler {
 namespace {
 
@@ -24,6 +26,52 @@ TEST(FileRoom, HasPlacesUntilItIsFullAndAgainWhenTheyAreGone) {
     }
     EXPECT_EQ(room->bytes(), 0U);
     EXPECT_TRUE(room->place_in_memory(100));
+}
+
+TEST(FileRoom, AConnectionHoldsNoMoreThanItLeaves) {
+    const auto room = core::make_ref<FileRoom>(FileRoomLimits{.bytes_max = 0, .open_max = 8});
+    std::list<FileRoom::Place> places;
+    const auto take_all = [&](std::uint32_t connection) {
+        room->set_asker({connection, connection});
+        std::size_t taken = 0;
+        while (auto place = room->place_for_descriptor()) {
+            places.push_back(std::move(*place));
+            ++taken;
+        }
+        return taken;
+    };
+    EXPECT_EQ(take_all(1), 4U);
+    EXPECT_EQ(take_all(2), 2U);
+    EXPECT_EQ(take_all(1), 0U);
+    EXPECT_EQ(take_all(3), 1U);
+    EXPECT_EQ(take_all(4), 1U);
+    EXPECT_EQ(take_all(5), 0U) << "none is left";
+    EXPECT_EQ(room->open(), 8U);
+    for (int i = 0; i < 4; ++i) places.pop_front();  // the first connection's
+    EXPECT_EQ(take_all(5), 2U);
+    EXPECT_EQ(take_all(1), 1U) << "nothing is held against it any more";
+    places.clear();
+    EXPECT_EQ(take_all(0), 8U) << "nobody's are not counted";
+}
+
+TEST(FileRoom, AConnectionThatHoldsNothingHasOneSmallFileThoughThereIsNoRoom) {
+    const auto room = core::make_ref<FileRoom>(FileRoomLimits{.bytes_max = 10, .open_max = 1});
+    const auto full = room->place_in_memory(10);
+    EXPECT_FALSE(room->place_to_spare(5)) << "for nobody";
+    room->set_asker({7, 1});
+    auto spare = room->place_to_spare(5);
+    EXPECT_TRUE(spare);
+    EXPECT_EQ(room->bytes(), 15U);
+    EXPECT_FALSE(room->place_in_memory(0));
+    EXPECT_FALSE(room->place_to_spare(5));
+    room->set_asker({8, 1});
+    EXPECT_TRUE(room->place_to_spare(5));
+    const auto open = room->place_for_descriptor();
+    EXPECT_TRUE(open);
+    EXPECT_FALSE(room->place_to_spare(5)) << "it holds a file";
+    room->set_asker({7, 1});
+    spare.reset();
+    EXPECT_TRUE(room->place_to_spare(5));
 }
 
 TEST(FileRoom, LivesAsLongAsItsPlaces) {

@@ -92,6 +92,7 @@ core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
 void StaticFiles::handle(Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
+    room_->set_asker(request.connection);
     const core::Ref<ResolvedPath> resolved = resolve(request.path);
     switch (resolved->stands_for) {
         case StandsFor::file:
@@ -115,6 +116,7 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
     TR_CHECK(folder.ends_with('/') && request.path.starts_with(folder));
+    room_->set_asker(request.connection);
     if (wire::has_hidden_segment(request.path)) return exchange.respond_status(404);
     follow_root();
     const FileLoader::Opened directory = cache_.loader().open(folder);

@@ -331,6 +331,62 @@ TEST_F(StaticFilesTest, EachKernelCallMayFail) {
     }
 }
 
+// Ten connections with more stalled streams than there are descriptors: a newcomer is served.
+TEST_F(StaticFilesTest, ConnectionsShareDescriptorsAndLeaveSomeToNewcomers) {
+    options_.cache.room.open_max = 40;
+    options_.cache.descriptors_max = 20;
+    options_.cache.eager_bytes_max = 1000;
+    folder_.write("small.txt", "small");
+    for (int i = 0; i < 130; ++i) folder_.write("f" + std::to_string(i), std::string(2000, 'x'));
+    const auto ask_as = [&](std::uint32_t connection, const std::string& path) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", path);
+        exchange->set_connection({connection, 1});
+        server().handle(*exchange);
+        return exchange;
+    };
+    std::vector<core::Ref<testing::RecordedExchange>> stalled;
+    std::size_t served = 0;
+    for (int i = 0; i < 100; ++i) {
+        stalled.push_back(ask_as(1 + static_cast<std::uint32_t>(i % 10), "/f" + std::to_string(i)));
+        served += stalled.back()->status() == 200;
+    }
+    EXPECT_GE(served, 30U);
+    EXPECT_LT(served, 40U);
+    for (int i = 0; i < 30; ++i) {
+        const auto newcomer = 100 + static_cast<std::uint32_t>(i);
+        EXPECT_EQ(ask_as(newcomer, "/small.txt")->status(), 200);
+        EXPECT_EQ(ask_as(newcomer, "/f" + std::to_string(100 + i))->body().size(), 2000U);
+    }
+    EXPECT_LE(kernel_.open_files(), 41);
+    stalled.clear();
+    EXPECT_EQ(ask_as(1, "/f0")->body().size(), 2000U);
+}
+
+// Neither descriptor nor memory is left: one small file each, even from a cold disk.
+TEST_F(StaticFilesTest, WithoutAnyRoomEachConnectionIsServedOneSmallFileAtATime) {
+    options_.cache.room = {.bytes_max = 10, .open_max = 0};
+    folder_.write("a.txt", "larger than the room");
+    folder_.write("b.txt", "larger than the room, too");
+    folder_.write("big.bin", std::string(200'000, 'x'));
+    const auto ask_as = [&](std::uint32_t connection, const char* path) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", path);
+        exchange->set_connection({connection, 1});
+        server().handle(*exchange);
+        return exchange;
+    };
+    options_.small_copy_bytes_max = 0;
+    const auto first = ask_as(1, "/a.txt");
+    EXPECT_EQ(first->status(), 200);
+    EXPECT_EQ(ask_as(1, "/b.txt")->status(), 503);
+    const auto second = ask_as(2, "/b.txt");
+    EXPECT_EQ(second->status(), 200);
+    EXPECT_EQ(first->body(), "larger than the room");
+    EXPECT_EQ(second->body(), "larger than the room, too");
+    EXPECT_EQ(ask_as(1, "/b.txt")->status(), 200);
+    EXPECT_EQ(ask_as(3, "/big.bin")->status(), 503);
+    EXPECT_EQ(server().cache().paths(), 0U) << "none of these is kept";
+}
+
 TEST_F(StaticFilesTest, ShortReadsAndInterruptionsAreNotSeen) {
     std::string text;
     for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
