@@ -78,7 +78,17 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
 void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
     cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / workers);
     cache.descriptors_max = Worker::small_descriptors;
+    cache.room.open_max = Worker::small_descriptors + 24;
     cache.missing_max = 64;
+}
+
+// Of what a worker's files may hold, a directory for each listing that is being made.
+void share_descriptors(http::handler::StaticFilesOptions& files, std::size_t open_max) {
+    const std::size_t listings =
+        std::clamp<std::size_t>(open_max / 4, 1, files.listings.listings_max);
+    files.listings.listings_max = listings;
+    files.cache.room.open_max = std::max<std::size_t>(1, open_max - listings);
+    files.cache.descriptors_max = std::min(files.cache.descriptors_max, files.cache.room.open_max);
 }
 
 http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimits& cache,
@@ -86,7 +96,7 @@ http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimit
     const std::size_t workers = parts.small ? parts.loops : 1;
     return {.bytes_max =
                 cache.bytes_max + std::max<std::size_t>(1_MiB, file_bytes_being_sent / workers),
-            .open_max = parts.small ? cache.descriptors_max + 24 : parts.files_open_max};
+            .open_max = cache.room.open_max};
 }
 
 http::H1Options http1_options(const ServeOptions& options) {
@@ -179,10 +189,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     http::handler::StaticFilesOptions file_options = static_options(*parts.options);
     if (parts.small) shrink(file_options.cache, parts.loops);
-    if (!parts.small) {
-        file_options.cache.descriptors_max =
-            std::min(file_options.cache.descriptors_max, parts.files_open_max);
-    }
+    if (!parts.small) share_descriptors(file_options, parts.files_open_max);
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;

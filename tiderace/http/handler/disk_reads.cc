@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace tiderace::http::handler {
@@ -28,7 +29,8 @@ class DiskReads::ReadAhead final : public core::Errand {
           end_(offset + bytes) {}
 
     void work() override {
-        const auto block = std::make_unique_for_overwrite<char[]>(read_bytes);
+        const std::unique_ptr<char[]> block(new (std::nothrow) char[read_bytes]);
+        if (block == nullptr) return;  // sending reads it
         while (offset_ < end_) {
             const auto wanted =
                 static_cast<std::size_t>(std::min<std::uint64_t>(read_bytes, end_ - offset_));

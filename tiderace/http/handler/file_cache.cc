@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -83,7 +84,11 @@ void FileCache::add_variant(ByteView path, const FileIdentity& of, wire::Content
     if (variant->size() > limits_.bytes_max / 2) return;
     uncount(*to);
     to->siblings[static_cast<std::size_t>(coding) - 1] = std::move(variant);
-    render_fields(*to, unix_now);
+    try {
+        render_fields(*to, unix_now);
+    } catch (const std::bad_alloc&) {  // they are added one by one
+        for (FieldBlock& block : to->fields) block.clear();
+    }
     count(*to);
     evict();
 }
@@ -110,6 +115,12 @@ core::Ref<ResolvedPath> FileCache::ask_disk(ByteView path, ResolvedPath* previou
         }
     }
     return again ? resolver_.resolve(path, fresh.get(), unix_now) : fresh;
+}
+
+void FileCache::drop_all() {
+    counters_.evicted += known_.size();
+    for (auto& [path, resolved] : known_) uncount(*resolved);
+    known_.clear();
 }
 
 void FileCache::expire(ByteView path) {
@@ -179,7 +190,12 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
     uncount(path);
     const auto load = [&](core::Ref<CachedFile>& file) {
         if (!may_load(file)) return;
-        FileLoader::IntoMemory loaded = resolver_.loader().into_memory(*file);
+        FileLoader::IntoMemory loaded;
+        try {
+            loaded = resolver_.loader().into_memory(*file);
+        } catch (const std::bad_alloc&) {
+            return;  // it goes from its descriptor
+        }
         if (loaded.file) {
             file = std::move(loaded.file);
         } else if (!loaded.not_now) {

@@ -13,7 +13,8 @@
 //
 // Owner    The handler; one per loop, so that a file is loaded once per loop.
 // Thread   The loop's.
-// Errors   A path that the machine could not resolve is answered as `failed` and not kept.
+// Errors   A path that the machine could not resolve is answered as `failed` and not kept. Any call
+//          may throw bad_alloc, and leaves the cache whole.
 // Limits   FileCacheLimits. Answers under way keep what they send, beyond what the cache may keep
 //          and within the room that all files of the loop have (file_room.h).
 // Memory   Up to bytes_max, and room.bytes_max with what is being sent.
@@ -63,6 +64,9 @@ class FileCache {
                      core::Ref<CachedFile> variant, UnixSeconds unix_now);
     // What is known about a path, nothing asked of the disk; or nullptr.
     ResolvedPath* known(ByteView path);
+
+    // Forgets all, for want of memory. What is being sent lives on.
+    void drop_all();
 
     // Told of what it asks the disk about. It outlives this, or none.
     void set_watch(FileWatch* watch) { watch_ = watch; }

@@ -46,19 +46,27 @@ class FileVariants::Job final : public core::Errand {
 
     void work() override {
         step_back();
-        VariantStore::Claimed claimed = store_->claim(key_);
-        outcome_ = claimed.claim;
-        bytes_ = std::move(claimed.bytes);
+        try {
+            VariantStore::Claimed claimed = store_->claim(key_);
+            outcome_ = claimed.claim;
+            bytes_ = std::move(claimed.bytes);
+        } catch (const std::bad_alloc&) {
+            return;  // busy: asked for again
+        }
         if (outcome_ != VariantStore::Claim::yours) return;
         try {
             make();
         } catch (const std::bad_alloc&) {
-            bytes_ = nullptr;
         }
         if (outcome_ != VariantStore::Claim::made) store_->give_up(key_);
     }
 
-    void done() override { variants_->cache_take(*this); }
+    void done() override {
+        try {
+            variants_->cache_take(*this);
+        } catch (const std::bad_alloc&) {  // the file goes as it is
+        }
+    }
 
   private:
     friend class FileVariants;

@@ -83,6 +83,7 @@ FileWatch::~FileWatch() {
 
 // --- what is watched -------------------------------------------------------------------------
 
+// May throw bad_alloc; what it began is forgotten with the next loss.
 void FileWatch::cover(ByteView path) {
     if (!notices_) return;
     const ByteView folder = path.substr(0, path.rfind('/') + 1);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -87,6 +88,7 @@ struct Listing {
     ListingTotals totals;
     bool begun = false;
     bool ended = false;
+    bool failed = false;  // there was no memory for a batch
 };
 
 void Listing::open() {
@@ -140,6 +142,7 @@ class ListingSource final : public BodySource {
             make_batch();
             if (making_) return State::wait;
         }
+        if (listing_->failed) return State::failed;
         out.append(blocks, std::exchange(batch_, {}));
         if (listing_->ended) return State::end;
         if (errands_ != nullptr) make_batch();
@@ -168,7 +171,13 @@ class ListingSource::BatchErrand final : public core::Errand {
     BatchErrand(ListingSource& source, std::shared_ptr<Listing> listing)
         : source_(&source), listing_(std::move(listing)) {}
 
-    void work() override { batch_ = listing_->next_batch(); }
+    void work() override {
+        try {
+            batch_ = listing_->next_batch();
+        } catch (const std::bad_alloc&) {
+            listing_->failed = true;
+        }
+    }
     void done() override { source_->on_batch(std::move(batch_)); }
 
   private:
@@ -233,7 +242,13 @@ class OpenErrand final : public core::Errand {
                std::shared_ptr<Listing> listing)
         : exchange_(std::move(exchange)), errands_(errands), listing_(std::move(listing)) {}
 
-    void work() override { listing_->open(); }
+    void work() override {
+        try {
+            listing_->open();
+        } catch (const std::bad_alloc&) {
+            listing_->error = ENOMEM;
+        }
+    }
     void done() override { answer_opened(*exchange_, errands_, listing_); }
 
   private:

@@ -1,6 +1,7 @@
 #include "tiderace/http/handler/static_files.h"
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/http/handler/file_answer.h"
@@ -89,7 +90,32 @@ core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
     return cache_.find(resolved->target, loop_->now(), loop_->unix_now());
 }
 
+// When memory runs out, what is cached makes room, and the request is tried once more.
 void StaticFiles::handle(Exchange& exchange) {
+    try {
+        return answer(exchange);
+    } catch (const std::bad_alloc&) {
+        if (exchange.responded()) throw;  // it cannot be answered twice
+        drop_caches();
+    }
+    try {
+        return answer(exchange);
+    } catch (const std::bad_alloc&) {
+        if (exchange.responded()) throw;
+        drop_caches();
+    }
+    answer_fault(exchange, ENOMEM);
+}
+
+void StaticFiles::drop_caches() {
+    cache_.drop_all();
+    if (options_.variants != nullptr) options_.variants->drop_all();
+    if (loop_->log() == nullptr || loop_->now() < next_complaint_) return;
+    next_complaint_ = loop_->now() + 1s;
+    loop_->log()->warning("files", "no memory left: what was cached is dropped");
+}
+
+void StaticFiles::answer(Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
     room_->set_asker(request.connection);

@@ -10,7 +10,8 @@
 // Owner    The program; one per loop.
 // Thread   The loop's.
 // Errors   create() fails when the root cannot be opened. A fault of the machine is answered with
-//          503 (too few descriptors, too little memory) or 500.
+//          503 (too few descriptors, too little memory) or 500. Where memory is missing even for
+//          that, handle() throws bad_alloc.
 // Limits   FileCacheLimits, ListingLimits.
 #pragma once
 
@@ -74,6 +75,8 @@ class StaticFiles final : public Handler {
   private:
     StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options);
 
+    void answer(Exchange& exchange);
+    void drop_caches();
     void follow_root();
     core::Ref<ResolvedPath> resolve(ByteView path);
     bool root_is_due() const;
@@ -85,6 +88,7 @@ class StaticFiles final : public Handler {
     core::EventLoop* loop_;
     RootDirectory root_;
     Instant root_looked_at_;
+    Instant next_complaint_{};  // the log has one line a second about memory
     StaticFilesOptions options_;
     core::Ref<FileRoom> room_;
     FileCache cache_;

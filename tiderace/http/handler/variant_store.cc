@@ -45,6 +45,14 @@ void VariantStore::evict() {
     }
 }
 
+void VariantStore::drop_all() {
+    const std::lock_guard held(lock_);
+    for (const Entry& entry : entries_) known_.erase(entry.key);
+    counters_.evicted += entries_.size();
+    entries_.clear();
+    bytes_ = 0;
+}
+
 VariantStore::Counters VariantStore::counters() const {
     const std::lock_guard held(lock_);
     return counters_;

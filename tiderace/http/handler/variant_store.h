@@ -52,6 +52,9 @@ class VariantStore {
     // The end of `yours`: it did not work this time.
     void give_up(const VariantKey& key);
 
+    // Forgets all that is made, for want of memory; what is being made goes on.
+    void drop_all();
+
     // Where they are kept over a restart; nullptr: nowhere.
     VariantFiles* files() { return files_.get(); }
 
