@@ -158,7 +158,7 @@ FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
         changing = read.error == 0 && !read.cold;
     }
     auto place = room_ != nullptr ? room_->place_for_descriptor() : FileRoom::Place();
-    if (!place) return into_memory ? load_to_spare(opened) : Loaded{{}, EMFILE};
+    if (!place) return load_without_descriptor(opened, into_memory);
     if (!changing) {
         return by_descriptor(opened.identity, std::move(opened.descriptor), std::move(*place));
     }
@@ -172,17 +172,19 @@ FileLoader::Loaded FileLoader::load(Opened&& opened, bool into_memory) const {
     return loaded;
 }
 
-// No descriptor may be kept, and the file is small: it is read, even where the loop waits for the
-// disk, and served once.
-FileLoader::Loaded FileLoader::load_to_spare(const Opened& opened) const {
+// No descriptor may be kept: what is not too large is served once, from memory. A small file is
+// read even where the loop waits for the disk.
+FileLoader::Loaded FileLoader::load_without_descriptor(const Opened& opened, bool small) const {
     const std::uint64_t bytes = opened.identity.bytes;
+    if (!small && bytes > without_descriptor_bytes_max) return {{}, EMFILE};
     const auto take_place = [&] {
         auto place = room_->place_in_memory(bytes);
-        return place ? std::move(place) : room_->place_to_spare(bytes);
+        return place || !small ? std::move(place) : room_->place_to_spare(bytes);
     };
     auto place = take_place();
     if (!place) return {{}, EMFILE};
-    Bytes read = read_all(opened.descriptor.get(), opened.identity, Disk::waited_for);
+    Bytes read = read_all(opened.descriptor.get(), opened.identity,
+                          small ? Disk::waited_for : Disk::not_waited_for);
     if (read.bytes == nullptr) return {{}, read.error != 0 ? read.error : EAGAIN};
     Loaded loaded{
         core::make_ref<CachedFile>(opened.identity, std::move(read.bytes), std::move(*place))};

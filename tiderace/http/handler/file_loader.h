@@ -30,6 +30,7 @@ enum class Found : std::uint8_t {
 class FileLoader {
   public:
     static constexpr std::size_t path_bytes_max = 4096;
+    static constexpr std::uint64_t without_descriptor_bytes_max = 1_MiB;
 
     struct Opened {
         Found found = Found::missing;
@@ -61,8 +62,9 @@ class FileLoader {
     };
     // Of an `opened` with Found::file. Never waits for the disk where the system can tell: a file
     // that it would have to wait for stays with its descriptor, and so does one for which there is
-    // no room in memory. Where no descriptor may be kept, what is for memory is waited for, is not
-    // `stable`, and is EMFILE only if its connection has been given one like that.
+    // no room in memory. Where no descriptor may be kept, it is read all the same where memory has
+    // room, and is not `stable`; otherwise EMFILE. What is `into_memory` is waited for then, and
+    // has room once for each connection.
     Loaded load(Opened&& opened, bool into_memory) const;
     struct IntoMemory {
         core::Ref<CachedFile> file;  // none: it changed, or
@@ -98,7 +100,7 @@ class FileLoader {
     int status(int fd, struct stat& status) const;
     static Loaded by_descriptor(const FileIdentity& identity, core::Descriptor descriptor,
                                 FileRoom::Place&& place);
-    Loaded load_to_spare(const Opened& opened) const;
+    Loaded load_without_descriptor(const Opened& opened, bool small) const;
 
     core::Kernel* kernel_;
     int root_;

@@ -2,9 +2,9 @@
 // has dropped and that are still being sent. A peer that reads slowly keeps a file for as long as
 // it likes, and over HTTP/2 many at once.
 //
-// Descriptors are shared by connection: one may hold as many as are still free, so that n that take
-// all they can leave each newcomer an n-th part. When none is left, each connection that holds
-// nothing may still have one small file in memory.
+// Descriptors are shared by connection: one may hold a quarter as many as are still free, and one
+// at least, so that those which take all they can, one after the other, leave some to newcomers.
+// When none is left, each connection that holds nothing may still have one small file in memory.
 //
 // Owner    Shared by the handler and its files.
 // Thread   The loop's.
@@ -33,6 +33,8 @@ struct FileRoomLimits {
 
 class FileRoom final : public core::Shared {
   public:
+    static constexpr std::size_t free_part = 4;
+
     // What one file takes, for as long as this lives.
     class Place {
       public:
@@ -67,9 +69,9 @@ class FileRoom final : public core::Shared {
         return Place(*this, bytes, 0);
     }
     std::optional<Place> place_for_descriptor() {
-        if (open_ >= limits_.open_max || held_by_asker() >= limits_.open_max - open_) {
-            return std::nullopt;
-        }
+        if (open_ >= limits_.open_max) return std::nullopt;
+        const std::size_t free = limits_.open_max - open_;
+        if (held_by_asker() > 0 && held_by_asker() >= free / free_part) return std::nullopt;
         hold();
         ++open_;
         return Place(*this, std::nullopt, asker_);
