@@ -196,7 +196,8 @@ def many_files(folder, count, size):
 def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder, nofile, threads):
     paths = many_files(folder, 1_000, 2 << 20)
     (folder / "a.txt").write_bytes(b"hello\n")
-    server = serve(folder, nofile=nofile, threads=threads)
+    # Dealt out in turn, so that no loop has most of the connections by chance.
+    server = serve(folder, "--accept", "queue", nofile=nofile, threads=threads)
     with asked_for_and_not_read(server, paths) as clients:
         statuses = {stream.status for c in clients for n, stream in c.streams.items() if n}
         assert statuses == {200, 503}
