@@ -15,13 +15,14 @@ BlockPool::~BlockPool() {
 }
 
 void* BlockPool::take() {
-    ++taken_;
     if (free_ != nullptr) {
+        ++taken_;
         --free_count_;
         return std::exchange(free_, free_->next);
     }
     void* block = std::malloc(block_bytes);
     if (block == nullptr) throw std::bad_alloc();
+    ++taken_;
     return block;
 }
 

@@ -1,5 +1,6 @@
 #include "tiderace/net/tcp_server.h"
 
+#include <new>
 #include <utility>
 
 #include "tiderace/net/tcp_transport.h"
@@ -58,20 +59,47 @@ void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) 
         refuse(fd, layer);
         return;
     }
-    auto socket = std::make_unique<TcpTransport>(*loop_, fd);
-    if (!socket->attached()) return;
-    std::unique_ptr<Transport> transport = std::move(socket);
-    if (layer != nullptr) transport = layer->wrap(std::move(transport));
-    adopt(std::move(transport), peer);
+    std::unique_ptr<Transport> transport = make_transport(fd, layer);
+    if (transport != nullptr) adopt(std::move(transport), peer);
+}
+
+// nullptr: it is closed, for lack of room in the engine or of memory. The others go on.
+std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* layer) {
+    std::unique_ptr<TcpTransport> socket;
+    try {
+        socket = std::make_unique<TcpTransport>(*loop_, fd);
+    } catch (const std::bad_alloc&) {
+        loop_->kernel().close(fd);
+    }
+    if (socket == nullptr || !socket->attached()) return nullptr;
+    if (layer == nullptr) return socket;
+    try {
+        return layer->wrap(std::move(socket));
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::Address& peer) {
     loop_->assert_on_loop();
-    ++counters_.opened;
-    Connection& connection =
-        connections_.emplace(static_cast<Connection::Owner&>(*this), std::move(transport), peer);
-    connection.start(sessions_->make_session(connection));
-    return &connection;
+    Connection* connection = nullptr;
+    Session* session = nullptr;
+    try {
+        connection = &connections_.emplace(static_cast<Connection::Owner&>(*this),
+                                           std::move(transport), peer);
+        ++counters_.opened;
+        session = &sessions_->make_session(*connection);
+        connection->start(*session);
+    } catch (const std::bad_alloc&) {
+        // As above. A session that knows the connection is told of its end, later in this turn.
+        if (session != nullptr) {
+            connection->abort();
+        } else if (connection != nullptr) {
+            release(*connection, CloseReason::aborted);
+        }
+        return nullptr;
+    }
+    return connection;
 }
 
 void TcpServer::refuse(int fd, const TransportLayer* layer) {

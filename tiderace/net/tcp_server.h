@@ -50,6 +50,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     void listen(core::Descriptor listener, TransportLayer* layer = nullptr) TR_ON_LOOP;
     // Takes a connected socket, or another transport, as if it had been accepted.
     void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr) TR_ON_LOOP;
+    // nullptr: no memory for it; it is closed.
     Connection* adopt(std::unique_ptr<Transport> transport, const core::Address& peer) TR_ON_LOOP;
     // Sends `refusal` (nothing through a layer, whose peer could not read it) and closes.
     void refuse(int fd, const TransportLayer* layer = nullptr) TR_ON_LOOP;
@@ -72,6 +73,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     core::EventLoop& loop() override { return *loop_; }
     const ConnectionLimits& limits() const override { return options_.connection; }
     void release(Connection& connection, CloseReason reason) TR_ON_LOOP override;
+    std::unique_ptr<Transport> make_transport(int fd, TransportLayer* layer) TR_ON_LOOP;
     void finish_drain_if_empty() TR_ON_LOOP;
     std::vector<Holding> holdings() TR_ON_LOOP override;
     void give_up(std::uint64_t id) TR_ON_LOOP override;

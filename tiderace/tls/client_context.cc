@@ -3,6 +3,7 @@
 #include <openssl/x509v3.h>
 
 #include <map>
+#include <new>
 #include <utility>
 
 #include "tiderace/tls/certificate.h"
@@ -60,11 +61,15 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     }
     static int on_session(SSL* ssl, SSL_SESSION* session) {
         auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
-        std::string name = verified_name(ssl);
-        SslSessionPtr copy(SSL_SESSION_dup(session));
-        const bool has_room =
-            self.sessions_.size() < resumed_names_max || self.sessions_.contains(name);
-        if (copy != nullptr && has_room) self.sessions_[std::move(name)] = std::move(copy);
+        // No exception crosses OpenSSL's frames: without memory the session is not kept.
+        try {
+            std::string name = verified_name(ssl);
+            SslSessionPtr copy(SSL_SESSION_dup(session));
+            const bool has_room =
+                self.sessions_.size() < resumed_names_max || self.sessions_.contains(name);
+            if (copy != nullptr && has_room) self.sessions_[std::move(name)] = std::move(copy);
+        } catch (const std::bad_alloc&) {
+        }
         return 0;  // `session` stays OpenSSL's
     }
 

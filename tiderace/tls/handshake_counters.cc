@@ -7,7 +7,7 @@ std::string_view to_string(HandshakeFailure failure) {
                                 static_cast<std::size_t>(HandshakeFailure::count_)>
         names{"plain_http",         "not_tls",     "protocol_version", "no_shared_cipher",
               "no_shared_protocol", "certificate", "peer_alert",       "peer_gone",
-              "deadline",           "bad_message"};
+              "deadline",           "bad_message", "no_memory"};
     return names[static_cast<std::size_t>(failure)];
 }
 

@@ -18,6 +18,7 @@ enum class HandshakeFailure : std::uint8_t {
     peer_gone,           // it closed or reset in the middle
     deadline,            // handshake_timeout
     bad_message,         // against the protocol
+    no_memory,           // ours ran out: this connection was closed
     count_
 };
 std::string_view to_string(HandshakeFailure failure);

@@ -3,6 +3,7 @@
 #include <openssl/hmac.h>
 
 #include <cstring>
+#include <new>
 
 #include "tiderace/base/check.h"
 
@@ -24,10 +25,11 @@ void expand_label(const Suite13& suite, const TrafficSecrets::Secret& secret,
     put(1);  // the first block of HKDF-Expand
     std::array<unsigned char, EVP_MAX_MD_SIZE> made;
     unsigned made_bytes = 0;
-    TR_CHECK(HMAC(suite.digest, secret.data(), static_cast<int>(suite.secret_bytes), info.data(),
-                  at, made.data(), &made_bytes) != nullptr &&
-                 into.size() <= made_bytes,
-             "HMAC failed");
+    if (HMAC(suite.digest, secret.data(), static_cast<int>(suite.secret_bytes), info.data(), at,
+             made.data(), &made_bytes) == nullptr) {
+        throw std::bad_alloc();  // there is nothing else that it could lack
+    }
+    TR_CHECK(into.size() <= made_bytes, "a key longer than its hash");
     std::memcpy(into.data(), made.data(), into.size());
     OPENSSL_cleanse(made.data(), made.size());
 }
@@ -68,7 +70,7 @@ const Suite13* Suite13::find(const SSL_CIPHER* negotiated) {
 RecordCipher::RecordCipher(const Suite13& suite, const TrafficSecrets::Secret& secret,
                            Direction direction, std::uint64_t sequence)
     : suite_(&suite), context_(EVP_CIPHER_CTX_new()), secret_(secret), direction_(direction) {
-    TR_CHECK(context_ != nullptr, "out of memory");
+    if (context_ == nullptr) throw std::bad_alloc();
     key();
     sequence_ = sequence;
 }
@@ -81,10 +83,10 @@ void RecordCipher::key() {
     std::array<unsigned char, 32> key{};
     expand_label(*suite_, secret_, "key", {key.data(), suite_->key_bytes});
     expand_label(*suite_, secret_, "iv", iv_);
-    TR_CHECK(EVP_CipherInit_ex2(context_.get(), suite_->cipher, key.data(), nullptr,
-                                direction_ == Direction::seal ? 1 : 0, nullptr) == 1,
-             "keying a cipher failed");
+    const int keyed = EVP_CipherInit_ex2(context_.get(), suite_->cipher, key.data(), nullptr,
+                                         direction_ == Direction::seal ? 1 : 0, nullptr);
     OPENSSL_cleanse(key.data(), key.size());
+    if (keyed != 1) throw std::bad_alloc();
     sequence_ = 0;
 }
 

@@ -5,6 +5,7 @@
 //
 // Owner    Records13.
 // Thread   The loop's.
+// Errors   std::bad_alloc where a key finds no memory; records need none.
 // Limits   records_per_key_max; worn_out() says that a new key is due.
 // Memory   About 1 KiB: the expanded key.
 #pragma once

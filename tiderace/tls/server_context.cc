@@ -8,12 +8,14 @@
 
 #include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "tiderace/tls/certificate_set.h"
 #include "tiderace/tls/loop_parts.h"
 #include "tiderace/tls/openssl.h"
 #include "tiderace/tls/read_file.h"
+#include "tiderace/tls/record_cipher.h"
 #include "tiderace/tls/ssl_records.h"
 #include "tiderace/tls/ssl_settings.h"
 #include "tiderace/tls/tls_transport.h"
@@ -63,12 +65,16 @@ struct ServerCallbacks {
     static int on_server_name(SSL* ssl, int*, void* arg) {
         const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
         if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
-        std::string name(asked);
-        for (char& letter : name) {
-            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+        // No exception crosses OpenSSL's frames: the handshake fails instead.
+        try {
+            SSL_CTX* found =
+                static_cast<ServerContext*>(arg)->certificates_->find(lower_case(asked));
+            if (found != SSL_get_SSL_CTX(ssl) && SSL_set_SSL_CTX(ssl, found) == nullptr) {
+                return SSL_TLSEXT_ERR_ALERT_FATAL;
+            }
+        } catch (const std::bad_alloc&) {
+            return SSL_TLSEXT_ERR_ALERT_FATAL;
         }
-        SSL_CTX* found = static_cast<ServerContext*>(arg)->certificates_->find(name);
-        if (found != SSL_get_SSL_CTX(ssl)) SSL_set_SSL_CTX(ssl, found);
         return SSL_TLSEXT_ERR_OK;
     }
 
@@ -97,13 +103,25 @@ struct ServerCallbacks {
         return SSL_TLSEXT_ERR_OK;
     }
 
+    static const EVP_CIPHER* ticket_cipher() {
+        static EVP_CIPHER* const aes = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
+        return aes;
+    }
+
+    // What is made once is made before the first connection: later there may be no memory for it,
+    // and it would be missing for ever.
+    static Result<> prepare() {
+        Suite13::find(nullptr);
+        if (prepare_stream_bio() && ticket_cipher() != nullptr) return {};
+        return fail(Error(0, "set up", "TLS", take_openssl_error()));
+    }
+
     // 1: go on; 2: and make a new ticket; 0: no ticket, or not one of ours; -1: an error.
     static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                          EVP_MAC_CTX* mac, int sealing) {
         const TicketKeys* keys = context_of(ssl).ticket_keys_.get();
         const TicketKey* key = sealing != 0 ? &keys->sealing() : keys->find(name);
         if (key == nullptr) return 0;
-        static EVP_CIPHER* const aes = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
         constexpr int iv_bytes = 16;
         if (sealing != 0) {
             std::memcpy(name, key->name.data(), key->name.size());
@@ -114,7 +132,8 @@ struct ServerCallbacks {
             OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
             OSSL_PARAM_construct_end()};
         if (EVP_MAC_init(mac, key->mac_key.data(), key->mac_key.size(), how.data()) != 1 ||
-            EVP_CipherInit_ex(cipher, aes, nullptr, key->cipher_key.data(), iv, sealing) != 1) {
+            EVP_CipherInit_ex(cipher, ticket_cipher(), nullptr, key->cipher_key.data(), iv,
+                              sealing) != 1) {
             return -1;
         }
         // In TLS 1.3 a client uses a ticket once (RFC 8446, C.4): it gets another.
@@ -217,6 +236,7 @@ std::string look_at(const ServerOptions& options) {
 Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& loop,
                                                              ServerOptions options) {
     loop.assert_on_loop();
+    if (auto done = ServerCallbacks::prepare(); !done) return fail(done.error());
     std::unique_ptr<ServerContext> made(new ServerContext(loop, std::move(options)));
     auto alpn = alpn_bytes(made->options_.protocols);
     if (!alpn) return fail(alpn.error());

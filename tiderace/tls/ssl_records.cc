@@ -6,9 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
-
-#include "tiderace/base/check.h"
 
 namespace tiderace::tls {
 namespace {
@@ -73,7 +72,7 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
 SslRecords::SslRecords(SslPtr ssl)
     : Records(header_bytes + SSL3_RT_MAX_ENCRYPTED_LENGTH), ssl_(std::move(ssl)) {
     BIO* bio = make_stream_bio(stream_);
-    TR_CHECK(bio != nullptr, "out of memory");
+    if (bio == nullptr) throw std::bad_alloc();
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_app_data(ssl_.get(), this);
     SSL_set_msg_callback(ssl_.get(), &SslRecords::on_message);

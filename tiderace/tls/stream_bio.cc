@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace tiderace::tls {
 namespace {
@@ -28,7 +29,12 @@ int write_all(BIO* bio, const char* from, int bytes) {
     StreamBio& stream = stream_of(bio);
     BIO_clear_retry_flags(bio);
     ++stream.writes;
-    stream.out->append(*stream.pool, {from, static_cast<std::size_t>(bytes)});
+    // No exception crosses OpenSSL's frames: the SSL fails instead.
+    try {
+        stream.out->append(*stream.pool, {from, static_cast<std::size_t>(bytes)});
+    } catch (const std::bad_alloc&) {
+        return -1;
+    }
     return bytes;
 }
 
@@ -56,6 +62,10 @@ BIO_METHOD* method() {
 }
 
 }  // namespace
+
+bool prepare_stream_bio() {
+    return method() != nullptr;
+}
 
 BIO* make_stream_bio(StreamBio& stream) {
     BIO* bio = BIO_new(method());

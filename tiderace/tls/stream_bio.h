@@ -19,6 +19,9 @@ struct StreamBio {
     std::uint32_t writes = 0;  // how many there were
 };
 
+// What all of them share is made once, before the first connection: false, where there is no memory
+// for it.
+bool prepare_stream_bio();
 // Reads and writes `stream`, which outlives it. nullptr: out of memory.
 BIO* make_stream_bio(StreamBio& stream);
 

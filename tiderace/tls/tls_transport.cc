@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -24,7 +25,10 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     std::string waiting;  // bytes for the next step
 
   private:
-    void take_step() TR_ON_LOOP override { transport_->take_handshake_step(); }
+    void take_step() TR_ON_LOOP override {
+        TlsTransport& transport = *transport_;
+        transport.within_memory([&transport]() TR_ON_LOOP { transport.take_handshake_step(); });
+    }
     void on_expired() TR_ON_LOOP override {
         transport_->fail_handshake(HandshakeFailure::deadline, "", -ETIMEDOUT);
     }
@@ -32,6 +36,53 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     TlsTransport* transport_;
     LoopParts* parts_;
 };
+
+// Around a call that may end the transport: over() says whether it did, also after an exception.
+class TlsTransport::Presence {
+  public:
+    explicit Presence(TlsTransport& transport)
+        : transport_(&transport), outer_(std::exchange(transport.gone_, &over_)) {}
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    ~Presence() {
+        if (!over_) {
+            transport_->gone_ = outer_;
+        } else if (outer_ != nullptr) {
+            *outer_ = true;
+        }
+    }
+    bool over() const { return over_; }
+
+  private:
+    TlsTransport* transport_;
+    bool* outer_;
+    bool over_ = false;
+};
+
+// Where memory runs out, this connection ends, and no other.
+template <typename Call>
+void TlsTransport::within_memory(Call&& call) {
+    const Presence presence(*this);
+    try {
+        std::forward<Call>(call)();
+    } catch (const std::bad_alloc&) {
+        if (!presence.over()) give_up();
+    }
+}
+
+// What there is of this connection is not whole any more. Nothing here allocates.
+void TlsTransport::give_up() {
+    if (!below_pending_) out_.clear();
+    if (broken_ == 0) broken_ = -ENOMEM;
+    const bool waits = std::exchange(room_wanted_, false);
+    if (handshake_ != nullptr) {
+        fail_handshake(HandshakeFailure::no_memory, "", -ENOMEM);
+    } else if (!ended_) {
+        fail_receiving(-ENOMEM);
+    } else if (waits) {
+        observer_->on_sent(-ENOMEM);
+    }
+}
 
 namespace {
 
@@ -124,6 +175,10 @@ void TlsTransport::update_receiving() {
 }
 
 void TlsTransport::on_received(ByteView bytes) {
+    within_memory([&]() TR_ON_LOOP { take_bytes(bytes); });
+}
+
+void TlsTransport::take_bytes(ByteView bytes) {
     if (ended_) return;
     if (bytes.empty()) {
         below_receiving_ = false;
@@ -241,15 +296,9 @@ Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bo
 
 // False: the observer ended this transport.
 bool TlsTransport::deliver(std::size_t bytes) {
-    bool gone = false;
-    bool* const outer = std::exchange(gone_, &gone);
+    const Presence presence(*this);
     observer_->on_received({endpoint_->parts().plain().data(), bytes});
-    if (gone) {
-        if (outer != nullptr) *outer = true;
-        return false;
-    }
-    gone_ = outer;
-    return !ended_;
+    return !presence.over() && !ended_;
 }
 
 void TlsTransport::end_receiving(Records::Event event) {
@@ -309,15 +358,13 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     }
     const std::unique_ptr<Handshake> done = std::move(handshake_);
     update_receiving();
-    bool gone = false;
-    gone_ = &gone;
+    const Presence presence(*this);
     observer_->on_secured();
-    if (gone) return;
+    if (presence.over()) return;
     // Tickets wait for the first answer, which leaves with them.
     if (!done->waiting.empty()) receive_records(done->waiting);
-    if (gone) return;
-    gone_ = nullptr;
-    if (!below_pending_ && !ended_) on_sent(0);
+    if (presence.over()) return;
+    if (!below_pending_ && !ended_) go_on_sending(0);
 }
 
 void TlsTransport::fail_handshake(HandshakeFailure why, std::string_view words, int error) {
@@ -338,7 +385,7 @@ void TlsTransport::refuse_clear_text() {
     refusing_ = true;
     out_.append(endpoint_->parts().loop().blocks(), answer);
     finishing_ = true;
-    on_sent(0);
+    go_on_sending(0);
 }
 
 // ---- sending ------------------------------------------------------------------------------------
@@ -356,6 +403,15 @@ int TlsTransport::send_below() {
 
 core::Sent TlsTransport::send(core::SendQueue& queue) {
     if (broken_ != 0) return {.error = broken_};
+    try {
+        return send_records(queue);
+    } catch (const std::bad_alloc&) {
+        broken_ = -ENOMEM;
+        return {.error = broken_};
+    }
+}
+
+core::Sent TlsTransport::send_records(core::SendQueue& queue) {
     core::Sent sent;
     const std::uint64_t before = queue.bytes();
     while (records_ != nullptr && !below_pending_ && !queue.empty() &&
@@ -388,6 +444,10 @@ void TlsTransport::take_step() {
 }
 
 void TlsTransport::on_sent(std::int64_t result) {
+    within_memory([&]() TR_ON_LOOP { go_on_sending(result); });
+}
+
+void TlsTransport::go_on_sending(std::int64_t result) {
     below_pending_ = false;
     if (result > 0) bytes_below_ += static_cast<std::uint64_t>(result);
     if (result < 0) {
@@ -412,8 +472,12 @@ void TlsTransport::on_sent(std::int64_t result) {
 void TlsTransport::say_end() {
     if (end_said_ || records_ == nullptr || broken_ != 0) return;
     end_said_ = true;
-    records_->seal_end(out());
-    if (!below_pending_) send_below();
+    try {
+        records_->seal_end(out());
+        if (!below_pending_) send_below();
+    } catch (const std::bad_alloc&) {
+        broken_ = -ENOMEM;  // an end without words
+    }
 }
 
 void TlsTransport::finish() {

@@ -10,7 +10,8 @@
 // Thread   The loop's.
 // Errors   To the observer, once: -EPROTO what is against the protocol and failed handshakes,
 //          -ECONNRESET an end without close_notify (a cut stream is never an end in order),
-//          -ETIMEDOUT a handshake that took too long, others as they come from below.
+//          -ETIMEDOUT a handshake that took too long, -ENOMEM where memory ran out, OpenSSL's or
+//          ours: this connection ends, and no other. Others as they come from below.
 // Limits   handshake_timeout, its own timer, from open() on. waiting_bytes_max of a handshake's
 //          bytes that wait for their step. out_bytes_max sealed and not yet taken below, then the
 //          observer waits.
@@ -75,6 +76,14 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
 
   private:
     class Handshake;
+    class Presence;
+
+    template <typename Call>
+    void within_memory(Call&& call) TR_ON_LOOP;
+    void give_up() TR_ON_LOOP;
+    void take_bytes(ByteView bytes) TR_ON_LOOP;
+    void go_on_sending(std::int64_t result) TR_ON_LOOP;
+    core::Sent send_records(core::SendQueue& queue) TR_ON_LOOP;
 
     void on_received(ByteView bytes) TR_ON_LOOP override;
     void on_receive_failed(int error) TR_ON_LOOP override;
@@ -104,7 +113,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     core::SendQueue out_;                // sealed, or the handshake's
     net::TransportSecurity security_;
     std::uint64_t bytes_below_ = 0;  // sealed ones that were taken
-    bool* gone_ = nullptr;           // set while the observer is told; true: this is no more
+    bool* gone_ = nullptr;           // of the innermost Presence; true: this is no more
     bool receiving_ = false;         // what the observer wants
     bool below_receiving_ = false;
     bool below_pending_ = false;
