@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import time
@@ -53,6 +54,20 @@ def s_client(server, *words, stdin=b"", deadline=100):
     done = subprocess.run(["openssl", "s_client", "-connect", f"{host}:{port}", *map(str, words)],
                           input=stdin, capture_output=True, timeout=deadline)
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def first_flight():
+    """The first bytes of a TLS client, as often as they are wanted."""
+    arrived, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(arrived, sent, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+def peak_bytes_of_addresses(pid):
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmPeak:\s+(\d+) kB", text, re.M)[1]) << 10
 
 
 def libraries_of(server):
@@ -691,3 +706,43 @@ def test_a_folder_for_it_that_cannot_be_made(binary, site, tmp_path):
     done = run(binary, "serve", site, "--tls-self-signed", "--listen", "127.0.0.1:0",
                env={"XDG_DATA_HOME": str(tmp_path / "file")})
     assert done.returncode == 1 and "XDG_DATA_HOME" in done.stderr
+
+
+def test_a_storm_of_handshakes_in_little_memory_ends_connections_and_nothing_else(
+        secure, connect):
+    """Handshakes that never go on, more than there is memory for."""
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not here")
+    if os.environ.get("TIDERACE_SANITIZED"):
+        pytest.skip("a sanitizer's own memory is beyond any limit")
+    flags = "--max-connections", "20000"
+    limit = peak_bytes_of_addresses(secure(*flags, threads=1).pid) + (24 << 20)
+    server = secure(*flags, threads=1, prefix=["prlimit", f"--as={limit}"])
+    pid = server.pid
+    hello = first_flight()
+    storm = []
+    try:
+        for _ in range(4_000):
+            one = socket.create_connection(server.address, timeout=10)
+            storm.append(one)
+            one.sendall(hello)
+        wait_until(lambda: peak_bytes_of_addresses(pid) > limit - (2 << 20), what="no memory left")
+        # Some of those that come now find memory, and some do not; none of them ends the server.
+        for _ in range(20):
+            try:
+                connect(server).close()
+            except OSError:
+                pass
+        assert server.pid == pid
+    finally:
+        for one in storm:
+            one.close()
+
+    def answers():
+        try:
+            with connect(server) as connection:
+                return connection.get("/a.txt").body == b"hello\n"
+        except (OSError, NoAnswer):
+            return False
+    wait_until(answers, what="an answer after the storm")
+    assert server.pid == pid

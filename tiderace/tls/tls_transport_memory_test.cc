@@ -1,0 +1,122 @@
+// Memory that runs out inside a handshake or a transport: that connection ends, and no other.
+#include <openssl/crypto.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "tiderace/tls/server_fixture.h"
+
+namespace tiderace::tls {
+namespace {
+
+// OpenSSL's allocations in this program. While `armed`, the one after `left` others fails, once.
+struct OpensslMemory {
+    bool armed = false;
+    std::size_t left = 0;
+    bool failed = false;
+
+    bool fails() {
+        if (!armed || failed) return false;
+        failed = left == 0;
+        --left;
+        return failed;
+    }
+} openssl_memory;
+
+// Before OpenSSL's first allocation, or it does not take them.
+const bool is_installed =
+    CRYPTO_set_mem_functions(
+        [](std::size_t bytes, const char*, int) {
+            return openssl_memory.fails() ? nullptr : std::malloc(bytes);
+        },
+        [](void* old, std::size_t bytes, const char*, int) {
+            return openssl_memory.fails() ? nullptr : std::realloc(old, bytes);
+        },
+        [](void* memory, const char*, int) { std::free(memory); }) == 1;
+
+class MemoryTest : public ServerTest {
+  protected:
+    // The server's part alone: the client's SSL works between the turns.
+    void serve_without_allocation(std::size_t number) {
+        openssl_memory.left = number;
+        openssl_memory.failed = false;
+    }
+    void turn() {
+        openssl_memory.armed = true;
+        world_.settle();
+        openssl_memory.armed = false;
+    }
+    // A handshake, an echo, a new key, another echo. False: it ended before.
+    bool talks(RawPeer& client) {
+        bool asked = false;
+        for (int round = 0; round < 20; ++round) {
+            turn();
+            const bool done = client.pump();
+            if (client.plain() == "xy") return true;
+            if (client.reason() != 0 || client.ended() ||
+                (client.below().ended() || client.below().was_reset()))
+                return false;
+            if (done && client.plain().empty() && round < 10) client.say("x");
+            if (client.plain().empty()) continue;
+            if (std::exchange(asked, true)) continue;
+            if (SSL_version(client.ssl()) == TLS1_3_VERSION) {
+                SSL_key_update(client.ssl(), SSL_KEY_UPDATE_REQUESTED);
+            }
+            client.say("y");
+        }
+        return false;
+    }
+};
+
+TEST_F(MemoryTest, EachAllocationOfOpensslMayFail) {
+    if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        const SslContextPtr context = raw_context(version, version);
+        std::size_t ended = 0;
+        std::size_t number = 0;
+        for (bool failed = true; failed; number += number < 100 ? 1 : 5) {
+            ASSERT_LT(number, 20'000u);
+            {
+                RawPeer client = raw(context.get());
+                serve_without_allocation(number);
+                const bool good = talks(client);
+                failed = openssl_memory.failed;
+                EXPECT_TRUE(good || failed) << number;
+                if (!good) ++ended;
+            }
+            world_.settle();
+            world_.advance(20s);
+            ASSERT_EQ(server_->size(), 0u) << number;
+        }
+        EXPECT_GT(ended, 20u);  // it was not all in vain
+        openssl_memory.failed = true;  // none fails from here on
+        RawPeer client = raw(context.get());
+        EXPECT_TRUE(talks(client));
+        client.end();
+        world_.settle();
+    }
+}
+
+TEST_F(MemoryTest, ASessionThatRunsOutEndsItsConnectionAlone) {
+    const SslContextPtr context = raw_context();
+    RawPeer other = raw(context.get());
+    ASSERT_TRUE(shakes_hands(other));
+    RawPeer client = raw(context.get());
+    ASSERT_TRUE(shakes_hands(client));
+    sessions_.on_data = [](net::Connection& connection, ByteView data) {
+        if (data == "too much") throw std::bad_alloc();
+        connection.write(data);
+        return data.size();
+    };
+    client.say("too much");
+    EXPECT_TRUE(run_until([&] {
+        client.pump();
+        return (client.below().ended() || client.below().was_reset());
+    }));
+    other.say("still here");
+    EXPECT_TRUE(run_until([&] { return other.pump() && other.plain() == "still here"; }));
+    EXPECT_EQ(server_->size(), 1u);
+}
+
+}  // namespace
+}  // namespace tiderace::tls
