@@ -44,7 +44,6 @@ ROOMS = {  # the name of its library and its test program
 }
 SENDS_SIGNALS = re.compile(r"\bkill(pg)?\(")
 ADDRESS_SPACE_BYTES_MAX = 16 << 30  # a mutant may allocate without end
-FILE_BYTES_MAX = 1 << 30
 COMPILE_ROUNDS_MAX = 12
 CHOSEN_H = 'extern "C" const int tiderace_mutant;\n'
 CHOSEN_CC = """#include "chosen.h"
@@ -295,7 +294,6 @@ class Room:
 def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES_MAX, ADDRESS_SPACE_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
 
 
 def measure(name, arguments):

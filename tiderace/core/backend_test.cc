@@ -154,6 +154,11 @@ TEST_P(EveryBackend, WaitsForRoomAndGoesOn) {
     peer_says("and back");
     turn();
     EXPECT_EQ(recorder_.received, "and back") << "receiving goes on beside a send that waits";
+    turn(0s);
+    recorder_.sent.clear();
+    turn(0s);
+    turn(0s);
+    EXPECT_TRUE(recorder_.sent.empty()) << "room is reported although nothing waits for it";
 }
 
 TEST_P(EveryBackend, SendsAFileRangeAndNoticesThatItShrank) {

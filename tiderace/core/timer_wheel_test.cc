@@ -331,6 +331,17 @@ TEST_F(TimerWheelTest, TheLastInstantIsADeadlineLikeAnyOther) {
     }
 }
 
+// The last whole tick is due when it ends; only what lies behind it is due at the last Instant.
+TEST_F(TimerWheelTest, TheLastWholeTickIsDueAtItsEnd) {
+    TimerWheel whole(Instant{});
+    const auto last_whole = std::chrono::floor<std::chrono::milliseconds>(Instant::max());
+    Alarm alarm, behind;
+    whole.arm(alarm, last_whole);
+    EXPECT_EQ(alarm.due(), last_whole);
+    whole.arm(behind, last_whole + 1ns);
+    EXPECT_EQ(behind.due(), Instant::max());
+}
+
 TEST_F(TimerWheelTest, HoldsAMillion) {
     constexpr std::size_t count = 1'000'000;
     class Tally final : public Timer {

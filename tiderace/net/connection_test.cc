@@ -344,6 +344,18 @@ TEST_P(EveryConnection, DoesNotReadWhileReadingIsOff) {
     EXPECT_TRUE(world_->run_until([&] { return sessions_.received == "later"; }));
 }
 
+// The peer's own socket fills up then; its bytes do not pile up here.
+TEST_P(EveryConnection, WhatAPeerSaysWhileReadingIsOffWaitsInItsSocket) {
+    start({.unread_bytes_max = 1'000});
+    sessions_.connection->set_reading(false);
+    const std::string more_than_may_be_unread(5'000, 'x');
+    peer_->say(more_than_may_be_unread);
+    world_->settle();
+    EXPECT_TRUE(sessions_.closed.empty());
+    sessions_.connection->set_reading(true);
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.received == more_than_may_be_unread; }));
+}
+
 TEST_P(EveryConnection, TurningReadingOnGivesTheUnreadBytesOnceAndNotInsideTheCall) {
     sessions_.on_data = [](Connection& connection, ByteView data) {
         connection.set_reading(false);
@@ -496,6 +508,18 @@ TEST_P(EveryConnection, AnOrderlyEndIsNotHurriedByALaterOne) {
     ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
     world_->settle();
     EXPECT_TRUE(sessions_.closed.empty());
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+}
+
+TEST_P(EveryConnection, AnEndThatWasSentIsNotHurriedByALaterOneEither) {
+    start();
+    sessions_.connection->finish();
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    sessions_.connection->close_when_sent();
+    sessions_.connection->finish();
+    world_->settle();
+    EXPECT_TRUE(sessions_.closed.empty()) << "the peer's end is still waited for";
     peer_->finish();
     expect_closed(CloseReason::finished);
 }

@@ -189,6 +189,53 @@ TEST_F(AnIoUring, ALargeAnswerIsSentAtOnce) {
     EXPECT_EQ(calls(), 1U);
 }
 
+// The kernel accepts without being asked again, so connections come that no turn may hand out yet.
+TEST_F(AnIoUring, WhatIsAcceptedBeyondATurnsShareOrInAPauseComesLaterAndNothingIsLost) {
+    struct Accepting final : IoObserver {
+        ~Accepting() {
+            for (const int fd : accepted) ::close(fd);
+        }
+        void on_accepted(int fd, const Address&) override { accepted.push_back(fd); }
+        std::vector<int> accepted;
+    };
+    const auto backend =
+        std::move(*make_io_uring_backend({.kernel = &kernel_, .accepts_per_turn_max = 2}));
+    testing::Listening listening = testing::listen_on_loopback(kernel_, 16);
+    sockaddr_storage at;
+    const socklen_t bytes = listening.at.to_sockaddr(at);
+    std::vector<Descriptor> clients;
+    const auto connect = [&](int count) {
+        for (int i = 0; i < count; ++i) {
+            clients.emplace_back(kernel_, ::socket(AF_INET, SOCK_STREAM, 0));
+            ASSERT_EQ(::connect(clients.back().get(), reinterpret_cast<sockaddr*>(&at), bytes), 0);
+        }
+    };
+    Accepting accepting;
+    IoHandle server = *backend->attach(listening.socket.release(), accepting);
+    const auto turn_until = [&](std::size_t count) {
+        for (int i = 0; i < 100 && accepting.accepted.size() < count; ++i) {
+            const std::size_t before = accepting.accepted.size();
+            backend->wait(1s);
+            backend->dispatch();
+            EXPECT_LE(accepting.accepted.size(), before + 2);
+        }
+        return accepting.accepted.size();
+    };
+    backend->set_accepting(server, true);
+    connect(7);
+    EXPECT_EQ(turn_until(7), 7U);
+    backend->set_accepting(server, false);
+    connect(3);
+    for (int i = 0; i < 3; ++i) {
+        backend->wait(0s);
+        backend->dispatch();
+    }
+    EXPECT_EQ(accepting.accepted.size(), 7U) << "in a pause nothing is handed out";
+    backend->set_accepting(server, true);
+    EXPECT_EQ(turn_until(10), 10U);
+    backend->close(server, {});
+}
+
 // Every byte in order, through partial sends, full sockets and the rooms between.
 TEST_F(AnIoUring, AFullSocketGetsTheRestWhenThereIsRoom) {
     open_tcp();

@@ -41,6 +41,7 @@ TEST(H2Priority, ReadsWhatItKnowsAndPassesOverTheRest) {
         {"x=(), u=1", {1, false}},
         {"a=:aGk=:, b=@1659578233, c=*tok/en:x, d=-12.345, e=\"\\\"\\\\\", u=6", {6, false}},
         {"*key-1._=1, u=4", {4, false}},
+        {"x=\" first and last of what a text may hold ~\", u=4", {4, false}},
     };
     for (const Case& c : cases) EXPECT_EQ(parse_h2_priority(c.value), c.priority) << c.value;
 }

@@ -162,6 +162,21 @@ TEST(HpackDecoder, ReadsTheResponsesOfAppendixC5AndC6WithEviction) {
         256);
 }
 
+TEST(HpackDecoder, KnowsTheLastEntryOfEachTable) {
+    HpackDecoder decoder;
+    EXPECT_EQ(read(decoder, "\xbd"s).fields, "www-authenticate: \n");
+    EXPECT_EQ(read(decoder,
+                   "\x40\x01"
+                   "a\x01"
+                   "b\x40\x01"
+                   "c\x01"
+                   "d"s)
+                  .status,
+              Status::end);
+    EXPECT_EQ(read(decoder, "\xbe\xbf"s).fields, "c: d\na: b\n");
+    EXPECT_EQ(read(decoder, "\xc0"s).status, Status::corrupt);
+}
+
 TEST(HpackDecoder, RefusesWhatIsNoFieldBlock) {
     const struct {
         const char* why;

@@ -99,6 +99,8 @@ TEST(DeflateTerms, AreDeclinedWhenAnOfferIsNotUnderstood) {
              "permessage-deflate; server_max_window_bits=010",
              "permessage-deflate; server_max_window_bits=",
              "permessage-deflate; client_max_window_bits=16",
+             "permessage-deflate; client_max_window_bits=7",
+             "permessage-deflate; client_max_window_bits=1",
              "permessage-deflate; client_max_window_bits; client_max_window_bits=10",
              "permessage-deflate;",
              "permessage-deflate; ;",
@@ -111,6 +113,10 @@ TEST(DeflateTerms, AreDeclinedWhenAnOfferIsNotUnderstood) {
 TEST(DeflateTerms, AClientTakesOnlyWhatItOffered) {
     EXPECT_EQ(deflate_offer({}), std::string(alone) + "; client_max_window_bits");
     EXPECT_EQ(deflate_offer(windows), "permessage-deflate; client_max_window_bits");
+    DeflateWishes narrow = windows;
+    narrow.server_max_window_bits = 11;
+    EXPECT_EQ(deflate_offer(narrow),
+              "permessage-deflate; server_max_window_bits=11; client_max_window_bits");
     EXPECT_EQ(accept_deflate_answer(alone, {}), DeflateTerms{});
     const auto small = accept_deflate_answer(
         "permessage-deflate; client_max_window_bits=10; server_max_window_bits=12", windows);
