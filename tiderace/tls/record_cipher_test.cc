@@ -126,6 +126,23 @@ TEST_F(RecordCipherTest, ARecordIsGoodInItsPlaceOnly) {
     EXPECT_EQ(opened(again, first), "(damaged)");
 }
 
+// Two records under one nonce would give their difference away. Every bit of the sequence number is
+// in it, and each in a place of its own.
+TEST_F(RecordCipherTest, NoTwoRecordsOfAKeyShareANonce) {
+    const auto at = [&](RecordCipher::Direction direction, int bit) {
+        const std::uint64_t sequence = bit < 0 ? 0 : std::uint64_t{1} << bit;
+        return RecordCipher(*suites_[0], secret_, direction, sequence);
+    };
+    for (int bit = -1; bit < 64; ++bit) {
+        RecordCipher seal = at(RecordCipher::Direction::seal, bit);
+        const std::string record = sealed(seal, "one");
+        for (int other = -1; other < 64; ++other) {
+            RecordCipher open = at(RecordCipher::Direction::open, other);
+            EXPECT_EQ(opened(open, record) == "one\x17", bit == other) << bit << ' ' << other;
+        }
+    }
+}
+
 TEST_F(RecordCipherTest, ANewKeyStartsAnew) {
     for (const Suite13* suite : suites_) {
         RecordCipher seal = sealer(*suite);

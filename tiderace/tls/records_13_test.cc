@@ -194,6 +194,14 @@ TEST_F(Records13Test, AKeyUpdateMayComeInPieces) {
     EXPECT_TRUE(queue_.empty());
 }
 
+TEST_F(Records13Test, OneByteOfAMessageIsAPieceToo) {
+    std::string stream = record(update_plain.substr(0, 1), ContentType::handshake);
+    stream += record("x");
+    EXPECT_EQ(open(stream), Event::failed);
+    EXPECT_EQ(received_, "");
+    EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+}
+
 TEST_F(Records13Test, NothingButAnAlertComesBetweenThePiecesOfAMessage) {
     const struct {
         const char* what;
