@@ -137,7 +137,7 @@ class Room:
         self.folder = run_tests.BUILD / "mutate" / name
         self.program = self.folder / f"{self.library}_test"
         shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "tmp").mkdir(parents=True)
+        self.folder.mkdir(parents=True)
         (self.folder / "chosen.h").write_text(CHOSEN_H)
         (self.folder / "chosen.cc").write_text(CHOSEN_CC)
         database = BUILD / "compile_commands.json"
@@ -263,11 +263,13 @@ class Room:
 
     def run(self, number, seconds_max):
         """One run of the tests with that mutant; 0 is none. None, or how it was noticed."""
+        with run_tests.temporary_folder() as folder:
+            return self._run_in(folder, number, seconds_max)
+
+    def _run_in(self, folder, number, seconds_max):
         words = [self.program, "--gtest_brief=1", "--gtest_fail_fast"]
-        tmp = self.folder / "tmp" / str(number)
-        tmp.mkdir()
         log = self.folder / f"{number}.log"
-        environment = {**os.environ, "TIDERACE_MUTANT": str(number), "TMPDIR": str(tmp)}
+        environment = {**os.environ, "TIDERACE_MUTANT": str(number), "TMPDIR": folder}
         with log.open("wb") as out:
             child = subprocess.Popen(
                 list(map(str, words)),
@@ -287,7 +289,6 @@ class Room:
             finally:
                 run_tests.end_group(child, 0)  # what it started included
                 run_tests.running.discard(child)
-                shutil.rmtree(tmp, ignore_errors=True)
         return None if status == 0 else f"status {status}"
 
 

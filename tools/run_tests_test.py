@@ -48,6 +48,24 @@ def test_single_cases_are_counted(tmp_path):
     assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (2, 1, 2)
 
 
+def test_a_program_has_a_folder_of_its_own_which_goes_with_it(tmp_path):
+    body = 'touch $TMPDIR/file; echo $TMPDIR >where; echo \'{"testsuites": []}\' >$json'
+    run_tests.run_unit("unit/a", program(tmp_path, f"cd {tmp_path}; {body}"))
+    where = pathlib.Path((tmp_path / "where").read_text().strip())
+    assert where.name.startswith("tiderace-") and not where.exists()
+
+
+def test_without_room_in_memory_files_are_on_disk(tmp_path, monkeypatch):
+    with run_tests.temporary_folder(memory=tmp_path / "absent") as folder:
+        assert pathlib.Path(folder).is_dir()
+    monkeypatch.setattr(run_tests, "MEMORY_BYTES_MIN", 1 << 60)
+    with run_tests.temporary_folder(memory=tmp_path) as folder:
+        assert pathlib.Path(folder).parent != tmp_path
+    monkeypatch.setattr(run_tests, "MEMORY_BYTES_MIN", 1)
+    with run_tests.temporary_folder(memory=tmp_path) as folder:
+        assert pathlib.Path(folder).parent == tmp_path
+
+
 def test_a_crash_is_one_failure(tmp_path):
     assert count(run_tests.run_unit("unit/a", program(tmp_path, "kill -SEGV $$"))) == (0, 1, 0)
 
