@@ -517,9 +517,11 @@ TEST_P(EveryConnection, AnEndThatWasSentIsNotHurriedByALaterOneEither) {
     sessions_.connection->finish();
     ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
     sessions_.connection->close_when_sent();
-    sessions_.connection->finish();
     world_->settle();
     EXPECT_TRUE(sessions_.closed.empty()) << "the peer's end is still waited for";
+    sessions_.connection->finish();
+    world_->settle();
+    EXPECT_TRUE(sessions_.closed.empty()) << "nor is it said twice";
     peer_->finish();
     expect_closed(CloseReason::finished);
 }

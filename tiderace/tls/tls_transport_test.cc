@@ -250,6 +250,26 @@ TEST_P(EveryKind, AnEndThatTheServerAsksForIsInOrder) {
     EXPECT_EQ(sessions_.closed.back(), net::CloseReason::finished);
 }
 
+// The end is asked for while the peer has no room: it follows the bytes, and waits for no clock.
+TEST_P(EveryKind, AnEndBehindASlowReaderIsSentWhenItHasReadAll) {
+    const std::string answer = numbers(60'000);
+    sessions_.on_data = [&](net::Connection& connection, ByteView data) {
+        connection.write(answer);
+        connection.finish();
+        return data.size();
+    };
+    RawPeer client = raw({.capacity = 300});
+    bool said = false;
+    ASSERT_TRUE(run_until([&] {
+        if (client.pump() && !std::exchange(said, true)) client.say("x");
+        return client.below().ended();
+    }));
+    EXPECT_TRUE(client.plain() == answer);
+    EXPECT_TRUE(client.ended());
+    EXPECT_TRUE(sessions_.closed.empty()) << "our end is waited for";
+    EXPECT_LT(world_.elapsed(), 1s);
+}
+
 TEST_P(EveryKind, AnAnswerIsSentWholeThoughThePeerHasEndedMeanwhile) {
     const std::string answer = numbers(100'000);
     for (const bool orderly : {true, false}) {
@@ -361,6 +381,7 @@ TEST_F(TransportTest, PlainHttpIsToldSoInClearText) {
     auto& peer = reach_plainly();
     peer.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_TRUE(run_until([&] { return peer.ended(); }));
+    EXPECT_LT(world_.elapsed(), 1s) << "the end follows the answer, not the handshake's clock";
     EXPECT_TRUE(peer.heard().starts_with("HTTP/1.1 400 Bad Request\r\n")) << peer.heard();
     EXPECT_TRUE(
         peer.heard().ends_with("\r\n\r\nThis port speaks HTTPS. Use https:// in the URL.\n"));

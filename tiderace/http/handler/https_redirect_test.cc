@@ -46,6 +46,10 @@ TEST_F(HttpsRedirectTest, LeadsToTheSameAddressOverHttps) {
     EXPECT_EQ(location("example.org", "/a b", "/a%20b"), "https://example.org:8443/a%20b");
 }
 
+TEST_F(HttpsRedirectTest, RepeatsEveryLetterAndDigitOfAName) {
+    EXPECT_EQ(location("AZ-az_09.example", "/"), "https://AZ-az_09.example:8443/");
+}
+
 TEST_F(HttpsRedirectTest, ReplacesThePortByItsOwn) {
     EXPECT_EQ(location("example.org:8080", "/"), "https://example.org:8443/");
     EXPECT_EQ(location("example.org:", "/"), "https://example.org:8443/");

@@ -21,6 +21,7 @@ TEST_F(ListingTest, APageForPeopleAndJsonForPrograms) {
     EXPECT_EQ(page.status(), 200);
     EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
     EXPECT_EQ(page.field("Vary"), "Accept");
+    EXPECT_EQ(page.field("X-Content-Type-Options"), "nosniff");
     EXPECT_THAT(page.field("Content-Security-Policy"), HasSubstr("default-src 'none'"));
     EXPECT_EQ(page.content_length(), -1);
     EXPECT_THAT(page.body(), HasSubstr("href=\"./a.txt\""));

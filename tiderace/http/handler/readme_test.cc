@@ -22,6 +22,8 @@ TEST(Readme, MarkdownBecomesItsElements) {
         {"one\ntwo\n\nthree", "<p>one two</p>\n<p>three</p>\n"},
         {"- a\n- b\n  more", "<ul>\n<li>a</li>\n<li>b more</li>\n</ul>\n"},
         {"1. a\n2. b", "<ol>\n<li>a</li>\n<li>b</li>\n</ol>\n"},
+        {"999. a", "<ol>\n<li>a</li>\n</ol>\n"},
+        {"1000. a", "<p>1000. a</p>\n"},
         {"```sh\na < b\n```\nafter", "<pre><code>a &lt; b\n</code></pre>\n<p>after</p>\n"},
         {"> said", "<blockquote>said</blockquote>\n"},
         {"a\n\n---\n", "<p>a</p>\n<hr>\n"},
