@@ -108,7 +108,8 @@ TEST_F(StaticFilesMemoryTest, EveryAllocationMayFail) {
                     more = ran_out_;
                     if (end == End::answered) {
                         EXPECT_THAT(exchange_->status(), ::testing::AnyOf(right, 503));
-                        if (exchange_->status() == right) {
+                        // What failed in the answer's own making was broken off.
+                        if (exchange_->status() == right && !exchange_->body().empty()) {
                             EXPECT_EQ(exchange_->body(), whole);
                         }
                     } else {
