@@ -96,7 +96,15 @@ void Connection::flush() {
 void Connection::send_now() {
     const core::Sent sent = transport_->send(queue_);
     bytes_sent_ += sent.bytes;
-    if (sent.error != 0) return send_failed(sent.error);
+    if (sent.error == -EBADMSG && session_->on_source_shrank(*this)) {
+        if (!queue_.empty()) loop().at_turn_end(*this);
+        return;
+    }
+    if (sent.error != 0) {
+        // Nothing else tells the peer that a length it was promised cannot be kept.
+        abort(sent.error == -EBADMSG ? CloseReason::source_shrank : CloseReason::peer_reset);
+        return;
+    }
     send_pending_ = sent.pending;
     if (!sent.pending) {
         write_deadline_ = Instant::max();
@@ -105,12 +113,6 @@ void Connection::send_now() {
         write_deadline_ = loop().now() + owner_->limits().write;
         arm_for(write_deadline_);
     }
-}
-
-void Connection::send_failed(int error) {
-    if (error != -EBADMSG) return abort(CloseReason::peer_reset);
-    if (!session_->on_source_shrank(*this)) return abort(CloseReason::source_shrank);
-    if (!queue_.empty()) loop().at_turn_end(*this);
 }
 
 // What follows from a shorter queue: back-pressure lifts, an asked-for end happens.

@@ -34,7 +34,6 @@ struct ConnectionLimits {
 };
 
 class Connection;
-
 using ConnectionId = SlotId;
 
 // The protocol on one connection. Not owned by it; lives until its on_close.
@@ -55,9 +54,7 @@ class Session {
     // The server stops: end when what runs is done, and what has arrived is answered. As it stands:
     // close_when_quiet().
     virtual void on_drain(Connection& connection) TR_ON_LOOP;
-    // A file in front of the queue became shorter than its range. True: the Session has mended the
-    // queue, which is sent again. As it stands: false, and the connection ends with source_shrank,
-    // because nothing else tells the peer that the promised length cannot be kept.
+    // The file in front of the queue is too short. True: the Session has mended the queue.
     virtual bool on_source_shrank(Connection&) TR_ON_LOOP { return false; }
     // Bytes that it keeps for the peer in blocks of the loop's pool, beside the connection's queue.
     virtual std::uint64_t held_bytes() const { return 0; }
@@ -140,8 +137,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool closing() const { return closing_; }
     bool finishing() const { return finish_ != Finish::no; }
     bool has_unread() const { return unread_ != nullptr; }
-    // What the peer sends waits: the queue passed queue_bytes_high and on_drained has not come yet.
-    bool pushes_back() const { return above_high_; }
+    bool pushes_back() const { return above_high_; }  // on the peer, until on_drained
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
     const TransportSecurity* security() const { return transport_->security(); }
@@ -159,7 +155,6 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void deliver(ByteView fresh) TR_ON_LOOP;
     void keep_unread(ByteView delivered, std::size_t used) TR_ON_LOOP;
     void send_now() TR_ON_LOOP;
-    void send_failed(int error) TR_ON_LOOP;
     void after_send() TR_ON_LOOP;
     void after_drained() TR_ON_LOOP;
     void ask_finish(Finish how) TR_ON_LOOP;
