@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
@@ -203,7 +204,13 @@ void Exchange::retire(std::unique_ptr<BodyReceiver> receiver) {
 bool Exchange::give_body(ByteView bytes) {
     BodyReceiver& receiver = *receiver_;
     called_ = &receiver;
-    const bool sound = contain("a body receiver", [&] { receiver.on_body(*this, bytes); });
+    const bool sound = contain("a body receiver", [&] {
+        if constexpr (poisons_old_views) {
+            receiver.on_body(*this, std::string(bytes));  // gone on return
+        } else {
+            receiver.on_body(*this, bytes);
+        }
+    });
     called_ = nullptr;
     retired_.reset();
     if (!sound) fail();

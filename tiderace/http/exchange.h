@@ -8,14 +8,14 @@
 //
 // Later      The exchange may be kept past the handler's return. The views of request() are then
 //            others: ask again, or pin() first, and they stay as long as the exchange.
-// Abandoned  If the client goes away meanwhile (it closes, resets, ends the stream or does not read)
-//            or is answered over our head (a deadline, a body too large), every observer is told
+// Abandoned  If the client goes away meanwhile (closes, resets, ends the stream, does not read) or
+//            is answered over our head (a deadline, a body too large), every observer is told
 //            once, and answering does nothing. An observer unhooks when it dies: a suspended
 //            coroutine is one, on its frame.
 // Deadline   set_deadline(): 503, or what is asked for, is answered by itself.
 // Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
 //            BodySource is pulled while there is room, and says `wait` until body_ready().
-// Errors     What throws (a handler, rule, filter, body source, receiver, observer) is logged in one
+// Errors     What throws (a handler, rule, filter, source, receiver, observer) is logged in one
 //            line. 500 is answered where no answer began; otherwise the exchange breaks off, so
 //            that the client sees it. A handler that neither answers, defers nor asks for the body
 //            is answered 500. Misuse, as a second answer, is logged and ignored.
@@ -87,8 +87,8 @@ class Exchange : public core::Shared {
     void outlive_connection() { origin_.keep(request_); }
 
     // Asks for the body, at most `bytes_max` of it (413 above). Sends "100 Continue" where the peer
-    // waits for it. A body nobody asks for is read and dropped, or the connection is closed. Once it
-    // is abandoned, the receiver is told that the body failed.
+    // waits for it. A body nobody asks for is read and dropped, or the connection is closed. Of an
+    // abandoned one the receiver is told that the body failed.
     void receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max);
     // The receiver is told nothing more, and destroyed; the rest of the body is nobody's. Another
     // receiver may follow.

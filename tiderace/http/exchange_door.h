@@ -7,7 +7,7 @@
 //
 // Owner    Site makes it for the first handle and closes it; the handles keep it alive.
 // Thread   ExchangeHandle, missed(): any. The rest: the loop's.
-// Errors   post() is false where the call can never run: the loop has ended, or its mailbox is full.
+// Errors   post() is false where the call can never run: the loop ended, or its mailbox is full.
 // Limits   The mailbox's.
 // Memory   A slot (16 bytes) for each exchange with a handle.
 #pragma once

@@ -2,7 +2,9 @@
 // holds neither a block nor an exchange.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -15,19 +17,28 @@ namespace {
 // All of this program's, counted; one thread in the tests that look.
 std::size_t allocations = 0;
 std::size_t alive = 0;
+std::size_t alive_bytes = 0;
 
 // Sanitizers bring an operator new of their own: there nothing is counted, the rest is looked at.
 #if !defined(TIDERACE_SANITIZED)
+constexpr std::size_t size_room = alignof(std::max_align_t);  // before each, with its size
+
 void* counted(std::size_t bytes) {
-    void* const memory = std::malloc(bytes);
+    char* const memory = static_cast<char*>(std::malloc(size_room + bytes));
     if (memory == nullptr) std::abort();
+    std::memcpy(memory, &bytes, sizeof bytes);
     ++allocations;
     ++alive;
-    return memory;
+    alive_bytes += bytes;
+    return memory + size_room;
 }
-void uncounted(void* memory) {
-    if (memory == nullptr) return;
+void uncounted(void* given) {
+    if (given == nullptr) return;
+    char* const memory = static_cast<char*>(given) - size_room;
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, memory, sizeof bytes);
     --alive;
+    alive_bytes -= bytes;
     std::free(memory);
 }
 #endif
@@ -95,6 +106,7 @@ class H1Memory : public ::testing::Test {
 
     class Hello final : public Handler {
         void handle(Exchange& exchange) override {
+            if (exchange.request().path == "/wait") return (void)exchange.handle();
             Response response;
             response.add(wire::FieldName::content_type, "text/plain");
             response.set_body("hello\n");
@@ -147,6 +159,31 @@ TEST_F(H1Memory, AnIdleConnectionHoldsNoBlockAndNoExchange) {
     EXPECT_EQ(alive, before);
     EXPECT_EQ(world_.loop().blocks().taken(), 0U);
     EXPECT_EQ(service_.counters().requests, 201U);
+}
+
+// What a browser sends, and somebody waits for the answer with an id, an observer and a deadline.
+TEST_F(H1Memory, ASuspendedRequestCostsAtMost3KiB) {
+    const std::string waiting =
+        "GET /wait?with=a&query=too HTTP/1.1\r\nHost: tide.example\r\nUser-Agent: " +
+        std::string(110, 'm') +
+        "\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"
+        "Accept-Language: en-GB,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n"
+        "Referer: https://tide.example/somewhere/else\r\nConnection: keep-alive\r\n"
+        "Cookie: session=" +
+        std::string(64, 's') +
+        "; theme=dark\r\n"
+        "Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: none\r\n\r\n";
+    std::vector<Sink*> peers;
+    peers.reserve(100);
+    for (int i = 0; i < 100; ++i) peers.push_back(&connect());
+    for (Sink* peer : peers) peer->receive(request_);  // and they are idle again
+    peers[0]->receive(waiting);
+    const std::size_t before = alive_bytes;
+    for (std::size_t i = 1; i < peers.size(); ++i) peers[i]->receive(waiting);
+    EXPECT_LE((alive_bytes - before) / (peers.size() - 1), 3_KiB);
+#if !defined(TIDERACE_SANITIZED)
+    EXPECT_GT(alive_bytes, before);
+#endif
 }
 
 TEST_F(H1Memory, AConnectionThatWentLeavesNothing) {

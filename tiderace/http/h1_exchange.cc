@@ -53,11 +53,17 @@ class Portions final : public BodySource {
 
 }  // namespace
 
+H1Exchange::~H1Exchange() = default;
+
 core::EventLoop& H1Exchange::loop() {
     return service_->loop();
 }
 
 wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits) {
+    if (room_ == nullptr) {
+        room_ = service_->rooms().take();
+        head_.lend(room_->fields());
+    }
     return wire::parse_request_head(data, limits, head_);
 }
 
@@ -71,7 +77,10 @@ void H1Exchange::know_peer(const net::Connection& connection) {
 wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     connection_ = &connection;
     set_site(service_->site());
-    head_bytes_ = head_bytes;
+    if constexpr (poisons_old_views) {
+        head_copy_ = std::make_unique<std::string>(head_bytes);
+        head_.rebase(head_copy_->data() - head_bytes.data());
+    }
     started_ = loop().now();
     request_.head = &head_;
     know_peer(connection.connection());
@@ -111,7 +120,7 @@ wire::Refusal H1Exchange::take_target() {
     request_.raw_path = rest.substr(0, mark);
     request_.query = request_.has_query ? rest.substr(mark + 1) : ByteView{};
     if (request_.raw_path.empty()) request_.raw_path = "/";
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }
@@ -123,7 +132,6 @@ void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
     head_.clear();
     head_.set_method(is_head ? "HEAD" : "-");  // an answer to HEAD never has a body
     head_.set_target("-", wire::TargetForm::origin, {});
-    head_bytes_ = {};
     request_.head = &head_;
     know_peer(connection.connection());
     keep_alive_ = false;
@@ -140,20 +148,10 @@ void H1Exchange::refuse(int status, std::string_view sentence) {
 }
 
 void H1Exchange::pin() {
-    if (head_bytes_.empty() || head_bytes_.data() == pinned_.data()) return;
-    pinned_.assign(head_bytes_);
-    const std::ptrdiff_t moved = pinned_.data() - head_bytes_.data();
-    const ByteView old = head_bytes_;
-    auto rebase = [&](ByteView& view) {
-        const bool inside = view.data() >= old.data() && view.data() <= old.data() + old.size();
-        if (inside && !view.empty()) view = {view.data() + moved, view.size()};
-    };
-    head_.rebase(moved);
-    rebase(request_.path);
-    rebase(request_.raw_path);
-    rebase(request_.query);
-    rebase(request_.authority);
-    head_bytes_ = pinned_;
+    if (room_ == nullptr) return;
+    pinned_.pin(head_, request_);
+    head_copy_.reset();
+    service_->rooms().give_back(std::move(room_));
 }
 
 void H1Exchange::detach() {
@@ -179,7 +177,6 @@ void H1Exchange::recycle() {
     status_ = 0;
     started_ = {};
     request_ = {};
-    head_.clear();
     framing_ = {};
     decoder_ = {};
     source_left_.reset();
@@ -187,7 +184,10 @@ void H1Exchange::recycle() {
     answer_body_ = AnswerBody::none;
     keep_alive_ = false;
     head_bytes_ = {};
-    if (!pinned_.empty()) std::string().swap(pinned_);
+    pinned_.clear();
+    head_copy_.reset();
+    head_.lend({});
+    service_->rooms().give_back(std::move(room_));
 }
 
 AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {

@@ -3,8 +3,8 @@
 // Owner    Its H1Connection, and whoever deferred it. Reused for the next request when nobody else
 //          holds it.
 // Thread   The loop's.
-// Limits   A path of wire::path_scratch_bytes; a longer one is refused.
-// Memory   About 10 KiB: one spare per loop, and one for each request that is not answered at once.
+// Memory   Under 1 KiB: one spare per loop, and one for each request that is not answered at once,
+//          which has its head besides (request_room.h).
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 #include <string>
 
 #include "tiderace/http/exchange.h"
+#include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
-#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/chunked.h"
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/refusal.h"
@@ -28,6 +28,7 @@ class H1Service;
 class H1Exchange final : public Exchange {
   public:
     explicit H1Exchange(H1Service& service) : service_(&service) {}
+    ~H1Exchange() override;
 
     core::EventLoop& loop() override;
     void set_body_reading(bool on) TR_ON_LOOP override;
@@ -102,12 +103,13 @@ class H1Exchange final : public Exchange {
 
     H1Service* service_;
     H1Connection* connection_ = nullptr;
-    wire::RequestHead head_;
+    std::unique_ptr<RequestRoom> room_;  // from the parsing until the answer or pin()
+    PinnedRequest pinned_;
+    wire::RequestHead head_{std::span<wire::Field>()};
     wire::RequestFraming framing_;
     wire::ChunkedDecoder decoder_;
-    ByteView head_bytes_;
-    std::string pinned_;
-    std::uint64_t body_bytes_ = 0;  // received
+    std::unique_ptr<std::string> head_copy_;  // where old views are poisoned
+    std::uint64_t body_bytes_ = 0;            // received
     std::unique_ptr<BodySource> source_;
     std::optional<std::uint64_t> source_left_;
     std::uint64_t answer_bytes_ = 0;  // body bytes queued
@@ -121,7 +123,6 @@ class H1Exchange final : public Exchange {
     bool continue_wanted_ = false;
     bool answer_complete_ = false;
     bool upgrading_ = false;
-    char path_[wire::path_scratch_bytes];
 };
 
 }  // namespace tiderace::http

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <stdexcept>
+
 #include "tiderace/http/h1_messages_fixture.h"
+#include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 
 // Request bodies that flow: back-pressure, limits, early answers, ends in their middle. On every
@@ -263,6 +267,139 @@ TEST_P(H1Bodies, ABodyIsAnsweredLaterFromItsEnd) {
     world_->advance(1h);
     std::exchange(kept_, {})->respond_status(204);
     EXPECT_TRUE(heard(*peer, "HTTP/1.1 204 No Content\r\n\r\n" + hello));
+}
+
+// --- exact limits, and objects that are used again -------------------------------------------
+
+class H1Limits : public ::testing::Test {
+  protected:
+    H1Limits() : stage_(world_, little()) { stage_.add_usual_paths(); }
+
+    static H1Options little() {
+        H1Options options = H1Stage::plain();
+        options.discard_bytes_max = 10;
+        options.head.request_line_bytes_max = 64;
+        return options;
+    }
+    // What a new peer hears that says this, and whether its connection is over at once.
+    std::string heard_after(const std::string& said) {
+        peer_ = stage_.connect();
+        peer_->say(said);
+        world_.settle();
+        return H1Stage::heard(*peer_);
+    }
+    std::string chunked(const std::string& chunks) {
+        return "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks;
+    }
+
+    testing::FakeWorld world_;
+    H1Stage stage_;
+    std::unique_ptr<Peer> peer_;
+};
+
+TEST_F(H1Limits, AnEndlessRequestLineIsRefusedHoweverSlowlyItComes) {
+    peer_ = stage_.connect();
+    peer_->say("GET /");
+    for (int i = 0; i < 100 && !peer_->over(); ++i) {
+        peer_->say("a");
+        world_.settle();
+        if (!peer_->heard().empty()) {
+            EXPECT_EQ(i + 1 + 5, 64 + 1);
+            break;
+        }
+    }
+    EXPECT_THAT(peer_->heard(), ::testing::StartsWith("HTTP/1.1 414 URI Too Long\r\n"));
+}
+
+TEST_F(H1Limits, ABodyNobodyAskedForIsDroppedToTheLimitAndNotBeyond) {
+    EXPECT_EQ(heard_after(post("/hello", 10, "0123456789") + get_hello), hello + hello);
+    EXPECT_EQ(heard_after(post("/hello", 11, "0123456789a") + get_hello), hello_close);
+}
+
+TEST_F(H1Limits, ABodyThatWaitsForContinueIsNotWaitedFor) {
+    EXPECT_EQ(heard_after("POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
+                          "Expect: 100-continue\r\n\r\n"),
+              hello_close);
+}
+
+TEST_F(H1Limits, ChunksNobodyAskedForAreDroppedToTheLimitAndNotBeyond) {
+    EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n6\r\nefghij\r\n0\r\n\r\n") + get_hello),
+              hello + hello);
+    // The second one is not waited for.
+    EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n7\r\n")), hello);
+    EXPECT_TRUE(peer_->ended());
+    EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n6\r\n")), hello);
+    EXPECT_FALSE(peer_->ended());
+}
+
+TEST_F(H1Limits, ARefusedHeadRequestIsAnsweredWithoutABody) {
+    const std::string answer = heard_after("HEAD /hello HTTP/1.1\r\nHost : a\r\n\r\n");
+    EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+    EXPECT_THAT(answer, ::testing::EndsWith("\r\n\r\n"));
+    EXPECT_THAT(answer, ::testing::HasSubstr("Content-Length: "));
+}
+
+TEST_F(H1Limits, ARefusedRequestShowsNothingOfTheOneBefore) {
+    struct Looking final : ResponseFilter {
+        void filter(Exchange& exchange, Response&) override {
+            fields = exchange.request().head->fields().size();
+            method = exchange.request().head->method_text();
+        }
+        std::size_t fields = 0;
+        std::string method;
+    } looking;
+    stage_.site().add(looking);
+    heard_after(get("/hello", "Cookie: secret\r\n"));
+    EXPECT_EQ(looking.fields, 2U);
+    heard_after("BREW /hello HTTP/1.1\r\nHost : a\r\n\r\n");
+    EXPECT_EQ(looking.fields, 0U);
+    EXPECT_EQ(looking.method, "-");
+}
+
+TEST_F(H1Limits, AnOrderlyEndIsNotDelayedByWhatTheExchangeWasBefore) {
+    // Cut in its middle: more of that body may have come.
+    heard_after("POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n");
+    peer_->close();
+    world_.settle();
+    ASSERT_EQ(stage_.server().size(), 0U);
+    EXPECT_EQ(heard_after(get("/hello", "Connection: close\r\n")), hello_close);
+    EXPECT_EQ(stage_.server().size(), 0U);  // at once: the peer had said its last word
+}
+
+TEST_F(H1Limits, ASourceThatGivesMoreThanItPromisedIsNotHeard) {
+    stage_.on("/more", [](Exchange& exchange) {
+        Response response;
+        response.set_body(testing::pieces({"0123456789"}, BodySource::State::wait), 4);
+        exchange.respond(response);
+    });
+    EXPECT_THAT(heard_after(get("/more")), ::testing::Not(::testing::HasSubstr("01234")));
+    EXPECT_TRUE(peer_->over());
+}
+
+TEST_F(H1Limits, AnUpgradeWaitsForNoBody) {
+    bool upgraded = true;
+    stage_.on("/upgrade", [&](Exchange& exchange) {
+        Response response;
+        upgraded = exchange.upgrade(response, [](net::Connection&) -> net::Session& { abort(); });
+        exchange.respond_status(400);
+    });
+    const std::string answer = heard_after(
+        "POST /upgrade HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n"
+        "Content-Length: 3\r\n\r\n");
+    EXPECT_FALSE(upgraded);
+    EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+}
+
+TEST_F(H1Limits, AnUpgradeThatThrowsEndsItsConnectionOnly) {
+    stage_.on("/upgrade", [](Exchange& exchange) {
+        Response response;
+        exchange.upgrade(response, [](net::Connection&) -> net::Session& {
+            throw std::runtime_error("no session");
+        });
+    });
+    heard_after(get("/upgrade", "Connection: upgrade\r\nUpgrade: x\r\n"));
+    EXPECT_TRUE(peer_->over());
+    EXPECT_EQ(heard_after(get_hello), hello);
 }
 
 }  // namespace

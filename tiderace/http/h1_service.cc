@@ -1,5 +1,6 @@
 #include "tiderace/http/h1_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tiderace/http/h1_connection.h"
@@ -8,7 +9,10 @@
 namespace tiderace::http {
 
 H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
-    : loop_(&loop), site_(&site), options_(std::move(options)) {}
+    : loop_(&loop),
+      site_(&site),
+      options_(std::move(options)),
+      rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {}
 
 H1Service::~H1Service() = default;
 

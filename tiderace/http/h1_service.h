@@ -60,6 +60,7 @@ class H1Service final : public net::SessionFactory {
     // "Server: …\r\nDate: …\r\n", rendered once a second.
     ByteView standing_fields();
 
+    RequestRooms& rooms() { return rooms_; }
     // The spare exchange, or a new one. Given back when the request was answered at once.
     core::Ref<H1Exchange> take_exchange();
     void give_back(core::Ref<H1Exchange> exchange);
@@ -70,6 +71,7 @@ class H1Service final : public net::SessionFactory {
     H1Options options_;
     H1Counters counters_;
     H2Service* http2_ = nullptr;
+    RequestRooms rooms_;
     core::Ref<H1Exchange> spare_;
     std::string standing_fields_;
     UnixSeconds standing_second_ = -1;

@@ -70,6 +70,8 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void settle(H2Exchange& exchange) TR_ON_LOOP;
     void step_done(core::Ref<H2Exchange> held) TR_ON_LOOP;
     void watch_body(H2Exchange& exchange) TR_ON_LOOP;
+    // It keeps a copy of its head.
+    void pinned(const H2Exchange& exchange) { heads_bytes_ += exchange.pinned_bytes(); }
 
   private:
     enum class Phase : std::uint8_t {

@@ -127,7 +127,6 @@ void H2Connection::serve(H2Exchange& exchange, const wire::H2Headers& frame,
     }
     if (exchange.state == H2StreamState::ended) return;
     exchange.pin();  // it outlives the receive buffer
-    if (exchange.attached()) heads_bytes_ += exchange.pinned_bytes();
 }
 
 // A second block on an open stream: its trailers.

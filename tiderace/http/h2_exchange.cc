@@ -26,6 +26,8 @@ bool holds_file(const core::SendQueue& queue, std::uint64_t bytes) {
 
 }  // namespace
 
+H2Exchange::~H2Exchange() = default;
+
 core::EventLoop& H2Exchange::loop() {
     return service_->loop();
 }
@@ -34,6 +36,10 @@ core::EventLoop& H2Exchange::loop() {
 
 wire::H2RequestParse H2Exchange::parse(wire::HpackDecoder& decoder, ByteView block,
                                        std::span<char> arena) {
+    if (room_ == nullptr) {
+        room_ = service_->rooms().take();
+        head_.lend(room_->fields());
+    }
     return wire::parse_h2_request(decoder, block, arena, service_->options().head, head_);
 }
 
@@ -82,7 +88,7 @@ wire::Refusal H2Exchange::take_target() {
     request_.has_query = mark != ByteView::npos;
     request_.raw_path = target.substr(0, mark);
     request_.query = request_.has_query ? target.substr(mark + 1) : ByteView{};
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, path_);
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }
@@ -97,40 +103,11 @@ void H2Exchange::refuse(int status, std::string_view sentence) {
 }
 
 void H2Exchange::pin() {
-    if (!pinned_.empty()) return;
-    const std::span<const wire::Field> fields = head_.fields();
-    std::size_t bytes = head_.method_text().size() + head_.target().size() +
-                        head_.target_authority().size() + request_.protocol.size();
-    for (const wire::Field& field : fields) bytes += field.name.size() + field.value.size();
-    pinned_.reserve(bytes);  // so that it does not move while views are made
-    const auto keep = [this](ByteView text) {
-        const std::size_t at = pinned_.size();
-        pinned_.append(text);
-        return ByteView(pinned_).substr(at);
-    };
-    const ByteView old_target = head_.target();
-    const ByteView target = keep(old_target);
-    const auto rebase = [&](ByteView view) {
-        const bool inside = !view.empty() && view.data() >= old_target.data() &&
-                            view.data() + view.size() <= old_target.data() + old_target.size();
-        if (!inside) return view;
-        return target.substr(static_cast<std::size_t>(view.data() - old_target.data()),
-                             view.size());
-    };
-    request_.path = rebase(request_.path);
-    request_.raw_path = rebase(request_.raw_path);
-    request_.query = rebase(request_.query);
-    request_.protocol = keep(request_.protocol);
-    head_.set_method(keep(head_.method_text()));
-    head_.set_target(target, head_.target_form(), keep(head_.target_authority()));
-    // What `fields` shows stays until it is overwritten, each with its own copy.
-    head_.clear_fields();
-    for (const wire::Field& field : fields) {
-        const ByteView name = keep(field.name);
-        head_.add_field(name, keep(field.value));
-    }
-    request_.authority = head_.target_authority();
-    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+    if (room_ == nullptr) return;
+    pinned_.pin(head_, request_);
+    service_->rooms().give_back(std::move(room_));
+    service_->forget_arena();
+    if (connection_ != nullptr) connection_->pinned(*this);
 }
 
 // --- the end of it all -----------------------------------------------------------------------
@@ -164,7 +141,9 @@ void H2Exchange::recycle() {
     body_bytes_max_ = 0;
     send_window = wire::H2SendWindow();
     receive_window = wire::H2ReceiveWindow();
-    if (!pinned_.empty()) std::string().swap(pinned_);
+    pinned_.clear();
+    head_.lend({});
+    service_->rooms().give_back(std::move(room_));
     if (!held_.empty()) std::string().swap(held_);
     trailers_.reset();
     out_.clear();

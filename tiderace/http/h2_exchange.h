@@ -7,7 +7,8 @@
 //          request when nobody else holds it.
 // Thread   The loop's.
 // Limits   Of a request's body, what nobody has taken yet is at most its receive window.
-// Memory   About 10 KiB, and for a request that is not answered at once a copy of its head.
+// Memory   Under 1 KiB, and for a request that is not answered at once a copy of its head
+//          (request_room.h).
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@
 #include <vector>
 
 #include "tiderace/http/exchange.h"
+#include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
-#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/h2_frame.h"
 #include "tiderace/http/wire/h2_request.h"
 #include "tiderace/http/wire/h2_scheduler.h"
@@ -36,6 +37,7 @@ class H2StreamTransport;
 class H2Exchange final : public Exchange, public wire::H2Scheduled, private core::TurnEnd {
   public:
     explicit H2Exchange(H2Service& service) : service_(&service) {}
+    ~H2Exchange() override;
 
     core::EventLoop& loop() override;
     void set_body_reading(bool on) TR_ON_LOOP override;
@@ -54,7 +56,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     void refuse(int status, std::string_view sentence);
     void refuse(wire::Refusal refusal);
     void pin() override;
-    std::size_t pinned_bytes() const { return pinned_.size(); }
+    std::size_t pinned_bytes() const { return pinned_.bytes(); }
 
     // Bytes of the body, in order. False: more, or less at the end, than content-length said.
     [[nodiscard]] bool take_body(ByteView bytes, bool end) TR_ON_LOOP;
@@ -153,8 +155,9 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     H2Connection* connection_ = nullptr;
     std::uint32_t stream_ = 0;
     int status_ = 0;
-    wire::RequestHead head_;
-    std::string pinned_;
+    std::unique_ptr<RequestRoom> room_;  // from the parsing until the answer or pin()
+    PinnedRequest pinned_;
+    wire::RequestHead head_{std::span<wire::Field>()};
 
     wire::H2BodyLength length_;
     std::optional<std::uint64_t> content_length_;
@@ -179,7 +182,6 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     bool source_waits_ = false;
     bool out_ended_ = false;        // nothing comes behind out_, and END_STREAM was not sent
     bool answer_complete_ = false;  // END_STREAM was sent
-    char path_[wire::path_scratch_bytes];
 };
 
 }  // namespace tiderace::http

@@ -9,7 +9,10 @@
 namespace tiderace::http {
 
 H2Service::H2Service(core::EventLoop& loop, Site& site, H2Options options)
-    : loop_(&loop), site_(&site), options_(std::move(options)) {}
+    : loop_(&loop),
+      site_(&site),
+      options_(std::move(options)),
+      rooms_(options_.head.target_bytes_max) {}
 
 H2Service::~H2Service() {
     // Each Session on a stream gets its on_close, so nothing of theirs leaks.
@@ -41,8 +44,14 @@ ByteView H2Service::standing_fields() {
 }
 
 std::span<char> H2Service::arena(const wire::HpackDecoder& decoder) {
+    // Another one for each block, so that a view of the one before shows.
+    if constexpr (poisons_old_views) forget_arena();
     if (arena_.empty()) arena_.resize(wire::h2_arena_bytes(options_.head, decoder));
     return arena_;
+}
+
+void H2Service::forget_arena() {
+    if constexpr (poisons_old_views) std::vector<char>().swap(arena_);
 }
 
 core::Ref<H2Exchange> H2Service::take_exchange() {

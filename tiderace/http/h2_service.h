@@ -76,6 +76,9 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     ByteView standing_fields();
     // Where a field block is decoded; what it holds is gone with the next block.
     std::span<char> arena(const wire::HpackDecoder& decoder);
+    // What is decoded there is read no longer. Nothing in most builds.
+    void forget_arena();
+    RequestRooms& rooms() { return rooms_; }
 
     // For fields that come behind a body; used for one block after the other.
     wire::RequestHead& trailers() { return trailers_; }
@@ -97,6 +100,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     H2Counters counters_;
     std::vector<core::Ref<H2Exchange>> spare_;
     std::vector<char> arena_;
+    RequestRooms rooms_;
     wire::RequestHead trailers_;
     SlotMap<net::Connection> tunnels_;
     std::string standing_fields_;

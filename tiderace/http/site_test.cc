@@ -9,7 +9,6 @@ namespace tiderace::http {
 namespace {
 
 using testing::RecordedExchange;
-using Verdict = AccessRule::Verdict;
 
 class SiteTest : public ::testing::Test {
   protected:
@@ -29,11 +28,11 @@ class SiteTest : public ::testing::Test {
         Rule(SiteTest& test, std::string name) : test_(&test), name_(std::move(name)) {}
         Verdict check(Exchange& exchange) override {
             test_->steps_ += name_ + " ";
-            if (verdict == Verdict::answered) exchange.respond_status(403);
-            if (verdict == Verdict::later) kept = exchange.defer();
+            if (verdict == AccessRule::Verdict::answered) exchange.respond_status(403);
+            if (verdict == AccessRule::Verdict::later) kept = exchange.defer();
             return verdict;
         }
-        Verdict verdict = Verdict::pass;
+        Verdict verdict = AccessRule::Verdict::pass;
         core::Ref<Exchange> kept;
 
       private:
@@ -88,7 +87,7 @@ TEST_F(SiteTest, TheStagesRunInTheirOrderAndTheFiltersOnce) {
 }
 
 TEST_F(SiteTest, ARuleThatAnsweredKeepsTheHandlerOutAndTheFiltersIn) {
-    first_.verdict = Verdict::answered;
+    first_.verdict = AccessRule::Verdict::answered;
     site_.add(first_);
     site_.add(second_);
     site_.add(one_);
@@ -100,7 +99,7 @@ TEST_F(SiteTest, ARuleThatAnsweredKeepsTheHandlerOutAndTheFiltersIn) {
 }
 
 TEST_F(SiteTest, ARuleThatSaidLaterGoesOnBehindItself) {
-    first_.verdict = Verdict::later;
+    first_.verdict = AccessRule::Verdict::later;
     site_.add(first_);
     site_.add(second_);
     site_.add(one_);
@@ -114,7 +113,7 @@ TEST_F(SiteTest, ARuleThatSaidLaterGoesOnBehindItself) {
 }
 
 TEST_F(SiteTest, TwoRulesMaySayLaterOneAfterTheOther) {
-    first_.verdict = second_.verdict = Verdict::later;
+    first_.verdict = second_.verdict = AccessRule::Verdict::later;
     site_.add(first_);
     site_.add(second_);
     const auto exchange = request();
@@ -126,7 +125,7 @@ TEST_F(SiteTest, TwoRulesMaySayLaterOneAfterTheOther) {
 }
 
 TEST_F(SiteTest, ARuleThatSaidLaterMayAnswerItself) {
-    first_.verdict = Verdict::later;
+    first_.verdict = AccessRule::Verdict::later;
     site_.add(first_);
     site_.add(one_);
     const auto exchange = request();

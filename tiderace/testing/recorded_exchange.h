@@ -59,6 +59,7 @@ class RecordedExchange final : public http::Exchange {
     bool complete() const { return responded_ && !source_ && queue_.empty(); }
     // Gives its body to a receiver that asked for it.
     bool give(ByteView bytes) { return give_body(bytes); }
+    using Exchange::give_trailer;
     void end_body() { end_receiver(); }
 
     int status() const { return status_; }

@@ -39,9 +39,6 @@ class CanonicalPath : public ByteView {
     explicit CanonicalPath(ByteView path) : ByteView(path) {}
 };
 
-// The scratch that a request has, in each version of HTTP.
-inline constexpr std::size_t path_scratch_bytes = 4096;
-
 enum class PathFault : std::uint8_t {
     none,
     bad_escape,         // '%' without two hexadecimal digits, or overlong UTF-8

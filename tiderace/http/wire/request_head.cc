@@ -188,8 +188,12 @@ class HeadParser {
 
 }  // namespace
 
+RequestHead::RequestHead() : own_(std::make_unique<Field[]>(fields_capacity)) {
+    lend({own_.get(), fields_capacity});
+}
+
 const Field* RequestHead::next(const Field& field) const {
-    for (const Field* other = &field + 1; other != fields_.data() + fields_count_; ++other) {
+    for (const Field* other = &field + 1; other != fields_ + fields_count_; ++other) {
         if (other->id == field.id &&
             (field.id != FieldName::other || equals_ignoring_case(other->name, field.name))) {
             return other;

@@ -10,9 +10,11 @@
 // Thread   Any; a head belongs to one thread at a time.
 // Errors   The peer's faults are a Refusal. The answer does not depend on how the bytes were split.
 // Limits   HeadLimits, and fields_capacity.
-// Memory   A head is about 5 KiB. Keep one per loop and use it again: clearing costs a few stores.
+// Memory   A head's table is 5 KiB, its own or lent. Keep one per loop and use it again: clearing
+//          costs two stores.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +48,11 @@ class RequestHead {
   public:
     static constexpr std::size_t fields_capacity = 128;
 
+    // With a table of its own for fields_capacity.
+    RequestHead();
+    // With room for as many as there is; more is lent later.
+    explicit RequestHead(std::span<Field> room) { lend(room); }
+
     Method method() const { return method_; }
     ByteView method_text() const { return method_text_; }
     ByteView target() const { return target_; }
@@ -56,7 +63,7 @@ class RequestHead {
     // 0 for HTTP/1.0; 1 for HTTP/1.1 and for 1.2 to 1.9, which are answered as 1.1.
     int version_minor() const { return version_minor_; }
 
-    std::span<const Field> fields() const { return {fields_.data(), fields_count_}; }
+    std::span<const Field> fields() const { return {fields_, fields_count_}; }
     // The first field of that name, or nullptr. Constant time. Not for FieldName::other.
     const Field* find(FieldName name) const {
         return has(name) ? &fields_[first_[static_cast<std::size_t>(name)]] : nullptr;
@@ -69,6 +76,27 @@ class RequestHead {
     const Field* next(const Field& field) const;
     // The first field of any name, without regard to case, or nullptr. Linear.
     const Field* find(ByteView name) const;
+
+    // Fields go to `room` from here on, which outlives them. There are none now.
+    void lend(std::span<Field> room) {
+        clear();
+        fields_ = room.data();
+        capacity_ = static_cast<std::uint8_t>(std::min(room.size(), fields_capacity));
+    }
+    // Moves all fields to `room`, which has exactly room for them, and makes each view what
+    // `keep` returns for it.
+    template <typename Keep>
+    void move_to(Field* room, Keep&& keep) {
+        method_text_ = keep(method_text_);
+        target_ = keep(target_);
+        target_authority_ = keep(target_authority_);
+        for (std::size_t i = 0; i < fields_count_; ++i) {
+            const ByteView name = keep(fields_[i].name);
+            std::construct_at(room + i, Field{name, keep(fields_[i].value), fields_[i].id});
+        }
+        fields_ = room;
+        capacity_ = fields_count_;
+    }
 
     // For those who fill a head: the parser, and protocols that carry the same meaning otherwise.
     // Nothing of the last request can be read any more.
@@ -98,15 +126,15 @@ class RequestHead {
     void set_version_minor(int minor) { version_minor_ = static_cast<std::uint8_t>(minor); }
     // Gives one of this head's fields another value.
     void set_value(const Field& field, ByteView value) {
-        fields_[static_cast<std::size_t>(&field - fields_.data())].value = value;
+        fields_[static_cast<std::size_t>(&field - fields_)].value = value;
     }
-    // False when fields_capacity is reached.
+    // False when there is no room for it.
     bool add_field(ByteView name, ByteView value) {
         return add_field(name, value, intern_field_name(name));
     }
     // `id` is intern_field_name(name).
     bool add_field(ByteView name, ByteView value, FieldName id) {
-        if (fields_count_ == fields_capacity) return false;
+        if (fields_count_ == capacity_) return false;
         // Word by word: a struct that g++ puts together in memory is read back in one piece, and
         // waits there for its stores. That was half the time of a head that comes over HTTP/2.
         Field& field = fields_[fields_count_];
@@ -137,8 +165,10 @@ class RequestHead {
     TargetForm target_form_ = TargetForm::origin;
     std::uint8_t version_minor_ = 1;
     std::uint8_t fields_count_ = 0;
+    std::uint8_t capacity_ = 0;
     std::array<std::uint8_t, field_names_max> first_{};
-    std::array<Field, fields_capacity> fields_;
+    Field* fields_ = nullptr;
+    std::unique_ptr<Field[]> own_;
 };
 
 struct HeadParse {

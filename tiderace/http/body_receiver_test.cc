@@ -1,0 +1,37 @@
+#include "tiderace/http/body_receiver.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::http {
+namespace {
+
+TEST(BodyReceiver, NeedNotKnowOfTrailersAndEndsWithItsBody) {
+    struct Plain final : BodyReceiver {
+        explicit Plain(std::string* t) : told(t) {}
+        ~Plain() override { *told += '~'; }
+        void on_body(Exchange&, ByteView bytes) override { *told += bytes; }
+        void on_body_end(Exchange& exchange) override {
+            *told += '.';
+            exchange.respond_status(204);
+        }
+        void on_body_failed(Exchange&) override { *told += '!'; }
+        std::string* told;
+    };
+    testing::FakeWorld world;
+    auto exchange = core::make_ref<testing::RecordedExchange>(world.loop(), "POST", "/");
+    std::string told;
+    exchange->receive_body(std::make_unique<Plain>(&told), 100);
+    EXPECT_TRUE(exchange->give("abc"));
+    exchange->give_trailer("x-sum", "1");
+    exchange->end_body();
+    EXPECT_EQ(told, "abc.~");
+    EXPECT_EQ(exchange->status(), 204);
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,80 @@
+// RequestRoom: where the head of a request is taken apart: its table of fields, and its path where
+// that had to be rewritten. PinnedRequest: a request that lives on, at the size that it has.
+//
+//   parse -> RequestRoom, the loop's -> answered at once: the next request has the room
+//                                    -> pin(): a copy of exactly what there is, and the same
+//
+// Owner    An exchange has a room from its parsing until it is answered or pinned.
+// Thread   The loop's.
+// Memory   A room is about 13 KiB; a loop has one, and more only while more requests are in their
+//          handlers at once. A pinned request: its text, and 40 bytes for each field.
+//
+// Builds with AddressSanitizer report a handler that reads what it may read no longer: a view that
+// it had before pin(), before its return or after on_body.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "tiderace/http/request.h"
+#include "tiderace/http/wire/request_head.h"
+
+namespace tiderace::http {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool poisons_old_views = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool poisons_old_views = true;
+#else
+inline constexpr bool poisons_old_views = false;
+#endif
+#else
+inline constexpr bool poisons_old_views = false;
+#endif
+
+class RequestRoom {
+  public:
+    // `path_bytes_max`: of the longest path that is accepted.
+    explicit RequestRoom(std::size_t path_bytes_max);
+    ~RequestRoom();
+
+    std::span<wire::Field> fields() { return fields_; }
+    std::span<char> path() { return {path_.get(), path_bytes_max_}; }
+    // Nobody may read, or everybody may again. Nothing in most builds.
+    void poison();
+    void unpoison();
+
+  private:
+    std::array<wire::Field, wire::RequestHead::fields_capacity> fields_;
+    std::unique_ptr<char[]> path_;
+    std::size_t path_bytes_max_;
+};
+
+class RequestRooms {
+  public:
+    explicit RequestRooms(std::size_t path_bytes_max) : path_bytes_max_(path_bytes_max) {}
+
+    std::unique_ptr<RequestRoom> take();
+    void give_back(std::unique_ptr<RequestRoom> room);
+
+  private:
+    std::size_t path_bytes_max_;
+    std::unique_ptr<RequestRoom> spare_;
+};
+
+class PinnedRequest {
+  public:
+    // From here on the views of both point in here. `request.head` is `head`.
+    void pin(wire::RequestHead& head, Request& request);
+    void clear();
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    std::unique_ptr<char[]> memory_;  // the fields, then all text
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace tiderace::http
