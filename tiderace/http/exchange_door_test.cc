@@ -38,7 +38,8 @@ TEST_F(DoorTest, AThreadsResultComesBackAsTheAnswer) {
     const auto peer = stage_.connect();
     ask(*peer);
     std::thread worker([handle = handles_[0]] {
-        const int result = 6 * 7;
+        int result = 6;
+        result *= 7;
         EXPECT_TRUE(handle.post([result](Exchange& exchange) {
             Response response;
             response.set_body(std::to_string(result));
