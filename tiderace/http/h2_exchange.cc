@@ -142,6 +142,7 @@ void H2Exchange::recycle() {
     send_window = wire::H2SendWindow();
     receive_window = wire::H2ReceiveWindow();
     pinned_.clear();
+    if (room_ != nullptr) service_->forget_arena();
     head_.lend({});
     service_->rooms().give_back(std::move(room_));
     if (!held_.empty()) std::string().swap(held_);
