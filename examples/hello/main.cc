@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+using namespace std::chrono_literals;
+
 using tiderace::http::App;
 using tiderace::http::Body;
 using tiderace::http::Created;

@@ -183,7 +183,6 @@ void H1Exchange::recycle() {
     body_bytes_max_ = body_mark = 0;
     answer_body_ = AnswerBody::none;
     keep_alive_ = false;
-    head_bytes_ = {};
     pinned_.clear();
     head_copy_.reset();
     head_.lend({});
