@@ -1,4 +1,5 @@
-// How far an answer got, and a peer: what of it must be forgotten in time, and is told once.
+// How far an answer got, and a peer: what of it must be forgotten in time, is told once,
+// and what another Session gets of it.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -120,6 +121,33 @@ TEST_P(EveryProgress, ThePeersEndIsNotToldToWhoHasFinishedItself) {
     sessions_.connection->set_reading(true);
     expect_closed(CloseReason::finished);
     EXPECT_EQ(sessions_.peer_finished, 0);
+}
+
+struct Upgraded final : Session {
+    std::size_t on_data(Connection&, ByteView data) override {
+        received += data;
+        return data.size();
+    }
+    void on_close(Connection&, CloseReason) override { ++closed; }
+
+    std::string received;
+    int closed = 0;
+};
+
+TEST_P(EveryProgress, AnotherSessionGetsWhatTheFirstLeft) {
+    Upgraded upgraded;
+    sessions_.on_data = [&](Connection& connection, ByteView) {
+        connection.replace_session(upgraded);
+        return std::size_t{8};
+    };
+    start();
+    peer_->say("upgrade:new protocol");
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol"; }));
+    peer_->say(" more");
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol more"; }));
+    peer_->finish();
+    EXPECT_TRUE(world_->run_until([&] { return upgraded.closed == 1; }));
+    EXPECT_TRUE(sessions_.closed.empty());
 }
 
 }  // namespace

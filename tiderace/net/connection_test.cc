@@ -575,32 +575,5 @@ TEST_P(EveryConnection, WhatIsUnreadIsDroppedWithAnEnd) {
 
 // ---- another protocol --------------------------------------------------------------------------
 
-struct Upgraded final : Session {
-    std::size_t on_data(Connection&, ByteView data) override {
-        received += data;
-        return data.size();
-    }
-    void on_close(Connection&, CloseReason) override { ++closed; }
-
-    std::string received;
-    int closed = 0;
-};
-
-TEST_P(EveryConnection, AnotherSessionGetsWhatTheFirstLeft) {
-    Upgraded upgraded;
-    sessions_.on_data = [&](Connection& connection, ByteView) {
-        connection.replace_session(upgraded);
-        return std::size_t{8};
-    };
-    start();
-    peer_->say("upgrade:new protocol");
-    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol"; }));
-    peer_->say(" more");
-    EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol more"; }));
-    peer_->finish();
-    EXPECT_TRUE(world_->run_until([&] { return upgraded.closed == 1; }));
-    EXPECT_TRUE(sessions_.closed.empty());
-}
-
 }  // namespace
 }  // namespace tiderace::net

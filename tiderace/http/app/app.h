@@ -17,7 +17,8 @@
 // Owner    The program; built before it serves, then constant.
 // Thread   One, until it serves; then all loops read it.
 // Errors   A route that cannot be (a bad pattern, hidden by another, too few parameters) does not
-//          compile where the pattern is a template argument; others are one sentence when it serves.
+//          compile where the pattern is a template argument; the others are one sentence when it
+//          serves.
 // Limits   AppOptions.
 #pragma once
 

@@ -45,8 +45,8 @@ void AppLoop::handle(Exchange& exchange) {
     route.endpoint->call(call);
 }
 
-// Keeps the body until all of it is there, and then calls the endpoint. The parameters are looked up
-// again, since the head may lie elsewhere by then.
+// Keeps the body until all of it is there, and then calls the endpoint. The parameters are looked
+// up again, because the head may lie elsewhere by then.
 class AppLoop::BodyCollector final : public BodyReceiver {
   public:
     BodyCollector(AppLoop& loop, const App::Route& route) : loop_(&loop), route_(&route) {}

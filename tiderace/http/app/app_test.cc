@@ -62,7 +62,8 @@ TEST_F(AppTest, ParametersAreParsedByType) {
     }
     EXPECT_EQ(
         body_of(get("/u/256")),
-        R"({"title":"Bad Request","status":400,"detail":"the path has a parameter that cannot be read",)"
+        R"({"title":"Bad Request","status":400,)"
+        R"("detail":"the path has a parameter that cannot be read",)"
         R"("errors":[{"name":"n","detail":"expected a whole number, not negative"}]})");
 }
 

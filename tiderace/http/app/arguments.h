@@ -9,8 +9,8 @@
 //   const S&                                         the same, or the state that all loops share
 //   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
 //
-// Errors   What cannot be read is answered before the handler is called, as a Problem that names it:
-//          400 (syntax), 415 (another type than JSON), 413 (too large), 422 (not what was asked for).
+// Errors   What cannot be read is answered before the handler is called, as a Problem that names
+//          it: 400 (syntax), 413 (too large), 415 (not JSON), 422 (not what was asked for).
 // Thread   The loop's.
 #pragma once
 

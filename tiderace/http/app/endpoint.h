@@ -4,8 +4,8 @@
 //   request -> [body read, where an argument needs it] -> arguments -> F -> result -> answer
 //                                                     \-> Problem, F is not called
 //
-// A handler that returns a Task runs at once until it first waits. A client that goes away meanwhile
-// cancels it at its await.
+// A handler that returns a Task runs at once until it first waits. A client that goes away
+// meanwhile cancels it at its await.
 //
 // Owner    The App. Handlers are shared by all loops and called as const.
 // Thread   Any loop's, at once.

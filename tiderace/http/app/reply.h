@@ -3,8 +3,8 @@
 //   return Reply(201).field("Location", "/users/7").text("made\n");
 //   return Problem{.status = 409, .detail = "the name is taken"};
 //
-// Handlers may return much else (http/app/results.h); each of it becomes one of these, or is written
-// as it is.
+// Handlers may return much else (http/app/results.h); each of it becomes one of these, or is
+// written as it is.
 //
 // Owner    The handler, until it is returned.
 // Thread   One loop's.

@@ -3,8 +3,8 @@
 namespace tiderace::http {
 namespace {
 
-// Each line of `text` as a line of its own that begins with `name`; a line break inside a value would
-// otherwise begin a field of its own.
+// Each line of `text` as a line of its own that begins with `name`; a line break inside a value
+// would otherwise begin another field.
 void append_lines(std::string& out, std::string_view name, std::string_view text) {
     for (;;) {
         const std::size_t end = text.find_first_of("\r\n");
