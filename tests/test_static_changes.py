@@ -55,6 +55,14 @@ def test_a_file_replaced_by_another_is_served_whole_old_or_whole_new(serve, fold
         assert connection.get("/f.bin", f"If-None-Match: {first.get('etag')}").status == 200
 
 
+def skip_without_notices(server):
+    """All of the machine's inotify instances may be taken (fs.inotify.max_user_instances, 128 for
+    all programs of a user): then the server says so, and compares files with the disk only."""
+    time.sleep(1)  # its log is written in batches
+    if "show only when they are compared with the disk" in server.output:
+        pytest.skip("the system has no inotify instance left")
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_next_request_sees_every_change(serve, folder, engine, threads):
@@ -76,7 +84,10 @@ def test_the_next_request_sees_every_change(serve, folder, engine, threads):
             else:
                 (folder / "new").write_text(content)
                 os.rename(folder / "new", path)
-            assert [c.get("/dir/f.txt").text for c in (first, second)] == [content] * 2
+            seen = [c.get("/dir/f.txt").text for c in (first, second)]
+            if seen != [content] * 2:
+                skip_without_notices(server)
+            assert seen == [content] * 2
             assert server.get("/dir/f.txt").text == content
 
 

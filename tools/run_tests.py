@@ -288,6 +288,7 @@ def run_unit(name, command):
     result = LOGS / (name.replace("/", "-") + ".json")
     result.unlink(missing_ok=True)
     with temporary_folder() as folder:
+        os.chmod(folder, 0o755)  # tests become another user, which has to get in
         done = run(
             name,
             [*command, f"--gtest_output=json:{result}"],  # the log's end names the one that hangs
