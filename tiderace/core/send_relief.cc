@@ -6,7 +6,7 @@ namespace tiderace::core {
 
 std::size_t SendRelief::relieve(const BlockPool& pool) {
     std::vector<SendHolder::Holding> all;
-    holders_.for_each([&](SendHolder& holder) {
+    holders_.for_each([&](SendHolder& holder) TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
         for (SendHolder::Holding each : holder.holdings()) {
             each.holder = &holder;
             all.push_back(each);

@@ -45,6 +45,7 @@ void Watch::release() {
 }
 
 void Watch::on_ready(bool readable, bool writable) {
+    loop_->assert_on_loop();
     // The last statement: the receiver may end this watch.
     receiver_->on_ready(*this, {.readable = readable, .writable = writable});
 }

@@ -136,7 +136,7 @@ void H2Exchange::recycle() {
     stream_ = 0;
     status_ = 0;
     started_ = {};
-    length_ = {};
+    length_ = wire::H2BodyLength();
     content_length_.reset();
     body_bytes_max_ = 0;
     send_window = wire::H2SendWindow();

@@ -55,13 +55,19 @@ std::vector<bool> meaning(Args&... args) {
     return means;
 }
 
+std::size_t scratch_offset() {
+    const RequestHead head;
+    return static_cast<std::size_t>(static_cast<const char*>(head.scratch()) -
+                                    &reinterpret_cast<const char&>(head));
+}
+
 // Where two images differ, as offsets; what clear() leaves in a head is not looked at.
 std::string difference(const Image& fresh, const Image& used, const std::vector<bool>& means,
                        std::size_t head_at) {
     std::string text;
+    const std::size_t scratch_at = head_at + scratch_offset();
     for (std::size_t i = 0; i < fresh.size(); ++i) {
-        const bool scratch =
-            i >= head_at + RequestHead::scratch_offset() && i < head_at + sizeof(RequestHead);
+        const bool scratch = i >= scratch_at && i < head_at + sizeof(RequestHead);
         if (means[i] && !scratch && fresh[i] != used[i]) text += ' ' + std::to_string(i);
     }
     return text;

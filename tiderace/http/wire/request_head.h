@@ -149,7 +149,7 @@ class RequestHead {
     }
 
     // From here on clear() leaves what was there: nothing reaches it. For tests.
-    static std::size_t scratch_offset() { return offsetof(RequestHead, first_); }
+    const void* scratch() const { return first_.data(); }
 
   private:
     static constexpr std::uint64_t bit(FieldName name) {
