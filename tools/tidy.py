@@ -34,7 +34,7 @@ CPP = (".h", ".cc", ".c")
 BELOW_NET = {"base", "log", "core"}
 HTTP = {"http", "http/wire", "http/route", "http/coding", "http/handler", "http/filter", "http/app"}
 PROTOCOLS = HTTP | {"tls", "db"}
-EVERYTHING = BELOW_NET | {"net", "task", "json"} | PROTOCOLS
+EVERYTHING = BELOW_NET | {"net", "task", "json", "text"} | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
@@ -45,6 +45,7 @@ ARROWS = {
     "tls": BELOW_NET | {"net"},
     "db": BELOW_NET | {"net"},
     "json": {"base"},
+    "text": {"base"},
     "http/wire": {"base"},
     "http/route": {"base", "http/wire"},
     "http": BELOW_NET | {"net", "http/wire"},
@@ -223,7 +224,7 @@ def seams(tree):
                 yield Complaint(path, number, f"<{name}> belongs below the loop, in core")
             elif room.split("/")[0] in ("http", "db") and SOCKET_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a protocol sees bytes, never sockets")
-            elif room in ("http/wire", "json") and SYSTEM_HEADERS.fullmatch(name):
+            elif room in ("http/wire", "json", "text") and SYSTEM_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a codec has no system, clock or thread")
         if room not in ("core", "core/backend"):
             for number, line in enumerate(tree.code(path).splitlines(), 1):

@@ -1,0 +1,202 @@
+#include "tiderace/text/checker.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tiderace/text/renderer.h"
+#include "tiderace/text/type_of.h"
+
+namespace tiderace::text {
+namespace {
+
+// The type of a value as far as it is known; null: only the rendering knows.
+using Known = const Type*;
+
+Known inside(Known type) {
+    while (type && type->kind == Kind::optional) type = type->element;
+    return type && type->kind == Kind::dynamic ? nullptr : type;
+}
+
+class Checker {
+  public:
+    Checker(const Program& program, Known root) : program_(program), root_(root) {}
+
+    std::optional<Fault> check();
+
+  private:
+    bool check_loop(const Instruction& loop);
+    bool check_shown(const Instruction& instruction);
+    bool evaluate(std::uint32_t index, Known& type);
+    bool path(const Operation& operation, Known& type);
+    bool filter(const Operation& operation, Known& type);
+    bool compared(const Operation& operation);
+    bool fail(const Operation& operation, std::size_t offset, std::string problem) {
+        if (!fault_) fault_ = program_.fault_at(operation.source, offset, std::move(problem));
+        return false;
+    }
+
+    const Program& program_;
+    Known root_;
+    std::array<Known, 2 * loop_depth_max> slots_ = {};
+    std::optional<Fault> fault_;
+};
+
+// In the order in which they stand: the variables of a loop are known in all of its body.
+std::optional<Fault> Checker::check() {
+    for (const Instruction& instruction : program_.instructions) {
+        Known type = nullptr;
+        bool fits = true;
+        if (instruction.code == Instruction::Code::value) fits = check_shown(instruction);
+        if (instruction.code == Instruction::Code::loop) fits = check_loop(instruction);
+        if (instruction.code == Instruction::Code::unless) {
+            fits = evaluate(instruction.operation, type);
+        }
+        if (!fits) return std::move(fault_);
+    }
+    return std::nullopt;
+}
+
+bool Checker::check_shown(const Instruction& instruction) {
+    Known type = nullptr;
+    if (!evaluate(instruction.operation, type)) return false;
+    type = inside(type);
+    if (type == nullptr || instruction.escape == Escape::js_value) return true;
+    if (type->kind != Kind::list && type->kind != Kind::map && type->kind != Kind::object)
+        return true;
+    const Operation& operation = program_.operation(instruction.operation);
+    return fail(operation, operation.expression.offset,
+                std::string(kind_text(type->kind)) +
+                    " has no text; go through it by {% for %}, or show one of its members");
+}
+
+bool Checker::check_loop(const Instruction& loop) {
+    Known type = nullptr;
+    if (!evaluate(loop.operation, type)) return false;
+    type = inside(type);
+    slots_[loop.slot] = type ? type->element : nullptr;
+    if (loop.has_key) slots_[loop.slot - 1u] = &view_type;
+    if (type == nullptr || type->kind == Kind::map) return true;
+    if (type->kind == Kind::list && !loop.has_key) return true;
+    const Operation& operation = program_.operation(loop.operation);
+    return fail(operation, operation.expression.offset,
+                std::string(loop.has_key ? "{% for key, value in … %} expects a map, found "
+                                         : "{% for %} expects a list or a map, found ") +
+                    std::string(kind_text(type->kind)));
+}
+
+bool Checker::evaluate(std::uint32_t index, Known& type) {
+    const Operation& operation = program_.operation(index);
+    const Expression& expression = operation.expression;
+    switch (expression.kind) {
+        case Expression::Kind::literal:
+            type = expression.literal.ref().type;
+            return true;
+        case Expression::Kind::path:
+            return path(operation, type);
+        case Expression::Kind::filter:
+            return filter(operation, type);
+        case Expression::Kind::compare:
+            type = &type_of<bool>;
+            return compared(operation);
+        default:
+            for (const std::uint32_t operand : expression.operands) {
+                if (!evaluate(operand, type)) return false;
+            }
+            type = &type_of<bool>;
+            return true;
+    }
+}
+
+bool Checker::path(const Operation& operation, Known& type) {
+    type = root_;
+    if (operation.loop_field != LoopField::none) {
+        const bool is_number =
+            operation.loop_field == LoopField::index || operation.loop_field == LoopField::length;
+        type = is_number ? &integer_type : &type_of<bool>;
+        return true;
+    }
+    const bool is_root = operation.slot == root_slot;
+    if (!is_root) type = slots_[static_cast<std::size_t>(operation.slot)];
+    const auto& names = operation.expression.names;
+    for (std::size_t at = is_root ? 0 : 1; at < names.size(); ++at) {
+        const Known from = inside(type);
+        if (from == nullptr) {
+            type = nullptr;
+            return true;
+        }
+        type = nullptr;
+        const std::string name = "\"" + std::string(names[at].text) + "\"";
+        if (from->kind == Kind::map) type = from->element;
+        for (const Member& member : from->members) {
+            if (member.name == names[at].text) type = member.type;
+        }
+        if (type != nullptr) continue;
+        const bool is_object = from->kind == Kind::object;
+        return fail(operation, names[at].offset,
+                    is_object ? "no " + name + "; " + members_text(*from)
+                              : "no " + name + " in " + std::string(kind_text(from->kind)));
+    }
+    return true;
+}
+
+bool Checker::filter(const Operation& operation, Known& type) {
+    const Expression& expression = operation.expression;
+    const Filter& used = *expression.filter;
+    Known given = nullptr;
+    if (!evaluate(expression.operands[0], given)) return false;
+    given = inside(given);
+    for (std::size_t i = 1; i < expression.operands.size(); ++i) {
+        Known argument = nullptr;
+        if (!evaluate(expression.operands[i], argument)) return false;
+    }
+    const std::string_view expected = given ? expected_by(used.takes, given->kind) : "";
+    if (!expected.empty()) {
+        return fail(operation, expression.offset,
+                    used.name + ": expects " + std::string(expected) + ", found " +
+                        std::string(kind_text(given->kind)));
+    }
+    switch (used.gives) {
+        case Filter::Gives::text:
+            type = &string_type;
+            break;
+        case Filter::Gives::integer:
+            type = &integer_type;
+            break;
+        case Filter::Gives::element:
+            type = given ? given->element : nullptr;
+            break;
+        case Filter::Gives::html:
+            type = given;
+            break;
+        case Filter::Gives::value:  // the value, or what the argument says
+            type = nullptr;
+            break;
+    }
+    return true;
+}
+
+bool Checker::compared(const Operation& operation) {
+    const Expression& expression = operation.expression;
+    Known left = nullptr;
+    Known right = nullptr;
+    if (!evaluate(expression.operands[0], left) || !evaluate(expression.operands[1], right)) {
+        return false;
+    }
+    left = inside(left);
+    right = inside(right);
+    if (!left || !right || comparable(left->kind, right->kind)) return true;
+    return fail(operation, expression.offset,
+                std::string(kind_text(left->kind)) + " cannot be compared with " +
+                    std::string(kind_text(right->kind)));
+}
+
+}  // namespace
+
+std::expected<void, Fault> check(const Program& program, const Type& root) {
+    if (auto fault = Checker(program, &root).check()) return std::unexpected(std::move(*fault));
+    return {};
+}
+
+}  // namespace tiderace::text

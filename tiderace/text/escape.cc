@@ -1,0 +1,245 @@
+#include "tiderace/text/escape.h"
+
+#include <array>
+#include <cmath>
+
+namespace tiderace::text {
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789ABCDEF";
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+constexpr bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+constexpr char to_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+constexpr bool is_hex(char c) {
+    return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'f');
+}
+
+constexpr std::array<bool, 256> marks(std::string_view characters) {
+    std::array<bool, 256> table{};
+    for (const char c : characters) table[static_cast<unsigned char>(c)] = true;
+    return table;
+}
+constexpr auto html_marks = marks(std::string_view("&<>\"'`\0", 7));
+constexpr auto url_marks = marks("-._~:/?#[]@!$&()*+,;=");
+// 0xE2 begins U+2028 and U+2029, which end a line of JavaScript.
+constexpr auto js_marks = [] {
+    auto table = marks("\"'`<>&/\\\xE2");
+    for (std::size_t control = 0; control < 0x20; ++control) table[control] = true;
+    return table;
+}();
+
+// Appends runs of unmarked characters whole, and calls `replace(at)` for each marked one, which
+// returns how many bytes it stands for.
+template <typename Replace>
+void append_runs(std::string& out, std::string_view text, const std::array<bool, 256>& marked,
+                 Replace replace) {
+    std::size_t from = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (!marked[static_cast<unsigned char>(text[at])]) continue;
+        out.append(text, from, at - from);
+        from = at + replace(at);
+        at = from - 1;
+    }
+    out.append(text, from);
+}
+
+void append_html(std::string& out, std::string_view text) {
+    append_runs(out, text, html_marks, [&](std::size_t at) {
+        const char c = text[at];
+        if (c == '&') out += "&amp;";
+        if (c == '<') out += "&lt;";
+        if (c == '>') out += "&gt;";
+        if (c == '"') out += "&#34;";
+        if (c == '\'') out += "&#39;";
+        if (c == '`') out += "&#96;";
+        if (c == '\0') out += replacement;
+        return std::size_t{1};
+    });
+}
+
+void append_percent(std::string& out, char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += hex_digits[byte >> 4];
+    out += hex_digits[byte & 15];
+}
+
+void append_url_part(std::string& out, std::string_view text) {
+    for (const char c : text) {
+        if (is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~') {
+            out += c;
+        } else {
+            append_percent(out, c);
+        }
+    }
+}
+
+bool has_safe_scheme(std::string_view url) {
+    const std::size_t mark = url.find_first_of(":/?#");
+    if (mark == url.npos || url[mark] != ':') return true;
+    const std::string_view scheme = url.substr(0, mark);
+    for (const std::string_view safe : {"http", "https", "mailto"}) {
+        bool same = scheme.size() == safe.size();
+        for (std::size_t i = 0; same && i < safe.size(); ++i) same = to_lower(scheme[i]) == safe[i];
+        if (same) return true;
+    }
+    return false;
+}
+
+void append_url(std::string& out, std::string_view url) {
+    const std::size_t first = url.find_first_not_of(" \t\r\n\f");
+    url.remove_prefix(first == url.npos ? url.size() : first);
+    if (!has_safe_scheme(url)) {
+        out += blocked_url;
+        return;
+    }
+    for (std::size_t at = 0; at < url.size(); ++at) {
+        const char c = url[at];
+        if (c == '&') {
+            out += "&amp;";
+        } else if (is_alphanumeric(c) || url_marks[static_cast<unsigned char>(c)]) {
+            out += c;
+        } else if (c == '%' && at + 2 < url.size() && is_hex(url[at + 1]) && is_hex(url[at + 2])) {
+            out += c;
+        } else {
+            append_percent(out, c);
+        }
+    }
+}
+
+void append_js_string(std::string& out, std::string_view text) {
+    append_runs(out, text, js_marks, [&](std::size_t at) {
+        const char c = text[at];
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte != 0xE2) {  // a backslash, too, so that one before the value cannot pair with it
+            out += "\\u00";
+            out += hex_digits[byte >> 4];
+            out += hex_digits[byte & 15];
+        } else if (text.substr(at, 3) == "\xE2\x80\xA8" || text.substr(at, 3) == "\xE2\x80\xA9") {
+            out += text[at + 2] == '\xA8' ? "\\u2028" : "\\u2029";
+            return std::size_t{3};
+        } else {
+            out += c;
+        }
+        return std::size_t{1};
+    });
+}
+
+struct JsWriter {
+    std::string& out;
+    std::size_t end;  // of `out`, at most
+
+    bool write(Ref value, std::size_t depth);
+    bool write_text(std::string_view text) {
+        out += '"';
+        append_escaped(out, Escape::js_string, text);
+        out += '"';
+        return out.size() <= end;
+    }
+    bool write_object(Ref value, std::size_t depth);
+    bool write_each(Ref value, std::size_t depth);
+};
+
+bool JsWriter::write_object(Ref value, std::size_t depth) {
+    std::array<const void*, 64> addresses;
+    value.type->addresses(value.at, addresses.data());
+    out += '{';
+    for (std::size_t i = 0; i < value.type->members.size(); ++i) {
+        if (i > 0) out += ',';
+        if (!write_text(value.type->members[i].name)) return false;
+        out += ':';
+        if (!write({value.type->members[i].type, addresses[i]}, depth + 1)) return false;
+    }
+    out += '}';
+    return true;
+}
+
+struct JsElements {
+    JsWriter& writer;
+    const Type* type;
+    std::size_t depth;
+    bool is_map;
+    bool is_first = true;
+    bool is_good = true;
+};
+
+bool JsWriter::write_each(Ref value, std::size_t depth) {
+    const bool is_map = value.type->kind == Kind::map;
+    JsElements elements = {*this, value.type->element, depth + 1, is_map};
+    out += is_map ? '{' : '[';
+    value.type->each(value.at, &elements,
+                     [](void* context, std::string_view key, const void* element) {
+                         auto& to = *static_cast<JsElements*>(context);
+                         if (!to.is_first) to.writer.out += ',';
+                         to.is_first = false;
+                         if (to.is_map) {
+                             to.is_good = to.writer.write_text(key);
+                             to.writer.out += ':';
+                         }
+                         to.is_good = to.is_good && to.writer.write({to.type, element}, to.depth);
+                         return to.is_good;
+                     });
+    out += is_map ? '}' : ']';
+    return elements.is_good;
+}
+
+bool JsWriter::write(Ref given, std::size_t depth) {
+    const Ref value = plain(given);
+    if (depth > json_depth_max || out.size() > end) return false;
+    switch (value.type->kind) {
+        case Kind::list:
+        case Kind::map:
+            return write_each(value, depth);
+        case Kind::object:
+            return write_object(value, depth);
+        case Kind::nothing:
+            out += "null";
+            return true;
+        case Kind::boolean:
+        case Kind::integer:
+        case Kind::number: {
+            std::array<char, number_bytes_max> room;
+            const std::string_view text = *text_of(value, room);
+            const bool is_finite =
+                value.type->kind != Kind::number || std::isfinite(number_of(value));
+            if (text.starts_with('-')) out += ' ';  // `a -{{ b }}` is no `a --1`
+            out += is_finite ? text : "null";
+            return true;
+        }
+        default: {
+            std::array<char, number_bytes_max> room;
+            return write_text(*text_of(value, room));
+        }
+    }
+}
+
+}  // namespace
+
+void append_escaped(std::string& out, Escape how, std::string_view text) {
+    switch (how) {
+        case Escape::none:
+            out += text;
+            return;
+        case Escape::html:
+            return append_html(out, text);
+        case Escape::url:
+            return append_url(out, text);
+        case Escape::url_part:
+            return append_url_part(out, text);
+        case Escape::js_string:
+        case Escape::js_value:
+            return append_js_string(out, text);
+    }
+}
+
+bool append_js_value(std::string& out, Ref value, std::size_t bytes_max) {
+    JsWriter writer = {out, out.size() + bytes_max};
+    return writer.write(value, 0) && out.size() <= writer.end;
+}
+
+}  // namespace tiderace::text

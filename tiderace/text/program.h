@@ -1,0 +1,68 @@
+// Program: a template as it is rendered: one list of instructions, with all includes, layouts and
+// blocks in their places, and for each value how it is escaped.
+//
+//     <p>{% if n %}{{ n }}{% else %}none{% endif %}</p>
+//
+//     0 text "<p>"   1 unless n -> 4   2 value n, html   3 jump 5   4 text "none"   5 text "</p>"
+//
+// Owner    A Program holds its sources; it depends on nothing else.
+// Thread   Any: it is read only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/text/escape.h"
+#include "tiderace/text/fault.h"
+#include "tiderace/text/limits.h"
+#include "tiderace/text/syntax.h"
+
+namespace tiderace::text {
+
+inline constexpr int root_slot = -1;
+
+enum class LoopField : std::uint8_t { none, index, first, last, length };
+
+// An Expression with its variables found.
+struct Operation {
+    Expression expression;
+    int slot = root_slot;                    // of a path: the loop variable, or the root
+    LoopField loop_field = LoopField::none;  // of a path such as loop.index
+    std::uint32_t source = 0;
+};
+
+struct Instruction {
+    enum class Code : std::uint8_t { text, value, unless, jump, loop };
+
+    Code code;
+    Escape escape = Escape::none;
+    bool has_key = false;         // of a loop: a variable for the key stands before the item's
+    std::uint8_t slot = 0;        // of a loop: its item; its key is in the slot before
+    std::uint8_t loop = 0;        // of a loop: how many are around it
+    std::uint32_t operation = 0;  // what is written, asked, gone through
+    std::uint32_t from = 0;       // text: where it is in Program::text
+    std::uint32_t to = 0;         // text: its end. unless, jump: where to go on. loop: body's end
+    std::uint32_t otherwise = 0;  // of a loop: the end of its else
+};
+
+struct Program {
+    std::string name;
+    std::string text;
+    std::vector<Instruction> instructions;
+    std::vector<Operation> operations;
+    std::vector<std::shared_ptr<const Source>> sources;
+    std::shared_ptr<const std::vector<Filter>> filters;  // a user's own
+    std::vector<std::string> uses;                       // names of the templates in it
+    Limits limits;
+
+    Fault fault_at(std::uint32_t source, std::size_t offset, std::string problem) const {
+        return text::fault_at(*sources[source], offset, std::move(problem));
+    }
+    const Operation& operation(std::uint32_t index) const { return operations[index]; }
+};
+
+}  // namespace tiderace::text

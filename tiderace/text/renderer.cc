@@ -1,0 +1,353 @@
+#include "tiderace/text/renderer.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "tiderace/base/members.h"
+#include "tiderace/text/escape.h"
+#include "tiderace/text/type_of.h"
+
+namespace tiderace::text {
+namespace {
+
+constexpr std::size_t slots_max = 2 * loop_depth_max;
+constexpr std::size_t shown_members_max = 12;
+
+class Renderer {
+  public:
+    Renderer(std::string& out, const Program& program, Ref root)
+        : out_(out), start_(out.size()), program_(program), root_(root) {}
+
+    bool run(std::uint32_t from, std::uint32_t to);
+    std::optional<Fault>& fault() { return fault_; }
+
+  private:
+    struct Loop {
+        std::int64_t index = 0;  // from 1
+        std::int64_t length = 0;
+        bool first = false;
+        bool last = false;
+    };
+    struct Body {
+        Renderer& renderer;
+        const Instruction& loop;
+        std::uint32_t begin;
+        const Type* element;
+        bool is_good = true;
+    };
+
+    bool write_value(const Instruction& instruction);
+    bool write_text(const Operation& operation, Escape how, Ref value);
+    bool run_loop(const Instruction& loop, std::uint32_t at);
+    bool run_body(Body& body, std::string_view key, const void* element);
+    // Without a type: a fault was noted. `missing_is_nothing`: a name that is not there, too.
+    Ref evaluate(std::uint32_t index, bool missing_is_nothing = false);
+    Ref path(const Operation& operation, bool missing_is_nothing);
+    Ref loop_field(const Operation& operation) const;
+    Ref step(const Operation& operation, Ref from, std::size_t name, bool missing_is_nothing);
+    Ref filter(const Operation& operation);
+    Ref compared(const Operation& operation);
+    Ref both_or_either(const Operation& operation);
+    Ref fail(const Operation& operation, std::size_t offset, std::string problem) {
+        if (!fault_) fault_ = program_.fault_at(operation.source, offset, std::move(problem));
+        return {};
+    }
+    bool check_output(const Operation& operation);
+
+    std::string& out_;
+    const std::size_t start_;
+    const Program& program_;
+    const Ref root_;
+    std::array<Ref, slots_max> slots_ = {};
+    std::array<std::string_view, loop_depth_max> keys_ = {};
+    std::array<Loop, loop_depth_max> loops_ = {};
+    std::optional<std::array<Scratch, filters_max>> scratch_;  // made when a filter needs one
+    std::size_t scratch_used_ = 0;
+    std::size_t iterations_ = 0;
+    std::optional<Fault> fault_;
+};
+
+constexpr bool truths[] = {false, true};
+Ref truth(bool value) {
+    return ref_to(truths[value ? 1 : 0]);
+}
+
+bool Renderer::run(std::uint32_t at, std::uint32_t to) {
+    while (at < to) {
+        const Instruction& instruction = program_.instructions[at];
+        ++at;
+        switch (instruction.code) {
+            case Instruction::Code::text:
+                out_.append(program_.text, instruction.from, instruction.to - instruction.from);
+                break;
+            case Instruction::Code::value:
+                if (!write_value(instruction)) return false;
+                break;
+            case Instruction::Code::jump:
+                at = instruction.to;
+                break;
+            case Instruction::Code::unless: {
+                scratch_used_ = 0;
+                const Ref condition = evaluate(instruction.operation);
+                if (condition.type == nullptr) return false;
+                if (!is_true(condition)) at = instruction.to;
+                break;
+            }
+            case Instruction::Code::loop:
+                if (!run_loop(instruction, at)) return false;
+                at = instruction.otherwise;
+                break;
+        }
+    }
+    return true;
+}
+
+bool Renderer::check_output(const Operation& operation) {
+    if (out_.size() - start_ <= program_.limits.output_bytes_max) return true;
+    fail(operation, operation.expression.offset,
+         "the output is longer than output_bytes_max (" +
+             std::to_string(program_.limits.output_bytes_max) + ")");
+    return false;
+}
+
+bool Renderer::write_value(const Instruction& instruction) {
+    scratch_used_ = 0;
+    const Operation& operation = program_.operation(instruction.operation);
+    const Ref value = evaluate(instruction.operation);
+    if (value.type == nullptr) return false;
+    if (instruction.escape != Escape::js_value) {
+        return write_text(operation, instruction.escape, value);
+    }
+    const std::size_t used = out_.size() - start_;
+    const std::size_t most = program_.limits.output_bytes_max;
+    if (append_js_value(out_, value, most > used ? most - used : 0)) return check_output(operation);
+    fail(operation, operation.expression.offset,
+         "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
+    return false;
+}
+
+bool Renderer::write_text(const Operation& operation, Escape how, Ref value) {
+    std::array<char, number_bytes_max> room;
+    const auto text = text_of(value, room);
+    if (!text) {
+        const std::string kind(kind_text(plain(value).type->kind));
+        fail(operation, operation.expression.offset,
+             kind + " has no text; go through it by {% for %}, or show one of its members");
+        return false;
+    }
+    append_escaped(out_, how, *text);
+    return check_output(operation);
+}
+
+bool Renderer::run_loop(const Instruction& loop, std::uint32_t at) {
+    const Operation& operation = program_.operation(loop.operation);
+    scratch_used_ = 0;
+    const Ref given = evaluate(loop.operation);
+    if (given.type == nullptr) return false;
+    const Ref container = plain(given);
+    const Kind kind = container.type->kind;
+    if (kind == Kind::nothing) return run(loop.to, loop.otherwise);
+    if (kind != Kind::map && (kind != Kind::list || loop.has_key)) {
+        fail(operation, operation.expression.offset,
+             std::string(loop.has_key ? "{% for key, value in … %} expects a map, found "
+                                      : "{% for %} expects a list or a map, found ") +
+                 std::string(kind_text(kind)));
+        return false;
+    }
+    const std::size_t length = container.type->size(container.at);
+    if (length == 0) return run(loop.to, loop.otherwise);
+    loops_[loop.loop] = {.length = static_cast<std::int64_t>(length)};
+    Body body = {*this, loop, at, container.type->element};
+    container.type->each(container.at, &body,
+                         [](void* context, std::string_view key, const void* element) {
+                             auto& to = *static_cast<Body*>(context);
+                             return to.is_good = to.renderer.run_body(to, key, element);
+                         });
+    return body.is_good;
+}
+
+bool Renderer::run_body(Body& body, std::string_view key, const void* element) {
+    const Instruction& instruction = body.loop;
+    const Operation& operation = program_.operation(instruction.operation);
+    if (++iterations_ > program_.limits.iterations_max) {
+        fail(operation, operation.expression.offset,
+             "the loops go round more often than iterations_max (" +
+                 std::to_string(program_.limits.iterations_max) + ")");
+        return false;
+    }
+    Loop& loop = loops_[instruction.loop];
+    loop.first = ++loop.index == 1;
+    loop.last = loop.index == loop.length;
+    slots_[instruction.slot] = {body.element, element};
+    if (instruction.has_key) {
+        keys_[instruction.loop] = key;
+        slots_[instruction.slot - 1] = {&view_type, &keys_[instruction.loop]};
+    }
+    // Texts alone could grow without a value that is looked at.
+    return run(body.begin, instruction.to) && check_output(operation);
+}
+
+Ref Renderer::evaluate(std::uint32_t index, bool missing_is_nothing) {
+    const Operation& operation = program_.operation(index);
+    const Expression& expression = operation.expression;
+    switch (expression.kind) {
+        case Expression::Kind::literal:
+            return expression.literal.ref();
+        case Expression::Kind::path:
+            return path(operation, missing_is_nothing);
+        case Expression::Kind::filter:
+            return filter(operation);
+        case Expression::Kind::compare:
+            return compared(operation);
+        case Expression::Kind::both:
+        case Expression::Kind::either:
+            return both_or_either(operation);
+        case Expression::Kind::negate: {
+            const Ref value = evaluate(expression.operands[0]);
+            return value.type ? truth(!is_true(value)) : value;
+        }
+    }
+    std::unreachable();
+}
+
+Ref Renderer::path(const Operation& operation, bool missing_is_nothing) {
+    if (operation.loop_field != LoopField::none) return loop_field(operation);
+    const bool is_root = operation.slot == root_slot;
+    Ref value = is_root ? root_ : slots_[static_cast<std::size_t>(operation.slot)];
+    const auto& names = operation.expression.names;
+    for (std::size_t name = is_root ? 0 : 1; name < names.size(); ++name) {
+        value = step(operation, plain(value), name, missing_is_nothing);
+        if (value.type == nullptr) return value;
+    }
+    return value;
+}
+
+Ref Renderer::loop_field(const Operation& operation) const {
+    const Loop& loop = loops_[static_cast<std::size_t>(operation.slot)];
+    if (operation.loop_field == LoopField::index) return {&integer_type, &loop.index};
+    if (operation.loop_field == LoopField::length) return {&integer_type, &loop.length};
+    return truth(operation.loop_field == LoopField::first ? loop.first : loop.last);
+}
+
+Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
+                   bool missing_is_nothing) {
+    const Name name = operation.expression.names[index];
+    if (from.type->kind == Kind::nothing) return nothing;
+    if (from.type->kind == Kind::object) {
+        const auto members = from.type->members;
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            if (members[i].name != name.text) continue;
+            std::array<const void*, members_max> addresses;
+            from.type->addresses(from.at, addresses.data());
+            return {members[i].type, addresses[i]};
+        }
+    }
+    if (from.type->kind == Kind::map) {
+        const void* const found = from.type->find(from.at, name.text);
+        if (found != nullptr) return {from.type->element, found};
+    }
+    if (missing_is_nothing) return nothing;
+    if (from.type->kind == Kind::object || from.type->kind == Kind::map) {
+        return fail(operation, name.offset,
+                    "no \"" + std::string(name.text) + "\"; " + members_text(*from.type));
+    }
+    return fail(
+        operation, name.offset,
+        "no \"" + std::string(name.text) + "\" in " + std::string(kind_text(from.type->kind)));
+}
+
+Ref Renderer::filter(const Operation& operation) {
+    const Expression& expression = operation.expression;
+    const Filter& used = *expression.filter;
+    const bool may_be_missing = used.gives == Filter::Gives::value;
+    const Ref value = evaluate(expression.operands[0], may_be_missing);
+    if (value.type == nullptr) return value;
+    std::array<Ref, filter_arguments_max> arguments;
+    for (std::size_t i = 1; i < expression.operands.size(); ++i) {
+        arguments[i - 1] = evaluate(expression.operands[i]);
+        if (arguments[i - 1].type == nullptr) return {};
+    }
+    if (!scratch_) scratch_.emplace();
+    std::string problem;
+    const FilterCall call = {
+        .value = value,
+        .arguments = std::span(arguments).first(expression.operands.size() - 1),
+        .scratch = (*scratch_)[scratch_used_++ % filters_max],
+        .problem = problem};
+    const Ref made = apply_filter(used, call);
+    if (made.type == nullptr) return fail(operation, expression.offset, std::move(problem));
+    if (call.scratch.text.size() > program_.limits.output_bytes_max) {
+        return fail(operation, expression.offset,
+                    used.name + " makes a text that is longer than output_bytes_max");
+    }
+    return made;
+}
+
+Ref Renderer::compared(const Operation& operation) {
+    const Expression& expression = operation.expression;
+    const Ref left = evaluate(expression.operands[0]);
+    if (left.type == nullptr) return left;
+    const Ref right = evaluate(expression.operands[1]);
+    if (right.type == nullptr) return right;
+    const Kind left_kind = plain(left).type->kind;
+    const Kind right_kind = plain(right).type->kind;
+    if (!comparable(left_kind, right_kind)) {
+        return fail(operation, expression.offset,
+                    std::string(kind_text(left_kind)) + " cannot be compared with " +
+                        std::string(kind_text(right_kind)));
+    }
+    const Order order = compare(left, right);
+    switch (expression.compare) {
+        case Expression::Compare::equal:
+            return truth(order == Order::equal);
+        case Expression::Compare::differs:
+            return truth(order != Order::equal);
+        case Expression::Compare::less:
+            return truth(order == Order::less);
+        case Expression::Compare::less_equal:
+            return truth(order == Order::less || order == Order::equal);
+        case Expression::Compare::greater:
+            return truth(order == Order::greater);
+        case Expression::Compare::greater_equal:
+            return truth(order == Order::greater || order == Order::equal);
+    }
+    std::unreachable();
+}
+
+Ref Renderer::both_or_either(const Operation& operation) {
+    const Expression& expression = operation.expression;
+    const Ref left = evaluate(expression.operands[0]);
+    if (left.type == nullptr) return left;
+    const bool decides = expression.kind == Expression::Kind::either;
+    if (is_true(left) == decides) return truth(decides);
+    const Ref right = evaluate(expression.operands[1]);
+    return right.type ? truth(is_true(right)) : right;
+}
+
+}  // namespace
+
+std::string members_text(const Type& type) {
+    if (type.kind != Kind::object) return "the map has no such key";
+    std::string text = std::string(type.name) + " has ";
+    std::size_t shown = 0;
+    for (const Member& member : type.members) {
+        if (shown == shown_members_max) break;
+        if (shown++ > 0) text += ", ";
+        text += member.name;
+    }
+    if (type.members.size() > shown) {
+        text += " and " + std::to_string(type.members.size() - shown) + " more";
+    }
+    return text;
+}
+
+std::expected<void, Fault> render(std::string& out, const Program& program, Ref root) {
+    const std::size_t before = out.size();
+    Renderer renderer(out, program, root);
+    if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size()))) return {};
+    out.resize(before);
+    return std::unexpected(std::move(*renderer.fault()));
+}
+
+}  // namespace tiderace::text

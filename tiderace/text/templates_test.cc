@@ -1,0 +1,186 @@
+#include "tiderace/text/templates.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace tiderace::text {
+namespace {
+
+class MapLoader : public Loader {
+  public:
+    std::optional<std::string> load(std::string_view name) override {
+        ++asked;
+        const auto found = texts.find(name);
+        if (found == texts.end()) return std::nullopt;
+        return found->second;
+    }
+    std::map<std::string, std::string, std::less<>> texts;
+    int asked = 0;
+};
+
+struct Page {
+    std::string title;
+};
+
+std::string render(const Templates& set, std::string_view name) {
+    std::string out;
+    const auto done = set.render(out, name, Page{"T"});
+    return done ? out : done.error().problem;
+}
+std::string first_fault(const std::expected<void, Faults>& done) {
+    return done ? "none" : done.error().front().problem;
+}
+
+TEST(Templates, PutBlocksIntoLayouts) {
+    Templates set;
+    ASSERT_TRUE(set.add("outer", "[{% block a %}a{% endblock %}|{% block b %}b{% endblock b %}]"));
+    ASSERT_TRUE(
+        set.add("middle",
+                "{# c #} {% extends 'outer' %}{% block a %}A({% block c %}c{% endblock %}){% "
+                "endblock %}"));
+    ASSERT_TRUE(set.add("inner", "{% extends 'middle' %}{% block c %}{{ title }}{% endblock %}"));
+    EXPECT_EQ(render(set, "outer"), "[a|b]");
+    EXPECT_EQ(render(set, "middle"), "[A(c)|b]");
+    EXPECT_EQ(render(set, "inner"), "[A(T)|b]");
+}
+
+TEST(Templates, EscapeForThePlaceThatAnIncludeStandsIn) {
+    Templates set;
+    ASSERT_TRUE(set.add("title", "{{ title }}"));
+    ASSERT_TRUE(set.add("page", "<script>f({% include 'title' %})</script>{% include 'title' %}"));
+    std::string out;
+    ASSERT_TRUE(set.render(out, "page", Page{"<"}));
+    EXPECT_EQ(out, "<script>f(\"\\u003C\")</script>&lt;");
+    EXPECT_FALSE(set.add("page", "<p id={% include 'title' %}>"));
+}
+
+TEST(Templates, SeeTheVariablesAroundAnInclude) {
+    Templates set;
+    ASSERT_TRUE(set.add("item", "{{ item }} "));
+    ASSERT_TRUE(set.add("list", "{% for item in items %}{% include 'item' %}{% endfor %}"));
+    std::string out;
+    ASSERT_TRUE(set.render(out, "list", Map{{"items", List{"a", "b"}}}));
+    EXPECT_EQ(out, "a b ");
+}
+
+TEST(Templates, RefuseToIncludeOrExtendThemselves) {
+    Templates set;
+    EXPECT_EQ(first_fault(set.add("self", "{% include 'self' %}")), "\"self\" includes itself");
+    EXPECT_EQ(first_fault(set.add("me", "{% extends 'me' %}")), "\"me\" extends itself");
+    Templates pair;
+    EXPECT_EQ(first_fault(pair.add("a", "{% include 'b' %}")), "no template \"b\"");
+    EXPECT_EQ(first_fault(pair.add("b", "x{% include 'a' %}")), "\"a\" includes itself");
+    Templates layouts;
+    EXPECT_FALSE(layouts.add("x", "{% extends 'y' %}"));
+    EXPECT_EQ(first_fault(layouts.add("y", "{% extends 'x' %}")), "\"x\" extends itself");
+    Templates mixed;
+    ASSERT_TRUE(mixed.add("layout", "{% block a %}{% endblock %}"));
+    ASSERT_TRUE(mixed.add("page", "{% extends 'layout' %}"));
+    EXPECT_EQ(first_fault(mixed.add("other", "{% include 'page' %}")),
+              "\"page\" extends a layout, and cannot be included");
+}
+
+TEST(Templates, BoundTheDepthAndTheSizeOfIncludes) {
+    Templates deep({.limits = {.include_depth_max = 4}});
+    ASSERT_TRUE(deep.add("t0", "x"));
+    for (int i = 1; i <= 4; ++i) {
+        ASSERT_TRUE(
+            deep.add("t" + std::to_string(i), "{% include 't" + std::to_string(i - 1) + "' %}"))
+            << i;
+    }
+    EXPECT_EQ(first_fault(deep.add("t5", "{% include 't4' %}")),
+              "includes deeper than include_depth_max (4)");
+    Templates wide;
+    ASSERT_TRUE(wide.add("w0", ""));
+    std::string text;
+    for (int i = 1; i < 4; ++i) {
+        text.clear();
+        for (int j = 0; j < 60; ++j) text += "{% include 'w" + std::to_string(i - 1) + "' %}";
+        const auto added = wide.add("w" + std::to_string(i), text);
+        EXPECT_EQ(added.has_value(), i < 3);
+        if (i == 3) {
+            EXPECT_EQ(first_fault(added),
+                      "the template with its includes has more parts than nodes_max (100000)");
+        }
+    }
+}
+
+TEST(Templates, KeepTheLastGoodVersionOfABrokenOne) {
+    Templates set;
+    ASSERT_TRUE(set.add("layout", "[{% block a %}{% endblock %}]"));
+    ASSERT_TRUE(set.add("page", "{% extends 'layout' %}{% block a %}{{ title }}{% endblock %}"));
+    ASSERT_TRUE(set.check<Page>("page"));
+    EXPECT_EQ(first_fault(set.add("layout", "({% block a %}{% endblock %}){% if %}")),
+              "expected a name, a number, a text or \"(\", found \"%}\"");
+    EXPECT_EQ(render(set, "page"), "[T]");
+    EXPECT_EQ(render(set, "layout"), "[]");
+    ASSERT_TRUE(set.add("layout", "({% block a %}{% endblock %})"));
+    EXPECT_EQ(render(set, "page"), "(T)");
+    // What was checked once is checked again.
+    EXPECT_EQ(first_fault(set.add("page", "{{ titel }}")), "no \"titel\"; Page has title");
+    EXPECT_EQ(render(set, "page"), "(T)");
+    EXPECT_EQ(set.check<Page>("absent").error().message(), "absent: no such template");
+    EXPECT_EQ(render(set, "absent"), "no such template");
+}
+
+TEST(Templates, WaitForWhatIsAddedLater) {
+    Templates set;
+    EXPECT_EQ(first_fault(set.add("page", "{% include 'part' %}")), "no template \"part\"");
+    EXPECT_FALSE(set.has("page"));
+    ASSERT_TRUE(set.add("part", "{{ title }}"));
+    EXPECT_EQ(render(set, "page"), "T");
+}
+
+TEST(Templates, ComeFromALoaderAndAreReloaded) {
+    MapLoader loader;
+    loader.texts = {{"page", "{% include 'part' %}"}, {"part", "1{{ title }}"}};
+    Templates set({.loader = &loader});
+    ASSERT_TRUE(set.load("page"));
+    EXPECT_EQ(first_fault(set.load("absent")), "no such template");
+    EXPECT_EQ(render(set, "page"), "1T");
+    loader.texts["part"] = "2{{ title }}";
+    EXPECT_EQ(render(set, "page"), "1T");
+    ASSERT_TRUE(set.reload());
+    EXPECT_EQ(render(set, "page"), "2T");
+    loader.texts["part"] = "3{{ title ";
+    const auto broken = set.reload();
+    ASSERT_FALSE(broken);
+    ASSERT_EQ(broken.error().size(), 1u);
+    EXPECT_EQ(
+        broken.error()[0].message(),
+        "part:1:11: expected \"}}\", found the end of the template\n  3{{ title \n            ^");
+    EXPECT_EQ(render(set, "page"), "2T");
+    loader.texts.erase("part");
+    EXPECT_EQ(first_fault(set.reload()), "the template is gone; its last version stays");
+    EXPECT_EQ(render(set, "page"), "2T");
+    loader.texts["part"] = "4";
+    ASSERT_TRUE(set.reload());
+    EXPECT_EQ(render(set, "page"), "4");
+}
+
+TEST(Templates, HaveFiltersOfTheUsersOwn) {
+    Options options;
+    options
+        .filter(
+            "between",
+            [](std::string& out, std::string_view text, std::span<const std::string_view> words) {
+                out += words[0];
+                out += text;
+                out += words[1];
+            },
+            2)
+        .filter("upper", [](std::string& out, std::string_view text, auto) {
+            out += "my ";
+            out += text;
+        });
+    auto made = Template::compile("t", "{{ title | between: '<', 2 | upper }}", options);
+    ASSERT_TRUE(made) << made.error().message();
+    std::string out;
+    ASSERT_TRUE(made->render(out, Page{"T"}));
+    EXPECT_EQ(out, "my &lt;T2");
+}
+
+}  // namespace
+}  // namespace tiderace::text

@@ -1,0 +1,271 @@
+#include "tiderace/text/type.h"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace tiderace::text {
+namespace {
+
+template <typename T>
+T load(const void* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+}
+
+std::uint64_t load_unsigned(Ref value) {
+    switch (value.type->bytes) {
+        case 1:
+            return load<std::uint8_t>(value.at);
+        case 2:
+            return load<std::uint16_t>(value.at);
+        case 4:
+            return load<std::uint32_t>(value.at);
+        default:
+            return load<std::uint64_t>(value.at);
+    }
+}
+
+std::int64_t load_signed(Ref value) {
+    switch (value.type->bytes) {
+        case 1:
+            return load<std::int8_t>(value.at);
+        case 2:
+            return load<std::int16_t>(value.at);
+        case 4:
+            return load<std::int32_t>(value.at);
+        default:
+            return load<std::int64_t>(value.at);
+    }
+}
+
+template <typename T>
+Order order(const T& left, const T& right) {
+    if (left < right) return Order::less;
+    if (right < left) return Order::greater;
+    return left == right ? Order::equal : Order::none;
+}
+
+bool is_numeric(Kind kind) {
+    return kind == Kind::integer || kind == Kind::number;
+}
+bool is_textual(Kind kind) {
+    return kind == Kind::text || kind == Kind::html;
+}
+
+Order compare_integers(Ref left, Ref right) {
+    const bool left_below = left.type->is_signed && load_signed(left) < 0;
+    const bool right_below = right.type->is_signed && load_signed(right) < 0;
+    if (left_below != right_below) return left_below ? Order::less : Order::greater;
+    if (left_below) return order(load_signed(left), load_signed(right));
+    const auto magnitude = [](Ref value) {
+        return value.type->is_signed ? static_cast<std::uint64_t>(load_signed(value))
+                                     : load_unsigned(value);
+    };
+    return order(magnitude(left), magnitude(right));
+}
+
+constexpr std::array<std::string_view, 12> months = {
+    "January", "February", "March",     "April",   "May",      "June",
+    "July",    "August",   "September", "October", "November", "December"};
+constexpr std::array<std::string_view, 7> days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                  "Thursday", "Friday", "Saturday"};
+constexpr std::string_view time_letters = "YmdHMSyejBbAa%";
+
+void append_padded(std::string& out, std::int64_t number, std::size_t digits, char fill) {
+    std::string text = std::to_string(number < 0 ? -number : number);
+    if (number < 0) out += '-';
+    if (text.size() < digits) out.append(digits - text.size(), fill);
+    out += text;
+}
+
+struct Moment {
+    std::chrono::year_month_day date;
+    std::chrono::sys_days day;
+    std::int64_t second_of_day;
+};
+
+// chrono's years are 16 bits; what is outside is shown as the nearest that they hold.
+Moment moment_of(std::int64_t seconds) {
+    constexpr std::int64_t day_seconds = 86'400;
+    constexpr std::int64_t days_most = 10'000'000;
+    std::int64_t day = seconds / day_seconds;
+    if (seconds % day_seconds < 0) --day;
+    const std::int64_t second = seconds - day * day_seconds;
+    if (day > days_most) day = days_most;
+    if (day < -days_most) day = -days_most;
+    const std::chrono::sys_days date{std::chrono::days(day)};
+    return {std::chrono::year_month_day(date), date, second};
+}
+
+void append_date(std::string& out, const Moment& moment, char letter) {
+    const auto year = static_cast<int>(moment.date.year());
+    const auto month = static_cast<unsigned>(moment.date.month());
+    const auto day = static_cast<unsigned>(moment.date.day());
+    const unsigned weekday = std::chrono::weekday(moment.day).c_encoding();
+    if (letter == 'Y') append_padded(out, year, 4, '0');
+    if (letter == 'y') append_padded(out, (year % 100 + 100) % 100, 2, '0');
+    if (letter == 'm') append_padded(out, month, 2, '0');
+    if (letter == 'd') append_padded(out, day, 2, '0');
+    if (letter == 'e') append_padded(out, day, 1, ' ');
+    if (letter == 'B') out += months[month - 1];
+    if (letter == 'b') out += months[month - 1].substr(0, 3);
+    if (letter == 'A') out += days[weekday];
+    if (letter == 'a') out += days[weekday].substr(0, 3);
+    if (letter == 'j') {
+        const auto first = std::chrono::sys_days(moment.date.year() / std::chrono::January / 1);
+        append_padded(out, (moment.day - first).count() + 1, 3, '0');
+    }
+}
+
+void append_clock(std::string& out, const Moment& moment, char letter) {
+    const std::int64_t second = moment.second_of_day;
+    if (letter == 'H') append_padded(out, second / 3600, 2, '0');
+    if (letter == 'M') append_padded(out, second / 60 % 60, 2, '0');
+    if (letter == 'S') append_padded(out, second % 60, 2, '0');
+    if (letter == '%') out += '%';
+}
+
+}  // namespace
+
+Ref plain(Ref value) {
+    while (true) {
+        if (value.at == nullptr || value.type == nullptr) return value.type ? nothing : value;
+        if (value.type->kind == Kind::optional) {
+            value = {value.type->element, value.type->get(value.at)};
+        } else if (value.type->kind == Kind::dynamic) {
+            value = value.type->resolve(value.at);
+        } else {
+            return value;
+        }
+    }
+}
+
+std::string_view kind_text(Kind kind) {
+    constexpr std::array<std::string_view, 12> texts = {
+        "nothing", "true or false", "an integer", "a number", "a text",    "safe HTML",
+        "a time",  "a list",        "a map",      "a value",  "an object", "a value"};
+    return texts[std::to_underlying(kind)];
+}
+
+std::int64_t integer_of(Ref integer) {
+    return integer.type->is_signed ? load_signed(integer)
+                                   : static_cast<std::int64_t>(load_unsigned(integer));
+}
+
+double number_of(Ref number) {
+    if (number.type->kind == Kind::number) {
+        return number.type->bytes == sizeof(float) ? load<float>(number.at)
+                                                   : load<double>(number.at);
+    }
+    return number.type->is_signed ? static_cast<double>(load_signed(number))
+                                  : static_cast<double>(load_unsigned(number));
+}
+
+std::optional<std::string_view> text_of(Ref given, NumberRoom room) {
+    const Ref value = plain(given);
+    const auto written = [&](std::to_chars_result result) {
+        return std::string_view(room.data(), result.ptr - room.data());
+    };
+    char* const end = room.data() + room.size();
+    switch (value.type->kind) {
+        case Kind::nothing:
+            return "";
+        case Kind::boolean:
+            return load<bool>(value.at) ? "true" : "false";
+        case Kind::integer:
+            return written(value.type->is_signed
+                               ? std::to_chars(room.data(), end, load_signed(value))
+                               : std::to_chars(room.data(), end, load_unsigned(value)));
+        case Kind::number:  // in the precision of its own type, or 0.1f would be 0.10000000149
+            return written(value.type->bytes == sizeof(float)
+                               ? std::to_chars(room.data(), end, load<float>(value.at))
+                               : std::to_chars(room.data(), end, load<double>(value.at)));
+        case Kind::text:
+        case Kind::html:
+            return value.type->text(value.at);
+        case Kind::time: {
+            std::string text;  // of 20 bytes; a time is the one value that may allocate
+            append_time(text, value.type->seconds(value.at), "%Y-%m-%dT%H:%M:%SZ");
+            const std::size_t bytes = text.copy(room.data(), room.size());
+            return std::string_view(room.data(), bytes);
+        }
+        default:
+            return std::nullopt;
+    }
+}
+
+bool is_true(Ref given) {
+    const Ref value = plain(given);
+    switch (value.type->kind) {
+        case Kind::nothing:
+            return false;
+        case Kind::boolean:
+            return load<bool>(value.at);
+        case Kind::integer:
+            return load_unsigned(value) != 0;
+        case Kind::number:
+            return number_of(value) != 0;
+        case Kind::text:
+        case Kind::html:
+            return !value.type->text(value.at).empty();
+        case Kind::list:
+        case Kind::map:
+            return value.type->size(value.at) > 0;
+        default:
+            return true;
+    }
+}
+
+bool comparable(Kind left, Kind right) {
+    if (left == Kind::nothing || right == Kind::nothing) return true;
+    return (is_numeric(left) && is_numeric(right)) || (is_textual(left) && is_textual(right)) ||
+           (left == right && (left == Kind::boolean || left == Kind::time));
+}
+
+Order compare(Ref left_given, Ref right_given) {
+    const Ref left = plain(left_given);
+    const Ref right = plain(right_given);
+    const Kind kind = left.type->kind;
+    if (!comparable(kind, right.type->kind)) return Order::none;
+    if (kind == Kind::nothing || right.type->kind == Kind::nothing) {
+        return kind == right.type->kind ? Order::equal : Order::none;
+    }
+    if (is_textual(kind)) return order(left.type->text(left.at), right.type->text(right.at));
+    if (kind == Kind::boolean) return order(load<bool>(left.at), load<bool>(right.at));
+    if (kind == Kind::time)
+        return order(left.type->seconds(left.at), right.type->seconds(right.at));
+    if (kind == Kind::integer && right.type->kind == Kind::integer) {
+        return compare_integers(left, right);
+    }
+    return order(number_of(left), number_of(right));
+}
+
+bool is_time_format(std::string_view format) {
+    for (std::size_t at = 0; at < format.size(); ++at) {
+        if (format[at] != '%') continue;
+        if (++at == format.size() || time_letters.find(format[at]) == time_letters.npos)
+            return false;
+    }
+    return true;
+}
+
+bool append_time(std::string& out, std::int64_t seconds, std::string_view format) {
+    if (!is_time_format(format)) return false;
+    const Moment moment = moment_of(seconds);
+    for (std::size_t at = 0; at < format.size(); ++at) {
+        if (format[at] != '%') {
+            out += format[at];
+            continue;
+        }
+        ++at;
+        append_date(out, moment, format[at]);
+        append_clock(out, moment, format[at]);
+    }
+    return true;
+}
+
+}  // namespace tiderace::text
