@@ -43,7 +43,7 @@ struct Node;
 struct Branch {
     std::uint32_t condition = no_expression;  // none: else
     std::uint32_t offset = 0;
-    std::vector<Node> body = {};
+    std::vector<Node> body;
 };
 
 struct Node {
@@ -56,7 +56,7 @@ struct Node {
     Name key = {};   // of a loop over a map; or ""
     Name item = {};  // of a loop
     // choice: if, elif …, else. loop: the body, and else. block: the body.
-    std::vector<Branch> branches = {};
+    std::vector<Branch> branches;
 };
 
 struct Tree {

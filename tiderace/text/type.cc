@@ -93,8 +93,11 @@ Moment moment_of(std::int64_t seconds) {
     constexpr std::int64_t day_seconds = 86'400;
     constexpr std::int64_t days_most = 10'000'000;
     std::int64_t day = seconds / day_seconds;
-    if (seconds % day_seconds < 0) --day;
-    const std::int64_t second = seconds - day * day_seconds;
+    std::int64_t second = seconds % day_seconds;
+    if (second < 0) {
+        --day;
+        second += day_seconds;
+    }
     if (day > days_most) day = days_most;
     if (day < -days_most) day = -days_most;
     const std::chrono::sys_days date{std::chrono::days(day)};
