@@ -4,10 +4,12 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,6 +19,25 @@
 #include <vector>
 
 #include "tiderace/template.h"
+
+// A sanitizer has an operator new of its own.
+#ifndef TIDERACE_SANITIZED
+namespace {
+std::size_t allocations = 0;
+}
+void* operator new(std::size_t bytes) {
+    ++allocations;
+    void* const block = std::malloc(bytes);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+void operator delete(void* block) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept {
+    std::free(block);
+}
+#endif
 
 namespace tiderace::text {
 namespace {
@@ -210,6 +231,25 @@ TEST(Renderer, AppendsToWhatIsThere) {
     ASSERT_TRUE(made->render(out, Note{}));
     EXPECT_EQ(out, "aTidesseamoonwind");
 }
+
+#ifndef TIDERACE_SANITIZED
+TEST(Renderer, AllocatesNothingForAValue) {
+    const auto made = Template::compile(
+        "t",
+        "<a href=\"{{ title }}\" title=\"{{ summary }}\">{{ author.name }} {{ big }} {{ price "
+        "}}</a>"
+        "{% for t in tags %}{% if t != \"sea\" and loop.index > 1 %}{{ t }}{% endif %}{% endfor %}"
+        "<script>f({{ tags }}, '{{ summary }}')</script>");
+    ASSERT_TRUE(made) << made.error().message();
+    const Note note;
+    std::string out;
+    out.reserve(4'096);
+    const std::size_t before = allocations;
+    const bool done = made->render(out, note).has_value();
+    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_TRUE(done);
+}
+#endif
 
 }  // namespace
 }  // namespace tiderace::text
