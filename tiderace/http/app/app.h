@@ -38,7 +38,7 @@ namespace tiderace::http {
 
 struct AppOptions {
     std::uint64_t body_bytes_max = 1_MiB;  // of a body that is read whole; above: 413
-    Duration handler_timeout = 30s;        // for a handler that waits; above: 503
+    Duration handler_timeout = 30s;        // for one that waits; above: 503, and it is cancelled
     std::size_t pool_threads_max = 4;      // for offload(), of all loops
     std::size_t pool_queue_max = 1'024;
 };

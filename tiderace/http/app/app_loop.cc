@@ -19,6 +19,12 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     }
 }
 
+Instant AppLoop::deadline() const {
+    const Duration limit = app_->options_.handler_timeout;
+    const Instant now = runner_.loop().now();
+    return limit < Instant::max() - now ? now + limit : Instant::max();
+}
+
 void AppLoop::refuse(Exchange& exchange, const route::Found& found) const {
     if (found.kind == route::Found::Kind::nothing) return exchange.respond_status(404);
     const bool asks = exchange.request().method() == wire::Method::options;
@@ -36,7 +42,7 @@ void AppLoop::handle(Exchange& exchange) {
     const route::Found found = app_->router_.find(request.method(), request.path, parameters);
     if (found.kind != route::Found::Kind::route) return refuse(exchange, found);
     const App::Route& route = app_->routes_[found.route];
-    app::Call call{exchange, runner_, states_, route.pattern, parameters};
+    app::Call call{exchange, runner_, states_, route.pattern, deadline(), parameters};
     if (route.endpoint->takes_body()) return collect_body(route, call);
     if (route.endpoint->keeps_views()) {
         exchange.pin();
@@ -56,7 +62,8 @@ class AppLoop::BodyCollector final : public BodyReceiver {
     void on_body_end(Exchange& exchange) override {
         if (route_->endpoint->keeps_views()) exchange.pin();
         const Request& request = exchange.request();
-        app::Call call{exchange, loop_->runner_, loop_->states_, route_->pattern};
+        app::Call call{exchange, loop_->runner_, loop_->states_, route_->pattern,
+                       loop_->deadline()};
         loop_->app_->router_.find(request.method(), request.path, call.parameters);
         call.body = std::move(body_);
         route_->endpoint->call(call);

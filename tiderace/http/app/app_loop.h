@@ -27,8 +27,8 @@ class AppLoop final : public Handler {
   private:
     class BodyCollector;
 
+    Instant deadline() const;
     void refuse(Exchange& exchange, const route::Found& found) const;
-    void call(const app::Endpoint& endpoint, app::Call& call);
     void collect_body(const App::Route& route, app::Call& call);
 
     const App* app_;

@@ -60,11 +60,10 @@ TEST_F(AppTest, ParametersAreParsedByType) {
         const std::string answer = get(bad);
         EXPECT_EQ(status_of(answer), std::string_view(bad) == "/d/" ? "404" : "400") << bad;
     }
-    EXPECT_EQ(
-        body_of(get("/u/256")),
-        R"({"title":"Bad Request","status":400,)"
-        R"("detail":"the path has a parameter that cannot be read",)"
-        R"("errors":[{"name":"n","detail":"expected a whole number, not negative"}]})");
+    EXPECT_EQ(body_of(get("/u/256")),
+              R"({"title":"Bad Request","status":400,)"
+              R"("detail":"the path has a parameter that cannot be read",)"
+              R"("errors":[{"name":"n","detail":"expected a whole number, not negative"}]})");
 }
 
 TEST_F(AppTest, WhatAHandlerReturnsBecomesTheAnswer) {
@@ -206,6 +205,27 @@ TEST_F(AppTest, AClientThatGoesAwayEndsTheTaskAtItsAwait) {
     EXPECT_EQ(log, "x");
     world.advance(2h);
     EXPECT_EQ(log, "x");
+}
+
+TEST_F(AppTest, AHandlerThatWaitsTooLongIsAnsweredForAndCancelled) {
+    app = App({.handler_timeout = 5s});
+    static int ended;
+    static Duration left;
+    ended = 0;
+    struct Note {
+        ~Note() { ++ended; }
+    };
+    app.get<"/wait">([](core::EventLoop& loop) -> task::Task<std::string> {
+        const Note note;
+        left = task::deadline() - loop.now();
+        co_await task::sleep(1h);
+        co_return "never";
+    });
+    EXPECT_EQ(status_of(get("/wait")), "503");
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(left, 5s);
+    EXPECT_GE(world.elapsed(), 5s);
+    EXPECT_LT(world.elapsed(), 7s);
 }
 
 TEST_F(AppTest, StatesAreFoundByType) {

@@ -49,6 +49,7 @@ struct Call {
     task::Runner& runner;
     const States& states;
     std::string_view pattern;
+    Instant deadline = Instant::max();  // for a handler that waits
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
     std::string body = {};

@@ -5,11 +5,15 @@ namespace tiderace::http::app {
 Invocation::Invocation(Call& call) : exchange_(call.exchange.defer()), runner_(&call.runner) {}
 
 void Invocation::watch() {
-    exchange_->observe(*this);
+    ended_at_once_ = nullptr;
+    // Its first steps may have cost it the client.
+    if (!exchange_->observe(*this)) return on_abandoned();
+    if (context().deadline != Instant::max()) exchange_->set_deadline(context().deadline);
 }
 
 void Invocation::on_done(std::exception_ptr failure) {
     const std::unique_ptr<Invocation> self(this);
+    if (ended_at_once_ != nullptr) *ended_at_once_ = true;
     AbandonObserver::unlink();
     exchange_->run([&] {
         if (failure) std::rethrow_exception(failure);

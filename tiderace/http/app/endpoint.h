@@ -48,8 +48,10 @@ class Invocation : public task::Root, private AbandonObserver {
 
     // The handler ended with a value.
     virtual void answer_value(Exchange& exchange, task::Runner& runner) = 0;
-    // Once started: nothing more to do for one that ended at once.
+    // It waits: from here on the client's end and the deadline cancel it.
     void watch();
+
+    bool* ended_at_once_ = nullptr;  // while start() is on the stack
 
   private:
     void on_done(std::exception_ptr failure) final;
@@ -64,8 +66,10 @@ class InvocationOf final : public Invocation {
   public:
     static void run(Call& call, task::Task<T> task) {
         auto* invocation = new InvocationOf(call);  // ends itself
-        invocation->watch();
-        invocation->start(call.runner, std::move(task));
+        bool ended = false;
+        invocation->ended_at_once_ = &ended;
+        invocation->start(call.runner, std::move(task), call.deadline);
+        if (!ended) invocation->watch();
     }
 
   private:
