@@ -172,6 +172,9 @@ class Root : private ListHook, private Joiner {
     // Once, with no task running, after the frame has gone: the root may be destroyed in here.
     // `failure`: what the task threw.
     virtual void on_done(std::exception_ptr failure) = 0;
+    // Destroys the frame now, for destructors of what the task uses: members end before ~Root().
+    // Not while the task runs.
+    void end_frame();
 
   private:
     friend class Runner;
@@ -182,7 +185,6 @@ class Root : private ListHook, private Joiner {
                Instant deadline);
     std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;
     void settle();
-    void end_frame();
 
     std::coroutine_handle<> frame_;
     PromiseBase* promise_ = nullptr;

@@ -43,6 +43,9 @@ class Invocation : public task::Root, private AbandonObserver {
         task::FramePool::free(block, bytes);
     }
 
+    // The task may use the exchange, which is a member and would end before it.
+    ~Invocation() override { end_frame(); }
+
   protected:
     explicit Invocation(Call& call);
 
