@@ -57,6 +57,15 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
     }
 }
 
+// macOS has another name for it.
+static const timespec& modified_at(const struct stat& status) {
+#ifdef __APPLE__
+    return status.st_mtimespec;
+#else
+    return status.st_mtim;
+#endif
+}
+
 std::string file_look(const std::string& path) {
     struct stat status{};
     if (!get_status(path, status)) return "none;";
@@ -64,8 +73,8 @@ std::string file_look(const std::string& path) {
     for (const auto number :
          {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
           static_cast<std::uint64_t>(status.st_size),
-          static_cast<std::uint64_t>(status.st_mtim.tv_sec),
-          static_cast<std::uint64_t>(status.st_mtim.tv_nsec)}) {
+          static_cast<std::uint64_t>(modified_at(status).tv_sec),
+          static_cast<std::uint64_t>(modified_at(status).tv_nsec)}) {
         look += std::to_string(number) + ',';
     }
     return look + ';';
