@@ -1,4 +1,4 @@
-"""The benchmark must notice when what it measured is not what it asked for."""
+"""The benchmark must detect that it did not measure what it requested."""
 
 import gzip
 import pathlib
@@ -66,7 +66,7 @@ def test_figures_are_medians_and_faults_are_kept():
 
 
 def serve_once(answer):
-    """A server for one connection that sends these bytes, whatever is asked, and closes."""
+    """A server for one connection that sends these bytes for any request, and closes."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def run():

@@ -1,4 +1,4 @@
-// What it costs to send a file that is in the page cache: by sendfile, and in the ways of io_uring.
+// The cost of sending a file from the page cache: by sendfile, and by several uses of io_uring.
 //
 //   file_sends BYTES [connections [rounds]]
 //
@@ -269,7 +269,7 @@ void connect_all(Job& job, std::size_t count, std::vector<int>& far) {
     close(listener);
 }
 
-// What one way leaves in the sockets is not another's to deliver.
+// Empties the sockets, so that one method does not deliver another's bytes.
 void drain(const Job& job) {
     for (const Connection& each : job.connections) {
         for (int waiting = 1; waiting > 0;) {

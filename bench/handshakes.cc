@@ -173,8 +173,8 @@ void measure(const Order& order) {
     SSL_CTX_set_session_cache_mode(context,
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
     SSL_CTX_sess_set_new_cb(context, keep_ticket);
-    // A server that closes without close_notify: the length of the answer says that it was whole,
-    // and OpenSSL would throw its ticket away.
+    // For servers that close without close_notify: the answer's length shows that it is complete,
+    // and OpenSSL would otherwise drop its ticket.
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     Count count;
     std::vector<std::unique_ptr<Place>> places;

@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import time
 
-# As nobody, which a server of root's becomes, it could not enter the folder that it serves here.
+# Started by root, the server would become the user nobody, which cannot enter its folder here.
 STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
 
 

@@ -68,7 +68,7 @@ def handshakes(workload, server, seconds, core):
 
 
 def h2load_counts(text):
-    """What h2load says of its answers, as numbers."""
+    """The figures that h2load prints, as numbers."""
     patterns = {
         "seconds": r"finished in ([\d.]+)(us|ms|s|m)?,",
         "succeeded": r"(\d+) succeeded",
@@ -115,7 +115,7 @@ ECHO_PAYLOAD_BYTES = 64
 
 @contextlib.contextmanager
 def conversation(words, core):
-    """A program that says a line when it is ready, and goes on when it is told to."""
+    """A program that prints a line when it is ready, and continues on request."""
     child = subprocess.Popen(
         servers.pinned(core, [str(word) for word in words]),
         stdin=subprocess.PIPE,

@@ -7,6 +7,7 @@ import platform
 import re
 import subprocess
 
+from servers import BEFORE
 from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Limit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -68,6 +69,16 @@ def verdicts(workload, results):
             best = " or ".join(target.of)
             said = f"{target.server}: {target.figure} {ratio:.3f} × {best}"
             yield f"{said}, at most {target.at_most:g}", ratio <= target.at_most
+
+
+def beside_before(results):
+    """A sentence for each of our servers that ran beside its earlier self."""
+    for name, found in results.items():
+        before = results.get(name + BEFORE, {})
+        for figure in ("cpu", "per_connection", "base", "milliseconds"):
+            if figure in found and figure in before:
+                ratio = found[figure] / before[figure]
+                yield f"{name}: {figure.replace('_', ' ')} {ratio:.3f} × {name}{BEFORE}"
 
 
 def table(heads, rows):
@@ -144,6 +155,7 @@ def section(workload, results):
     lines = [f"## {workload.name}: {workload.about}", "", TABLES[workload.kind](results), ""]
     for said, met in verdicts(workload, results):
         lines.append(f"- {'met' if met else '**missed**'}: {said}")
+    lines += [f"- {said}" for said in beside_before(results)]
     return "\n".join(lines) + "\n"
 
 

@@ -38,6 +38,12 @@ def arguments():
     parser.add_argument(
         "--servers", help="only these, by the beginnings of their names: nginx,floor"
     )
+    parser.add_argument(
+        "--before",
+        type=pathlib.Path,
+        metavar="BUILD",
+        help="the folder build/bench of another checkout: its servers take turns with these",
+    )
     parser.add_argument("--readme", action="store_true", help="put the summary into README.md")
     parser.add_argument("--no-save", action="store_true", help="print only")
     found = parser.parse_args()
@@ -90,16 +96,26 @@ class Bench:
 
     def names(self, workload):
         """(those to run, {absent: why})"""
-        wanted = [name for name in workload.servers if self.wants(name)]
-        absent = {name: servers.available(name) for name in wanted}
+        wanted = [name for name in self.all_names(workload) if self.wants(name)]
+        absent = {name: servers.available(name, self.options.before) for name in wanted}
         return [n for n in wanted if not absent[n]], {n: w for n, w in absent.items() if w}
+
+    def all_names(self, workload):
+        """With --before, each of our servers is followed by its earlier self."""
+        names = []
+        for name in workload.servers:
+            names.append(name)
+            if self.options.before and servers.is_ours(name):
+                names.append(name + servers.BEFORE)
+        return names
 
     def wants(self, name):
         only = self.options.servers
         return not only or any(name.startswith(piece) for piece in only.split(","))
 
     def start_all(self, workload, names):
-        return servers.started(names, workload, self.place, self.server_core)
+        before = self.options.before
+        return servers.started(names, workload, self.place, self.server_core, before)
 
     def seconds(self, workload):
         return self.options.seconds or workload.seconds
@@ -186,7 +202,9 @@ class Bench:
         for _ in range(max(self.options.rounds, 3) * 3):
             for name in names:
                 elapsed = client.first_answer_microseconds(
-                    lambda n=name: servers.start(n, workload, self.place, None, wait=False),
+                    lambda n=name: servers.start(
+                        n, workload, self.place, None, wait=False, before=self.options.before
+                    ),
                     workload.path,
                 )
                 times[name].append(elapsed / 1000)
@@ -200,7 +218,7 @@ class Bench:
         measured = getattr(self, workload.kind)(workload, names) if names else {}
         return {
             name: measured[name] if name in measured else {"absent": absent[name]}
-            for name in [n for n in workload.servers if n in measured or n in absent]
+            for name in [n for n in self.all_names(workload) if n in measured or n in absent]
         }
 
 

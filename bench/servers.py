@@ -6,6 +6,7 @@ room for connections is set from the number that will be opened, since some take
 
 import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/bench"
+BEFORE = ", before"  # ends the name of the same server from another build (`--before`)
 DEADLINE_FLAGS = ["--header-timeout", "--body-timeout", "--write-timeout", "--idle-timeout"]
 DEADLINE_FLAGS += ["--min-receive-rate", "--min-send-rate"]
 
@@ -77,7 +79,7 @@ hosts:
         file.dir: {root}
 """
 
-# The one cipher for all of them: h2o has no word for it, so OpenSSL is told.
+# The one cipher for all of them. h2o has no setting for it, so it is set in OpenSSL's file.
 OPENSSL_CONF = """
 openssl_conf = all
 [all]
@@ -204,6 +206,7 @@ class Plan:
     room: int  # connections
     secure: bool = False
     gzip: bool = False
+    build: pathlib.Path = BUILD  # whose tiderace
 
     @property
     def certificate(self):
@@ -219,7 +222,7 @@ class Plan:
 
 
 def make_certificate(scratch):
-    """A P-256 certificate for all of them, once, and what OpenSSL is told."""
+    """A P-256 certificate for all of them, made once, and OpenSSL's configuration."""
     plan = Plan(scratch, scratch, 0, 0)
     if plan.certificate.exists():
         return
@@ -270,6 +273,13 @@ def h2o(plan):
     return [shutil.which("h2o", path=PATH), "-c", with_config("h2o.conf", H2O, plan, user)]
 
 
+@functools.cache
+def has_user(program):
+    """Whether it takes --user: an earlier build may be older than the flag."""
+    words = [program, "serve", "--help"]
+    return "--user" in subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
 def tiderace(*flags):
     def words(plan):
         plain = ["--threads", "1", "--quiet"]
@@ -279,8 +289,9 @@ def tiderace(*flags):
             plain += ["--tls", f"{plan.certificate},{plan.key}"]
         placed = [flag.format(scratch=plan.scratch) for flag in flags]
         listen = ["--listen", f"127.0.0.1:{plan.port}"]
-        stay_root = ["--user", "root"] if os.geteuid() == 0 else []
-        return [BUILD / "tiderace", "serve", plan.site, *listen, *plain, *placed, *stay_root]
+        program = plan.build / "tiderace"
+        stay_root = ["--user", "root"] if os.geteuid() == 0 and has_user(program) else []
+        return [program, "serve", plan.site, *listen, *plain, *placed, *stay_root]
 
     return words
 
@@ -299,17 +310,23 @@ KINDS = {
 FLOORS = {"floor, memory": ["memory"], "floor, sendfile": ["sendfile"]}
 # examples/echo listens for both, and says where: the line that begins with this word.
 ECHOES = {"echo, raw TCP": "tcp", "echo, WebSocket": "websocket"}
-ECHO = BUILD / "examples/echo/echo"
+ECHO = "examples/echo/echo"
 
 
-def available(name):
-    """Why it cannot run here, or nothing."""
+def is_ours(name):
+    return name.startswith("tiderace") or name in ECHOES
+
+
+def available(name, before=None):
+    """Why it cannot run here, or nothing. before: the build of servers named so."""
+    build = before if name.endswith(BEFORE) else BUILD
+    name = name.removesuffix(BEFORE)
     if name in FLOORS:
         found = (BUILD / "bench/floor_epoll").exists()
     elif name in ECHOES:
-        found = ECHO.exists()
+        found = (build / ECHO).exists()
     elif name.startswith("tiderace"):
-        found = (BUILD / "tiderace").exists()
+        found = (build / "tiderace").exists()
     else:
         found = shutil.which(name, path=PATH) is not None
     return None if found else "not installed or not built"
@@ -317,17 +334,19 @@ def available(name):
 
 def room_for(workload):
     """nginx closes idle connections when less than a sixteenth of its room is left; under load the
-    connections of one round may still be closing when those of the next come."""
+    connections of one round may still be closing when the next round begins."""
     return workload.connections * 23 // 20 if workload.kind.startswith("idle") else 20_000
 
 
-def start(name, workload, place, core, wait=True):
-    """One server for the workload. place: the folder with site/ in it, for logs and configs too."""
+def start(name, workload, place, core, wait=True, before=None):
+    """One server for the workload. place: the folder with site/ in it, for logs and configs too;
+    before: the build of servers named so."""
     site, scratch = place / "site", place
     log = scratch / f"{name.replace(' ', '-').replace(',', '')}.log"
-    if name in ECHOES:
-        child = spawn_that_says_where([ECHO], core)
-        return Server(name, echo_port(name, child), child)
+    build, kind = (before if name.endswith(BEFORE) else BUILD), name.removesuffix(BEFORE)
+    if kind in ECHOES:
+        child = spawn_that_says_where([build / ECHO], core)
+        return Server(name, echo_port(kind, child), child)
     if name in FLOORS:
         words = [BUILD / "bench/floor_epoll", site / workload.path.lstrip("/"), *FLOORS[name]]
         child = spawn_that_says_where([*words, *(["close"] if workload.closes else [])], core)
@@ -335,10 +354,10 @@ def start(name, workload, place, core, wait=True):
     if workload.secure:
         make_certificate(scratch)
     plan = Plan(
-        site, scratch, free_port(), room_for(workload), workload.secure, workload.wants_gzip
+        site, scratch, free_port(), room_for(workload), workload.secure, workload.wants_gzip, build
     )
     environment = {"OPENSSL_CONF": str(plan.openssl_conf)} if workload.secure else {}
-    child = spawn(KINDS[name](plan), core, log, environment)
+    child = spawn(KINDS[kind](plan), core, log, environment)
     server = Server(name, plan.port, child, secure=workload.secure)
     if wait:
         wait_until_it_listens(server, log)
@@ -346,12 +365,12 @@ def start(name, workload, place, core, wait=True):
 
 
 @contextlib.contextmanager
-def started(names, workload, place, core):
+def started(names, workload, place, core, before=None):
     """All of them, running at once; ended, whatever happens."""
     running = []
     try:
         for name in names:
-            running.append(start(name, workload, place, core))
+            running.append(start(name, workload, place, core, before=before))
         yield running
     finally:
         for server in running:

@@ -76,7 +76,7 @@ TlsPeer::TlsPeer(TlsPeer&& other) noexcept : ssl_(std::exchange(other.ssl_, null
 
 void TlsPeer::send(std::string_view bytes) {
     if (SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size())) <= 0) {
-        give_up("the server closed while it was asked");
+        give_up("the server closed during the request");
     }
 }
 

@@ -2,7 +2,7 @@
 // receives. The program ends with a sentence when something is not as it must be: a benchmark has
 // no use for half an answer.
 //
-// Owner    Whoever made it. Thread: one.
+// Owner    Its creator. Thread: one.
 #pragma once
 
 #include <openssl/ssl.h>

@@ -1,4 +1,4 @@
-"""What is asked of the servers, and what the answers should cost.
+"""The requests to the servers, and the costs that the answers may have.
 
 A target compares one server's figure with another's in the same run: CPU per request (or the
 figure that the workload is about) must be at most `at_most` times that of the best of `of`.
@@ -58,7 +58,7 @@ class Workload:
     connections: int = 64
     seconds: float = 4
     fields: tuple = ()
-    plain: tuple = ()  # servers that are asked without these fields
+    plain: tuple = ()  # servers that get requests without these fields
     conditional: bool = False  # adds If-None-Match with the server's own entity tag
     status: int = 200
     pipelined: int = 1

@@ -5,9 +5,10 @@
 # makes the library `tiderace_core` (alias tiderace::core) and, with TIDERACE_TESTS, the test program
 # `core_test` out of all of the room's tests. A nested room writes its name with underscores:
 # http/wire is `http_wire`. APART: those of the sources and tests that use the same private names as
-# others of their room; CMAKE_UNITY_BUILD leaves them alone.
+# others of their room; CMAKE_UNITY_BUILD leaves them alone. INTERNAL: no alias, for a room whose name
+# a public target has.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
-set(TIDERACE_ROOMS_OF_LOOPS core net tls http)
+set(TIDERACE_ROOMS_OF_LOOPS core net tls http http_h1 http_h2 http_websocket)
 
 set(TIDERACE_ROOM_OPTIONS "" CACHE STRING "compiler options of the rooms, and not of their tests")
 # A room reports to a fuzz driver what it covers, or that would search blindly.
@@ -31,7 +32,7 @@ endif()
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 
 function(tiderace_room)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS;USES;TEST_USES;LIBRARIES;APART" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "NAME" "PUBLIC;SOURCES;TESTS;USES;TEST_USES;LIBRARIES;APART" ${ARGN})
   if(ARG_APART)  # the tests' programs are made in the project's folder
     list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_source_files_properties(${ARG_APART} DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}
@@ -49,7 +50,13 @@ function(tiderace_room)
     add_library(${library} INTERFACE)
     set(scope INTERFACE)
   endif()
-  add_library(tiderace::${ARG_NAME} ALIAS ${library})
+  if(NOT ARG_INTERNAL)
+    add_library(tiderace::${ARG_NAME} ALIAS ${library})
+  if(ARG_PUBLIC)
+    target_sources(${library} ${scope} FILE_SET public TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                   FILES ${ARG_PUBLIC})
+  endif()
+  endif()
   # Calls on the wrong thread do not compile here (tiderace/base/thread_role.h). A room joins when its
   # functions are marked.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND ARG_NAME IN_LIST TIDERACE_ROOMS_OF_LOOPS)
@@ -63,6 +70,41 @@ function(tiderace_room)
     set_property(GLOBAL PROPERTY TIDERACE_TESTS_${ARG_NAME} ${tests})
     set_property(GLOBAL PROPERTY TIDERACE_TEST_USES_${ARG_NAME} ${ARG_TEST_USES})
   endif()
+endfunction()
+
+# The example at the top of a public header, from its first #include to the end, as a header for a test
+# that runs it: generated/NAME.h.
+function(tiderace_header_example)
+  cmake_parse_arguments(ARG "" "HEADER;NAME" "" ${ARGN})
+  file(READ ${ARG_HEADER} header)
+  string(REGEX MATCH "\n//     #include.*\n//     }\n//\n" example "${header}")
+  string(REPLACE "\n//     " "\n" example "${example}")
+  string(REPLACE "\n//\n" "\n\n" example "${example}")
+  string(REPLACE "\n//\n" "\n\n" example "${example}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${ARG_NAME}.h
+       CONTENT "#pragma once\n${example}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARG_HEADER})
+endfunction()
+
+# All C++ blocks of a document, one after the other, as a header for a test that runs them:
+# generated/NAME.h.
+function(tiderace_document_example)
+  cmake_parse_arguments(ARG "" "DOCUMENT;NAME" "" ${ARGN})
+  file(READ ${ARG_DOCUMENT} rest)
+  set(code "#pragma once\n")
+  string(FIND "${rest}" "```cpp\n" begin)
+  while(NOT begin EQUAL -1)
+    math(EXPR begin "${begin} + 7")
+    string(SUBSTRING "${rest}" ${begin} -1 rest)
+    string(FIND "${rest}" "```" end)
+    string(SUBSTRING "${rest}" 0 ${end} block)
+    string(APPEND code "${block}")
+    math(EXPR end "${end} + 3")
+    string(SUBSTRING "${rest}" ${end} -1 rest)
+    string(FIND "${rest}" "```cpp\n" begin)
+  endwhile()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${ARG_NAME}.h CONTENT "${code}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARG_DOCUMENT})
 endfunction()
 
 # Called last, when every room is known, so that a room's tests may use rooms declared after it.

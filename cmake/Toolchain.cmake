@@ -12,6 +12,12 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VER
                       " older ones hide std::expected")
 endif()
 
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  message(WARNING "tiderace: no CMAKE_BUILD_TYPE is set, which would compile without optimisation; "
+                  "RelWithDebInfo is used")
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "how everything is compiled" FORCE)
+endif()
+
 # What links a room has these too, so a project around this one gets what it needs, not our taste.
 add_library(tiderace_flags INTERFACE)
 target_compile_features(tiderace_flags INTERFACE cxx_std_23)

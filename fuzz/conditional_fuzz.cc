@@ -1,5 +1,5 @@
 // Five lines of input are the five conditional fields. The outcome follows the order of RFC 9110
-// section 13.2.2 as far as it can be told without reading the fields.
+// section 13.2.2 as far as it can be determined without parsing the fields.
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/accept.h"
 #include "tiderace/http/wire/conditional.h"

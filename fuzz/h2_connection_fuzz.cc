@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/h2_frame_writer.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h2_stage.h"
 #include "tiderace/testing/pipe_transport.h"
@@ -20,7 +20,7 @@ H2Options small() {
     options.streams_max = 8;
     options.stream_window_bytes = 300;
     options.window_bytes = 65'535;
-    options.discard_bytes_max = 100;
+    options.body_bytes_max = 100;
     return options;
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/h2_frame_reader.h"
-#include "tiderace/http/wire/h2_frame_writer.h"
-#include "tiderace/http/wire/h2_priority.h"
+#include "tiderace/http/wire/h2/frame_reader.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/h2/priority.h"
 
 namespace tiderace::http::wire {
 namespace {

@@ -1,5 +1,5 @@
 // HPACK: a connection of field blocks. Whatever the bytes, limits hold; a list that is too large or
-// a request that is refused leaves the table as a patient reader does; what was decoded comes
+// a request that is refused leaves the table as a patient reader does; decoded fields pass
 // through an encoder unchanged.
 //
 // Input: a byte that chooses limits, then blocks, each after its length in one byte.
@@ -9,10 +9,10 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/h2_request.h"
-#include "tiderace/http/wire/hpack_decoder.h"
-#include "tiderace/http/wire/hpack_encoder.h"
-#include "tiderace/http/wire/huffman.h"
+#include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/h2/hpack_encoder.h"
+#include "tiderace/http/wire/h2/huffman.h"
+#include "tiderace/http/wire/h2/request.h"
 
 namespace tiderace::http::wire {
 namespace {
@@ -34,7 +34,7 @@ struct List {
 };
 
 List read_list(HpackDecoder& decoder, ByteView bytes, std::size_t bytes_max) {
-    // Of their own sizes, so that ASan sees who goes beyond.
+    // Allocated with exact sizes, so that ASan detects any access beyond them.
     const std::string block(bytes);
     std::vector<char> arena(decoder.arena_bytes(bytes_max));
     List list;
@@ -82,7 +82,7 @@ class Readers {
         const H2RequestParse parse = read_request(block);
         read_trailers(block);
         if (list.status == Status::corrupt) {
-            // Who stopped writing may have passed over a text that is corrupt.
+            // A parser that stopped storing fields may have skipped a corrupt text.
             TR_CHECK(parse.status == H2RequestParse::Status::compression_error);
             return false;
         }

@@ -1,4 +1,4 @@
-// Any bytes as a date: what is read is written back as the same moment, and in its own form where
+// Any bytes as a date: a parsed date is written back as the same moment, and in its own form where
 // that is the one we write.
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Any bytes as a JSON text. Our scanner and simdjson agree on what is JSON; the offset of a fault
-// is within the text; what was read, written and read again is the same.
+// Any bytes as a JSON text. Our scanner and simdjson accept the same texts; the offset of a fault
+// is within the text; a value that is read, written and read again stays the same.
 #include <array>
 #include <chrono>
 #include <deque>

@@ -1,14 +1,14 @@
-// The load's side of HTTP/2, and whatever a hostile server may send it. The first byte says what is
-// asked and how the bytes are cut. Whatever comes, every request that was asked comes to one end,
-// and what the client says are frames that a server would read.
+// The load's side of HTTP/2, and whatever a hostile server may send it. The first byte chooses the
+// requests and how the bytes are cut. For all input, every request ends exactly once, and
+// the client sends only frames that a server would accept.
 #include <algorithm>
 #include <string>
 
-#include "lab/load/dialogue.h"
+#include "load/dialogue.h"
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/h2_frame_reader.h"
+#include "tiderace/http/wire/h2/frame_reader.h"
 
-namespace tiderace::lab {
+namespace tiderace::load {
 namespace {
 
 constexpr std::size_t bytes_max = 4'096;
@@ -27,7 +27,7 @@ struct Manner {
           has_slow_ear((byte & 32) != 0) {}
 };
 
-// Keeps what is said, and counts what becomes of the requests.
+// Keeps the sent bytes and counts the outcomes of the requests.
 class Asker final : public LoadDialogue::Client {
   public:
     explicit Asker(bool has_slow_ear) : has_slow_ear_(has_slow_ear) {}
@@ -115,4 +115,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* input, std::size_t si
     return 0;
 }
 
-}  // namespace tiderace::lab
+}  // namespace tiderace::load

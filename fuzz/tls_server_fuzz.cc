@@ -40,7 +40,7 @@ void shake_hands(ByteView bytes) {
         peer.say(bytes.substr(half));
         world.settle();
         world.advance(11s);
-        TR_CHECK(server.size() == 0);  // nobody shakes hands by chance
+        TR_CHECK(server.size() == 0);  // no handshake succeeds by chance
     }
     TR_CHECK(world.loop().blocks().taken() == 0);
 }

@@ -1,6 +1,6 @@
-// A WebSocket client and whatever a server may send it. The first byte says where that begins: 0 is
-// the first byte of its answer, more than that is behind a right one, with or without compression.
-// Whatever comes, the handler is told one end, and nothing is left over.
+// A WebSocket client and whatever a server may send it. The first byte chooses the start: 0 is
+// the first byte of its answer, larger values follow a valid one, with or without compression.
+// For all input, the handler gets exactly one close, and nothing is left over.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -8,9 +8,9 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/slot_map.h"
-#include "tiderace/http/websocket_client.h"
-#include "tiderace/http/websocket_connection.h"
-#include "tiderace/http/wire/websocket_handshake.h"
+#include "tiderace/http/websocket/client.h"
+#include "tiderace/http/websocket/connection.h"
+#include "tiderace/http/wire/websocket/handshake.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/pipe_transport.h"
 #include "tiderace/testing/transport_peer.h"

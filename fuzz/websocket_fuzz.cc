@@ -1,5 +1,5 @@
-// WebSocket frames: whole, cut in two and byte by byte come to the same; what is compressed is
-// inflated within its bound, and what is text is judged as the slow reader judges it.
+// WebSocket frames: whole, cut in two and byte by byte give the same result; compressed messages
+// are inflated within their bound, and text is judged as by the slow reader.
 //
 // The first byte chooses: bit 0 from a server, bit 1 compression, bit 2 tight limits.
 #include <algorithm>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/utf8.h"
-#include "tiderace/http/wire/utf8_validator.h"
-#include "tiderace/http/wire/websocket_deflate.h"
-#include "tiderace/http/wire/websocket_frame.h"
+#include "tiderace/http/wire/text/utf8.h"
+#include "tiderace/http/wire/text/utf8_validator.h"
+#include "tiderace/http/wire/websocket/deflate.h"
+#include "tiderace/http/wire/websocket/frame.h"
 
 namespace tiderace::http::wire {
 namespace {
@@ -98,7 +98,7 @@ bool is_utf8_slowly(ByteView bytes) {
     return true;
 }
 
-// As if it were a compressed message; and what it inflates to goes there and back again.
+// Treats the bytes as a compressed message; the inflated result makes a round trip.
 void inflate(ByteView bytes) {
     constexpr std::size_t bytes_max = 10'000;
     using Outcome = WebSocketInflater::Outcome;

@@ -6,8 +6,8 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/websocket_deflate.h"
-#include "tiderace/http/wire/websocket_handshake.h"
+#include "tiderace/http/wire/websocket/deflate.h"
+#include "tiderace/http/wire/websocket/handshake.h"
 
 namespace tiderace::http::wire {
 namespace {

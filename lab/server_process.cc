@@ -13,8 +13,8 @@
 #include <optional>
 #include <thread>
 
-#include "lab/server_watch.h"
 #include "lab/temporary_folder.h"
+#include "load/server_watch.h"
 #include "tiderace/net/listener.h"
 
 namespace tiderace::lab {
@@ -87,7 +87,7 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
     if (!await(socket.get(), POLLOUT, until, wait)) return std::nullopt;
     std::string request = "GET ";
     request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    if (path.empty()) request = "HTTP/1.1 200 as is\r\n";  // an echo: what is asked is the answer
+    if (path.empty()) request = "HTTP/1.1 200 as is\r\n";  // an echo server sends the request back
     const iovec piece{request.data(), request.size()};
     if (kernel.send(socket.get(), &piece, 1, false) != static_cast<ssize_t>(request.size())) {
         return std::nullopt;
@@ -140,7 +140,7 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
 }
 
 std::vector<int> ServerProcess::pids() const {
-    std::vector<int> found = find_group(child_.pid());
+    std::vector<int> found = load::find_group(child_.pid());
     if (found.empty()) found.push_back(child_.pid());
     return found;
 }

@@ -2,7 +2,7 @@
 //
 //   choose_address() -> a config that names it -> start(): runs, and has answered one request
 //
-// Owner    Whoever started it. Its destructor ends it, and everything that it started.
+// Owner    The caller. Its destructor ends the process and all of its children.
 // Thread   One at a time; one that stays (core/child_process.h says why).
 // Errors   start() fails when the program is not there, ends, answers with an error status, or does
 //          not answer in time; the message ends with the last thing that it said.
@@ -23,7 +23,7 @@
 
 namespace tiderace::lab {
 
-// Waits that long, or until somebody wants it to end: then true.
+// Waits that long; true: a stop was requested meanwhile.
 using Wait = std::function<bool(Duration)>;
 
 struct ServerLaunch {

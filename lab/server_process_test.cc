@@ -53,7 +53,7 @@ class Answering {
     std::thread thread_;
 };
 
-// What is left in the temporary folder is seen here.
+// Finds leftovers in the temporary folder.
 class ServerProcessTest : public ::testing::Test {
   protected:
     void TearDown() override {
@@ -86,7 +86,7 @@ TEST_F(ServerProcessTest, RunsFromItsFirstAnswerToItsEnd) {
     EXPECT_TRUE(server->exit());
 }
 
-TEST_F(ServerProcessTest, FindsItsFilesWhereItIsToldTo) {
+TEST_F(ServerProcessTest, FindsItsFilesInTheGivenFolder) {
     const std::string said = refusal({.child = shell("cat {folder}/config; exit 3"),
                                       .files = {{"config", "here is {folder}/config\n"}},
                                       .address = *choose_address()});
@@ -95,21 +95,21 @@ TEST_F(ServerProcessTest, FindsItsFilesWhereItIsToldTo) {
         << said;
 }
 
-TEST_F(ServerProcessTest, AnErrorStatusIsTold) {
+TEST_F(ServerProcessTest, AnErrorStatusIsReported) {
     Answering answering("HTTP/1.1 404 Not Found\r\n\r\n");
     EXPECT_NE(refusal({.child = shell(for_ever), .address = answering.address(), .path = "/x"})
                   .find("answered /x with 404"),
               std::string::npos);
 }
 
-TEST_F(ServerProcessTest, AServerThatDoesNotAnswerIsGivenUp) {
+TEST_F(ServerProcessTest, ASilentServerTimesOut) {
     const std::string said =
         refusal({.child = shell(for_ever), .address = *choose_address(), .start_patience = 20ms});
     EXPECT_NE(said.find("did not answer within 20ms"), std::string::npos) << said;
 }
 
-TEST_F(ServerProcessTest, AServerThatNobodyWantsAnyMoreIsNotWaitedFor) {
-    // Nobody listens; and somebody listens and is silent.
+TEST_F(ServerProcessTest, AnUnwantedServerIsNotWaitedFor) {
+    // One port without a listener, and one with a silent listener.
     const auto listener =
         *net::open_listener(core::system_kernel(), core::Address::loopback(0), {});
     for (const core::Address& address :
@@ -135,7 +135,7 @@ TEST(AskOnce, AnEchoAnswersWithWhatItIsSent) {
     EXPECT_EQ(ask_once(another.address(), "", 5s), std::nullopt);
 }
 
-TEST(AskOnce, KnowsNothingOfWhoIsNotHttp) {
+TEST(AskOnce, KnowsNothingOfAServerWithoutHttp) {
     Answering answering("SSH-2.0-nothing of ours\r\n");
     EXPECT_EQ(ask_once(answering.address(), "/", 5s), std::nullopt);
     EXPECT_EQ(ask_once(*choose_address(), "/", 5s), std::nullopt);

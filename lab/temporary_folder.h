@@ -1,6 +1,6 @@
 // TemporaryFolder: a folder in the system's place for such, gone with all that is in it at the end.
 //
-// Owner    Whoever made it; one that was moved from has none.
+// Owner    The caller; a moved-from object owns no folder.
 // Thread   One.
 // Errors   make(), write(): a Result that names the path. What cannot be removed stays.
 #pragma once
@@ -15,7 +15,7 @@ namespace tiderace::lab {
 
 class TemporaryFolder {
   public:
-    // `name`: what it begins with, for who finds one that was left.
+    // `name`: the folder's prefix, which identifies a leftover folder.
     static Result<TemporaryFolder> make(std::string_view name);
     TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
     TemporaryFolder& operator=(TemporaryFolder&&) = delete;

@@ -1,9 +1,9 @@
-// About: what the server says of itself at /.well-known/tiderace.json, where the operator allows it
-// (--about).
+// About: the JSON document at /.well-known/tiderace.json that describes the server. Served only
+// with --about.
 //
 //   {"version":"0.1.0","engine":"epoll","loops":2,"tls":"TLSv1.3","cipher":"TLS_AES_…"}
 //
-// tls and cipher are those of the connection that asks, and absent in clear text.
+// tls and cipher describe the connection of the request, and are absent for plain HTTP.
 //
 // Owner    A Worker. Thread: its loop's.
 #pragma once

@@ -23,14 +23,14 @@
 namespace tiderace::server {
 
 struct Account {
-    std::string name;  // "nobody"; a number where no user has it
+    std::string name;  // "nobody"; a number if the system has no such user
     uid_t user = 0;
     gid_t group = 0;
     bool known = false;  // to the system, with the groups it is a member of
 };
 
 Result<Account> find_account(std::string_view text);
-// Who to become, in a process of the user `now`; empty: nobody else.
+// The account that a process of user `now` has to become; empty: it keeps its own.
 Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t now);
 // For good: root cannot be taken back.
 Result<> become(const Account& account);

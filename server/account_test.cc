@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "tiderace/testing/temporary_folder.h"
 
@@ -101,7 +102,7 @@ TEST_F(BecomingTest, IsForGoodAndForUserAndGroup) {
     });
 }
 
-TEST_F(BecomingTest, AFolderThatTheUserMayNotReadIsSaidWithTheUsersName) {
+TEST_F(BecomingTest, AnUnreadableFolderIsReportedWithTheUsersName) {
     expect([this] {
         const Account account{.name = "tide"};
         const auto checked = check_readable_folder(folder_.path(), account);

@@ -19,6 +19,7 @@
 #include "server/listening.h"
 #include "server/open_browser.h"
 #include "server/root_files.h"
+#include "server/root_folder.h"
 #include "server/terminal.h"
 #include "server/trust.h"
 #include "server/worker.h"
@@ -34,7 +35,7 @@
 namespace tiderace::server {
 namespace {
 
-// Of a loop with one connection.
+// Reserved by a loop that holds a single connection.
 constexpr std::size_t descriptors_kept_per_small_loop = Worker::small_descriptors + 8;
 // With fewer it cannot start: the log, the signals and one connection; a loop's queue, waker,
 // listening socket, spare descriptor and root.
@@ -44,26 +45,17 @@ constexpr std::size_t descriptors_least_per_loop = 9;
 constexpr std::size_t descriptors_passing_per_loop = 4;
 constexpr std::size_t files_open_least = 2;
 constexpr std::size_t files_share = 8;  // an eighth of all descriptors
-// Of the connections, what the plain port may hold on top: each asks once and goes.
+// Requests that wait for a program, of all loops.
+constexpr std::size_t programs_waiting_max = 1'024;
+// Extra connections for the redirect port, whose clients send one request and leave.
 constexpr std::size_t redirects_share = 16;
-
-// The absolute name of a link, its last part unresolved: one day it may lead to the next release.
-std::optional<std::filesystem::path> link_as_given(const std::filesystem::path& given) {
-    std::error_code fault;
-    const auto name = given.has_filename() ? given : given.parent_path();
-    if (!std::filesystem::is_symlink(name, fault)) return std::nullopt;
-    const auto folder = std::filesystem::canonical(
-        name.has_parent_path() ? name.parent_path() : std::filesystem::path("."), fault);
-    if (fault) return std::nullopt;
-    return folder / name.filename();
-}
 
 // The server, from its parts' making to their end. Members are destroyed in the reverse order:
 // workers before loops, loops before the log.
 class Assembly {
   public:
-    Assembly(const ServeOptions& options, net::Arrangement& arrangement)
-        : options_(options), arrangement_(&arrangement) {}
+    Assembly(const ServeOptions& options, net::ThreadingModel& threading_model)
+        : options_(options), threading_model_(&threading_model) {}
     ~Assembly() { tls::set_file_opener({}); }
 
     Result<> assemble();
@@ -90,6 +82,7 @@ class Assembly {
     void bound_connections();
     Result<> share_ticket_keys();
     Result<> open_sockets();
+    void decide_listing();
     Result<> listen();
     void announce() const;
     Result<> start();
@@ -102,7 +95,7 @@ class Assembly {
     std::string_view engine_name() const;
 
     ServeOptions options_;
-    net::Arrangement* arrangement_;
+    net::ThreadingModel* threading_model_;
     core::DescriptorLimit descriptors_{};
     log::SystemTime time_;
     std::optional<net::Serving> serving_;
@@ -119,50 +112,64 @@ class Assembly {
     core::WorkerPool disk_pool_{4, 256};
     // One thread, at a lower priority: compressing must not slow the answers.
     core::WorkerPool compress_pool_{1, 256};
-    std::unique_ptr<http::handler::VariantStore> variants_;
+    std::unique_ptr<http::files::VariantStore> variants_;
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<tls::TicketRotation> ticket_rotation_;
     ListeningSockets sockets_;
-    std::size_t processes_ = 0;  // that serve, where it is not this one alone
+    bool lists_on_loopback_ = false;  // the default, without --listing
+    std::size_t processes_ = 0;       // that serve, where it is not this one alone
     std::unique_ptr<Listening> listening_;
 };
 
 Result<> Assembly::assemble() {
     // Before any thread: they inherit the blocked signals.
     serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain,
+                                         .on_sighup = [this] { look_at_files(); },
                                          .on_sigusr1 = [this] { look_at_files(); },
                                          .on_drain = [this] { stop_listening(); }});
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
-    for (auto step : {&Assembly::open_root, &Assembly::find_account, &Assembly::find_certificates,
-                      &Assembly::keep_root_files, &Assembly::open_logs, &Assembly::open_sockets}) {
-        if (auto done = (this->*step)(); !done) return done;
-    }
-    return {};
+    if (auto done = open_root(); !done) return done;
+    if (auto done = find_account(); !done) return done;
+    if (auto done = find_certificates(); !done) return done;
+    if (auto done = keep_root_files(); !done) return done;
+    if (auto done = open_logs(); !done) return done;
+    return open_sockets();
 }
 
-// Of one process. Where there are several, each does it.
+// Prepares one process. With several processes, each of them runs it.
 Result<> Assembly::prepare() {
-    for (auto step : {&Assembly::make_workers, &Assembly::listen, &Assembly::give_up_root}) {
-        if (auto done = (this->*step)(); !done) return done;
-    }
-    return {};
+    if (auto done = make_workers(); !done) return done;
+    if (auto done = listen(); !done) return done;
+    return give_up_root();
 }
 
 Result<> Assembly::open_sockets() {
     auto sockets = ListeningSockets::open(options_);
     if (!sockets) return fail(sockets.error());
     sockets_ = std::move(*sockets);
+    decide_listing();
     return {};
 }
 
-// Several processes that serve, and this one watches over them, where the arrangement is so. In
+// Without an index file in the root every visitor would see an error, so list the folder where only
+// this machine can see it. What stands behind a Unix socket may serve the whole network.
+void Assembly::decide_listing() {
+    if (options_.listing || options_.spa_file) return;
+    for (const core::Address& address : sockets_.addresses()) {
+        if (address.is_unix() || !address.is_loopback()) return;
+    }
+    if (has_index_file(options_.root, options_.index)) return;
+    options_.listing = lists_on_loopback_ = true;
+}
+
+// Several processes that serve, and this one watches over them, where the threading model is so. In
 // those that serve: nothing, and they go on.
 std::optional<int> Assembly::split() {
-    processes_ = arrangement_->count_processes(options_.threads, core::count_cpus().usable);
+    processes_ = threading_model_->count_processes(options_.threads, core::count_cpus().usable);
     if (processes_ == 0) return std::nullopt;
     net::Watching watching{.on_serving = [this] { announce(); },
                            .on_drain =
@@ -171,30 +178,24 @@ std::optional<int> Assembly::split() {
                                    sockets_.close();
                                },
                            .drain = options_.timeouts.drain};
-    const auto ended = arrangement_->split(processes_, **serving_->signals(), std::move(watching));
+    const auto ended =
+        threading_model_->split(processes_, **serving_->signals(), std::move(watching));
     if (ended) return ended;
-    options_.quiet = true;  // all was said
+    options_.quiet = true;  // the parent has printed the banner
     options_.open_browser = false;
     options_.accept = AcceptMode::shared;
     return std::nullopt;
 }
 
 Result<> Assembly::open_root() {
-    std::error_code fault;
-    const std::filesystem::path given = options_.root;
-    const auto root = std::filesystem::canonical(given, fault);
-    if (fault) {
-        return fail(Error(fault.value(), "serve", options_.root, "give the folder to serve"));
-    }
-    if (!std::filesystem::is_directory(root, fault)) {
-        return fail(Error(ENOTDIR, "serve", options_.root, "give the folder that holds the file"));
-    }
-    options_.root = link_as_given(given).value_or(root).string();
-    return {};
+    auto root = find_root(options_.root);
+    if (!root) return fail(root.error());
+    options_.root = std::move(*root);
+    return options_.spa_file ? check_spa_file(options_.root, *options_.spa_file) : Result<>();
 }
 
 Result<> Assembly::find_account() {
-    auto account = account_to_become(options_.user, ::geteuid());
+    auto account = account_to_become(options_.user.value_or(""), ::geteuid());
     if (!account) return fail(account.error());
     account_ = std::move(*account);
     return {};
@@ -212,7 +213,7 @@ Result<> Assembly::keep_root_files() {
             keep(*file, RootFiles::Use::read);
         }
     }
-    keep(options_.tls.client_ca, RootFiles::Use::read);
+    if (options_.tls.client_ca) keep(*options_.tls.client_ca, RootFiles::Use::read);
     if (writes_log_file()) keep(options_.access_log, RootFiles::Use::append);
     for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
         for (const std::string& text : *addresses) {
@@ -246,9 +247,9 @@ Result<> Assembly::give_up_root() {
         root_files_.reset();
     }
     logger_->info("server",
-                  options_.user.empty() ? "started as root, which was given up; --user chooses "
-                                          "another user"
-                                        : "root was given up",
+                  options_.user ? "root was given up"
+                                : "started as root, which was given up; --user chooses another "
+                                  "user",
                   log::field("user", account_->name));
     return {};
 }
@@ -276,6 +277,9 @@ Result<> Assembly::open_logs() {
     } else if (writes_log_file()) {
         log::FileSinkOptions file{.path = options_.access_log,
                                   .rotate_bytes = options_.log_rotate_bytes};
+        if (options_.log_files_kept) {
+            file.files_kept = static_cast<unsigned>(*options_.log_files_kept);
+        }
         if (root_files_ != nullptr) {
             file.open = [this](const std::string& path) { return open_log(path); };
         }
@@ -300,7 +304,7 @@ Result<> Assembly::find_certificates() {
     return {};
 }
 
-// Said here, where it can be said what to do: a loop that lacks one of its own aborts.
+// Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
 Result<> Assembly::check_descriptors(std::size_t loops) const {
     const std::size_t needed = descriptors_least + descriptors_least_per_loop * loops;
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
@@ -312,29 +316,34 @@ Result<> Assembly::check_descriptors(std::size_t loops) const {
 
 Result<> Assembly::make_loops() {
     const std::size_t count =
-        arrangement_->count_loops(options_.threads, core::count_cpus().usable);
-    if (arrangement_->listens_apart()) options_.accept = AcceptMode::queue;
+        threading_model_->count_loops(options_.threads, core::count_cpus().usable);
+    if (threading_model_->listens_apart()) options_.accept = AcceptMode::queue;
     if (auto enough = check_descriptors(count); !enough) return enough;
     core::LoopOptions loop{.engine = options_.engine,
                            .send_bytes_max = options_.limits.send_bytes_max};
-    auto loops = arrangement_->make_loops(count, loop);
+    auto loops = threading_model_->make_loops(count, loop);
     if (!loops && options_.engine == "io_uring") {
         // A kernel may be too old or its administrator careful; the site is served all the same.
         logger_->warning("server", "using epoll instead: " + loops.error().message());
         loop.engine = options_.engine = "epoll";
-        loops = arrangement_->make_loops(count, loop);
+        loops = threading_model_->make_loops(count, loop);
     }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
     parts_.engine = engine_name();
-    parts_.listening_engine = arrangement_->core_engine(options_.engine);
+    parts_.listening_engine = threading_model_->core_engine(options_.engine);
     parts_.group = loops_.get();
     parts_.loops = count;
-    parts_.small = arrangement_->has_small_loops();
+    parts_.small = threading_model_->has_small_loops();
     // A thread with one connection waits for the disk itself.
     parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
+    if (Programs::wanted(options_)) {
+        parts_.places = std::make_shared<http::cgi::ProgramPlaces>(options_.cgi.programs_max,
+                                                                   programs_waiting_max);
+    }
+    parts_.notices = std::make_shared<core::SharedNotices>();
     return {};
 }
 
@@ -348,24 +357,28 @@ Result<> Assembly::load_passwords() {
     return {};
 }
 
-// As many as were asked for, within what the descriptors leave room for.
+// The requested number of connections, reduced to what the descriptor limit allows.
 void Assembly::bound_connections() {
     std::size_t room = core::room_for_connections(
         descriptors_.after, parts_.loops,
         parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
-    // What is kept for files and passing descriptors comes first, where there are few.
+    // With few descriptors, files and descriptors in passing are served first.
     const std::size_t loops = parts_.loops;
     const std::size_t fixed =
         descriptors_least + (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
     const std::size_t limit = static_cast<std::size_t>(descriptors_.after);
     const std::size_t least = fixed + std::max(files_open_least * loops, limit / files_share);
     if (!parts_.small) room = std::min(room, limit > least ? limit - least : 1);
-    const std::size_t wanted =
-        options_.connections_max > 0 ? static_cast<std::size_t>(options_.connections_max) : room;
+    const std::size_t wanted = static_cast<std::size_t>(options_.connections_max.value_or(room));
     parts_.connections_max_of_all = std::min(wanted, room);
-    parts_.connections_max = (parts_.connections_max_of_all + parts_.loops - 1) / parts_.loops;
+    const std::size_t share = (parts_.connections_max_of_all + parts_.loops - 1) / parts_.loops;
+    parts_.connections_max = share;
+    if (!parts_.small) {  // the kernel deals them out unevenly: one loop may have them all
+        parts_.connections_max = parts_.connections_max_of_all;
+        parts_.room = std::make_shared<net::ConnectionRoom>(parts_.connections_max_of_all);
+    }
     if (!options_.tls.https_redirect.empty()) {
-        parts_.redirects_max = std::max<std::size_t>(1, parts_.connections_max / redirects_share);
+        parts_.redirects_max = std::max<std::size_t>(1, share / redirects_share);
     }
     // Files may hold all that connections cannot.
     const std::size_t taken = fixed + parts_.connections_max_of_all + parts_.redirects_max * loops;
@@ -373,9 +386,9 @@ void Assembly::bound_connections() {
 }
 
 Result<> Assembly::make_workers() {
-    for (auto step : {&Assembly::make_loops, &Assembly::open_variants, &Assembly::load_passwords}) {
-        if (auto done = (this->*step)(); !done) return done;
-    }
+    if (auto done = make_loops(); !done) return done;
+    if (auto done = open_variants(); !done) return done;
+    if (auto done = load_passwords(); !done) return done;
     bound_connections();
     for (std::size_t i = 0; i < parts_.loops; ++i) {
         loop_loggers_.push_back(std::make_unique<log::Logger>(
@@ -396,20 +409,20 @@ Result<> Assembly::make_workers() {
 Result<> Assembly::open_variants() {
     const CompressOptions& compress = options_.compress;
     if (!compress.codings.any()) return {};
-    std::unique_ptr<http::handler::VariantFiles> files;
-    if (!compress.folder.empty()) {
+    std::unique_ptr<http::files::VariantFiles> files;
+    if (compress.folder) {
         // It must be the user's own, whom we become only later.
         std::optional<ActingAs> acting;
         if (account_) {
-            if (auto made = make_folder(compress.folder, *account_); !made) return made;
+            if (auto made = make_folder(*compress.folder, *account_); !made) return made;
             acting.emplace(*account_);
         }
-        auto opened = http::handler::VariantFiles::open(compress.folder, compress.folder_bytes_max);
+        auto opened = http::files::VariantFiles::open(*compress.folder, compress.folder_bytes_max);
         if (!opened) return fail(opened.error());
         files = std::move(*opened);
     }
     variants_ =
-        std::make_unique<http::handler::VariantStore>(compress.memory_bytes_max, std::move(files));
+        std::make_unique<http::files::VariantStore>(compress.memory_bytes_max, std::move(files));
     parts_.variants = variants_.get();
     parts_.compress_pool = &compress_pool_;
     return {};
@@ -435,7 +448,7 @@ Result<> Assembly::listen() {
     return {};
 }
 
-// "auto" is told by what it came to.
+// For "auto", the engine that was chosen.
 std::string_view Assembly::engine_name() const {
     if (options_.engine == "auto") return loops_->loop(0).backend().name();
     return options_.engine;
@@ -455,6 +468,7 @@ BannerFacts Assembly::facts() const {
     facts.engine = engine_name();
     facts.loops = processes_ > 0 ? processes_ : loops_->size();
     facts.access_log = options_.access_log;
+    facts.lists_on_loopback = lists_on_loopback_;
     facts.asks_password = !options_.basic_auth.empty();
     facts.port_fallback = sockets_.port_fallback();
     facts.descriptors_before = descriptors_.before;
@@ -516,7 +530,7 @@ Result<> Assembly::start() {
 Result<> Assembly::run() {
     if (auto started = start(); !started) return started;
     announce();
-    arrangement_->tell_serving();
+    threading_model_->tell_serving();
     core::give_back_startup_memory();
     net::ServingReport ended = serving_->serve();
     ended.refused += listening_->refused();
@@ -557,14 +571,14 @@ void Assembly::stop_listening() {
 }  // namespace
 
 int serve(const ServeOptions& options) {
-    net::Arrangement plain;
+    net::ThreadingModel plain;
     return serve(options, plain);
 }
 
-int serve(const ServeOptions& options, net::Arrangement& arrangement) {
+int serve(const ServeOptions& options, net::ThreadingModel& threading_model) {
     Result<> done;
     try {
-        Assembly assembly(options, arrangement);
+        Assembly assembly(options, threading_model);
         done = assembly.assemble();
         if (done) {
             if (const auto ended = assembly.split()) return *ended;

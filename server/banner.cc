@@ -110,6 +110,9 @@ void add_encryption(Page& page, const EncryptionFacts& facts) {
 void add_facts(Page& page, const BannerFacts& facts) {
     if (facts.encryption) add_encryption(page, *facts.encryption);
     page.row("serving", facts.root);
+    if (facts.lists_on_loopback) {
+        page.row("listing", "on: no index file here, and only this machine can connect");
+    }
     page.row("engine",
              facts.engine + ", " + grouped(facts.loops) + (facts.loops == 1 ? " loop" : " loops"));
     if (facts.descriptors_now > facts.descriptors_before) {

@@ -21,7 +21,7 @@ struct PortFallback {
 struct EncryptionFacts {
     std::string certificates;                // "cert.pem", "made here for localhost, 192.168.1.20"
     std::string fingerprint;                 // of one that was made here, else ""
-    std::string client_certificates;         // "required"; "" where none are asked for
+    std::string client_certificates;         // "required"; "" if none are requested
     std::vector<ListenAddress> redirecting;  // plain addresses, as bound
 };
 
@@ -32,6 +32,7 @@ struct BannerFacts {
     std::string engine;
     std::uint64_t loops = 1;
     std::string access_log = "off";  // as in ServeOptions
+    bool lists_on_loopback = false;  // without --listing; see Assembly::decide_listing()
     bool asks_password = false;
     std::optional<EncryptionFacts> encryption;
     std::optional<PortFallback> port_fallback;

@@ -160,5 +160,13 @@ TEST(BannerStyle, FollowsTheTerminal) {
     }
 }
 
+TEST(Banner, SaysThatTheFolderIsListedByItself) {
+    BannerFacts facts;
+    facts.root = "/srv";
+    EXPECT_EQ(banner(facts, {}).find("listing"), std::string::npos);
+    facts.lists_on_loopback = true;
+    EXPECT_NE(banner(facts, {}).find("listing   on: no index file here"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tiderace::server

@@ -2,7 +2,7 @@
 // server costs below its protocol.
 //
 // Thread   Its loop's.
-// Limits   The connection's queue: who sends and does not read is closed.
+// Limits   The connection's queue: a client that sends without reading is closed.
 #pragma once
 
 #include "tiderace/net/connection.h"

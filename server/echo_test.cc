@@ -21,7 +21,7 @@ class EchoTest : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Worlds, EchoTest, ::testing::ValuesIn(testing::main_world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
-TEST_P(EchoTest, WhatComesInGoesOutToWhomItCameFrom) {
+TEST_P(EchoTest, EachConnectionGetsItsOwnBytesBack) {
     const auto one = world_->connect();
     const auto other = world_->connect();
     const std::string large(300'000, 'x');

@@ -8,9 +8,9 @@
 #include "lab/engine/engine.h"
 #include "lab/opponent/opponent.h"
 #include "lab/run/workload.h"
-#include "server/command_words.h"
-#include "server/help_text.h"
-#include "server/run_flags.h"
+#include "server/command_line/command_words.h"
+#include "server/command_line/help_text.h"
+#include "server/command_line/run_flags.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -37,30 +37,29 @@ std::size_t engine_index(const ServeOptions& options) {
     return static_cast<std::size_t>(found - engine_names().begin());
 }
 
-// Those of `tiderace serve`; only the engines are more.
-std::vector<Flag> serve_flags() {
-    const auto plain = find_command("serve")->flags;
-    std::vector<Flag> flags(plain.begin(), plain.end());
-    const auto engine = std::ranges::find(flags, "engine", &Flag::name);
-    engine->about = "how the server is built";
-    engine->field = ChoiceField{engine_names(), set_engine, engine_index};
-    flags.push_back({.name = "echo",
-                     .group = Group::engine,
-                     .about = "no HTTP: what comes in goes out",
-                     .field = SwitchField{[](ServeOptions& o) -> bool& { return o.echo; }}});
+// The flags of `tiderace serve`, with the lab's engines added to the choice.
+std::vector<ServeFlag> all_serve_flags() {
+    const auto plain = serve_flags();
+    std::vector<ServeFlag> flags(plain.begin(), plain.end());
+    for (ServeFlag& flag : flags) {
+        if (flag.text.name != "engine") continue;
+        flag.text.about = "how the server is built";
+        flag.field = ServeFlag::Choice{engine_names(), set_engine, engine_index};
+    }
+    flags.push_back(
+        {{.name = "echo", .group = Group::engine, .about = "no HTTP: what comes in goes out"},
+         ServeFlag::Switch{[](ServeOptions& o) -> bool& { return o.echo; }}});
     return flags;
 }
 
-constexpr Flag help_flag{.name = "help", .letter = 'h', .about = "this page"};
-constexpr std::array only_help{help_flag};
-
 struct Table {
-    std::vector<Flag> serve = serve_flags();
+    std::vector<ServeFlag> serve = all_serve_flags();
+    std::vector<FlagHelp> only_help{{{.name = "help", .letter = 'h', .about = "this page"}}};
     std::array<CommandSpec, 5> commands{
         CommandSpec{"run",
                     "",
                     "put every engine and server under every load, in turns",
-                    run_flags(),
+                    describe(run_flags()),
                     {},
                     program},
         CommandSpec{"report",
@@ -69,8 +68,12 @@ struct Table {
                     only_help,
                     {},
                     program},
-        CommandSpec{
-            "serve", "[DIR]", "serve a folder, on any engine of the lab", serve, {}, program},
+        CommandSpec{"serve",
+                    "[DIR]",
+                    "serve a folder, on any engine of the lab",
+                    describe(std::span<const ServeFlag>(serve)),
+                    {},
+                    program},
         CommandSpec{"engines",
                     "",
                     "engines, other servers and workloads: what each is, and whether it is here",
@@ -112,9 +115,9 @@ std::string lab_help() {
            "  tiderace lab serve site --engine queue --threads 4\n";
 }
 
-// Known but not here is said with its reason, before anything is opened.
+// An engine that is known but absent is refused with its reason, before anything is opened.
 Parsed parse_lab_serve(const CommandWords& words) {
-    auto options = parse_serve(words);
+    auto options = parse_serve(words, table().serve);
     if (!options) return std::unexpected(options.error());
     const auto* engine = lab::engine::find_engine(options->engine);
     if (engine != nullptr && !engine->why_absent().empty()) {
@@ -128,7 +131,7 @@ Parsed parse_lab_serve(const CommandWords& words) {
 
 Parsed parse_run(const CommandWords& words, std::span<const std::string_view> typed) {
     lab::run::RunOptions options;
-    if (auto applied = apply_flags(words, options); !applied) {
+    if (auto applied = apply_flags(words, run_flags(), options); !applied) {
         return std::unexpected(CliFailure{applied.error()});
     }
     options.version = version_and_commit();
@@ -170,7 +173,7 @@ Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> r
 
 namespace {
 
-// One thing of a list: its name, and beside it what it is.
+// One list entry: a name, with its description beside it.
 std::string entry(std::string_view name, std::string_view what, const std::string& why_absent) {
     constexpr std::size_t column = 18, columns = 80;
     std::string text(what);

@@ -3,7 +3,7 @@
 // with more engines.
 //
 // Thread   Before any other: main only.
-// Errors   As server/cli.h: never prints and never exits.
+// Errors   As server/command_line/command_line.h: never prints and never exits.
 #pragma once
 
 #include <expected>
@@ -13,8 +13,8 @@
 
 #include "lab/report/report.h"
 #include "lab/run/run_options.h"
-#include "server/cli.h"
-#include "server/flags.h"
+#include "server/command_line/command_line.h"
+#include "server/command_line/flags.h"
 
 namespace tiderace::server {
 

@@ -20,13 +20,13 @@ namespace server = tiderace::server;
 
 constexpr std::string_view program = "tiderace lab";
 
-// The lab measures on folders of whoever runs it and faces nobody else, so it stays root.
+// The lab measures on its user's own folders and serves no one else, so it stays root.
 int serve_on_engine(server::ServeOptions options) {
-    if (options.user.empty() && ::geteuid() == 0) options.user = "root";
+    if (!options.user && ::geteuid() == 0) options.user = "root";
     const auto* engine = lab::engine::find_engine(options.engine);
     if (engine == nullptr) return server::serve(options);  // "auto"
-    const std::unique_ptr<tiderace::net::Arrangement> arrangement = engine->make();
-    return server::serve(options, *arrangement);
+    const std::unique_ptr<tiderace::net::ThreadingModel> threading_model = engine->make();
+    return server::serve(options, *threading_model);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST(LanAddresses, PutsTheLikeliestFirst) {
                                                     "203.0.113.9", "2001:db8::7", "172.17.0.1"}));
 }
 
-TEST(LanAddresses, LeavesOutWhatNobodyElseReaches) {
+TEST(LanAddresses, LeavesOutAddressesThatNoOtherMachineReaches) {
     const std::vector<InterfaceAddress> interfaces{
         {"lo", "127.0.0.1", true, true},
         {"lo", "10.0.0.1", true, true},

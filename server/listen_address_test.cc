@@ -46,7 +46,7 @@ TEST(ListenAddress, RefusesWhatIsNoAddress) {
     EXPECT_TRUE(parse_listen_address("unix:" + long_path.substr(1)));
 }
 
-TEST(ListenAddress, KnowsWhoCanReachIt) {
+TEST(ListenAddress, KnowsWhichMachinesCanReachIt) {
     const auto is_loopback = [](std::string_view text) {
         return parse_listen_address(text)->is_loopback();
     };

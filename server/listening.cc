@@ -40,9 +40,9 @@ Result<> Listening::spread_all() {
     return {};
 }
 
-// That of a Unix socket is whoever stands before it: the scheme's own.
+// A Unix socket has no port; a proxy in front of it uses the scheme's default.
 std::uint16_t Listening::encrypted_port() const {
-    if (options_->tls.https_port != 0) return static_cast<std::uint16_t>(options_->tls.https_port);
+    if (options_->tls.https_port) return static_cast<std::uint16_t>(*options_->tls.https_port);
     for (const core::Address& address : sockets_->addresses()) {
         if (!address.is_unix()) return address.port();
     }
@@ -50,7 +50,7 @@ std::uint16_t Listening::encrypted_port() const {
 }
 
 Result<> Listening::spread(ListeningSockets::Socket socket) {
-    const Door door = socket.door;
+    const Purpose purpose = socket.purpose;
     const core::Address& bound = socket.bound;
     const auto backlog = static_cast<int>(options_->backlog);
     const bool has_one_each =
@@ -60,7 +60,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
             net::share_listener(kernel(), std::move(socket.listener), workers_.size(), backlog);
         if (!shared) return fail(shared.error());
         for (std::size_t i = 0; i < workers_.size(); ++i) {
-            of_worker_[i].push_back({std::move((*shared)[i]), door});
+            of_worker_[i].push_back({std::move((*shared)[i]), purpose});
         }
         return {};
     }
@@ -68,15 +68,15 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
         return fail(listens.error());
     }
     if (options_->accept == AcceptMode::queue) {
-        of_queue_.push_back({std::move(socket.listener), door});
+        of_queue_.push_back({std::move(socket.listener), purpose});
         return {};
     }
     if (workers_.size() == 1) {
-        of_worker_[0].push_back({std::move(socket.listener), door});
+        of_worker_[0].push_back({std::move(socket.listener), purpose});
         return {};
     }
     for (auto& sockets : of_worker_) {
-        sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), door});
+        sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), purpose});
         if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
     }
     return {};
@@ -85,7 +85,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
 Result<> Listening::start() {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         for (Socket& socket : of_worker_[i]) {
-            if (socket.door == Door::site) {
+            if (socket.purpose == Purpose::site) {
                 workers_[i]->connections().listen(std::move(socket.listener), workers_[i]->layer());
             } else {
                 workers_[i]->redirects()->listen(std::move(socket.listener));
@@ -98,8 +98,8 @@ Result<> Listening::start() {
 
 Result<> Listening::start_queue() {
     for (Socket& socket : of_queue_) {
-        net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.door)];
-        if (socket.door == Door::site && workers_[0]->layer() != nullptr) {
+        net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.purpose)];
+        if (socket.purpose == Purpose::site && workers_[0]->layer() != nullptr) {
             intake.listen_layered(std::move(socket.listener));
         } else {
             intake.listen(std::move(socket.listener));
@@ -116,10 +116,10 @@ Result<> Listening::start_queue() {
     return {};
 }
 
-std::vector<net::Intake::Target> Listening::targets(Door door) const {
+std::vector<net::Intake::Target> Listening::targets(Purpose purpose) const {
     std::vector<net::Intake::Target> all;
     for (Worker* worker : workers_) {
-        if (door == Door::site) {
+        if (purpose == Purpose::site) {
             all.push_back({&worker->loop(), &worker->connections(), worker->layer()});
         } else {
             all.push_back({&worker->loop(), worker->redirects()});
@@ -130,30 +130,31 @@ std::vector<net::Intake::Target> Listening::targets(Door door) const {
 
 Result<> Listening::make_intakes() {
     if (of_queue_.empty()) return {};
-    for (const Door door : {Door::site, Door::redirect}) {
-        if (door == Door::redirect && sockets_->redirecting().empty()) break;
-        auto intake = make_intake(door);
+    for (const Purpose purpose : {Purpose::site, Purpose::redirect}) {
+        if (purpose == Purpose::redirect && sockets_->redirecting().empty()) break;
+        auto intake = make_intake(purpose);
         if (!intake) return fail(intake.error());
         intakes_.push_back(std::move(*intake));
     }
     return {};
 }
 
-Result<std::unique_ptr<net::Intake>> Listening::make_intake(Door door) {
+Result<std::unique_ptr<net::Intake>> Listening::make_intake(Purpose purpose) {
     if (parts_->group != nullptr) {
         const net::IntakeOptions options{
             .waiting_max = waiting_max,
             .connections_max = parts_->connections_max_of_all,
             .refusal = busy_answer(),
         };
-        if (auto intake = parts_->group->make_intake(targets(door), options)) return intake;
+        if (auto intake = parts_->group->make_intake(targets(purpose), options)) return intake;
     }
     if (queue_loop_ == nullptr) {
         auto loop = core::EventLoop::create({.engine = parts_->listening_engine});
         if (!loop) return fail(loop.error());
         queue_loop_ = std::move(*loop);
     }
-    return std::make_unique<net::HandOff>(*queue_loop_, targets(door), waiting_max, busy_answer());
+    return std::make_unique<net::HandOff>(*queue_loop_, targets(purpose), waiting_max,
+                                          busy_answer());
 }
 
 std::uint64_t Listening::refused() const {

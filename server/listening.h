@@ -46,10 +46,10 @@ class Listening {
     std::uint64_t refused() const;
 
   private:
-    using Door = ListeningSockets::Door;
+    using Purpose = ListeningSockets::Purpose;
     struct Socket {
         core::Descriptor listener;
-        Door door;
+        Purpose purpose;
     };
 
     Listening(const SharedParts& parts, std::vector<Worker*> workers, ListeningSockets& sockets)
@@ -62,8 +62,8 @@ class Listening {
     Result<> spread(ListeningSockets::Socket socket);
     std::uint16_t encrypted_port() const;
     Result<> make_intakes();
-    Result<std::unique_ptr<net::Intake>> make_intake(Door door);
-    std::vector<net::Intake::Target> targets(Door door) const;
+    Result<std::unique_ptr<net::Intake>> make_intake(Purpose purpose);
+    std::vector<net::Intake::Target> targets(Purpose purpose) const;
     Result<> start_queue();
 
     const SharedParts* parts_;
@@ -73,7 +73,7 @@ class Listening {
     std::vector<std::vector<Socket>> of_worker_;  // to be given to each worker
     std::vector<Socket> of_queue_;
     std::unique_ptr<core::EventLoop> queue_loop_;
-    std::vector<std::unique_ptr<net::Intake>> intakes_;  // by door
+    std::vector<std::unique_ptr<net::Intake>> intakes_;  // by purpose
     std::thread queue_thread_;
 };
 

@@ -31,12 +31,12 @@ bool overlap(const core::Address& a, const core::Address& b) {
 Result<ListeningSockets> ListeningSockets::open(const ServeOptions& options) {
     ListeningSockets sockets;
     for (const std::string& text : options.listen) {
-        if (auto opened = sockets.open_one(options, text, Door::site); !opened) {
+        if (auto opened = sockets.open_one(options, text, Purpose::site); !opened) {
             return fail(opened.error());
         }
     }
     for (const std::string& text : options.tls.https_redirect) {
-        if (auto opened = sockets.open_one(options, text, Door::redirect); !opened) {
+        if (auto opened = sockets.open_one(options, text, Purpose::redirect); !opened) {
             return fail(opened.error());
         }
     }
@@ -46,7 +46,7 @@ Result<ListeningSockets> ListeningSockets::open(const ServeOptions& options) {
 // Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
 // their traffic.
 Result<> ListeningSockets::open_one(const ServeOptions& options, const std::string& text,
-                                    Door door) {
+                                    Purpose purpose) {
     auto address = core::Address::parse(text);
     if (!address) return fail(address.error());
     core::Kernel& kernel = core::system_kernel();
@@ -55,7 +55,7 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
         return fail(Error(EADDRINUSE, "listen on", text,
                           ours->flag + " listens there already; leave one of the two out"));
     }
-    const bool may_move = options.listen_is_default && door == Door::site;
+    const bool may_move = options.listen_is_default && purpose == Purpose::site;
     const net::ListenOptions plain{.backlog = static_cast<int>(options.backlog),
                                    .in_use_retry = may_move ? Duration{} : in_use_retry};
     auto listener = net::bind_listener(kernel, *address, plain);
@@ -69,15 +69,15 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
     }
     if (!listener) return fail(listener.error());
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
-    (door == Door::site ? addresses_ : redirecting_).push_back(bound);
+    (purpose == Purpose::site ? addresses_ : redirecting_).push_back(bound);
     if (bound.is_unix()) {
         const std::string path(bound.path());
         struct stat made;
         if (::lstat(path.c_str(), &made) == 0) files_.push_back({path, made.st_dev, made.st_ino});
     }
-    const std::string flag = door == Door::site ? "--listen " : "--https-redirect ";
+    const std::string flag = purpose == Purpose::site ? "--listen " : "--https-redirect ";
     const bool moved = address->port() != wanted;
-    sockets_.push_back({std::move(*listener), std::move(bound), door,
+    sockets_.push_back({std::move(*listener), std::move(bound), purpose,
                         flag + (moved ? address->to_string() : text)});
     return {};
 }

@@ -1,6 +1,6 @@
-// ListeningSockets: the sockets that the options ask for, bound, and where they are. Made before
-// anything else, so that a port in use is said at once, and before there is more than one process.
-// They let nobody in: Listening does, when all is there to serve.
+// ListeningSockets: the sockets that the options name, bound, and their addresses. Opened before
+// anything else, so that a port in use is reported at once, and before there is more than one
+// process. They accept nothing yet: Listening does, once the server is complete.
 //
 // Owner    serve(). The descriptors go to Listening; the addresses stay.
 // Thread   The main thread.
@@ -25,12 +25,12 @@ namespace tiderace::server {
 class ListeningSockets {
   public:
     // Whether it leads to the site, or only to the encrypted port.
-    enum class Door : std::uint8_t { site, redirect };
+    enum class Purpose : std::uint8_t { site, redirect };
     struct Socket {
         core::Descriptor listener;
         core::Address bound;
-        Door door;
-        std::string flag;  // that asked for it, as it was said: "--listen :8080"
+        Purpose purpose;
+        std::string flag;  // as the user typed it: "--listen :8080"
     };
 
     static Result<ListeningSockets> open(const ServeOptions& options);
@@ -44,9 +44,9 @@ class ListeningSockets {
     std::vector<Socket> take() { return std::move(sockets_); }
     // In a process that does not serve itself.
     void close() { sockets_.clear(); }
-    // The names of Unix sockets, gone before the sockets are closed. A name that has become another
-    // socket's meanwhile, such as that of the server which takes over, stays. `root` removes those
-    // that this process may not.
+    // Removes the names of the Unix sockets before the sockets are closed. A name that now belongs
+    // to another socket, such as that of the server that takes over, stays. `root` removes the
+    // names that this process lacks the rights for.
     void remove_files(RootFiles* root = nullptr) const;
 
   private:
@@ -56,7 +56,7 @@ class ListeningSockets {
         ino_t inode;
     };
 
-    Result<> open_one(const ServeOptions& options, const std::string& text, Door door);
+    Result<> open_one(const ServeOptions& options, const std::string& text, Purpose purpose);
     const Socket* who_listens_at(const core::Address& address) const;
 
     std::vector<Socket> sockets_;

@@ -46,7 +46,7 @@ TEST_F(ListeningSocketsTest, AreOpenInTheOrderOfTheOptions) {
     const auto sockets = opened->take();
     ASSERT_EQ(sockets.size(), 3U);
     EXPECT_EQ(sockets[0].bound.port(), opened->addresses()[0].port());
-    EXPECT_EQ(sockets[2].door, ListeningSockets::Door::redirect);
+    EXPECT_EQ(sockets[2].purpose, ListeningSockets::Purpose::redirect);
     for (const auto& socket : sockets) EXPECT_TRUE(socket.listener);
     EXPECT_TRUE(opened->take().empty());
 
@@ -69,7 +69,7 @@ TEST_F(ListeningSocketsTest, TheFileOfTheServerThatTookOverStays) {
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-TEST_F(ListeningSocketsTest, LetNobodyInBeforeTheServerIsReady) {
+TEST_F(ListeningSocketsTest, AcceptNothingBeforeTheServerIsReady) {
     auto opened = ListeningSockets::open(options_);
     ASSERT_TRUE(opened.has_value()) << opened.error().message();
     sockaddr_storage storage;
@@ -96,8 +96,8 @@ TEST_F(ListeningSocketsTest, ATakenPortIsAnErrorThatNamesIt) {
     EXPECT_THAT(second.error().message(), ::testing::HasSubstr(again.listen[0]));
 }
 
-// Nobody else is to be looked for.
-TEST_F(ListeningSocketsTest, AnAddressThatIsAskedForTwiceIsNotBlamedOnOthers) {
+// The message blames our own second flag, not another program.
+TEST_F(ListeningSocketsTest, ADuplicateAddressIsNotBlamedOnOtherPrograms) {
     struct Case {
         std::string first, second;
     };

@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/load/load.h"
+#include "load/load.h"
 #include "server/assemble.h"
-#include "server/cli.h"
+#include "server/command_line/command_line.h"
 #include "server/other_program.h"
 #include "server/terminal.h"
 #include "server/trust.h"
@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
         return server::print(program, printout->text);
     }
     if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
-    if (const auto* load = std::get_if<tiderace::lab::LoadOptions>(&*command)) {
-        return tiderace::lab::load(*load);
+    if (const auto* load = std::get_if<tiderace::load::LoadOptions>(&*command)) {
+        return tiderace::load::run_command(*load);
     }
     if (std::holds_alternative<server::ToLab>(*command)) {
         return server::become_program(server::lab_program_name, std::span(words).subspan(1));

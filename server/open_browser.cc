@@ -41,7 +41,7 @@ int read_report(int report) {
     return got == sizeof code ? code : 0;
 }
 
-// The child between us and the program ends at once, so that nobody has to wait for the program.
+// A child between us and the browser ends at once, so that we never wait for the browser.
 void reap(pid_t child) {
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }

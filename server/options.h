@@ -1,8 +1,8 @@
-// ServeOptions: everything `tiderace serve` was told, as plain data with its defaults.
+// ServeOptions: everything the user told `tiderace serve`, as plain data with its defaults.
 //
-// Filled by cli.h, read by assemble.cc. The flag of each field, its unit and its one-line
-// description stand in flags.cc; the defaults stand here and nowhere else (help, man page and
-// completions are rendered from them).
+// Filled by the command line, read by assemble.cc. The flag of each field, its unit and its
+// description stand in command_line/flags.cc. A default stands here, or in the part of the library
+// that it belongs to; help, man page and completions are rendered from these defaults.
 //
 // Thread   Plain data: written before the loops start, read-only after.
 // Errors   The texts were checked for form by the command line (a code is 400..599, a header has no
@@ -11,12 +11,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/cache_sizes.h"
+#include "server/program_options.h"
 #include "tiderace/base/units.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/h1/service.h"
+#include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/wire/accept.h"
 #include "tiderace/log/level.h"
+#include "tiderace/net/serving.h"
 #include "tiderace/tls/server_options.h"
 
 namespace tiderace::server {
@@ -50,9 +57,9 @@ struct TlsOptions {
     std::vector<CertificateFiles> certificates;  // chosen by name; the first where none fits
     bool self_signed = false;                    // one of our own making instead
     ClientAuth client_auth = ClientAuth::off;
-    std::string client_ca;                    // PEM; who may sign client certificates
+    std::optional<std::string> client_ca;     // PEM; the authorities that sign client certificates
     std::vector<std::string> https_redirect;  // plain addresses that lead to the encrypted ones
-    std::uint64_t https_port = 0;             // where they lead; 0: the first of --listen
+    std::optional<std::uint64_t> https_port;  // where they lead; unset: the first of --listen
     Duration hsts = Duration::zero();         // Strict-Transport-Security; 0: not sent
 
     // Whether the addresses of --listen are encrypted.
@@ -80,41 +87,36 @@ struct MimeAddition {
 };
 
 struct Timeouts {
-    Duration header = 10s;  // from the first byte of a request to the end of its head
-    Duration body = 30s;    // without progress of the request body
-    Duration write = 30s;   // without progress of the response
-    Duration idle = 60s;    // between requests of a kept connection
-    Duration drain = 10s;   // from the first SIGTERM to the end of everything
+    Duration header = http::H1Options{}.header_timeout;    // first byte to the end of the head
+    Duration body = http::H1Options{}.body_timeout;        // without progress of the request body
+    Duration write = net::ConnectionLimits{}.write;        // without progress of the response
+    Duration idle = http::H1Options{}.idle_timeout;        // between requests of a kept connection
+    Duration drain = net::ServingOptions{}.drain_timeout;  // from the first SIGTERM to the end
 };
 
-// Averages over one timeout below which a peer is taken for an attacker and cut off. 0: not
+// Averages over one timeout. A peer below one of them is taken for an attacker and cut off. 0: not
 // checked.
 struct MinimumRates {
-    std::uint64_t receive_bytes_per_second = 256;
-    std::uint64_t send_bytes_per_second = 256;
+    std::uint64_t body_bytes_per_second_min = 256;
+    std::uint64_t write_bytes_per_second_min = 256;
 };
 
 struct RequestLimits {
-    std::uint64_t line_bytes_max = 8_KiB;   // 414
-    std::uint64_t head_bytes_max = 32_KiB;  // 431
-    std::uint64_t field_count_max = 100;    // 431
-    std::uint64_t body_bytes_max = 1_MiB;   // 413; a smaller body is read and dropped
-    std::uint64_t send_bytes_max = 64_MiB;  // of a loop's answers that wait for slow readers
-};
-
-struct CacheOptions {
-    std::uint64_t bytes_max = 64_MiB;             // per loop; 0: no cache
-    std::uint64_t file_bytes_max = 32_KiB;        // a larger file is never held in memory
-    std::uint64_t small_copy_bytes_max = 16_KiB;  // up to here a file is copied next to its headers
-    std::uint64_t sendfile_bytes_min = 32_KiB;    // from here an uncached file goes by sendfile
-    Duration revalidate = 1s;  // an entry is trusted so long without a look at the disk
+    std::uint64_t request_line_bytes_max = http::wire::HeadLimits{}.request_line_bytes_max;  // 414
+    std::uint64_t head_bytes_max = http::wire::HeadLimits{}.head_bytes_max;                  // 431
+    std::uint64_t fields_max = http::wire::HeadLimits{}.fields_max;                          // 431
+    std::uint64_t body_bytes_max = 1_MiB;  // 413; a smaller body is read and dropped
+    // Unsent answers of a loop that wait for slow readers.
+    std::uint64_t send_bytes_max = core::LoopOptions{}.send_bytes_max;
 };
 
 struct CompressOptions {
     http::wire::AvailableCodings codings = {.gzip = true, .zstd = true, .br = true};
-    std::uint64_t bytes_min = 1_KiB;       // a smaller body is sent as it is
-    std::uint64_t file_bytes_max = 8_MiB;  // a larger file is sent as it is
-    std::string folder;                    // keeps compressed files over a restart; empty: none
+    std::uint64_t bytes_min =
+        http::files::CompressRules{}.bytes_min;  // a smaller body is sent plain
+    std::uint64_t bytes_max =
+        http::files::CompressRules{}.bytes_max;  // a larger file is sent plain
+    std::optional<std::string> folder;           // keeps compressed files over a restart
     std::uint64_t folder_bytes_max = 1_GiB;
     std::uint64_t memory_bytes_max = 64_MiB;  // of compressed files, for all loops
 };
@@ -123,8 +125,8 @@ struct ServeOptions {
     // Where it listens.
     std::vector<std::string> listen = {"127.0.0.1:8080"};  // as given; see listen_address.h
     bool listen_is_default = true;  // then a taken port may be replaced by the next
-    std::uint64_t backlog = 4096;
-    std::uint64_t connections_max = 0;  // 0: what the descriptor limit allows
+    std::uint64_t backlog = static_cast<std::uint64_t>(net::ServingOptions{}.backlog);
+    std::optional<std::uint64_t> connections_max;  // unset: what the descriptor limit allows
     bool open_browser = false;
     bool quiet = false;  // no banner
     Http2 http2 = Http2::on;
@@ -135,8 +137,8 @@ struct ServeOptions {
     // What it serves.
     std::string root = ".";
     std::vector<std::string> index = {"index.html"};  // the first that exists wins; empty: none
-    bool listing = false;
-    std::string spa_file;  // served where nothing is found; empty: 404
+    std::optional<bool> listing;                      // unset: assemble.cc decides
+    std::optional<std::string> spa_file;              // served where nothing is found; unset: 404
     bool clean_urls = false;
     bool precompressed = true;
     CompressOptions compress;
@@ -144,16 +146,17 @@ struct ServeOptions {
     SymlinkPolicy symlinks = SymlinkPolicy::inside;
     std::vector<ErrorPage> error_pages;
     std::vector<MimeAddition> mime_additions;
+    CgiSettings cgi;
 
     // What it adds to answers.
     std::vector<CacheControlRule> cache_control;  // the first match wins
     std::vector<AddedHeader> added_headers;
-    std::string cors_origin;  // "*" or one origin; empty: no CORS
+    std::optional<std::string> cors_origin;  // "*" or one origin; unset: no CORS
     bool server_header = true;
     bool about = false;  // tell what this server is; see about.h
     bool echo = false;   // no HTTP: what comes in goes out; see echo.h
 
-    // Who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
+    // The users who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
     // What it writes down.
@@ -162,12 +165,14 @@ struct ServeOptions {
     LogLevel log_level = LogLevel::info;
     Duration log_flush_interval = 1s;
     std::uint64_t log_rotate_bytes = 0;  // 0: never rotated by size
+    std::optional<std::uint64_t>
+        log_files_kept;  // rotated ones; unset: FileSinkOptions::files_kept
 
     // How it runs.
     std::uint64_t threads = 0;    // loops; 0: one for each CPU that the process may use
     std::string engine = "auto";  // one of engines() in version.h, or auto
     AcceptMode accept = AcceptMode::reuseport;
-    std::string user;  // NAME[:GROUP]; empty: nobody where root started it; see account.h
+    std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;
 
     // What it puts up with.

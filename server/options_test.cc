@@ -7,7 +7,7 @@
 namespace tiderace::server {
 namespace {
 
-TEST(ServeOptions, ListensToThisMachineAloneUnlessTold) {
+TEST(ServeOptions, ListensOnLoopbackByDefault) {
     const ServeOptions options;
     ASSERT_EQ(options.listen.size(), 1U);
     const auto address = parse_listen_address(options.listen.front());
@@ -16,12 +16,12 @@ TEST(ServeOptions, ListensToThisMachineAloneUnlessTold) {
     EXPECT_TRUE(options.listen_is_default);
 }
 
-TEST(ServeOptions, HidesWhatNobodyAskedToShow) {
+TEST(ServeOptions, HidesEverythingByDefault) {
     const ServeOptions options;
     EXPECT_FALSE(options.hidden_files);
     EXPECT_FALSE(options.listing);
     EXPECT_EQ(options.symlinks, SymlinkPolicy::inside);
-    EXPECT_TRUE(options.cors_origin.empty());
+    EXPECT_FALSE(options.cors_origin);
     EXPECT_TRUE(options.added_headers.empty());
 }
 
@@ -32,17 +32,9 @@ TEST(ServeOptions, BoundsEveryPeer) {
           options.timeouts.idle, options.timeouts.drain}) {
         EXPECT_GT(timeout, Duration::zero());
     }
-    EXPECT_GT(options.minimum_rates.receive_bytes_per_second, 0U);
-    EXPECT_GT(options.minimum_rates.send_bytes_per_second, 0U);
-    EXPECT_LE(options.limits.line_bytes_max, options.limits.head_bytes_max);
-}
-
-TEST(ServeOptions, SizesOfTheCacheAreInOrder) {
-    const CacheOptions cache;
-    EXPECT_LT(cache.small_copy_bytes_max, cache.sendfile_bytes_min);
-    // A file between the two is held once it is hot; by default there is none (decision 0004).
-    EXPECT_LE(cache.sendfile_bytes_min, cache.file_bytes_max);
-    EXPECT_LT(cache.file_bytes_max, cache.bytes_max);
+    EXPECT_GT(options.minimum_rates.body_bytes_per_second_min, 0U);
+    EXPECT_GT(options.minimum_rates.write_bytes_per_second_min, 0U);
+    EXPECT_LE(options.limits.request_line_bytes_max, options.limits.head_bytes_max);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ bool has_tls() {
 
 bool asks_for_tls(const Command& command) {
     if (const auto* serve = std::get_if<ServeOptions>(&command)) return serve->tls.on();
-    if (const auto* load = std::get_if<lab::LoadOptions>(&command)) {
+    if (const auto* load = std::get_if<load::LoadOptions>(&command)) {
         return load->url.starts_with("https:");
     }
     if (const auto* printout = std::get_if<Printout>(&command)) return printout->tells_of_tls;

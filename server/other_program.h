@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/cli.h"
+#include "server/command_line/command_line.h"
 #include "tiderace/base/result.h"
 #include "tiderace/core/child_process.h"
 
@@ -28,7 +28,7 @@ Result<std::string> find_program(std::string_view name,
 
 // TLS is built in, or in the program beside.
 bool has_tls();
-// What is asked for cannot be done without TLS.
+// The command needs TLS.
 bool asks_for_tls(const Command& command);
 
 // Becomes the program with these words. Returns, with the exit status, only where that fails.

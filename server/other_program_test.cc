@@ -29,7 +29,7 @@ TEST(OtherProgram, ThatIsNotThereIsOneLineThatSaysHowToGetIt) {
     EXPECT_EQ(found.error().message().find('\n'), std::string::npos);
 }
 
-TEST(OtherProgram, IsAskedForByWhatNeedsTls) {
+TEST(OtherProgram, IsUsedByCommandsThatNeedTls) {
     const auto asks = [](std::vector<std::string_view> words) {
         const auto command = parse_command_line(words);
         EXPECT_TRUE(command.has_value()) << words.front();

@@ -115,7 +115,7 @@ Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
             return fail(added.error());
     }
     if (file.entries_.empty()) {
-        return fail(Error(0, "read passwords", "", "there is not one user, so nobody could read"));
+        return fail(Error(0, "read passwords", "", "there are no users, so no one could sign in"));
     }
     return file;
 }
@@ -150,8 +150,7 @@ Result<> PasswordFile::add(Entry entry, const std::string& place) {
     if (!is_accepted_hash(entry.hash)) {
         return fail(Error(0, "read passwords from", place,
                           "the hash of " + entry.user +
-                              " is of no kind that is safe; make one with htpasswd -nB " +
-                              entry.user));
+                              " is not of a safe kind; make one with htpasswd -nB " + entry.user));
     }
     if (find(entry.user)) {
         return fail(Error(0, "read passwords from", place, entry.user + " is there twice"));

@@ -1,4 +1,4 @@
-// PasswordFile: who may read, for basic authentication.
+// PasswordFile: the users who may read, for basic authentication.
 //
 // Lines are those of htpasswd, NAME:HASH, with hashes that crypt(3) knows and that are worth their
 // name: bcrypt ($2a$ $2b$ $2y$), SHA-2 ($5$ $6$), yescrypt ($y$ $gy$), scrypt ($7$). MD5, DES,
@@ -35,7 +35,7 @@ class PasswordFile {
 
     // True when the name is known and the password is its own. An unknown name costs the time of
     // one of the known hashes, always the same one for the same name, so that neither the time nor
-    // its change tells who is known.
+    // its change reveals which names are known.
     bool verify(std::string_view user, std::string_view password) const;
 
     std::size_t size() const { return entries_.size(); }

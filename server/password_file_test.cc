@@ -77,19 +77,19 @@ TEST(PasswordFile, NamesTheLineThatCannotBeUsed) {
         {"alice", "read passwords from users:1: a line is NAME:HASH"},
         {"# x\n\n:hash", "read passwords from users:3: a line is NAME:HASH"},
         {"alice:secret",
-         "read passwords from users:1: the hash of alice is of no kind that is safe; make one with "
+         "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
         {"alice:$apr1$abcdefgh$xxxxxxxxxxxxxxxxxxxxxx",
-         "read passwords from users:1: the hash of alice is of no kind that is safe; make one with "
+         "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
         {"alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
-         "read passwords from users:1: the hash of alice is of no kind that is safe; make one with "
+         "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
         {"alice:$2y$05$short",
-         "read passwords from users:1: the hash of alice is of no kind that is safe; make one with "
+         "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
         {"alice:",
-         "read passwords from users:1: the hash of alice is of no kind that is safe; make one with "
+         "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
     };
     for (const Case& c : cases) {
@@ -119,7 +119,7 @@ TEST(PasswordFile, ReadsAFileFromDisk) {
     const auto empty = PasswordFile::load(std::vector<std::string>{path});
     ASSERT_FALSE(empty);
     EXPECT_EQ(empty.error().message(),
-              "read passwords: there is not one user, so nobody could read");
+              "read passwords: there are no users, so no one could sign in");
 
     std::ofstream(path) << std::string(password_file_bytes_max + 1, '#');
     const auto large = PasswordFile::load(std::vector<std::string>{path});

@@ -80,8 +80,8 @@ bool is_safe(const RootFiles::File& file) {
     return file.use != RootFiles::Use::read || fault || is_safe_folder(folder_of(target.string()));
 }
 
-// Of what the helper inherited it keeps `socket` as 3. Its standard streams lead nowhere, so that
-// whoever reads the server's sees their end.
+// Of its inherited descriptors the helper keeps `socket` as 3. Its standard streams lead to
+// /dev/null, so that readers of the server's streams see their end when the server ends.
 int keep_only(int socket) {
     const int nowhere = ::open("/dev/null", O_RDWR);
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);

@@ -4,10 +4,10 @@
 //
 //   server (nobody) -- "open file 3" --> helper process (root) -- its descriptor --> server
 //
-// The helper is a fork of the server from before it gave up root. It opens and removes what was
-// named to it then, and nothing else: a request is a number, never a path. Whoever takes over the
-// server gains the files that it had anyway. Files in folders that others than root may change are
-// left to the server's own rights. The helper ends with the server.
+// The helper is a fork of the server from before it gave up root. It opens and removes the files
+// that were named to it then, and nothing else: a request is a number, never a path. An attacker in
+// the server gains the files that it had anyway. Files in folders that others than root may change
+// are left to the server's own rights. The helper ends with the server.
 //
 // Neither a kept directory descriptor nor a capability would do: the kernel checks the user again
 // at each open, and CAP_DAC_READ_SEARCH would open every file of the machine.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include "tiderace/testing/temporary_folder.h"
 

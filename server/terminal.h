@@ -1,7 +1,7 @@
 // Terminal: the two things that the programs of this room write there, and how; and that there is
 // something at the other end of the standard streams.
 //
-// Errors   An output that cannot be written is said on standard error.
+// Errors   An output that cannot be written is reported on standard error.
 // Thread   Any.
 #pragma once
 
@@ -21,9 +21,9 @@ int print(std::string_view program, std::string_view text);
 // A sentence on standard error, in one line after the name of the program.
 void complain(std::string_view program, std::string_view sentence);
 
-// Before anything else is opened: standard streams that whoever started us had closed are opened on
-// /dev/null. Otherwise the next socket would get such a number, and what is written to the stream,
-// a line of the log perhaps, would reach a client.
+// Called before anything else is opened: opens standard streams that our parent had closed on
+// /dev/null. Otherwise the next socket would get such a number, and text for the stream, such as a
+// line of the log, would reach a client.
 void occupy_standard_streams();
 
 }  // namespace tiderace::server

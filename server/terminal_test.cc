@@ -35,7 +35,7 @@ TEST(Terminal, AComplaintIsOneLineAfterTheProgramsName) {
     EXPECT_EQ(GetCapturedStderr(), "tiderace lab: unknown command ?]0;title??serve\n");
 }
 
-TEST(Terminal, AFullDiskIsSaidAndIsAFailure) {
+TEST(Terminal, AFullDiskIsReportedAsAFailure) {
     const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
     if (full < 0) GTEST_SKIP() << "this system has no /dev/full";
     std::fflush(stdout);

@@ -89,13 +89,13 @@ void add_list(std::string& text, std::string_view label, const std::vector<std::
     text.append(line).append("\n");
 }
 
-// What its key can do once somebody trusts it, all of it: that is what trusting it means.
+// Everything its key can do on a device that trusts it: the meaning of trusting it.
 std::string power_text(const tls::SelfSigned& certificate) {
     std::vector<std::string> hosts = certificate.authority_names.hosts;
     std::erase(hosts, "localhost");
     std::vector<std::string> addresses = certificate.authority_names.addresses;
     std::string text;
-    text.append("For whoever trusts it, its key can make certificates of servers, until ")
+    text.append("On devices that trust it, its key can make certificates of servers, until ")
         .append(date_text(certificate.authority_ends))
         .append(",\nwith these names and addresses:\n\n");
     add_list(text, "any of", {"localhost and what is below it (app.localhost)"});
@@ -104,7 +104,7 @@ std::string power_text(const tls::SelfSigned& certificate) {
     add_list(text, "any of", certificate.private_ranges);
     text.append(
             "\nIt can make none for another name or address, for a name below the exact ones,\n")
-        .append("for anything but servers, or for a further authority. Whoever gets the key can\n")
+        .append("for anything but servers, or for a further authority. Anyone with the key can\n")
         .append("pass for these, also where another machine has the name or private address.\n");
     return text;
 }
@@ -167,8 +167,8 @@ std::string trust_text(const tls::SelfSigned& certificate,
         .append("One command: curl --cacert ")
         .append(authority)
         .append(" https://localhost:8443/\n\n")
-        .append("To be rid of it, delete the folder; the next start makes another, which nobody\n")
-        .append("trusts yet. The key beside it signs: never send that one.\n");
+        .append("To be rid of it, delete the folder; the next start makes another, which no\n")
+        .append("device trusts yet. The key beside it signs: never send that one.\n");
     return text;
 }
 

@@ -19,7 +19,7 @@ std::string trust_text(const tls::SelfSigned& certificate,
                        const std::function<bool(const std::string& path)>& exists);
 std::string trust_text(const tls::SelfSigned& certificate);
 
-// "localhost, box, 192.168.1.5": what it is for, without what everybody has.
+// "localhost, box, 192.168.1.5": its names, without those that every machine has.
 std::string names_text(const tls::LocalNames& names);
 
 // A word as a shell reads it back, in quotes where it needs them.

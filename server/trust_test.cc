@@ -32,7 +32,7 @@ TEST(Trust, NamesTheAuthorityItsFingerprintAndWhatItIsFor) {
 
 TEST(Trust, StatesAllThatTheAuthorityCanDo) {
     EXPECT_THAT(text_where(""), HasSubstr(R"(
-For whoever trusts it, its key can make certificates of servers, until 2031-11-17,
+On devices that trust it, its key can make certificates of servers, until 2031-11-17,
 with these names and addresses:
 
   any of      localhost and what is below it (app.localhost)
@@ -41,7 +41,7 @@ with these names and addresses:
   any of      127.0.0.0/8, 10.0.0.0/8, fe80::/10
 
 It can make none for another name or address, for a name below the exact ones,
-for anything but servers, or for a further authority. Whoever gets the key can
+for anything but servers, or for a further authority. Anyone with the key can
 pass for these, also where another machine has the name or private address.
 )"));
 }

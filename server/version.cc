@@ -50,7 +50,7 @@ std::string features() {
 std::string_view systems_of_engine(std::string_view engine) {
     if (std::ranges::find(engine_choices, engine) != engine_choices.end()) return "";
     if (engine == "kqueue") return "BSD and macOS";
-    return engine == "io_uring" || engine.starts_with("epoll") ? "Linux" : "";
+    return engine == "io_uring" || engine == "epoll" ? "Linux" : "";
 }
 
 std::string_view version() {

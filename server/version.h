@@ -10,8 +10,8 @@ namespace tiderace::server {
 // The values of --engine: how one loop may ask the kernel on this system. "auto" is the fastest of
 // them.
 #if defined(__linux__)
-inline constexpr std::array<std::string_view, 8> engine_choices{
-    "auto", "epoll", "io_uring", "epoll-lt", "epoll-et", "epoll-oneshot", "poll", "select"};
+inline constexpr std::array<std::string_view, 5> engine_choices{"auto", "epoll", "io_uring", "poll",
+                                                                "select"};
 #else
 inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "kqueue", "poll", "select"};
 #endif

@@ -31,7 +31,7 @@ TEST(Version, DetailsNameCompilerEnginesAndFeatures) {
     }
 }
 
-TEST(Version, IsToldWithItsCommitAndItsBuild) {
+TEST(Version, IsPrintedWithItsCommitAndItsBuild) {
     EXPECT_TRUE(version_and_commit().starts_with(version()));
     EXPECT_NE(build_text().find(", "), std::string::npos);
 }
@@ -41,7 +41,7 @@ TEST(Version, KnowsTheEnginesOfOtherSystems) {
     EXPECT_EQ(systems_of_engine("iocp"), "");
     const bool on_linux = std::ranges::find(engine_choices, "epoll") != engine_choices.end();
     EXPECT_EQ(systems_of_engine("kqueue"), on_linux ? "BSD and macOS" : "");
-    EXPECT_EQ(systems_of_engine("epoll-et"), on_linux ? "" : "Linux");
+    EXPECT_EQ(systems_of_engine("epoll"), on_linux ? "" : "Linux");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace tiderace::server {
 namespace {
 
-// Of files that the cache has dropped, or never kept, and somebody still reads.
+// Bytes of files that the cache has dropped, or never kept, and that answers still send.
 constexpr std::size_t file_bytes_being_sent = 64_MiB;
 
 core::Links links(SymlinkPolicy policy) {
@@ -24,7 +24,7 @@ core::Links links(SymlinkPolicy policy) {
     return core::Links::never;
 }
 
-// A timeout of zero is off; for the clock that is a day nobody lives to see.
+// A time-out of zero is off; the clock gets a hundred years instead.
 Duration or_never(Duration timeout) {
     return timeout == Duration::zero() ? Duration(24h) * 36'500 : timeout;
 }
@@ -49,7 +49,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     if (options.cache.bytes_max > 0) {
         files.paths.compress = {.codings = compressing_codings(options),
                                 .bytes_min = options.compress.bytes_min,
-                                .bytes_max = options.compress.file_bytes_max};
+                                .bytes_max = options.compress.bytes_max};
     }
     for (const CacheControlRule& rule : options.cache_control) {
         files.paths.cache_control.push_back({rule.pattern, rule.value});
@@ -57,25 +57,19 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     for (const MimeAddition& addition : options.mime_additions) {
         files.paths.mime.add(addition.extension, addition.type);
     }
-    if (!options.spa_file.empty()) files.spa = "/" + options.spa_file;
-    files.listing = options.listing;
+    if (options.spa_file) files.spa = "/" + *options.spa_file;
+    files.listing = options.listing.value_or(false);
     files.small_copy_bytes_max = options.cache.small_copy_bytes_max;
     files.cache.bytes_max = options.cache.bytes_max;
-    files.cache.memory_file_bytes_max = options.cache.file_bytes_max;
-    files.cache.eager_bytes_max = options.cache.sendfile_bytes_min;
+    const CacheSizes sizes = cache_sizes(options.cache, options.tls.on());
+    files.cache.memory_file_bytes_max = sizes.memory_file_bytes_max;
+    files.cache.eager_bytes_max = sizes.eager_bytes_max;
     files.cache.revalidate = options.cache.revalidate;
-    const CacheOptions usual;
-    if (options.tls.on() && options.cache.file_bytes_max == usual.file_bytes_max &&
-        options.cache.sendfile_bytes_min == usual.sendfile_bytes_min) {
-        // Sendfile cannot encrypt: a file of 57 KB from memory costs 0.8 of reading it each time.
-        files.cache.eager_bytes_max = 128_KiB;
-        files.cache.memory_file_bytes_max = 4_MiB;  // where it is asked for again and again
-    }
     return files;
 }
 
 // For one of many workers with a connection each: what a few would have had is divided.
-void shrink(http::handler::FileCacheLimits& cache, std::size_t workers) {
+void shrink(http::files::FileCacheLimits& cache, std::size_t workers) {
     cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / workers);
     cache.descriptors_max = Worker::small_descriptors;
     cache.room.open_max = Worker::small_descriptors + 24;
@@ -91,7 +85,7 @@ void share_descriptors(http::handler::StaticFilesOptions& files, std::size_t ope
     files.cache.descriptors_max = std::min(files.cache.descriptors_max, files.cache.room.open_max);
 }
 
-http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimits& cache,
+http::files::FileBudgetLimits room_for_files(const http::files::FileCacheLimits& cache,
                                              const SharedParts& parts) {
     const std::size_t workers = parts.small ? parts.loops : 1;
     return {.bytes_max =
@@ -101,14 +95,14 @@ http::handler::FileRoomLimits room_for_files(const http::handler::FileCacheLimit
 
 http::H1Options http1_options(const ServeOptions& options) {
     return {
-        .head = {.request_line_bytes_max = options.limits.line_bytes_max,
+        .head = {.request_line_bytes_max = options.limits.request_line_bytes_max,
                  .head_bytes_max = options.limits.head_bytes_max,
-                 .fields_max = options.limits.field_count_max},
+                 .fields_max = options.limits.fields_max},
         .header_timeout = or_never(options.timeouts.header),
         .body_timeout = or_never(options.timeouts.body),
-        .body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second,
+        .body_bytes_per_second_min = options.minimum_rates.body_bytes_per_second_min,
         .idle_timeout = or_never(options.timeouts.idle),
-        .discard_bytes_max = options.limits.body_bytes_max,
+        .body_bytes_max = options.limits.body_bytes_max,
         .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
     };
 }
@@ -120,7 +114,7 @@ tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
     if (options.http2 != Http2::off) tls.protocols.push_back("h2");
     if (options.http2 != Http2::only) tls.protocols.push_back("http/1.1");
     tls.client_certificates = options.tls.client_auth;
-    tls.client_ca = options.tls.client_ca;
+    tls.client_ca = options.tls.client_ca.value_or("");
     tls.handshake_timeout = or_never(options.timeouts.header);
     tls.says_reloads = says_reloads;
     return tls;
@@ -128,21 +122,21 @@ tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
 
 net::ConnectionLimits connection_limits(const ServeOptions& options) {
     return {.write = or_never(options.timeouts.write),
-            .write_bytes_per_second_min = options.minimum_rates.send_bytes_per_second};
+            .write_bytes_per_second_min = options.minimum_rates.write_bytes_per_second_min};
 }
 
 http::H2Options http2_options(const ServeOptions& options) {
     http::H2Options http2;
     http2.head = {.list_bytes_max = options.limits.head_bytes_max,
-                  .target_bytes_max = options.limits.line_bytes_max,
-                  .fields_max = options.limits.field_count_max};
+                  .target_bytes_max = options.limits.request_line_bytes_max,
+                  .fields_max = options.limits.fields_max};
     http2.header_timeout = or_never(options.timeouts.header);
     http2.body_timeout = or_never(options.timeouts.body);
-    http2.body_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second;
+    http2.body_bytes_per_second_min = options.minimum_rates.body_bytes_per_second_min;
     http2.write_timeout = or_never(options.timeouts.write);
-    http2.write_bytes_per_second_min = options.minimum_rates.send_bytes_per_second;
+    http2.write_bytes_per_second_min = options.minimum_rates.write_bytes_per_second_min;
     http2.idle_timeout = or_never(options.timeouts.idle);
-    http2.discard_bytes_max = options.limits.body_bytes_max;
+    http2.body_bytes_max = options.limits.body_bytes_max;
     http2.server_name = options.server_header ? "tiderace/" + std::string(version()) : "";
     return http2;
 }
@@ -194,12 +188,20 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
     file_options.watch.logs = is_first;
+    file_options.watch.notices = parts.notices;
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;
     auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
     if (!files) return fail(files.error());
     files_ = std::move(*files);
+    if (Programs::wanted(*parts.options)) {
+        auto programs = Programs::create(*loop_, *parts.options, parts.places, *files_);
+        if (!programs) return fail(programs.error());
+        programs_ = std::move(*programs);
+        site_ = std::make_unique<http::Site>(*programs_);
+        return {};
+    }
     site_ = std::make_unique<http::Site>(*files_);
     return {};
 }
@@ -229,6 +231,7 @@ void Worker::add_protocols(const SharedParts& parts) {
                                                     net::TcpServerOptions{
                                                         .connection = connection_limits(options),
                                                         .connections_max = parts.connections_max,
+                                                        .room = parts.room,
                                                         .refusal = busy_answer(),
                                                     });
 }
@@ -255,9 +258,9 @@ void Worker::add_access_rules(const SharedParts& parts) {
         about_ = std::make_unique<About>(parts.engine, parts.loops);
         site_->add(*about_);
     }
-    if (!parts.options->cors_origin.empty()) {
+    if (parts.options->cors_origin) {
         cors_ = std::make_unique<http::filter::Cors>(
-            http::filter::CorsOptions{.origins = {parts.options->cors_origin}});
+            http::filter::CorsOptions{.origins = {*parts.options->cors_origin}});
         site_->add(static_cast<http::AccessRule&>(*cors_));
     }
     if (parts.passwords != nullptr) {
@@ -266,7 +269,7 @@ void Worker::add_access_rules(const SharedParts& parts) {
             return passwords->verify(user, password);
         };
         basic_auth_ =
-            std::make_unique<http::filter::BasicAuth>(*site_, *loop_, *parts.pool, std::move(auth));
+            std::make_unique<http::filter::BasicAuth>(*loop_, *parts.pool, std::move(auth));
         site_->add(*basic_auth_);
     }
 }

@@ -15,6 +15,7 @@
 #include "server/echo.h"
 #include "server/options.h"
 #include "server/password_file.h"
+#include "server/programs.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/access_log.h"
 #include "tiderace/http/filter/added_fields.h"
@@ -22,8 +23,8 @@
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
-#include "tiderace/http/h1_service.h"
-#include "tiderace/http/h2_service.h"
+#include "tiderace/http/h1/service.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
@@ -39,16 +40,19 @@ struct SharedParts {
     const ServeOptions* options = nullptr;
     net::LoopGroup* group = nullptr;                // nullptr: the loops stand alone, in a test
     bool small = false;                             // many workers of one connection each
-    std::string_view engine = "auto";               // its name, as it is told
+    std::string_view engine = "auto";               // its name, for reports
     std::string_view listening_engine = "auto";     // of a loop that only listens
     log::Stream* access_stream = nullptr;           // nullptr: no access log
-    std::shared_ptr<const PasswordFile> passwords;  // nullptr: nobody is asked
+    std::shared_ptr<const PasswordFile> passwords;  // nullptr: no passwords needed
     core::WorkerPool* pool = nullptr;               // with passwords
     core::WorkerPool* compress_pool = nullptr;      // nullptr: no file is compressed
-    http::handler::VariantStore* variants = nullptr;
-    core::WorkerPool* disk_pool = nullptr;  // waits for the disk in the loops' place
-    std::size_t connections_max = 0;        // of one worker
+    http::files::VariantStore* variants = nullptr;
+    std::shared_ptr<core::SharedNotices> notices;      // of changed files
+    std::shared_ptr<http::cgi::ProgramPlaces> places;  // with programs
+    core::WorkerPool* disk_pool = nullptr;             // waits for the disk in the loops' place
+    std::size_t connections_max = 0;                   // of one worker
     std::size_t connections_max_of_all = 0;
+    std::shared_ptr<net::ConnectionRoom> room;  // for them; nullptr: each worker has its own
     std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
     std::size_t redirects_max = 1;      // connections of its plain port
     std::size_t loops = 1;
@@ -63,7 +67,7 @@ class Worker {
     static constexpr std::size_t small_descriptors = 8;
 
     // Fails when the root, an error page or a certificate cannot be read. The first of a server's
-    // workers tells of certificates that were reloaded.
+    // workers logs reloaded certificates.
     static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts,
                                                   bool is_first = true);
 
@@ -90,6 +94,7 @@ class Worker {
 
     core::EventLoop* loop_;
     std::unique_ptr<http::handler::StaticFiles> files_;
+    std::unique_ptr<Programs> programs_;  // none: only files
     std::unique_ptr<http::Site> site_;
     http::filter::ErrorPages error_pages_;
     std::unique_ptr<http::filter::AddedFields> added_fields_;

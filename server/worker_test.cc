@@ -89,7 +89,7 @@ TEST_P(WorkerTest, DoesWhatItsOptionsSay) {
     options_.added_headers = {{"X-Own", "mine"}};
     options_.cors_origin = "https://tide.example";
     options_.about = true;
-    options_.limits.line_bytes_max = 200;
+    options_.limits.request_line_bytes_max = 200;
     const std::string text = answer("/", "Origin: https://tide.example\r\n");
     EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("Server:")));
     EXPECT_THAT(text, ::testing::HasSubstr("X-Own: mine\r\n"));
@@ -109,7 +109,7 @@ TEST_P(WorkerTest, ATimeoutOfZeroIsNone) {
     EXPECT_FALSE(peer->over());
 }
 
-TEST_P(WorkerTest, AConnectionOverItsMaximumIsToldToComeAgain) {
+TEST_P(WorkerTest, AConnectionAboveTheMaximumIsRefusedAsBusy) {
     parts_.connections_max = 1;
     const auto first = connect();
     ASSERT_TRUE(world_->run_until([&] { return worker_->connections().size() == 1; }));
@@ -152,7 +152,7 @@ TEST_P(WorkerTest, WritesItsAccessLog) {
     worker_.reset();
 }
 
-TEST_P(WorkerTest, WhatCannotBeReadIsSaidAtTheStart) {
+TEST_P(WorkerTest, UnreadableFilesAreReportedAtTheStart) {
     options_.root = folder_.path_of("absent");
     const auto without_root = Worker::create(world_->loop(), parts_);
     ASSERT_FALSE(without_root.has_value());

@@ -67,7 +67,7 @@ class Authority:
         return pair
 
     def ocsp_answer(self, pair):
-        """A DER file that says that the certificate is good."""
+        """A DER file with the OCSP answer "good"."""
         serial = openssl("x509", "-in", pair.certificate, "-noout",
                          "-serial").decode().strip().split("=")[1]
         index = self.folder / ".index"

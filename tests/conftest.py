@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc):
         names = engines.MAIN
         module = metafunc.module.__name__
         if module.endswith(BEHAVIOUR) and not (is_sanitized() and module.endswith(PARSING)):
-            names = engines.MAIN + engines.VARIANTS + tuple(engines.LAB)
+            names = engines.MAIN + tuple(engines.LAB)
         if module.endswith("test_lab_engines"):
             names = tuple(engines.LAB)
         names = given.split(",") if given else names
@@ -55,7 +55,7 @@ def pytest_generate_tests(metafunc):
 
 
 def leave_out(config, items):
-    """What an engine cannot do, or where it is not; the reason is told."""
+    """Skips what an engine lacks, and engines that are absent, with the reason."""
     chosen = [i for i in items if getattr(i, "callspec", None) and "engine" in i.callspec.params]
     binary = find_binary(config)
     absent = engines.why_absent(binary) if binary and chosen else {}
@@ -234,13 +234,14 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="module")
 def run_example(binary, tmp_path_factory):
-    """run_example("echo", flags…): one of examples/, the same one for the same words."""
+    """run_example("echo", flags…): one of examples/ or tests/, the same one for the same words."""
     running = {}
 
     def start(name, *flags, **more):
         key = (name, flags)
         if key not in running:
-            program = binary.parent / "examples" / name / name
+            places = [binary.parent / folder / name / name for folder in ("examples", "tests")]
+            program = next((place for place in places if place.exists()), places[0])
             if not program.exists():
                 pytest.fail(f"{program} is not built")
             running[key] = Example(program, *flags, folder=tmp_path_factory.mktemp(name), **more)

@@ -1,4 +1,4 @@
-"""How a server ends that was told to: the same of every engine."""
+"""How a server ends on request: the same for every engine."""
 
 import time
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 # Ways to ask the kernel; every suite with an `engine` runs on these.
 MAIN = ("epoll", "io_uring", "poll", "select")
-# Other ways to ask the same kernel; the behaviour suites ask for these, too.
-VARIANTS = ("epoll-lt", "epoll-et", "epoll-oneshot")
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,9 @@ class LabEngine:
 
 # Ways to build a server, of the program tiderace-lab; for the behaviour suites.
 LAB = {
+    "epoll-lt": LabEngine(threads=1),
+    "epoll-et": LabEngine(threads=1),
+    "epoll-oneshot": LabEngine(threads=1),
     "queue": LabEngine(threads=2),
     "threads": LabEngine(threads=420, one_each=True),
     "pool": LabEngine(threads=32, one_each=True),

@@ -1,4 +1,4 @@
-"""An HTTP/2 client that says exactly the frames it is told to, for tests of behaviour and abuse.
+"""An HTTP/2 client that sends exactly the frames a test names, for behaviour and abuse.
 
 Field blocks are made and read by hpack, of the h2 project. Nothing is done by itself but the
 preface and what a test asks for. Every wait has a deadline.

@@ -25,7 +25,7 @@ SANITIZER_OPTIONS = {
 }
 
 
-# A server that root starts runs as nobody, who cannot enter the tests' folders.
+# Started by root, the server would become the user nobody, which cannot enter the tests' folders.
 STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
 
 

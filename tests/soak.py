@@ -53,7 +53,7 @@ class Soak:
                 if len(self.wrong) > 20:
                     self.over.set()
 
-    # Good company: each answer is looked at.
+    # Well-behaved clients: each answer is checked.
 
     def checked(self, rng):
         with Connection(self.address) as connection:

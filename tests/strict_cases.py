@@ -401,9 +401,9 @@ length("underscore in Content_Length is another field", "9110 5.1", "Content_Len
        b"(hello\r\n\r\n", 405, 400, rfc_want=({405}, {400}))
 
 # --- Chunks (RFC 9112, 7.1) -----------------------------------------------------------------------
-# A handler that wants no body may answer before it has seen the framing fail, and may end the
-# connection rather than read a body whose size nobody knows; what must not happen is that anything
-# after the bad byte is taken for a request.
+# A handler that wants no body may answer before the framing fails, and may close the connection
+# rather than read a body of unknown size; but nothing after the bad byte may be taken for a
+# request.
 K = "9112 7.1"
 BAD = {400, 405, 413}
 for name, body in {

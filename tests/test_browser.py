@@ -15,7 +15,8 @@ SCREENS = {"desk": {"width": 1280, "height": 800}, "phone": {"width": 390, "heig
 @pytest.fixture(scope="module")
 def folder_of_many_kinds(tmp_path_factory):
     root = tmp_path_factory.mktemp("browsed")
-    (root / "README.md").write_text("# Harbour\n\nWhat **lies** here, `why`.\n\n- one\n- two\n")
+    (root / "README.md").write_text("# Harbour\n\nWhat **lies** [here](docs/), `why`.\n\n"
+                                      "- one\n- two\n\n```sh\n" + "wide " * 80 + "\n```\n")
     for name in ("alpha.txt", "beta.bin", "<script>alert(1)<", "a very long name " * 10 + ".txt",
                  "unbroken" * 25, "潮.txt", "\u202etxt.exe"):
         (root / name).write_bytes(b"x" * (len(name) * 100))
@@ -46,7 +47,7 @@ def servers(binary, tmp_path_factory, folder_of_many_kinds):
 
 
 class Visit:
-    """One page on one screen; what it complained about is kept."""
+    """One page on one screen; collects its console errors."""
 
     def __init__(self, chromium, scheme, screen, javascript=True, secure=True):
         # Not secure: the certificate's authority is the test's own, which no browser knows.
@@ -147,9 +148,43 @@ def test_the_filter_hides_what_was_not_typed(chromium, servers):
         visit.page.keyboard.type("ALPHA")
         rows = visit.page.locator("tbody tr:visible")
         assert rows.count() == 1 and "alpha.txt" in rows.inner_text()
+        visit.page.keyboard.type("?")
+        assert rows.count() == 0
+        assert visit.page.get_by_role("status").inner_text() == "No match for \u201cALPHA?\u201d."
         visit.page.keyboard.press("Escape")
         assert rows.count() == 9
+        assert visit.page.get_by_role("status").inner_text() == ""
         assert visit.complaints == []
+
+
+def test_the_filter_leaves_the_columns_as_wide_as_they_are(chromium, servers):
+    with Visit(chromium, "light", "desk") as visit:
+        visit.go(servers["listing"] + "/")
+        widths = """[...document.querySelectorAll("th")].map(e => e.offsetWidth)"""
+        before = visit.page.evaluate(widths)
+        visit.page.fill("#filter", "alpha")
+        assert visit.page.evaluate(widths) == before
+
+
+def test_a_phone_shows_the_date_on_a_second_line(chromium, servers):
+    with Visit(chromium, "light", "phone") as visit:
+        visit.go(servers["listing"] + "/")
+        row = visit.page.locator("tbody tr", has_text="alpha.txt")
+        name, date = row.locator("td a").bounding_box(), row.locator("time").bounding_box()
+        assert date is not None and date["y"] >= name["y"] + name["height"] - 1
+
+
+def test_a_readme_can_be_told_apart_and_scrolled_without_a_mouse(chromium, servers):
+    """What axe calls link-in-text-block and scrollable-region-focusable."""
+    with Visit(chromium, "light", "desk") as visit:
+        visit.go(servers["listing"] + "/")
+        link = visit.page.locator(".readme p a")
+        assert "underline" in link.evaluate("e => getComputedStyle(e).textDecorationLine")
+        out_of_reach = """[...document.querySelectorAll("*")].filter(e => e.tabIndex < 0 &&
+            e.scrollWidth > e.clientWidth &&
+            /auto|scroll/.test(getComputedStyle(e).overflowX)).map(e => e.outerHTML)"""
+        assert visit.page.evaluate(out_of_reach) == []
+        assert visit.page.locator(".readme pre").evaluate("e => e.scrollWidth > e.clientWidth")
 
 
 # ---- HTTPS, HTTP/2 and a live WebSocket ---------------------------------------------------------
@@ -159,8 +194,28 @@ def secure_chat(run_example, tmp_path_factory):
     from certificates import Authority
     authority = Authority(tmp_path_factory.mktemp("chat-authority"), "chat-authority")
     pair = authority.issue("chat", hosts=("localhost", "127.0.0.1"))
-    _, port = run_example("chat", "--tls", pair.flag, "--threads", "2").places()[0]
+    _, port = run_example("chat", "127.0.0.1:0", str(pair.certificate), str(pair.key)).places()[0]
     return f"https://localhost:{port}/"
+
+
+@pytest.fixture(scope="module")
+def plain_chat(run_example):
+    return "http://{}:{}/".format(*run_example("chat", "127.0.0.1:0").places()[0])
+
+
+def members(visit):
+    return sorted(visit.page.locator("#members li").all_inner_texts())
+
+
+def wait_for_members(visit, *names):
+    visit.page.wait_for_function(
+        """names => [...document.querySelectorAll('#members li')].map(e => e.textContent).sort()
+           .join() === names.sort().join()""", arg=list(names))
+
+
+def say(visit, text):
+    visit.page.get_by_label("Message", exact=True).fill(text)
+    visit.page.keyboard.press("Enter")
 
 
 def two_talk(browser, url, scheme, protocol, status):
@@ -175,8 +230,8 @@ def two_talk(browser, url, scheme, protocol, status):
             assert visit.page.evaluate(asked) == protocol
             assert visit.page.evaluate("isSecureContext")
         for visit, name, other in ((ann, "Ann", bob), (bob, "Bob", ann)):
-            visit.page.get_by_label("Message", exact=True).fill(f"{name} says: 潮")
-            visit.page.keyboard.press("Enter")
+            wait_for_members(visit, "Ann", "Bob")
+            say(visit, f"{name} says: 潮")
             other.page.get_by_text(f"{name} says: 潮").wait_for()
         for visit, screen in ((ann, "desk"), (bob, "phone")):
             assert visit.socket_statuses == [status]
@@ -192,3 +247,83 @@ def test_two_browsers_chat_over_https_and_http2(chromium, secure_chat, scheme):
 
 def test_two_browsers_chat_over_https_and_http1(old_chromium, secure_chat):
     two_talk(old_chromium, secure_chat, "light", "http/1.1", 101)
+
+
+def enter(visit, url, name, room):
+    assert visit.page.goto(f"{url}#room={room}&name={name}").status == 200
+    visit.page.get_by_text(f"in {room} as {name}").wait_for()
+
+
+def test_two_tabs_see_who_comes_and_goes_and_nobody_else(chromium, plain_chat):
+    with Visit(chromium, "dark", "desk") as ann, Visit(chromium, "light", "phone") as bob, \
+            Visit(chromium, "light", "desk") as eve:
+        enter(ann, plain_chat, "Ann", "pier")
+        enter(eve, plain_chat, "Eve", "elsewhere")
+        wait_for_members(ann, "Ann")
+        enter(bob, plain_chat, "Bob", "pier")
+        for visit in (ann, bob):
+            wait_for_members(visit, "Ann", "Bob")
+        text = "<b>no markup</b> & \"quotes\" \u2028 " + "wide " * 60
+        say(ann, text)
+        bob.page.get_by_text("<b>no markup</b>").wait_for()
+        say(bob, "and " + "unbroken" * 40)
+        ann.page.get_by_text("unbroken").wait_for()
+        for visit, name in ((ann, "chat-talk-dark-desk"), (bob, "chat-talk-light-phone")):
+            visit.picture(name)
+            assert not visit.is_wider_than_the_screen()
+        bob.page.get_by_role("button", name="Leave").click()
+        wait_for_members(ann, "Ann")
+        assert members(eve) == ["Eve"] and eve.page.locator("#said li").count() == 0
+        for visit in (ann, bob, eve):
+            assert visit.complaints == []
+
+
+def test_a_tab_connects_again_when_the_server_is_back(chromium, binary, tmp_path):
+    from example_program import Example
+    program = binary.parent / "examples" / "chat" / "chat"
+
+    def start(address):
+        chat = Example(program, address, folder=tmp_path)
+        chat.wait_ready()
+        return chat
+
+    first = start("127.0.0.1:0")
+    host, port = first.places()[0]
+    try:
+        with Visit(chromium, "light", "phone") as ann:
+            enter(ann, f"http://{host}:{port}/", "Ann", "pier")
+            say(ann, "before")
+            ann.page.get_by_text("before").wait_for()
+            first.stop()
+            ann.page.get_by_text("trying again").wait_for()
+            assert ann.page.get_by_role("button", name="Send").is_disabled()
+            second = start(f"{host}:{port}")
+            try:
+                ann.page.get_by_text("in pier as Ann").wait_for(timeout=60_000)
+                ann.page.get_by_text("connected again").wait_for()
+                say(ann, "afterwards")
+                ann.page.get_by_text("afterwards").wait_for()
+                assert ann.page.get_by_text("before").is_visible()
+                wait_for_members(ann, "Ann")
+                ann.picture("chat-again-light-phone")
+            finally:
+                second.stop()
+    finally:
+        first.kill()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_chat_asks_for_a_name(chromium, plain_chat, scheme, screen):
+    with Visit(chromium, scheme, screen) as visit:
+        visit.go(plain_chat)
+        assert "default-src 'self'" in visit.go(plain_chat).headers["content-security-policy"]
+        visit.picture(f"chat-enter-{scheme}-{screen}")
+        visit.page.get_by_label("Your name").fill("潮 O'Neill")
+        visit.page.get_by_label("Room").fill(f"a room & {scheme}{screen}")
+        visit.page.keyboard.press("Enter")
+        visit.page.get_by_text("as 潮 O'Neill").wait_for()
+        wait_for_members(visit, "潮 O'Neill")
+        visit.picture(f"chat-alone-{scheme}-{screen}")
+        assert not visit.is_wider_than_the_screen()
+        assert visit.complaints == []

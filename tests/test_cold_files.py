@@ -11,7 +11,7 @@ from site_folder import pattern
 
 
 def make_cold(path):
-    """Out of the page cache. False: this file system does not let go, or cannot tell."""
+    """Evicts it from the page cache. False: this file system keeps it, or cannot report."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -1,5 +1,5 @@
 """Compression on the fly: coding x method x range x condition x state of the cache, and clients
-that misbehave, against the real program. What it sends is decoded by other libraries."""
+that misbehave, against the real program. Other libraries decode its answers."""
 
 import gzip
 import os
@@ -83,7 +83,7 @@ def check(answer, case, method, bytes_of, tags, coding):
 
 
 def cold_names(coding=None):
-    """Files of which each is asked for once, for one coding or for all."""
+    """Files that are requested once each, for one coding or for all."""
     count = len(conditions("", "", "")) * len(METHODS) * 2
     return [f"cold-{c}-{i}.css" for c in CODINGS if coding in (None, c) for i in range(count)]
 
@@ -155,7 +155,7 @@ def test_every_combination(serve, folder, coding):
                            http2(uncached_client, "/a.css", *asked))
                 assert answers[0] == answers[1], asked
                 assert "content-encoding" not in dict(answers[0][1]), asked
-                # Cold: nobody waits for the compressed one. Each file is asked for once.
+                # Cold: no request waits for the compressed variant. Each file is requested once.
                 for ask, whom in ((http1, server), (http2, client)):
                     name = "/" + cold.pop()
                     of_name = {"plain": get(server, name).get("etag")}

@@ -15,7 +15,7 @@ TAG = re.compile(rb"(?m)^ETag: ([^\r]*)\r$")
 
 
 def good_requests(tag):
-    """What a static server is asked for, a request or several on a connection."""
+    """Typical requests to a static server, one or several on a connection."""
     targets = ["/", "/a.txt", "/k.bin", "/big.bin", "/next.txt", "/nothing", "/.hidden",
                "/a.txt?b=c", "/%61.txt", "/../a.txt", "/a.txt/", "/.well-known/tiderace.json"]
     for target in targets:

@@ -1,6 +1,9 @@
 """HTTP/1.1 over time: many requests, slow peers, half-closes, limits. On each engine."""
 
+import contextlib
 import email.utils
+import os
+import pathlib
 import re
 import time
 
@@ -11,6 +14,7 @@ from server import wait_until
 from site_folder import BIG, HUGE, pattern
 
 BIG_BODY = pattern(BIG, 4)
+TCP_LISTEN = 10  # the state, in /proc/net/tcp
 IMF_DATE = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (Jan|Feb|Mar|Apr|May|Jun|Jul|"
                       r"Aug|Sep|Oct|Nov|Dec) [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT\Z")
 
@@ -188,7 +192,7 @@ def test_a_client_that_never_stops_sending_after_a_refusal_is_dropped(server):
         until = time.monotonic() + 100
         while connection.send(b"z" * 65536):
             assert time.monotonic() < until, "still read after 100 s"
-            time.sleep(0.002)  # no faster: what it is sent costs both of us
+            time.sleep(0.002)  # no faster: each send costs CPU on both sides
 
 
 @pytest.mark.quick
@@ -388,6 +392,47 @@ def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
         stalled.send(request("/huge.bin"))
         stalled.read_head()
         wait_until(lambda: server.sockets() <= baseline, what="the stalled connection closed")
+    assert server.get("/a.txt").status == 200
+
+
+def kernel_sockets(port):
+    """What Linux keeps of connections to this port: (state, bytes not yet taken by the peer)."""
+    sockets = []
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        state = int(words[3], 16)
+        if int(words[1].split(":")[1], 16) == port and state != TCP_LISTEN:
+            sockets.append((state, int(words[4].split(":")[0], 16)))
+    return sockets
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/net/tcp"), reason="no table of the kernel's sockets")
+def test_readers_that_stall_are_reset_and_the_kernel_keeps_nothing_for_them(serve, huge_site,
+                                                                            engine):
+    server = serve(huge_site, "--write-timeout", "1s", engine=engine)
+    baseline = server.sockets()
+    port = server.address[1]
+    with contextlib.ExitStack() as stack:
+        stalled = [stack.enter_context(server.connect(receive_bytes=8192)) for _ in range(20)]
+        for connection in stalled:
+            connection.send(request("/huge.bin"))
+        for connection in stalled:
+            connection.read_head()
+        held = 0
+
+        def closed():
+            nonlocal held
+            held = max(held, sum(bytes for _, bytes in kernel_sockets(port)))
+            return server.sockets() <= baseline
+        wait_until(closed, what="the stalled connections closed")
+        assert held > 20 * 100_000  # there was something to give back
+        wait_until(lambda: not kernel_sockets(port), what="nothing kept for them", deadline=10)
+        print(f"{held} bytes were unsent in the kernel, none are kept")
+        for connection in stalled:
+            until = time.monotonic() + 60
+            while connection.receive_some(until):
+                connection.buffer.clear()
+            assert connection.was_reset
     assert server.get("/a.txt").status == 200
 
 

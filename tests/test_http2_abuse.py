@@ -4,8 +4,11 @@ Each attack goes on until the server has had enough, or for as many bytes as are
 processor time against bytes sent, memory against before, and an honest client beside it is served.
 """
 
+import collections
 import contextlib
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -130,8 +133,8 @@ def test_is_told_to_calm_down_and_costs_little(head_server, sanitized, attack):
         assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n"
 
 
-def test_listings_that_are_given_up_hold_up_nobody(serve, folder, sanitized):
-    """Each is asked for with a few bytes, and sorted by what the disk says of 5,000 files."""
+def test_abandoned_listings_delay_no_other_request(serve, folder, sanitized):
+    """Each costs the client a few bytes, and the server a stat of 5,000 files."""
     (folder / "many").mkdir()
     for number in range(5_000):
         (folder / "many" / f"{number}").touch()
@@ -211,6 +214,54 @@ def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder, nofi
     with Client(server.address, {4: 4 << 20}) as honest:
         for path in reversed(paths[-200:]):
             assert honest.answer(honest.get(path)).status == 200
+
+
+def wakeups_by_thread(server):
+    return {status.parent.name: int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                              status.read_text(), re.M)[1])
+            for status in Path(f"/proc/{server.pid}").glob("task/*/status")}
+
+
+def thread_of(server, client):
+    """The thread that serves this connection: the one that each of its PINGs wakes."""
+    before = wakeups_by_thread(server)
+    for number in range(1, 11):
+        client.send(client.ping_bytes())
+        client.wait(lambda n=number: client.pongs >= n)
+    after = wakeups_by_thread(server)
+    return max(after, key=lambda thread: after[thread] - before.get(thread, 0))
+
+
+# The kernel deals connections out by a hash. It may give one loop all that hold files.
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are told apart by /proc")
+@pytest.mark.parametrize("nofile", [64, 256, 1024])
+def test_descriptors_are_left_to_others_where_one_loop_has_all_that_hold_them(serve, folder,
+                                                                              nofile):
+    paths = many_files(folder, 1_000, 2 << 20)
+    (folder / "a.txt").write_bytes(b"hello\n")
+    server = serve(folder, nofile=nofile, threads=2)
+    with contextlib.ExitStack() as stack:
+        greedy, chosen = [], None
+        while len(greedy) < 10:
+            client = Client(server.address, {4: 0})
+            thread = thread_of(server, client)
+            chosen = chosen or thread
+            if thread == chosen:
+                greedy.append(stack.enter_context(client))
+            else:
+                client.socket.close()
+        for number, client in enumerate(greedy):
+            asked = paths[number * 100:number * 100 + 100]
+            client.send(b"".join(client.request_bytes(path)[1] for path in asked))
+        for client in greedy:
+            client.wait(lambda c=client: all(s.status for n, s in c.streams.items() if n))
+        served = collections.Counter()
+        while len(served) < 2 or min(served.values()) < 10:  # newcomers of both loops
+            with Client(server.address) as honest:
+                thread = thread_of(server, honest)
+                assert bytes(honest.answer(honest.get("/a.txt")).body) == b"hello\n", served
+                served[thread] += 1
+    assert "cannot accept" not in server.stderr
 
 
 def test_files_that_nobody_reads_take_a_bounded_part_of_memory(serve, folder, sanitized):

@@ -42,8 +42,8 @@ def run(h2spec, address, report, *more):
     assert passed == CASES and done.returncode == 0, done.stdout[-2000:]
 
 
-# Beside HTTP/1.1 one case cannot hold: what is neither of the two is answered with a 400 of
-# HTTP/1.1, as RFC 9112 wants, before the connection is closed.
+# With HTTP/1.1 on the same port one case cannot hold: bytes of neither protocol are answered with a
+# 400 of HTTP/1.1, as RFC 9112 requires, before the connection is closed.
 def test_every_case_in_clear_text(h2spec, serve, site, tmp_path):
     run(h2spec, serve(site, "--http2", "only").address, tmp_path / "report.xml")
 

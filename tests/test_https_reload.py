@@ -121,7 +121,7 @@ def test_a_staple_that_is_behind_is_left_out_and_stops_no_renewal(serve, site, a
     pair = authority.issue("site")
     server = serve(site, "--tls", f"{pair.flag},{authority.ocsp_answer(pair)}")
     before = shown(server, authority)
-    authority.issue("site")  # its staple is still that of the old one
+    authority.issue("site")  # its staple still belongs to the old one
     server.signal(signal.SIGUSR1)
     wait_until(lambda: shown(server, authority) != before, what="the new certificate")
     wait_until(lambda: "is about another certificate" in server.stderr, what="a word about it")

@@ -70,8 +70,8 @@ def test_no_futex_and_two_system_calls_for_a_request(serve, site, tmp_path, engi
     receive = sum(calls.get(name, 0) for name in RECEIVE)
     send = sum(calls.get(name, 0) for name in SEND)
     wait = sum(calls.get(name, 0) for name in WAIT)
-    # The file is looked at and timers run once a second, however long a busy machine takes, and the
-    # calls under way when strace comes and goes may be counted or not.
+    # The file is checked and timers run once a second, however long a busy machine takes, and the
+    # calls in flight when strace attaches and detaches may be counted or not.
     few = 20 + 4 * seconds
     # With io_uring the kernel receives by itself; waiting is the one call beside the send.
     receives = 0 if engine == "io_uring" else REQUESTS

@@ -1,5 +1,5 @@
 """The opponents that are ours, evhttp both ways and asio-http: files, statuses, the root, the end.
-What is measured against them is worth something only if they do their work."""
+Comparisons with them mean something only if they do their work."""
 
 import contextlib
 import re

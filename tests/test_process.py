@@ -1,6 +1,7 @@
 """The server as a process: whose rights it has, which threads it lacks, what becomes of its
 children, its first milliseconds, and a log whose reader keeps up."""
 
+import json
 import os
 import re
 import resource
@@ -331,6 +332,35 @@ def test_no_line_is_lost_where_the_reader_keeps_up(binary, site, tmp_path, sanit
             shell.wait()
     assert b"dropped" not in said and b"trouble" not in said, said
     assert log.read_bytes().count(b"\n") == clients * requests
+
+
+def test_no_line_of_twenty_thousand_a_second_is_lost_through_a_pipe(binary, site, tmp_path,
+                                                                    sanitized):
+    rate, requests = (20_000, 60_000) if not sanitized else (2_000, 6_000)
+    log, said = tmp_path / "access.log", tmp_path / "said"
+    command = (f"{binary} serve {site} --listen 127.0.0.1:0 --threads 1 --access-log - "
+               f"{' '.join(STAY_ROOT)} 2> {said} | cat > {log}")
+    shell = subprocess.Popen(["sh", "-c", command], start_new_session=True)
+    try:
+        port = wait_until(lambda: log.exists() and re.search(
+            r"http://localhost:([0-9]+)", log.read_text()), what="where it listens")[1]
+        done = subprocess.run([binary, "load", f"http://127.0.0.1:{port}/a.txt", "--json", "-c", "50",
+                               "-n", str(requests), "-r", str(rate)],
+                              capture_output=True, text=True, timeout=200, check=False)
+        report = json.loads(done.stdout)
+        assert report["answers"] == report["sent"] == requests, report["errors"]
+        server = next(int(pid) for pid in
+                      Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
+                      if "tiderace" in Path(f"/proc/{pid}/comm").read_text())
+        os.kill(server, signal.SIGTERM)
+        shell.wait(60)
+    finally:
+        if shell.poll() is None:
+            os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
+    text = said.read_text()
+    assert "dropped" not in text and "trouble" not in text, text
+    assert log.read_bytes().count(b'"GET /a.txt HTTP/1.1" 200 ') == requests
 
 
 def test_what_is_lost_is_counted_to_the_last_line(serve, site):

@@ -254,6 +254,62 @@ def test_a_unix_socket(serve, site, binary, tmp_path):
     assert not os.path.exists(path)
 
 
+@pytest.mark.parametrize("left_behind", [False, True], ids=["free", "left behind"])
+def test_of_two_that_start_at_once_one_has_the_socket(site, binary, tmp_path, left_behind):
+    """The other reports it in a sentence; every client that connected is answered."""
+    path = tmp_path / "tide.sock"
+    command = [binary, "serve", *STAY_ROOT, site, "--listen", f"unix:{path}", "--quiet"]
+    if left_behind:
+        with socket.socket(socket.AF_UNIX) as gone:
+            gone.bind(str(path))
+    started = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        wait_until(lambda: any(each.poll() is not None for each in started), what="the loser's end")
+        winner, loser = sorted(started, key=lambda each: each.poll() is not None)
+        assert winner.poll() is None and loser.returncode == 1
+        assert loser.stderr.read() == (
+            f"tiderace: bind unix:{path}: address already in use; another program listens there; "
+            "stop it or choose another address\n"
+        )
+        wait_until(lambda: connects(path), what="the winner")
+        assert get_once(str(path), "/a.txt").body == b"hello\n"
+    finally:
+        for each in started:
+            if each.poll() is None:
+                each.terminate()
+            each.wait(30)
+            each.stderr.close()
+    assert not path.exists()
+
+
+def connects(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
+
+
+def test_a_unix_socket_lets_nobody_in_before_it_can_serve(site, binary, tmp_path):
+    """The start waits for its list of passwords, which is a pipe."""
+    path, passwords = tmp_path / "tide.sock", tmp_path / "passwords"
+    os.mkfifo(passwords)
+    command = [binary, "serve", *STAY_ROOT, site, "--listen", f"unix:{path}", "--quiet",
+               "--basic-auth", passwords]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(path.exists, what="the socket's name")
+        assert not connects(path)
+        second = run(binary, "serve", site, "--listen", f"unix:{path}")
+        assert second.returncode == 1 and "another program listens there" in second.stderr
+        assert second.stderr.count("\n") == 1
+        passwords.write_text("ada:$2y$04$" + "a" * 53 + "\n")
+        wait_until(lambda: connects(path), what="the server")
+        assert get_once(str(path), "/a.txt").status == 401
+    finally:
+        server.terminate()
+        server.wait(30)
+        server.stderr.close()
+
+
 def test_a_file_that_is_no_socket_is_not_replaced(binary, site, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("precious")
@@ -347,7 +403,7 @@ def test_fewer_processors_fewer_loops(serve, site):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):
     finish_the_running_download(serve(huge_site, engine=engine), number)
 
@@ -390,18 +446,10 @@ def test_a_second_signal_ends_it_at_once(serve, huge_site):
 
 def test_signals_that_are_harmless(server):
     with server.connect() as connection:
-        for number in (signal.SIGPIPE, signal.SIGUSR1, signal.SIGPIPE, signal.SIGCHLD,
+        for number in (signal.SIGPIPE, signal.SIGUSR1, signal.SIGHUP, signal.SIGCHLD,
                        signal.SIGWINCH):
             server.signal(number)
             assert connection.get("/a.txt").body == b"hello\n"
-
-
-def test_a_server_under_nohup_outlives_its_terminal(serve, site):
-    if not shutil.which("nohup"):
-        pytest.skip("nohup is not here")
-    server = serve(site, prefix=["nohup"])
-    server.signal(signal.SIGHUP)
-    assert server.get("/a.txt").body == b"hello\n"
 
 
 def test_without_standard_streams_no_line_of_the_log_reaches_a_client(binary, site, tmp_path):

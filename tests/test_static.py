@@ -100,7 +100,7 @@ def test_the_list_of_index_files_is_an_option(serve, folder):
     server = serve(folder, "--index", "start.htm,index.html")
     assert server.get("/").text == "start"
     assert server.get("/sub/").text == "sub index"
-    none = serve(folder, "--index", "none")
+    none = serve(folder, "--index", "none", "--no-listing")
     assert none.get("/").status in (403, 404)
 
 
@@ -260,7 +260,7 @@ def test_an_error_page_of_ones_own(serve, folder):
         assert connection.get("/a.txt").text == "hello\n"
 
 
-REFUSED = {  # each of them before the site is asked
+REFUSED = {  # each of them before the site is called
     400: b"GET /../x HTTP/1.1\r\nHost: x\r\n\r\n",
     414: b"GET /" + b"x" * 2_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     417: b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: tea\r\n\r\n",

@@ -1,7 +1,9 @@
 """Files that change while they are cached or on their way, and very large ones."""
 
 import os
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +59,7 @@ def test_a_file_replaced_by_another_is_served_whole_old_or_whole_new(serve, fold
 
 def skip_without_notices(server):
     """All of the machine's inotify instances may be taken (fs.inotify.max_user_instances, 128 for
-    all programs of a user): then the server says so, and compares files with the disk only."""
+    all programs of a user): then the server logs that, and compares files with the disk only."""
     time.sleep(1)  # its log is written in batches
     if "show only when they are compared with the disk" in server.output:
         pytest.skip("the system has no inotify instance left")
@@ -89,6 +91,16 @@ def test_the_next_request_sees_every_change(serve, folder, engine, threads):
                 skip_without_notices(server)
             assert seen == [content] * 2
             assert server.get("/dir/f.txt").text == content
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts inotify instances")
+def test_all_loops_share_one_of_the_systems_instances(serve, folder):
+    """A user may have 128 of them, for all programs together."""
+    server = serve(folder, threads=8)
+    descriptors = Path(f"/proc/{server.pid}/fd")
+    kinds = [os.readlink(descriptor) for descriptor in descriptors.iterdir()]
+    assert sum("inotify" in kind for kind in kinds) <= 1
+    assert sum("eventpoll" in kind for kind in kinds) >= 8, "another engine"
 
 
 def test_a_file_replaced_by_one_of_the_same_size_and_second_is_noticed(serve, folder):

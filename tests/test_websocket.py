@@ -1,4 +1,4 @@
-"""WebSocket in the real programs: other people's clients, a browser, chat rooms, hostile peers."""
+"""WebSocket in the real programs: other people's clients, a browser, rooms, hostile peers."""
 
 import asyncio
 import contextlib
@@ -27,13 +27,13 @@ from websocket_wire import BINARY, CLOSE, PING, TEXT, WebSocket, close_payload, 
 
 
 @pytest.fixture
-def chat_with(run_example):
-    return lambda *flags: run_example("chat", *flags)
+def rooms_with(run_example):
+    return lambda *flags: run_example("websocket_rooms", *flags)
 
 
 @pytest.fixture
-def chat(chat_with):
-    return chat_with()
+def rooms(rooms_with):
+    return rooms_with()
 
 
 # ---- other people's clients ---------------------------------------------------------------------
@@ -87,11 +87,11 @@ def test_our_client_talks_with_the_websockets_server(binary, offer, compression)
 
 @pytest.fixture(scope="module")
 def secure(run_example, tmp_path_factory):
-    """The chat over HTTPS: its address, and a context that trusts it."""
+    """The rooms over HTTPS: its address, and a context that trusts it."""
     authority = Authority(tmp_path_factory.mktemp("authority"), "authority")
     pair = authority.issue("chat", hosts=("localhost", "127.0.0.1"))
-    chat = run_example("chat", "--tls", pair.flag, "--events", "off")
-    return chat.places()[0], ssl.create_default_context(cafile=authority.file)
+    rooms = run_example("websocket_rooms", "--tls", pair.flag, "--events", "off")
+    return rooms.places()[0], ssl.create_default_context(cafile=authority.file)
 
 
 @pytest.mark.quick
@@ -238,20 +238,11 @@ def test_a_browser_agrees(echo, browse):
                     "client_no_context_takeover"]
 
 
-def test_the_chat_page_works_in_a_browser(chat, browse):
-    host, port = chat.websocket
-    with enter(chat, "browsed", "raw") as socket:
-        assert event(socket) == ("came", "raw", None)
-        socket.connection.deadline = 60
-        browse(f"http://{host}:{port}/#room=browsed&name=Browser")
-        assert event(socket) == ("came", "Browser", None)
+# ---- rooms --------------------------------------------------------------------------------------
 
 
-# ---- chat ---------------------------------------------------------------------------------------
-
-
-def enter(chat, room, name, **more):
-    return WebSocket(chat.websocket, f"/chat?room={room}&name={name}", **more)
+def enter(rooms, room, name, **more):
+    return WebSocket(rooms.websocket, f"/chat?room={room}&name={name}", **more)
 
 
 def event(socket):
@@ -263,11 +254,11 @@ def event(socket):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_everyone_in_a_room_hears_it_and_nobody_else(chat_with, threads):
-    chat = chat_with("--threads", threads)
-    with enter(chat, "a", "Ann") as ann:
+def test_everyone_in_a_room_hears_it_and_nobody_else(rooms_with, threads):
+    rooms = rooms_with("--threads", threads)
+    with enter(rooms, "a", "Ann") as ann:
         assert event(ann) == ("came", "Ann", None)
-        with enter(chat, "a", "B%C3%B8b") as bob, enter(chat, "b", "Eve") as eve:
+        with enter(rooms, "a", "B%C3%B8b") as bob, enter(rooms, "b", "Eve") as eve:
             assert event(ann) == ("came", "Bøb", None)
             assert event(bob) == ("came", "Bøb", None)
             assert event(eve) == ("came", "Eve", None)
@@ -287,16 +278,16 @@ def test_everyone_in_a_room_hears_it_and_nobody_else(chat_with, threads):
 
 
 @pytest.mark.quick
-def test_chat_refuses_what_it_is_not_made_for(chat):
-    assert get_once(chat.websocket, "/chat?room=a").status == 400
-    assert get_once(chat.websocket, "/chat?room=a&name=x").status == 426
-    assert get_once(chat.websocket, "/chat?room=a&name=" + "x" * 41).status == 400
-    assert get_once(chat.websocket, "/").status == 200
+def test_rooms_refuse_what_they_are_not_made_for(rooms):
+    assert get_once(rooms.websocket, "/chat?room=a").status == 400
+    assert get_once(rooms.websocket, "/chat?room=a&name=x").status == 426
+    assert get_once(rooms.websocket, "/chat?room=a&name=" + "x" * 41).status == 400
+    assert get_once(rooms.websocket, "/").status == 200
     for fields in (["Origin: http://evil.example"], ["Origin: null"]):
         with pytest.raises(BadAnswer, match="403"):
-            enter(chat, "a", "x", fields=fields)
+            enter(rooms, "a", "x", fields=fields)
     for message, code in ((b"bytes", 1003), ("x" * 5_000, 1009)):
-        with enter(chat, "refused", "x") as socket:
+        with enter(rooms, "refused", "x") as socket:
             event(socket)
             socket.say(message)
             assert socket.read()[:2] == ("close", code)
@@ -306,32 +297,32 @@ def test_chat_refuses_what_it_is_not_made_for(chat):
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_a_burst_reaches_everyone_and_waits_for_the_slowest(chat_with, sanitized, threads):
+def test_a_burst_reaches_everyone_and_waits_for_the_slowest(rooms_with, sanitized, threads):
     """300 subscribers, 400 messages at once; one of them does not read until the end."""
-    chat = chat_with("--slow", "wait", "--events", "off", "--threads", threads)
-    crowd = FanOut(chat.websocket, 300, room=f"burst{threads}")
+    rooms = rooms_with("--slow", "wait", "--events", "off", "--threads", threads)
+    crowd = FanOut(rooms.websocket, 300, room=f"burst{threads}")
     crowd.publish(100)
     crowd.run()
     crowd.check()
-    idle = chat.pss_bytes()
+    idle = rooms.pss_bytes()
     stalled = crowd.subscribers[17]
     crowd.pause(stalled)
     crowd.publish(300)
     others = [one for one in crowd.by_fd.values() if one is not stalled]
     crowd.run(ones=others)
     if not sanitized:
-        assert chat.pss_bytes() - idle < 32 << 20
+        assert rooms.pss_bytes() - idle < 32 << 20
     crowd.resume(stalled)
     crowd.run()
     crowd.check()
     crowd.close()
 
 
-def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(chat_with, sanitized):
-    chat = chat_with("--slow", "wait", "--events", "off")
-    crowd = FanOut(chat.websocket, 20, room="held")
+def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(rooms_with, sanitized):
+    rooms = rooms_with("--slow", "wait", "--events", "off")
+    crowd = FanOut(rooms.websocket, 20, room="held")
     crowd.run()
-    idle = chat.pss_bytes()
+    idle = rooms.pss_bytes()
     stalled = crowd.subscribers[0]
     crowd.pause(stalled)
     crowd.publish(150_000)  # 13 MB for each subscriber: no queue may hold it
@@ -341,7 +332,7 @@ def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(chat_with, 
             quiet_since = time.monotonic()
     assert crowd.missing() > 0
     if not sanitized:
-        assert chat.pss_bytes() - idle < 48 << 20
+        assert rooms.pss_bytes() - idle < 48 << 20
     crowd.resume(stalled)
     crowd.run()
     crowd.check()
@@ -372,16 +363,16 @@ class Heard:
 
 
 @pytest.mark.parametrize("slow", ["drop", "close"])
-def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, sanitized, slow):
-    chat = chat_with("--slow", slow, "--events", "off")
-    crowd = FanOut(chat.websocket, 20, room=f"harmless-{slow}")
-    before = chat.pss_bytes()
-    stalled = Heard(Subscriber(chat.websocket, f"harmless-{slow}", receive_bytes=4096).socket)
+def test_a_subscriber_that_does_not_read_harms_nobody_else(rooms_with, sanitized, slow):
+    rooms = rooms_with("--slow", slow, "--events", "off")
+    crowd = FanOut(rooms.websocket, 20, room=f"harmless-{slow}")
+    before = rooms.pss_bytes()
+    stalled = Heard(Subscriber(rooms.websocket, f"harmless-{slow}", receive_bytes=4096).socket)
     for _ in range(80):
         crowd.publish(1_000)
         crowd.run()  # the others stay in step, so that nobody else is slow
     if not sanitized:
-        assert chat.pss_bytes() - before < 8 << 20
+        assert rooms.pss_bytes() - before < 8 << 20
 
     def caught_up():
         crowd.publish(1)
@@ -394,7 +385,7 @@ def test_a_subscriber_that_does_not_read_harms_nobody_else(chat_with, sanitized,
     if slow == "drop":  # it has gaps, and goes on
         assert not stalled.ended and numbers[0] == 0 and len(numbers) < crowd.published
         assert all(one < other for one, other in itertools.pairwise(numbers))
-    else:  # it has all that was said before its end
+    else:  # it has all messages that were sent before its end
         assert stalled.ended and 0 < len(numbers) < 80_000
         assert numbers == list(range(len(numbers)))
     stalled.socket.close()
@@ -417,17 +408,17 @@ def room_for(sockets):
 
 
 @pytest.mark.quick
-def test_a_publisher_and_five_thousand_subscribers(chat_with, sanitized):
+def test_a_publisher_and_five_thousand_subscribers(rooms_with, sanitized):
     """A million deliveries, in bursts of a hundred thousand: none lost, none kept."""
     subscribers = 500 if sanitized else 5_000
-    chat = chat_with("--slow", "wait", "--events", "off")
+    rooms = rooms_with("--slow", "wait", "--events", "off")
     with room_for(subscribers):
-        crowd = FanOut(chat.websocket, subscribers)
-        idle = most = chat.pss_bytes()
+        crowd = FanOut(rooms.websocket, subscribers)
+        idle = most = rooms.pss_bytes()
         for _ in range(10):
             crowd.publish(20)
             crowd.run()
-            most = max(most, chat.pss_bytes())
+            most = max(most, rooms.pss_bytes())
         crowd.check()
         crowd.close()
     if not sanitized:

@@ -7,7 +7,7 @@ from raw_client import DEADLINE, Connection
 
 
 def client_context(authority=None, version=None, alpn=(), pair=None, ciphers=None):
-    """Trusts this authority only, or nobody is asked when it is None."""
+    """Trusts this authority only; with None, does not verify."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if authority is None:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

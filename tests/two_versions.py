@@ -4,7 +4,7 @@ import re
 
 from raw_client import request
 
-# What belongs to the connection, or to the second in which it was said.
+# Fields that depend on the connection, or on the second of the answer.
 CONNECTION_FIELDS = {"connection", "keep-alive", "transfer-encoding", "date"}
 
 

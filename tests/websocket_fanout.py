@@ -1,6 +1,6 @@
-"""One publisher and many subscribers of a chat room: does every byte arrive, and what does it cost?
+"""One publisher and many subscribers of a room: does every byte arrive, and what does it cost?
 
-As a program it measures: websocket_fanout.py CHAT-PROGRAM [subscribers [messages/s [seconds]]].
+As a program it measures: websocket_fanout.py WEBSOCKET-ROOMS [subscribers [messages/s [seconds]]].
 """
 
 import os
@@ -126,12 +126,12 @@ def pss_mib(pid):
 
 def measure(program, subscribers=5000, per_second=20, seconds=10):
     """`per_second` messages for each subscriber; per_second 0: as fast as they are taken."""
-    chat = subprocess.Popen([program, "--slow", "wait", "--events", "off"], stdout=subprocess.PIPE,
+    rooms = subprocess.Popen([program, "--slow", "wait", "--events", "off"], stdout=subprocess.PIPE,
                             text=True)
     try:
-        port = int(re.search(r":(\d+)/", chat.stdout.readline())[1])
+        port = int(re.search(r":(\d+)/", rooms.stdout.readline())[1])
         crowd = FanOut(("127.0.0.1", port), subscribers)
-        idle, cpu, began, most = pss_mib(chat.pid), cpu_seconds(chat.pid), time.monotonic(), 0.0
+        idle, cpu, began, most = pss_mib(rooms.pid), cpu_seconds(rooms.pid), time.monotonic(), 0.0
         if per_second == 0:
             crowd.publish(200 * seconds)
         while (now := time.monotonic() - began) < seconds or not crowd.done():
@@ -139,21 +139,21 @@ def measure(program, subscribers=5000, per_second=20, seconds=10):
             if due > crowd.published:
                 crowd.publish(due - crowd.published)
             crowd.step()
-            most = max(most, pss_mib(chat.pid)) if crowd.published % 20 == 0 else most
+            most = max(most, pss_mib(rooms.pid)) if crowd.published % 20 == 0 else most
             if per_second == 0 and crowd.done():
                 break
         took = time.monotonic() - began
         crowd.check()
         count = crowd.published * (subscribers + 1)
-        used = cpu_seconds(chat.pid) - cpu
+        used = cpu_seconds(rooms.pid) - cpu
         print(f"{subscribers} subscribers, {crowd.published} messages published: {count} delivered "
               f"in {took:.2f} s, {count / took:.0f}/s, none lost; server CPU {used:.2f} s, "
               f"{used / count * 1e6:.2f} µs a delivery; Pss idle {idle:.1f} MiB, at most "
-              f"{most:.1f} MiB, after {pss_mib(chat.pid):.1f} MiB")
+              f"{most:.1f} MiB, after {pss_mib(rooms.pid):.1f} MiB")
         crowd.close()
     finally:
-        chat.terminate()
-        chat.wait(10)
+        rooms.terminate()
+        rooms.wait(10)
 
 
 if __name__ == "__main__":

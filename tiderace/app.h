@@ -18,10 +18,19 @@
 // Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
 #pragma once
 
-#include "tiderace/http/app/app.h"        // App: routes and states
-#include "tiderace/http/app/arguments.h"  // what a handler may take: Json<T>, Body, parameters
-#include "tiderace/http/app/reply.h"      // Reply, Problem, Created, Redirect
-#include "tiderace/http/app/results.h"    // what a handler may return
-#include "tiderace/http/app/stream.h"     // Events; bodies from a Generator
-#include "tiderace/serve/serve.h"         // ServeOptions
-#include "tiderace/task.h"                // Task, sleep, within, Scope …
+#include "tiderace/http/app/app.h"          // App: routes and states
+#include "tiderace/http/app/arguments.h"    // what a handler may take: Json<T>, Body, parameters
+#include "tiderace/http/app/body_stream.h"  // BodyStream: a body as it comes
+#include "tiderace/http/app/cookie_keys.h"  // CookieKeys: signed cookies
+#include "tiderace/http/app/cookies.h"      // Cookies
+#include "tiderace/http/app/csrf.h"         // csrf(): tokens in forms
+#include "tiderace/http/app/form.h"         // Query<T>, Form<T>
+#include "tiderace/http/app/multipart.h"    // Multipart: uploads
+#include "tiderace/http/app/pages/page.h"   // Page: answers made of templates
+#include "tiderace/http/app/ready_middleware.h"  // rate_limit, cors, basic_auth …
+#include "tiderace/http/app/reply.h"             // Reply, Cookie, Problem, Created, Redirect
+#include "tiderace/http/app/results.h"           // what a handler may return
+#include "tiderace/http/app/session.h"           // Session, sessions()
+#include "tiderace/http/app/stream.h"            // Events; bodies from a Generator
+#include "tiderace/serve/serve.h"                // ServeOptions
+#include "tiderace/task.h"                       // Task, sleep, within, Scope …

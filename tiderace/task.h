@@ -16,7 +16,7 @@
 //   int main() { return tiderace::run(ask()) == 42 ? 0 : 1; }
 //
 // A task runs when it is awaited, on the loop of the one that awaits it, and inherits its deadline.
-// Destroying it cancels it: the frame ends at its await, and what it waited for is taken back.
+// Destroying it cancels it: the frame ends at its await, and the awaited operation is withdrawn.
 //
 // Each header below says more: owner, thread, errors, limits.
 #pragma once

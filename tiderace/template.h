@@ -73,7 +73,7 @@
 //          Mode::plain, for mail and text files, escapes nothing.
 //          A template and all that it includes are one HTML text: each has to end where it began,
 //          between tags, and branches of {% if %} have to end in the same place.
-// Thread   add, check, load and reload: one at a time, while nobody renders. render: any.
+// Thread   add, check, load and reload: one at a time, without a concurrent render. render: any.
 // Errors   A Fault: file, line, column, what is wrong, the line and a caret. A broken template
 //          leaves its last good version in place. A rendering that fails leaves `out` unchanged.
 // Limits   text::Limits: bytes, depth, rounds of loops, output; a template that includes or extends

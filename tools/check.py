@@ -30,7 +30,7 @@ def run(words, folder=ROOT):
 
 
 def configure(folder, unity):
-    """A clang build that is never built: its compile commands are what clang-tidy is told."""
+    """A clang configuration that is never built: clang-tidy reads its compile commands."""
     words = ["cmake", "--preset", "asan", "-B", folder, f"-DCMAKE_UNITY_BUILD={unity}"]
     words += ["-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DTIDERACE_FUZZ=ON", "-DTIDERACE_BENCH=ON"]
     done = run(words)
@@ -67,13 +67,13 @@ def changed():
 
 
 def sources_of(paths):
-    """A header is looked at through the source of its name."""
+    """A header is checked through the source of the same name."""
     sources = (pathlib.PurePath(path) for path in paths)
     return cpp(sorted({str(s.with_suffix(".cc") if s.suffix == ".h" else s) for s in sources}))
 
 
 def at_once(ask, things):
-    """What `ask` complains of each; a counter where somebody looks on."""
+    """The complaints of `ask` for each; shows a counter on a terminal."""
     complaints = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for count, said in enumerate(pool.map(ask, things), 1):

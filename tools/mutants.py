@@ -344,6 +344,8 @@ def _single(source, region):
     words = {t.text for t in tokens[region.first : region.last]}
     if words & UNNOTICED:
         return
+    if region.kind == "condition" and words == {"true"}:
+        return  # behind a loop without an end stands nothing: what would run is undefined
     single = region.kind == "condition" and not words & {"&&", "||", "?"}
     inner = [r for r in source.regions if region.first < r.first and r.last <= region.last]
     for i in range(region.first, region.last):

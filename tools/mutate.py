@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Puts small faults into a room's sources and counts how many its unit tests notice.
 
-`./dev mutate [room…] [--sample N] [--seed N] [--file TEXT] [--jobs N]` calls it. The rooms are
-wire, core, net, http, files and tls; without one, each. mutants.py finds the places and writes
+`./dev mutate [room…] [--sample N] [--seed N] [--file TEXT] [--jobs N]` calls it. ROOMS names
+the rooms; without one, each. mutants.py finds the places and writes
 copies of the sources. All faults of a sample are compiled once, by the commands of build/dev; the
 variable TIDERACE_MUTANT chooses one, and the room's whole test program runs once with each. A
-mutant is killed when the program fails, crashes or runs past its time. Survivors are printed with
-their place: either a test is missing, or the mutant changes nothing that can be observed.
+mutant is killed when the program fails, crashes or runs past its time. One that survives it also
+meets the programs of the rooms in ALSO, whose tests reach what its room only declares in part.
+Survivors are printed with their place: either a test is missing, or the mutant changes nothing
+that can be observed.
 
 Sources that send signals are left alone: a fault there could end other programs.
 """
@@ -36,12 +38,22 @@ ROOT = run_tests.ROOT
 BUILD = run_tests.BUILD / "dev"
 ROOMS = {  # the name of its library and its test program
     "wire": "http_wire",
+    "wire-h2": "http_wire_h2",
+    "wire-websocket": "http_wire_websocket",
     "core": "core",
     "net": "net",
     "http": "http",
-    "files": "http_handler",
+    "h1": "http_h1",
+    "h2": "http_h2",
+    "websocket": "http_websocket",
+    "files": "http_files",
+    "listing": "http_listing",
+    "handler": "http_handler",
     "tls": "tls",
 }
+# Rooms whose classes do most of their work behind the protocols: the libraries whose test programs
+# run after the room's own. No other test programs are run for a room.
+ALSO = {"http": ["http_h1", "http_h2"]}
 SENDS_SIGNALS = re.compile(r"\bkill(pg)?\(")
 ADDRESS_SPACE_BYTES_MAX = 16 << 30  # a mutant may allocate without end
 COMPILE_ROUNDS_MAX = 12
@@ -100,7 +112,7 @@ def chosen_sample(planted, count, seed):
 
 @dataclasses.dataclass
 class Unit:
-    """One compilation of the room: its command, what it makes and the sources it is made of."""
+    """One compilation of the room: its command, its output and its sources."""
 
     words: list
     output: str
@@ -135,7 +147,7 @@ class Room:
     def __init__(self, name, jobs):
         self.name, self.library, self.jobs = name, ROOMS[name], jobs
         self.folder = run_tests.BUILD / "mutate" / name
-        self.program = self.folder / f"{self.library}_test"
+        self.tested = [self.library, *ALSO.get(name, [])]  # each has its test program
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         (self.folder / "chosen.h").write_text(CHOSEN_H)
@@ -144,6 +156,7 @@ class Room:
         self.units = units_of(self.library, json.loads(database.read_text()))
         if not self.units:
             raise Failed(f"{database} names no sources of {self.library}")
+        self.seconds_max = {}  # of each test program
         self.sources = {}  # path from the root -> mutants.Source
 
     def planted(self, file=""):
@@ -168,6 +181,7 @@ class Room:
             left = [one for one in sample if one not in left_out]
             faulty = self._compile(left)
             if not faulty:
+                left_out += self._of_other_systems(left)
                 self._link({one.path for one in left})
                 return left_out
             left_out += faulty
@@ -193,6 +207,19 @@ class Room:
             return []
         return self._blamed(sample, complaints)
 
+    def _of_other_systems(self, sample):
+        """Those that the preprocessor leaves out here: no run could notice them."""
+        touched = [u for u in self.units if self._touches(u, {one.path for one in sample})]
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            numbers = set().union(*pool.map(self._numbers_compiled, touched))
+        return [one for one in sample if one.mutant.number not in numbers]
+
+    def _numbers_compiled(self, unit):
+        words = [*self._words_of(unit), "-E"]
+        words[words.index("-o") + 1] = "-"
+        done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=True)
+        return {int(number) for number in re.findall(r"tiderace_mutant == (\d+)", done.stdout)}
+
     @staticmethod
     def _touches(unit, paths):
         return any(str(source.relative_to(ROOT)) in paths for source in unit.sources)
@@ -213,17 +240,21 @@ class Room:
         if stamp.exists() and stamp.read_text() == "".join(inputs):
             return ""
         file.write_text(text)
-        words = list(unit.words)
-        words[words.index("-o") + 1] = str(self._object_of(unit))
-        words[words.index("-c") + 1] = str(file)
-        if "-MF" in words:
-            words[words.index("-MF") + 1] = str(file) + ".d"
-        words += ["-w", "-include", str(self.folder / "chosen.h")]
+        words = self._words_of(unit)
         done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             stamp.write_text("".join(inputs))
             return ""
         return done.stderr or f"status {done.returncode}\n"
+
+    def _words_of(self, unit):
+        file = self._object_of(unit).with_suffix(".cc")
+        words = list(unit.words)
+        words[words.index("-o") + 1] = str(self._object_of(unit))
+        words[words.index("-c") + 1] = str(file)
+        if "-MF" in words:
+            words[words.index("-MF") + 1] = str(file) + ".d"
+        return [*words, "-w", "-include", str(self.folder / "chosen.h")]
 
     def _blamed(self, sample, complaints):
         prefix = re.escape(str(self.folder / "src")) + "/"
@@ -249,26 +280,53 @@ class Room:
             str(self._object_of(u)) if self._touches(u, paths) else str(BUILD / u.output)
             for u in self.units
         ]
-        words = link_words(self.library)
-        words[words.index("-o") + 1] = str(self.program)
+        for tested in self.tested:
+            self._link_program(tested, [*objects, str(chosen)])
+
+    def _program(self, tested):
+        return self.folder / f"{tested}_test"
+
+    def _link_program(self, tested, objects):
+        words = link_words(tested)
+        words[words.index("-o") + 1] = str(self._program(tested))
         archive = f"libtiderace_{self.library}.a"
         first = next(i for i, word in enumerate(words) if word.endswith(archive))
         rest = [word for word in words[first:] if not word.endswith(archive)]
-        words = [*words[:first], *objects, str(chosen), *rest]
+        words = [*words[:first], *objects, *rest]
         done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Failed(f"{self.name} does not link:\n{done.stderr[-3000:]}")
+            raise Failed(f"{tested}_test does not link:\n{done.stderr[-3000:]}")
 
     # ---- running --------------------------------------------------------------------------------
 
-    def run(self, number, seconds_max):
-        """One run of the tests with that mutant; 0 is none. None, or how it was noticed."""
-        with run_tests.temporary_folder() as folder:
-            return self._run_in(folder, number, seconds_max)
+    def measure_times(self):
+        """Runs each program without a mutant, to know how long one with a mutant may take."""
+        for tested in self.tested:
+            began = time.monotonic()
+            found = self._run_program(tested, 0, 1800)
+            if found:
+                log = self._log(tested, 0)
+                raise Failed(f"{tested}: the tests fail without a mutant ({found}); see {log}")
+            self.seconds_max[tested] = 20 + 4 * (time.monotonic() - began)
 
-    def _run_in(self, folder, number, seconds_max):
-        words = [self.program, "--gtest_brief=1", "--gtest_fail_fast"]
-        log = self.folder / f"{number}.log"
+    def run(self, number):
+        """Runs the tests with that mutant until one notices. None, or how it was noticed."""
+        for tested in self.tested:
+            found = self._run_program(tested, number, self.seconds_max[tested])
+            if found:
+                return f"{tested}: {found}"
+        return None
+
+    def _log(self, tested, number):
+        return self.folder / f"{tested}-{number}.log"
+
+    def _run_program(self, tested, number, seconds_max):
+        with run_tests.temporary_folder() as folder:
+            return self._run_in(folder, tested, number, seconds_max)
+
+    def _run_in(self, folder, tested, number, seconds_max):
+        words = [self._program(tested), "--gtest_brief=1", "--gtest_fail_fast"]
+        log = self._log(tested, number)
         environment = {**os.environ, "TIDERACE_MUTANT": str(number), "TMPDIR": folder}
         with log.open("wb") as out:
             child = subprocess.Popen(
@@ -308,15 +366,11 @@ def measure(name, arguments):
     left_out = room.build(sample)
     sample = [one for one in sample if one not in left_out]
 
-    began = time.monotonic()
-    found = room.run(0, 1800)
-    if found:
-        raise Failed(f"{name}: the tests fail without a mutant ({found}); see {room.folder}/0.log")
-    seconds_max = 20 + 4 * (time.monotonic() - began)
+    room.measure_times()
     survivors = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         try:
-            runs = pool.map(lambda one: (one, room.run(one.mutant.number, seconds_max)), sample)
+            runs = pool.map(lambda one: (one, room.run(one.mutant.number)), sample)
             for one, noticed in runs:
                 if arguments.verbose and noticed:
                     print(f"  killed ({noticed}): {one}", flush=True)
@@ -331,7 +385,7 @@ def measure(name, arguments):
 
 def score(name, ran, survived, left_out):
     killed = ran - survived
-    note = f" ({left_out} more did not compile)" if left_out else ""
+    note = f" ({left_out} more did not compile here)" if left_out else ""
     percent = f"{100 * killed / ran:.0f} %" if ran else "none ran"
     return f"{name:<6} {killed} of {ran} mutants killed: {percent}{note}"
 
@@ -359,7 +413,8 @@ def main(words):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     broken = run_tests.configure("dev")
-    targets = [f"{ROOMS[room]}_test" for room in arguments.room]
+    tested = [library for room in arguments.room for library in (ROOMS[room], *ALSO.get(room, []))]
+    targets = [f"{library}_test" for library in dict.fromkeys(tested)]
     done = broken or run_tests.build("dev", targets, run_tests.CORES)
     if done.status != 0:
         run_tests.show_tail(done.log)

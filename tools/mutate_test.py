@@ -2,6 +2,7 @@
 whole way of a small room from its sources to its survivors."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,11 @@ def found(body):
 
 def kinds(body):
     return {kind for kind, _, _ in found(body)}
+
+
+def test_an_endless_loop_stays_one():
+    assert not any("true" in before for _, before, _ in found("while (true) {\n    f(4);\n}"))
+    assert found("const bool b = true;") == {("boolean", "true", "false")}
 
 
 @pytest.mark.parametrize(
@@ -185,13 +191,13 @@ def test_a_seed_gives_the_same_sample_and_another_seed_another():
 def test_an_unknown_room_is_named(capsys):
     with pytest.raises(SystemExit):
         mutate.parsed(["kitchen"])
-    assert "no room kitchen; there are wire, core" in capsys.readouterr().err
+    assert "no room kitchen; there are wire, wire-h2" in capsys.readouterr().err
     assert mutate.parsed([]).room == list(mutate.ROOMS)
 
 
 def test_the_score():
     assert mutate.score("wire", 20, 2, 1) == (
-        "wire   18 of 20 mutants killed: 90 % (1 more did not compile)"
+        "wire   18 of 20 mutants killed: 90 % (1 more did not compile here)"
     )
 
 
@@ -207,10 +213,13 @@ target_include_directories(tiderace_small PUBLIC .)
 set_source_files_properties(c.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 add_executable(small_test main.cc)
 target_link_libraries(small_test tiderace_small)
+add_executable(large_test large.cc)
+target_link_libraries(large_test tiderace_small)
 """
 ROOM = {
     "small.h": "int at_most_ten(int n);\nint used(int n);\nint untested(int n);\nvoid quit();\n",
     "a.cc": '#include "small.h"\nint at_most_ten(int n) {\n    if (n > 10) n = 10;\n'
+    "#if defined(ANOTHER_SYSTEM)\n    n = 7;\n#endif\n"
     "    return n;\n}\n",
     "b.cc": '#include "small.h"\nint used(int n) { return n + n; }\n'
     "const int* none() {\n    const int* none = 0;\n    return none;\n}\n"
@@ -220,28 +229,50 @@ ROOM = {
     "void quit() { kill(1234567, 15); }\n",
     "main.cc": '#include "small.h"\nint main() {\n'
     "    return at_most_ten(10) == 10 && at_most_ten(12) == 10 && used(2) == 4 ? 0 : 1;\n}\n",
+    "large.cc": '#include "small.h"\nint main() { return untested(5) == 2 ? 0 : 1; }\n',
 }
+
+
+def made_room(folder, monkeypatch):
+    """ROOM built in `folder`, in place of ours."""
+    for name, text in ROOM.items():
+        (folder / name).write_text(text)
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    build = folder / "build"
+    for words in (
+        ["cmake", "-G", "Ninja", "-S", folder, "-B", build / "dev"],
+        ["ninja", "-C", build / "dev"],
+    ):
+        subprocess.run(words, check=True, capture_output=True)
+    monkeypatch.setattr(mutate, "ROOT", folder)
+    monkeypatch.setattr(mutate, "BUILD", build / "dev")
+    monkeypatch.setattr(run_tests, "BUILD", build)
+    monkeypatch.setattr(mutate, "ROOMS", {"small": "small"})
+    monkeypatch.setattr(mutate, "ALSO", {})
 
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_a_whole_room_from_its_sources_to_its_survivors(tmp_path, monkeypatch, capsys):
-    for name, text in ROOM.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
-    build = tmp_path / "build"
-    for words in (
-        ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", build / "dev"],
-        ["ninja", "-C", build / "dev"],
-    ):
-        subprocess.run(words, check=True, capture_output=True)
-    monkeypatch.setattr(mutate, "ROOT", tmp_path)
-    monkeypatch.setattr(mutate, "BUILD", build / "dev")
-    monkeypatch.setattr(run_tests, "BUILD", build)
-    monkeypatch.setattr(mutate, "ROOMS", {"small": "small"})
+    made_room(tmp_path, monkeypatch)
     score = mutate.measure("small", mutate.parsed(["small", "--sample", "100"]))
     told = capsys.readouterr().out
     assert "a.cc:3: boundary: n > 10  ->  n >= 10" in told, "it changes nothing: nothing notices"
     assert "a.cc:3: negated" not in told and "b.cc:2" not in told
     assert "return 5;  ->  return 6;" in told
     assert "c.cc" not in told, "it sends signals"
-    assert score == "small  4 of 10 mutants killed: 40 % (1 more did not compile)"
+    assert score == "small  4 of 10 mutants killed: 40 % (3 more did not compile here)"
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_what_survives_a_rooms_own_tests_meets_those_of_the_rooms_named_with_it(
+    tmp_path, monkeypatch, capsys
+):
+    made_room(tmp_path, monkeypatch)
+    words = mutate.parsed(["small", "--sample", "100", "--verbose", "--file", "c.cc"])
+    monkeypatch.setattr(mutate, "SENDS_SIGNALS", re.compile("no such text"))
+    without = mutate.measure("small", words)
+    assert without == "small  0 of 5 mutants killed: 0 %"
+    monkeypatch.setattr(mutate, "ALSO", {"small": ["large"]})
+    capsys.readouterr()
+    assert mutate.measure("small", words) == "small  2 of 5 mutants killed: 40 %"
+    assert "killed (large: status 1): c.cc:3: arithmetic" in capsys.readouterr().out

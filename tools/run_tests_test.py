@@ -32,7 +32,7 @@ def logs_of_this_test(tmp_path, monkeypatch):
 
 
 def program(folder, body):
-    """A stand-in for a GoogleTest program; $json is where it was told to write its result."""
+    """A stand-in for a GoogleTest program; $json is the path for its result."""
     path = folder / "stand_in"
     path.write_text("#!/bin/bash\njson=${1#--gtest_output=json:}\n" + body)
     path.chmod(0o755)

@@ -9,8 +9,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLANG = shutil.which("clang++-19") or shutil.which("clang++")
 FLAGS = ["-std=c++23", "-Wthread-safety", "-Werror=thread-safety", f"-I{ROOT}"]
-HEAD = """#include "tiderace/core/worker_pool.h"
-#include "tiderace/http/websocket_connection.h"
+HEAD = """#include <thread>
+#include "tiderace/core/worker_pool.h"
+#include "tiderace/http/websocket/connection.h"
 #include "tiderace/net/tcp_server.h"
 using namespace tiderace;
 """
@@ -22,7 +23,7 @@ RIGHT = [
 WRONG = [
     "void f(net::Connection& c) { c.write(\"x\"); }",
     "void f(core::EventLoop& l, core::Timer& t) { l.arm(t, {}); }",
-    "void f(net::Connection& c) TR_ON_LOOP { std::thread t([&c] { c.abort(); }); t.join(); }",
+    "void f(net::Connection& c) TR_ON_LOOP { std::thread t([&c] { c.finish(); }); t.join(); }",
     "void f(core::WorkerPool& p, net::Connection& c) { p.submit([&c] { c.finish(); }); }",
     "void f(net::TcpServer& s) { s.abort_all(); }",
     "void f(core::WorkerPool& p, http::WebSocketConnection& w) { p.submit([&w] { w.ping(); }); }",

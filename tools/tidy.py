@@ -13,6 +13,7 @@ tools/tidy_untested.txt (units without a test of their own, each with its reason
 
 import dataclasses
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -24,6 +25,7 @@ HEADER_LINES_MAX = 200
 SOURCE_LINES_AIM, SOURCE_LINES_MAX = 300, 600
 FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
 LINE_COLUMNS_MAX = 100
+FOLDER_UNITS_AIM, FOLDER_UNITS_MAX = 20, 30
 EXEMPT_MARK = "tidy: table"  # within the first ten lines: a generated table, exempt from sizes
 
 RATCHET = "tools/tidy_ratchet.txt"
@@ -32,8 +34,17 @@ CPP = (".h", ".cc", ".c")
 
 # The arrows: a room may include itself and these. Anything else is a broken arrow.
 BELOW_NET = {"base", "log", "core"}
-HTTP = {"http", "http/wire", "http/route", "http/coding", "http/handler", "http/filter", "http/app"}
-PROTOCOLS = HTTP | {"tls", "db"}
+WIRE = {
+    *("http/wire", "http/wire/h2", "http/wire/text", "http/wire/websocket", "http/wire/cgi"),
+}
+HTTP = WIRE | {
+    *("http", "http/h1", "http/h2", "http/websocket", "http/route", "http/coding"),
+    *("http/files", "http/listing", "http/handler", "http/filter", "http/app"),
+    *("http/app/pages", "http/app/life", "http/app/websocket"),
+    *("http/client", "http/cgi"),
+}
+DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb"}
+PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
 EVERYTHING = BELOW_NET | {"net", "task", "json", "text"} | PROTOCOLS
 ARROWS = {
     "base": set(),
@@ -42,30 +53,59 @@ ARROWS = {
     "core/backend": {"base", "log", "core"},
     "task": BELOW_NET,
     "net": BELOW_NET,
+    "tcp": BELOW_NET | {"net", "task"},
     "tls": BELOW_NET | {"net"},
-    "db": BELOW_NET | {"net"},
+    "db": BELOW_NET | {"net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
+    "db/sqlite": BELOW_NET | {"net", "task", "db"},
+    "db/postgres": BELOW_NET | {"net", "task", "db"},
+    "db/mariadb": BELOW_NET | {"net", "task", "db"},
     "json": {"base"},
     "text": {"base"},
     "http/wire": {"base"},
+    "http/wire/h2": {"base", "http/wire"},
+    "http/wire/cgi": {"base", "http/wire"},
+    "http/wire/text": {"base", "http/wire"},
+    "http/wire/websocket": {"base", "http/wire", "http/wire/text"},
     "http/route": {"base", "http/wire"},
-    "http": BELOW_NET | {"net", "http/wire"},
+    "http": BELOW_NET | {"net", "http/wire", "http/wire/h2"},
+    "http/h2": BELOW_NET | {"net", "http", "http/wire", "http/wire/h2"},
+    "http/h1": BELOW_NET | {"net", "http", "http/h2", "http/wire", "http/wire/h2"},
+    "http/websocket": BELOW_NET
+    | {"net", "task", "http", "http/wire", "http/wire/text", "http/wire/websocket"},
     "http/coding": BELOW_NET | {"http/wire"},
-    "http/app": BELOW_NET
-    | {"net", "task", "json", "http", "http/wire", "http/route", "http/handler", "http/filter"},
-    "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
-    "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
+    # Pages, and what happens around the requests, are parts of an application: one target.
+    **dict.fromkeys(
+        ["http/app", "http/app/openapi", "http/app/pages", "http/app/life"],
+        BELOW_NET
+        | {"net", "task", "json", "text", "http", "http/wire", "http/route"}
+        | {"http/coding", "http/handler", "http/filter", "http/cgi"}
+        | {"http/app", "http/app/openapi", "http/app/pages", "http/app/life"},
+    ),
+    "http/app/websocket": BELOW_NET
+    | {"net", "task", "http", "http/wire", "http/wire/websocket", "http/websocket", "http/app"},
+    "http/client": BELOW_NET | {"net", "tcp", "task", "json", "http/wire", "http/coding"},
+    "http/files": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
+    "http/listing": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/files"},
+    "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/files", "http/listing"},
+    "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/coding"},
+    "http/cgi": BELOW_NET
+    | {"net", "http", "http/wire", "http/wire/cgi", "http/files", "http/filter"},
     "serve": EVERYTHING,
-    "testing": BELOW_NET | {"net", "core/backend", "http", "http/wire", "http/handler", "tls"},
-    "server": EVERYTHING | {"lab"},
-    "lab": EVERYTHING | {"core/backend"},
+    "testing": BELOW_NET | HTTP | {"net", "core/backend", "tls", "task", "json"},
+    "load": EVERYTHING,
+    "server": EVERYTHING | {"load", "lab"},
+    "lab": EVERYTHING | {"core/backend", "load"},
     "examples": EVERYTHING | {"serve"},
-    "bench": EVERYTHING | {"testing", "core/backend", "server", "lab"},
-    "fuzz": EVERYTHING | {"testing", "core/backend", "server", "lab"},
+    "bench": EVERYTHING | {"testing", "core/backend", "server", "load", "lab"},
+    "fuzz": EVERYTHING | {"testing", "core/backend", "server", "load"},
     "tests": EVERYTHING | {"testing", "core/backend", "server"},
 }
-TOP_ROOMS = {"server", "lab", "examples", "bench", "fuzz", "tests"}  # the others are in tiderace/
-# Who may wait for descriptors (the log's writer and the loop), and what a codec may not touch.
-MAY_WAIT = {"base", "log", "core", "core/backend", "testing", "lab", "bench", "fuzz", "tests"}
+# The others are in tiderace/.
+TOP_ROOMS = {"server", "load", "lab", "examples", "bench", "fuzz", "tests"}
+# Rooms that may wait for descriptors (the log's writer and the loop), and headers that no codec
+# includes.
+MAY_WAIT = {"base", "log", "core", "core/backend"}
+MAY_WAIT |= {"testing", "load", "lab", "bench", "fuzz", "tests"}
 KERNEL_HEADERS = re.compile(
     r"sys/epoll\.h|poll\.h|sys/select\.h|sys/event\.h|liburing\.h|linux/io_uring\.h"
 )
@@ -168,7 +208,7 @@ def room_of(path):
     folders = path.split("/")[:-1]
     if folders[:1] == ["tiderace"]:
         folders = folders[1:]
-        for depth in (2, 1):
+        for depth in (3, 2, 1):
             if "/".join(folders[:depth]) in ARROWS:
                 return "/".join(folders[:depth])
         return "/".join(folders[:2]) or None
@@ -203,6 +243,7 @@ def arrows(tree):
         allowed = ARROWS[room] | {room}
         if is_test(path):
             allowed = allowed | BELOW_NET | {"net", "core/backend", "testing"}
+            allowed = allowed | (HTTP if room in HTTP else set())
         for number, quote, name in includes_of(tree, path):
             if name.startswith("../") or (
                 quote == '"' and "/" not in name and room_of(path) != "bench"
@@ -211,6 +252,30 @@ def arrows(tree):
             target = room_of(name)
             if target is not None and target not in allowed:
                 yield Complaint(path, number, f"{room} may not include {target} ({name})")
+
+
+def inner_folder_of(path):
+    """The folder inside a room of tiderace/ that is no room: `tiderace/net/ring/a.h` is in it."""
+    room = room_of(path)
+    if room is None or not path.startswith("tiderace/") or room in TOP_ROOMS:
+        return None
+    folder = path.rpartition("/")[0]
+    if room == "core/backend":  # a room for the arrows, which say who else may look into it
+        return folder
+    return folder if folder != f"tiderace/{room}" else None
+
+
+def inner_folders(tree):
+    """A room's inner folders are private to it: no other room includes them, no user does."""
+    for path in tree.having(*CPP):
+        for number, _, name in includes_of(tree, path):
+            inner = inner_folder_of(name)
+            if inner is None or room_of(name) in (room_of(path), "core/backend"):
+                continue
+            yield Complaint(path, number, f"{name} is private to {room_of(name)}")
+    for path, listed_in in public_headers_of(tree).items():
+        if inner_folder_of(path) is not None:
+            yield Complaint(listed_in, 0, f"lists {path}, which is in an inner folder: private")
 
 
 def seams(tree):
@@ -224,7 +289,7 @@ def seams(tree):
                 yield Complaint(path, number, f"<{name}> belongs below the loop, in core")
             elif room.split("/")[0] in ("http", "db") and SOCKET_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a protocol sees bytes, never sockets")
-            elif room in ("http/wire", "json", "text") and SYSTEM_HEADERS.fullmatch(name):
+            elif (room in WIRE or room in ("json", "text")) and SYSTEM_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a codec has no system, clock or thread")
         if room not in ("core", "core/backend"):
             for number, line in enumerate(tree.code(path).splitlines(), 1):
@@ -308,6 +373,34 @@ def sizes(tree):
         yield Complaint(RATCHET, 0, f"`{key}` is within its limit now or gone: remove the entry")
 
 
+def units_of_folders(tree):
+    """{folder: its units}. A unit is x.h, x.cc and x_test.cc. What continues it under a longer name
+    without a header of its own (x_linux.cc, x_absent.cc, x_parts_test.cc) belongs to it."""
+    folders = {}
+    for path in tree.having(*CPP):
+        if room_of(path) is None or tree.is_table(path):
+            continue
+        folder, _, name = path.rpartition("/")
+        stem, kind = re.fullmatch(r"(.*?)(?:_test)?(\.\w+)", name).groups()
+        folders.setdefault(folder, {}).setdefault(stem, set()).add(kind)
+    units = {}
+    for folder, stems in folders.items():
+        headers = {stem for stem, kinds in stems.items() if ".h" in kinds}
+        units[folder] = {
+            stem
+            for stem in stems
+            if stem in headers or not any(stem.startswith(header + "_") for header in headers)
+        }
+    return units
+
+
+def folder_sizes(tree):
+    """A folder holds a number of units that one can survey."""
+    for folder, units in units_of_folders(tree).items():
+        if len(units) > FOLDER_UNITS_MAX:
+            yield Complaint(folder, 0, f"{len(units)} units, limit {FOLDER_UNITS_MAX}")
+
+
 def line_length(tree):
     """No line of code is longer than 100 columns; a line that carries a link may be."""
     for path in [
@@ -380,8 +473,11 @@ def leftovers(tree):
                 yield Complaint(path, number, "left over: do it, or open an issue and say why here")
 
 
+OUTSIDERS = ("examples/", "tests/samples/", "docs/")
+
+
 def headers(tree):
-    """A header begins by saying what it is, is included once, and opens no namespace for others."""
+    """A header begins with its purpose, is included once, and opens no namespace for others."""
     for path in tree.having(".h"):
         if room_of(path) is None:
             continue
@@ -393,12 +489,14 @@ def headers(tree):
         for number, line in enumerate(tree.code(path).splitlines(), 1):
             opened = re.search(r"\busing namespace\s+([\w:]+)", line)
             literals = opened and opened.group(1).endswith("literals")
+            if opened and path.startswith(OUTSIDERS) and opened.group(1).startswith("tiderace"):
+                continue  # as an outsider's program does
             if opened and not (literals and (path in LITERALS_ALLOWED or not path.endswith(".h"))):
                 yield Complaint(path, number, f"using namespace {opened.group(1)}")
 
 
 def standard_headers(tree):
-    """What is used of the standard library is included, by the file or by what it includes."""
+    """The used parts of the standard library are included, directly or by an included header."""
 
     @functools.cache
     def within_reach(path):
@@ -413,6 +511,35 @@ def standard_headers(tree):
         for name, header, offset in tidy_includes.lacking(code, within_reach(path)):
             line = code.count("\n", 0, offset) + 1
             yield Complaint(path, line, f"std::{name} without <{header}>")
+
+
+def public_headers_of(tree):
+    """The headers that rooms list as PUBLIC in their CMakeLists.txt (cmake/Room.cmake)."""
+    found = {}
+    for path in tree.having("CMakeLists.txt"):
+        for listed in re.findall(r"^  PUBLIC\n((?:    \S+\.h\n)+)", tree.text(path), re.M):
+            for name in listed.split():
+                folder = pathlib.PurePosixPath(path).parent
+                found[os.path.normpath(folder / name)] = path
+    return found
+
+
+def public_headers(tree):
+    """Public headers include public headers only, and so do the examples."""
+    public = public_headers_of(tree)
+    for path, listed_in in public.items():
+        if path not in tree.paths:
+            yield Complaint(listed_in, 0, f"lists {path}, which does not exist")
+    for path in tree.having(".h"):
+        if re.fullmatch(r"tiderace/\w+\.h", path) and path not in public:
+            yield Complaint(path, 0, "users include it: list it as PUBLIC in a CMakeLists.txt")
+    outside = [p for p in tree.having(*CPP) if p.startswith(("examples/", "tests/outside/"))]
+    for path in [*(p for p in public if p in tree.paths), *outside]:
+        for number, _, name in includes_of(tree, path):
+            if room_of(name) is not None and name not in public:
+                if path.startswith("examples/") and room_of(name) == "examples":
+                    continue  # its own
+                yield Complaint(path, number, f"{name} is not public: no CMakeLists.txt lists it")
 
 
 def machine_paths(tree):
@@ -432,14 +559,17 @@ def machine_paths(tree):
 
 RULES = [
     arrows,
+    inner_folders,
     seams,
     sizes,
+    folder_sizes,
     line_length,
     units_tested,
     map_is_true,
     names,
     leftovers,
     headers,
+    public_headers,
     standard_headers,
     machine_paths,
 ]
@@ -453,6 +583,9 @@ def show_aims(tree):
         if aim < size <= limit:
             path, name = key.split(" ")[0], key.split(" ")[-1]
             print(f"{path}:{line or 1}: {kind} {name}: {size} lines, aim {aim}")
+    for folder, units in units_of_folders(tree).items():
+        if FOLDER_UNITS_AIM < len(units) <= FOLDER_UNITS_MAX:
+            print(f"{folder}: {len(units)} units, aim {FOLDER_UNITS_AIM}")
 
 
 def tighten(tree):

@@ -74,11 +74,29 @@ FALSE_HOUSES = [
     (
         tidy.arrows,
         "an example uses the program",
-        {"examples/echo/main.cc": '#include "server/cli.h"\n'},
+        {"examples/echo/main.cc": '#include "server/command_line/command_line.h"\n'},
         "examples may not",
     ),
     (tidy.arrows, "a bare include", {"server/main.cc": '#include "cli.h"\n'}, "full path"),
     (tidy.arrows, "a room nobody planned", {"tiderace/garage/a.cc": ""}, "garage has no arrows"),
+    (
+        tidy.inner_folders,
+        "another room looks into one",
+        {"tiderace/http/a.cc": '#include "tiderace/net/ring/a.h"\n'},
+        "tiderace/net/ring/a.h is private to net",
+    ),
+    (
+        tidy.inner_folders,
+        "a program looks into one",
+        {"server/main.cc": '#include "tiderace/net/ring/a.h"\n'},
+        "tiderace/net/ring/a.h is private to net",
+    ),
+    (
+        tidy.inner_folders,
+        "one is shown to users",
+        {"tiderace/core/CMakeLists.txt": "room(\n  PUBLIC\n    backend/a.h\n)\n"},
+        "lists tiderace/core/backend/a.h",
+    ),
     (
         tidy.seams,
         "epoll above the loop",
@@ -111,6 +129,18 @@ FALSE_HOUSES = [
         "a long member after initializers",
         {"tiderace/net/a.cc": "namespace t {\n" + function(80, "A::A() : a_{1}, b_{f(2)}") + "}\n"},
         "80 lines",
+    ),
+    (
+        tidy.folder_sizes,
+        "a crowded folder",
+        {f"tiderace/net/a{i}.h": "// A.\n" for i in range(30)},
+        "tiderace/net: 31 units, limit 30",
+    ),
+    (
+        tidy.folder_sizes,
+        "a folder crowded by sources that continue nothing",
+        {f"load/a{i}.cc": "" for i in range(31)},
+        "load: 31 units",
     ),
     (
         tidy.sizes,
@@ -194,6 +224,46 @@ FALSE_HOUSES = [
         "a.cc:2: std::min without <algorithm>",
     ),
     (tidy.machine_paths, "somebody's home", {"site/index.html": "see /home/ann/x\n"}, "/home/ann/"),
+    (
+        tidy.public_headers,
+        "a public header that includes a private one",
+        {
+            "tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  PUBLIC\n    a.h\n)\n",
+            "tiderace/net/a.h": '// A.\n#include "tiderace/net/b.h"\n',
+            "tiderace/net/b.h": "// B.\n",
+        },
+        "tiderace/net/b.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "an example that includes a private header",
+        {"examples/a/main.cc": '#include "tiderace/net/b.h"\n', "tiderace/net/b.h": "// B.\n"},
+        "tiderace/net/b.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "the outside test includes a header of the program",
+        {"tests/outside/main.cc": '#include "server/options.h"\n', "server/options.h": "// O.\n"},
+        "server/options.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "the outside test includes a private header in angle brackets",
+        {"tests/outside/main.cc": "#include <tiderace/net/b.h>\n"},
+        "tiderace/net/b.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "a header of the face that no room lists",
+        {"tiderace/face.h": "// F.\n"},
+        "tiderace/face.h: users include it",
+    ),
+    (
+        tidy.public_headers,
+        "a listed header that is not there",
+        {"tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  PUBLIC\n    gone.h\n)\n"},
+        "lists tiderace/net/gone.h",
+    ),
 ]
 
 
@@ -229,6 +299,14 @@ ALLOWED = [
     (tidy.arrows, {"tiderace/base/a.cc": "#include <net/if.h>\n"}),
     (tidy.arrows, {"tiderace/net/a_test.cc": '#include "tiderace/testing/pipe.h"\n'}),
     (tidy.arrows, {"tiderace/http/handler/a.cc": '#include "tiderace/http/app.h"\n'}),
+    (tidy.inner_folders, {"tiderace/net/a.cc": '#include "tiderace/net/ring/a.h"\n'}),
+    (tidy.inner_folders, {"tiderace/http/a.cc": '#include "tiderace/http/wire/a.h"\n'}),
+    (
+        tidy.folder_sizes,
+        {f"tiderace/net/a{i}{end}": "" for i in range(29) for end in (".h", ".cc", "_test.cc")}
+        | {f"tiderace/net/a1_{system}.cc": "" for system in ("linux", "absent", "bsd_test")}
+        | {"tiderace/net/table.cc": "// tidy: table\n", "tiderace/net/ring/a.h": "// A.\n"},
+    ),
     (tidy.sizes, {"tiderace/net/a.cc": function(70)}),
     (tidy.sizes, {"tiderace/net/a.h": "// tidy: table, made by tools/x.py\n" + lines(900)}),
     (

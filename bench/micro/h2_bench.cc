@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/wire/h2_frame_reader.h"
-#include "tiderace/http/wire/h2_frame_writer.h"
-#include "tiderace/http/wire/h2_request.h"
-#include "tiderace/http/wire/hpack_encoder.h"
-#include "tiderace/http/wire/huffman.h"
+#include "tiderace/http/wire/h2/frame_reader.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/h2/hpack_encoder.h"
+#include "tiderace/http/wire/h2/huffman.h"
+#include "tiderace/http/wire/h2/request.h"
 
 namespace tiderace::http::wire {
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/h1_service.h"
-#include "tiderace/http/h2_service.h"
-#include "tiderace/http/websocket_accept.h"
-#include "tiderace/http/websocket_connection.h"
+#include "tiderace/http/h1/service.h"
+#include "tiderace/http/h2/service.h"
+#include "tiderace/http/websocket/accept.h"
+#include "tiderace/http/websocket/connection.h"
 #include "tiderace/net/serving.h"
 
 namespace tiderace::echo {

@@ -71,7 +71,7 @@ class AsioLoops final : public net::LoopGroup {
 };
 
 template <typename Executor>
-class AsioArrangement final : public net::Arrangement {
+class AsioArrangement final : public net::ThreadingModel {
     static constexpr bool shared = std::is_same_v<Executor, Strand>;
 
   public:
@@ -113,11 +113,11 @@ Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOpti
                                                           per_thread_name, options);
 }
 
-std::unique_ptr<net::Arrangement> arrange_asio_per_thread() {
+std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread() {
     return std::make_unique<AsioArrangement<ContextExecutor>>();
 }
 
-std::unique_ptr<net::Arrangement> arrange_asio_shared() {
+std::unique_ptr<net::ThreadingModel> arrange_asio_shared() {
     return std::make_unique<AsioArrangement<Strand>>();
 }
 

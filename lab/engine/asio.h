@@ -22,15 +22,15 @@
 #include <string_view>
 
 #include "tiderace/core/backend.h"
-#include "tiderace/net/arrangement.h"
+#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
 // Why they cannot be had here; "" where they can.
 std::string_view asio_absent();
-// One with an io_context of its own that wait() runs: for who turns the loop himself.
+// A backend with an io_context of its own, which wait() runs: for callers that turn the loop.
 Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOptions& options);
-std::unique_ptr<net::Arrangement> arrange_asio_per_thread();
-std::unique_ptr<net::Arrangement> arrange_asio_shared();
+std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread();
+std::unique_ptr<net::ThreadingModel> arrange_asio_shared();
 
 }  // namespace tiderace::lab::engine

@@ -1,4 +1,4 @@
-// What is compiled where there is no Asio.
+// Compiled in place of the engine where Asio is not installed.
 #include "lab/engine/asio.h"
 
 namespace tiderace::lab::engine {
@@ -11,11 +11,11 @@ Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOpti
     return fail(Error(0, "choose the engine", "asio", asio_absent()));
 }
 
-std::unique_ptr<net::Arrangement> arrange_asio_per_thread() {
+std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread() {
     return nullptr;
 }
 
-std::unique_ptr<net::Arrangement> arrange_asio_shared() {
+std::unique_ptr<net::ThreadingModel> arrange_asio_shared() {
     return nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include "lab/engine/asio_backend.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -44,13 +45,14 @@ struct AsioBackend<Executor>::Entry : std::enable_shared_from_this<Entry> {
     using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, Executor>;
     using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
 
-    IoObserver* observer = nullptr;  // null: closed; handlers that come now are for nobody
+    IoObserver* observer = nullptr;  // null: closed; later handlers do nothing
     IoHandle handle;
     Purpose purpose = Purpose::none;
     bool noted = false;
 
     // accept, watch
     std::optional<Descriptor> plain;
+    bool plain_is_copy = false;
     bool wants_readable = false, wants_writable = false;
     bool asked_readable = false, asked_writable = false;
     bool readable = false, writable = false;
@@ -120,7 +122,11 @@ template <typename Executor>
 void AsioBackend<Executor>::detach(IoHandle& handle) {
     const std::shared_ptr<Entry> gone = forget(handle);
     asio::error_code ignored;
-    if (gone->plain) gone->plain->release();
+    if (gone->plain && gone->plain_is_copy) {
+        gone->plain->close(ignored);
+    } else if (gone->plain) {
+        gone->plain->release();
+    }
     if (gone->socket) gone->socket->release(ignored);
 }
 
@@ -133,9 +139,10 @@ void AsioBackend<Executor>::close(IoHandle& handle, SendQueue&& unsent) {
     asio::error_code ignored;
     if (gone->socket) {
         gone->socket->close(ignored);
-    } else if (gone->plain) {
+    } else if (gone->plain && !gone->plain_is_copy) {
         gone->plain->close(ignored);
     } else {
+        if (gone->plain) gone->plain->close(ignored);
         options_.kernel->close(fd);
     }
     unsent.clear();
@@ -164,6 +171,14 @@ int AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) 
     foreign.purpose = Entry::Purpose::watch;
     foreign.wants_readable = readable;
     foreign.wants_writable = writable;
+    if (!foreign.plain) {
+        // A copy, because loops may watch the same descriptor, and an io_context that they share
+        // takes each descriptor once.
+        const int copy = ::fcntl(handle.fd, F_DUPFD_CLOEXEC, 0);
+        if (copy < 0) return -errno;
+        foreign.plain.emplace(executor_, copy);
+        foreign.plain_is_copy = true;
+    }
     ask_plain(foreign);
     return 0;
 }
@@ -273,7 +288,7 @@ void AsioBackend<Executor>::read(Entry& entry) {
 template <typename Executor>
 void AsioBackend<Executor>::tell_received(IoHandle handle) {
     Entry& target = entry(handle);
-    // A peer that vanishes is told in a pause, too.
+    // A lost peer is reported even while reading is paused.
     if (!target.wants_bytes && target.receive_error == 0) return;
     if (const std::size_t got = std::exchange(target.got, 0); got > 0) {
         const auto alive = target.shared_from_this();  // and with it the bytes

@@ -32,7 +32,7 @@ class AsioBackend final : public core::Backend {
     AsioBackend(std::shared_ptr<asio::io_context> context, const Executor& executor,
                 std::string_view name, const core::BackendOptions& options);
 
-    // From now on turns `loop` from handlers, until it is asked to stop; then `ended` is called.
+    // Turns `loop` from handlers until the loop stops, then calls `ended`.
     // Before any thread runs the io_context.
     void drive(core::EventLoop& loop, unique_function<void()> ended);
     // No thread runs it any more.

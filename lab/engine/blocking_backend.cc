@@ -43,8 +43,8 @@ class BlockingBackend::Entry final : public core::IoObserver {
 
     core::IoHandle handle;
     core::IoObserver* observer = nullptr;  // nullptr: not attached
-    bool receiving = false;                // what was asked for
-    bool below_receives = false;           // what the backend below was told
+    bool receiving = false;                // what the observer requested
+    bool below_receives = false;           // what the backend below is set to
     bool waits_for_room = false;
     bool blocks = false;         // O_NONBLOCK is off
     Duration timeout = unknown;  // SO_RCVTIMEO
@@ -150,7 +150,7 @@ void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {
     Entry& stream = entry(handle);
     stream.receiving = on;
     if (stuck_ == &stream && !on) stuck_ = nullptr;
-    // In a loop for one connection wait() decides who is asked, so that epoll hears of none.
+    // In a loop for one connection wait() chooses the socket, so epoll watches none.
     if (sticking_ == Sticking::when_readable || stream.below_receives) tell_below(stream);
 }
 
@@ -224,7 +224,7 @@ void BlockingBackend::wait(Duration wait_max) {
         receive(wait_max);
     } else {
         below_->wait(wait_max);
-        nudge_.end();  // this wait() has returned; what was posted before is seen in this turn
+        nudge_.end();  // this wait() has returned; the turn runs all earlier posts
     }
 }
 

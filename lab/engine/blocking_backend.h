@@ -2,7 +2,7 @@
 // servers without an event loop do. The EventLoop above is unchanged: it turns once per receive.
 //
 //   wait()  the socket that it sticks to: recv, with SO_RCVTIMEO for the next deadline
-//           none, or none alone: the epoll below says who is readable
+//           no socket, or several: the epoll below reports which are readable
 //   send    blocks until the kernel took all, at most send_block_max at a time
 //
 // Owner, Thread, Errors   As core::Backend. wake() ends the receive by a signal (nudge.h).

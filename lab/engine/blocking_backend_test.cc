@@ -1,4 +1,4 @@
-// What is its own in this backend. What each does is asked of it in foreign_backend_test.cc.
+// Behaviour of this backend only. foreign_backend_test.cc tests what all backends share.
 #include "lab/engine/blocking_backend.h"
 
 #include <fcntl.h>
@@ -182,7 +182,7 @@ TEST_F(Blocking, ASendWaitsForTheReaderAndEndsWhole) {
     EXPECT_EQ(got, large.size());
 }
 
-TEST_F(Blocking, ASendToOneWhoReadsNothingGivesUpForAWhileAndHears) {
+TEST_F(Blocking, ASlowReaderPausesASendWhileReceivingContinues) {
     Line line(*alone_);
     line.say("a");
     turn(*alone_);
@@ -198,7 +198,7 @@ TEST_F(Blocking, ASendToOneWhoReadsNothingGivesUpForAWhileAndHears) {
     queue.clear();
 }
 
-TEST_F(Blocking, APeerThatIsGoneIsToldAndNothingBlocks) {
+TEST_F(Blocking, ADepartedPeerIsReportedAndNothingBlocks) {
     Line line(*alone_);
     line.say("a");
     turn(*alone_);

@@ -22,10 +22,10 @@ struct ConnectionThreads::Seat {
 };
 
 // The listening sockets, on the first loop.
-class ConnectionThreads::DoorKeeper final : public net::Intake {
+class ConnectionThreads::ThreadIntake final : public net::Intake {
   public:
-    DoorKeeper(ConnectionThreads& threads, std::vector<Target> targets,
-               const net::IntakeOptions& options)
+    ThreadIntake(ConnectionThreads& threads, std::vector<Target> targets,
+                 const net::IntakeOptions& options)
         : threads_(&threads),
           targets_(std::make_shared<const std::vector<Target>>(std::move(targets))),
           options_(options) {}
@@ -33,34 +33,34 @@ class ConnectionThreads::DoorKeeper final : public net::Intake {
     void listen(core::Descriptor listener) override { open(std::move(listener), false); }
     void listen_layered(core::Descriptor listener) override { open(std::move(listener), true); }
     void stop() override {
-        for (auto& door : doors_) door->acceptor.stop();
+        for (auto& entrance : entrances_) entrance->acceptor.stop();
         for (Arrived& arrived : threads_->give_up_waiting()) refuse(std::move(arrived));
     }
     std::uint64_t refused() const override { return refused_; }
 
   private:
-    struct Door final : net::Acceptor::Receiver {
-        Door(DoorKeeper& k, core::Descriptor listener, bool l)
-            : keeper(&k), layered(l), acceptor(*k.loop(), std::move(listener), *this) {
+    struct Entrance final : net::Acceptor::Receiver {
+        Entrance(ThreadIntake& k, core::Descriptor listener, bool l)
+            : intake(&k), layered(l), acceptor(*k.loop(), std::move(listener), *this) {
             acceptor.start();
         }
         void on_connection(int fd, const core::Address& peer) override {
-            keeper->take(fd, peer, layered);
+            intake->take(fd, peer, layered);
         }
-        DoorKeeper* keeper;
+        ThreadIntake* intake;
         bool layered;
         net::Acceptor acceptor;
     };
 
     core::EventLoop* loop() { return &threads_->loop(0); }
     void open(core::Descriptor listener, bool layered) {
-        doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layered));
+        entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layered));
     }
     void take(int fd, const core::Address& peer, bool layered) {
         Arrived arrived{core::Descriptor(loop()->kernel(), fd), peer, targets_, layered};
         if (!threads_->take(arrived, options_)) refuse(std::move(arrived));
     }
-    // Nothing is said through a layer, whose peer could not read it.
+    // Sends no refusal over TLS, because the peer could not read clear text.
     void refuse(Arrived arrived) {
         ++refused_;
         const std::string_view words =
@@ -71,7 +71,7 @@ class ConnectionThreads::DoorKeeper final : public net::Intake {
     ConnectionThreads* threads_;
     std::shared_ptr<const std::vector<Target>> targets_;
     net::IntakeOptions options_;
-    std::vector<std::unique_ptr<Door>> doors_;
+    std::vector<std::unique_ptr<Entrance>> entrances_;
     std::uint64_t refused_ = 0;
 };
 
@@ -79,10 +79,10 @@ Result<std::unique_ptr<net::LoopGroup>> ConnectionThreads::create(
     std::size_t seats, SeatThreads threads, const core::LoopOptions& options) {
     core::LoopOptions first = options;
     first.engine = "auto";
-    auto door = core::EventLoop::create(first);
-    if (!door) return fail(door.error());
+    auto accepting = core::EventLoop::create(first);
+    if (!accepting) return fail(accepting.error());
     std::vector<std::unique_ptr<core::EventLoop>> loops;
-    loops.push_back(std::move(*door));
+    loops.push_back(std::move(*accepting));
     std::vector<std::unique_ptr<Seat>> made;
     for (std::size_t i = 1; i <= seats; ++i) {
         auto backend = make_blocking_backend(options.backend);
@@ -114,7 +114,7 @@ std::unique_ptr<net::Intake> ConnectionThreads::make_intake(
     TR_CHECK(targets.size() == size());
     net::IntakeOptions ours = options;
     if (how_ == SeatThreads::one_each) ours.waiting_max = 0;
-    return std::make_unique<DoorKeeper>(*this, std::move(targets), ours);
+    return std::make_unique<ThreadIntake>(*this, std::move(targets), ours);
 }
 
 // False: there is no room, and it is still the caller's.
@@ -177,7 +177,7 @@ void ConnectionThreads::serve(Seat& seat) {
 bool ConnectionThreads::has_more(Seat& seat) {
     if (seat.backend->attached() > 0) return true;
     const std::scoped_lock held(lock_);
-    if (seat.heard < attended_) return true;  // what was posted is still to be done
+    if (seat.heard < attended_) return true;  // posts are still pending
     if (std::exchange(seat.is_taken, false)) {
         if (!waiting_.empty()) {
             Arrived next = std::move(waiting_.front());

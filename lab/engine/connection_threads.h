@@ -41,7 +41,7 @@ class ConnectionThreads final : public net::LoopGroup {
     void attend() override;
 
   private:
-    class DoorKeeper;
+    class ThreadIntake;
     struct Seat;
     // A connection on its way to a thread; closed wherever it ends.
     struct Arrived {

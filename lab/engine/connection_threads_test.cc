@@ -43,7 +43,7 @@ class Echo {
         group_->stop();
         thread_.join();
     }
-    // As the server drains: on the first loop, each loop is told, those at rest too.
+    // Drains as the server does: from the first loop, on every loop, idle ones included.
     void drain() {
         group_->loop(0).post([this] {
             intake_->stop();
@@ -142,7 +142,7 @@ TEST_P(EitherWay, DrainsWithSeatsAtRestAndTaken) {
     const int fd = echo.connect();
     EXPECT_EQ(ask(fd, "question"), "question");
     echo.drain();
-    EXPECT_EQ(hear(fd, 1), "") << "it was told that the server ends";
+    EXPECT_EQ(hear(fd, 1), "") << "the server's end closed it";
     ::close(fd);
     EXPECT_EQ(echo.opened(), 1u);
 }
@@ -198,7 +198,7 @@ TEST(Pool, ThoseThatWaitAreRefusedWhenItEnds) {
     ::close(served);
 }
 
-TEST(Pool, HoldsNoMoreInAllThanItIsTold) {
+TEST(Pool, HoldsNoMoreInAllThanItsLimit) {
     Echo echo(4, SeatThreads::kept, {.waiting_max = 100, .connections_max = 2});
     const int one = echo.connect();
     const int two = echo.connect();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lab/engine/asio.h"
+#include "lab/engine/epoll_modes.h"
 #include "lab/engine/libevent.h"
 #include "lab/engine/prefork.h"
 #include "lab/engine/queue.h"
@@ -41,21 +42,24 @@ constexpr std::array all_engines{
                    "wait. It is the default of tiderace serve.",
            .absent = epoll_absent},
     Engine{.name = "epoll-lt",
-           .what = "epoll asked level-triggered, by its own name: what is ready is said until it "
-                   "is not. One receive per event and no call to find a socket empty. Today it is "
-                   "what epoll is.",
-           .absent = epoll_absent},
+           .what = "epoll, level-triggered, under its own name: readiness is reported until it "
+                   "is consumed. One receive per event and no call to find a socket empty. Today "
+                   "epoll is the same.",
+           .absent = epoll_modes_absent,
+           .arrange = arrange_level},
     Engine{.name = "epoll-et",
-           .what = "epoll asked edge-triggered: readiness is said once, and the loop remembers it "
+           .what = "epoll, edge-triggered: readiness is reported once, and the poller remembers it "
                    "until a call has taken all there was. A change of interest costs no call, and "
-                   "the kernel looks at no socket twice. What is lost here is lost for ever.",
-           .absent = epoll_absent},
+                   "the kernel checks no socket twice. A lost event is lost for ever.",
+           .absent = epoll_modes_absent,
+           .arrange = arrange_edge},
     Engine{.name = "epoll-oneshot",
            .what =
-               "epoll asked one-shot: an event is said once and then the descriptor is silent "
+               "epoll, one-shot: an event is reported once and then the descriptor is silent "
                "until it is armed again. It is meant for several threads on one epoll. Alone in "
                "its loop it pays one epoll_ctl for each event.",
-           .absent = epoll_absent},
+           .absent = epoll_modes_absent,
+           .arrange = arrange_oneshot},
     Engine{.name = "io_uring",
            .what = "Completions instead of readiness: accepts and receives are multishot "
                    "operations into a ring of buffers that all connections share. What a turn asks "
@@ -82,7 +86,7 @@ constexpr std::array all_engines{
            .arrange = arrange_queue},
     Engine{.name = "threads",
            .what = "A thread for each connection, started when it comes and ended with it, which "
-                   "blocks in recv and send; nothing asks the kernel who is ready. A connection "
+                   "blocks in recv and send, so readiness is never polled. A connection "
                    "costs a thread and its stack, and a kept one holds both while it is idle. At "
                    "most --threads (512) run, one more connection is answered 503, and a deadline "
                    "may come 250 ms late while a send blocks.",
@@ -124,16 +128,16 @@ constexpr std::array all_engines{
     Engine{.name = "asio-shared",
            .what = "Standalone Asio with one io_context that all threads run. The handlers of a "
                    "loop share a strand, so a loop with its connections goes from thread to thread "
-                   "and is never in two. What it costs above asio-per-thread is locks and caches "
-                   "that are cold.",
+                   "and is never in two. Compared with asio-per-thread it pays for locks and "
+                   "cold caches.",
            .absent = asio_absent,
            .arrange = arrange_asio_shared},
 };
 
 }  // namespace
 
-std::unique_ptr<net::Arrangement> Engine::make() const {
-    return arrange != nullptr ? arrange() : std::make_unique<net::Arrangement>();
+std::unique_ptr<net::ThreadingModel> Engine::make() const {
+    return arrange != nullptr ? arrange() : std::make_unique<net::ThreadingModel>();
 }
 
 std::span<const Engine> engines() {

@@ -1,5 +1,5 @@
 // Engines: every way of building a server that the lab compares, as one table. The project's own
-// HTTP code runs unchanged on each; an engine is a net::Arrangement around a core::Backend.
+// HTTP code runs unchanged on each; an engine is a net::ThreadingModel around a core::Backend.
 //
 // A new engine is a file of its own beside this one and a row of the table in engine.cc.
 //
@@ -10,24 +10,24 @@
 #include <span>
 #include <string_view>
 
-#include "tiderace/net/arrangement.h"
+#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
 struct Engine {
     std::string_view name;
-    // What it is, what it costs, what it cannot do or does in its own way. Three sentences.
+    // Three sentences: how it works, its cost, and its limits or differences.
     std::string_view what;
     // Why it cannot be had here, in half a sentence; "" where it can. nullptr: it always can.
     std::string_view (*absent)() = nullptr;
-    // nullptr: one of core's, in the server's own arrangement.
-    std::unique_ptr<net::Arrangement> (*arrange)() = nullptr;
+    // nullptr: one of core's, in the server's own threading_model.
+    std::unique_ptr<net::ThreadingModel> (*arrange)() = nullptr;
 
     std::string_view why_absent() const { return absent != nullptr ? absent() : ""; }
-    std::unique_ptr<net::Arrangement> make() const;
+    std::unique_ptr<net::ThreadingModel> make() const;
 };
 
-// In the order in which they are told.
+// In the order of the report.
 std::span<const Engine> engines();
 // nullptr: there is none of this name.
 const Engine* find_engine(std::string_view name);

@@ -20,7 +20,7 @@ TEST(Engines, HaveEachANameOfItsOwn) {
     EXPECT_EQ(find_engine(""), nullptr);
 }
 
-TEST(Engines, AreToldInThreeSentences) {
+TEST(Engines, AreDescribedInThreeSentences) {
     for (const Engine& engine : engines()) {
         const std::string what(engine.what);
         std::size_t sentences = 0;
@@ -44,8 +44,8 @@ TEST(Engines, HoldAllOfCoresThatAreHere) {
 TEST(Engines, ThatAreHereMakeTheirLoops) {
     for (const Engine& engine : engines()) {
         if (!engine.why_absent().empty()) continue;
-        const auto arrangement = engine.make();
-        const auto loops = arrangement->make_loops(2, {.engine = engine.name});
+        const auto threading_model = engine.make();
+        const auto loops = threading_model->make_loops(2, {.engine = engine.name});
         ASSERT_TRUE(loops.has_value()) << engine.name << ": " << loops.error().message();
         EXPECT_GE((*loops)->size(), 1u) << engine.name;
     }

@@ -450,19 +450,19 @@ void LibeventBackend::tell_sent(Entry& target) {
     }
     const std::uint64_t left = evbuffer_get_length(target.output());
     std::uint64_t taken = 0;
-    // What was copied lies before what is referenced.
+    // Copied bytes come before referenced ones.
     if (left < target.referenced) {
         taken = target.referenced - left;
         target.referenced = left;
         target.queue->consume(taken);
     }
-    // send() is asked again, and says what is wrong with a file that shrank.
+    // The next send() reports a file that shrank.
     if (!target.shrank && (!wrote || (taken == 0 && left > 0))) return;
     target.queue = nullptr;
     target.observer->on_sent(static_cast<std::int64_t>(taken));
 }
 
-class LibeventArrangement final : public net::Arrangement {
+class LibeventArrangement final : public net::ThreadingModel {
   public:
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -483,7 +483,7 @@ Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::Backend
     return std::make_unique<LibeventBackend>(options);
 }
 
-std::unique_ptr<net::Arrangement> arrange_libevent() {
+std::unique_ptr<net::ThreadingModel> arrange_libevent() {
     return std::make_unique<LibeventArrangement>();
 }
 

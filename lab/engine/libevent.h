@@ -2,7 +2,7 @@
 //
 //   receive  the bufferevent's input, a view of its first piece at a time
 //   send     small pieces are copied into its output, large ones referenced, files are segments of
-//            it (sendfile); libevent writes when epoll next says that there is room
+//            it (sendfile); libevent writes when epoll next reports room
 //   rest     listeners, connects, foreign descriptors and the wake-up are plain events
 //
 // Above it are the unchanged EventLoop, net and http. Where there is no libevent,
@@ -17,13 +17,13 @@
 #include <string_view>
 
 #include "tiderace/core/backend.h"
-#include "tiderace/net/arrangement.h"
+#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
 // Why it cannot be had here; "" where it can.
 std::string_view libevent_absent();
 Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::BackendOptions& options);
-std::unique_ptr<net::Arrangement> arrange_libevent();
+std::unique_ptr<net::ThreadingModel> arrange_libevent();
 
 }  // namespace tiderace::lab::engine

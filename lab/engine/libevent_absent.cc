@@ -1,4 +1,4 @@
-// What is compiled where there is no libevent.
+// Compiled in place of the engine where libevent is not installed.
 #include "lab/engine/libevent.h"
 
 namespace tiderace::lab::engine {
@@ -11,7 +11,7 @@ Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::Backend
     return fail(Error(0, "choose the engine", "libevent", libevent_absent()));
 }
 
-std::unique_ptr<net::Arrangement> arrange_libevent() {
+std::unique_ptr<net::ThreadingModel> arrange_libevent() {
     return nullptr;
 }
 

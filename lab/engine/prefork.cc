@@ -35,7 +35,7 @@ class Watch {
         : signals_(&signals), server_(std::move(server)), watched_(processes) {}
 
     std::optional<int> run();
-    // In a process that serves: what it says that on.
+    // In a serving process: the pipe on which it reports that it serves.
     int own_pipe() const { return own_pipe_; }
 
   private:
@@ -191,7 +191,7 @@ void Watch::bury(Process& process) {
 
 void Watch::look_at_signals() {
     while (const auto signal = signals_->next()) {
-        if (*signal == SIGUSR1) {
+        if (*signal == SIGUSR1 || *signal == SIGHUP) {
             tell_all(SIGUSR1);
         } else if (!draining_) {
             drain();
@@ -218,10 +218,10 @@ bool Watch::any_left() const {
     return std::ranges::any_of(watched_, [](const Process& process) { return process.pid > 0; });
 }
 
-class Prefork final : public net::Arrangement {
+class Prefork final : public net::ThreadingModel {
   public:
     std::size_t count_processes(std::size_t asked, std::size_t cpus) const override {
-        return net::Arrangement::count_loops(asked, cpus);
+        return net::ThreadingModel::count_loops(asked, cpus);
     }
     std::optional<int> split(std::size_t processes, core::Signals& signals,
                              net::Watching watching) override {
@@ -242,7 +242,7 @@ class Prefork final : public net::Arrangement {
 
 }  // namespace
 
-std::unique_ptr<net::Arrangement> arrange_prefork() {
+std::unique_ptr<net::ThreadingModel> arrange_prefork() {
     return std::make_unique<Prefork>();
 }
 

@@ -8,16 +8,16 @@
 //
 // Owner    server::serve(). Thread: the only one there is.
 // Errors   Processes that end at once, again and again, before one has served: the watching one
-//          gives up with status 1. Everything is said on standard error.
+//          gives up with status 1. Every event is printed to standard error.
 // Limits   A pause of 100 ms before a replacement, doubling to 10 s.
 #pragma once
 
 #include <memory>
 
-#include "tiderace/net/arrangement.h"
+#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
-std::unique_ptr<net::Arrangement> arrange_prefork();
+std::unique_ptr<net::ThreadingModel> arrange_prefork();
 
 }  // namespace tiderace::lab::engine

@@ -1,4 +1,4 @@
-// The watching process is a child of the test, and what it starts are its own: nothing of this
+// The watching process is a child of the test and the parent of the serving ones: no part of this
 // process ever serves.
 #include "lab/engine/prefork.h"
 
@@ -27,7 +27,7 @@ class PreforkTest : public ::testing::Test {
     // `serve` is what each process does, and its exit status; it may block in wait_for_end().
     void start(std::size_t processes, int (*serve)(PreforkTest&)) {
         ASSERT_EQ(::pipe(pipe_), 0);
-        std::fflush(nullptr);  // what is buffered is this process's to write
+        std::fflush(nullptr);  // or the child would write our buffer, too
         watching_ = ::fork();
         if (watching_ == 0) {
             ::close(pipe_[0]);
@@ -52,7 +52,7 @@ class PreforkTest : public ::testing::Test {
         const Word word{kind, ::getpid()};
         static_cast<void>(!::write(pipe_[1], &word, sizeof word));
     }
-    // In a process that serves: until it is told to end.
+    // In a serving process: blocks until it has to end.
     static void wait_for_end() {
         sigset_t end;
         sigemptyset(&end);
@@ -74,7 +74,7 @@ class PreforkTest : public ::testing::Test {
         if (::read(pipe_[0], &word, sizeof word) != sizeof word) word.pid = -1;
         return word;
     }
-    // The processes that begin to serve; those of the start end with the word that all do.
+    // Ids of the processes that began to serve; the first ones end with a line for all of them.
     std::set<pid_t> hear_serving(std::size_t count, bool at_start = true) const {
         std::set<pid_t> pids;
         for (bool all = !at_start; pids.size() < count || !all;) {

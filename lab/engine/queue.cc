@@ -3,7 +3,7 @@
 namespace tiderace::lab::engine {
 namespace {
 
-class Queue final : public net::Arrangement {
+class Queue final : public net::ThreadingModel {
   public:
     bool listens_apart() const override { return true; }
     std::string_view core_engine(std::string_view) const override { return "auto"; }
@@ -11,7 +11,7 @@ class Queue final : public net::Arrangement {
 
 }  // namespace
 
-std::unique_ptr<net::Arrangement> arrange_queue() {
+std::unique_ptr<net::ThreadingModel> arrange_queue() {
     return std::make_unique<Queue>();
 }
 

@@ -9,7 +9,7 @@ namespace {
 // A connection needs little of a receive buffer, and there are many of these loops.
 constexpr std::size_t seat_receive_bytes = 16_KiB;
 
-class SeatsArrangement final : public net::Arrangement {
+class SeatsArrangement final : public net::ThreadingModel {
   public:
     SeatsArrangement(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
 
@@ -31,7 +31,7 @@ class SeatsArrangement final : public net::Arrangement {
     std::size_t seats_;
 };
 
-// The first loop deals the connections to the others in turn, whoever of them is held up.
+// The first loop deals the connections to the others in turn, even to a loop that is blocked.
 class DealtLoops final : public net::LoopGroup {
   public:
     explicit DealtLoops(std::vector<std::unique_ptr<core::EventLoop>> loops)
@@ -45,10 +45,10 @@ class DealtLoops final : public net::LoopGroup {
     }
 };
 
-class BlockingEpoll final : public net::Arrangement {
+class BlockingEpoll final : public net::ThreadingModel {
   public:
     std::size_t count_loops(std::size_t asked, std::size_t cpus) const override {
-        return net::Arrangement::count_loops(asked, cpus) + 1;
+        return net::ThreadingModel::count_loops(asked, cpus) + 1;
     }
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -69,15 +69,15 @@ class BlockingEpoll final : public net::Arrangement {
 
 }  // namespace
 
-std::unique_ptr<net::Arrangement> arrange_threads() {
+std::unique_ptr<net::ThreadingModel> arrange_threads() {
     return std::make_unique<SeatsArrangement>(SeatThreads::one_each, threads_max_default);
 }
 
-std::unique_ptr<net::Arrangement> arrange_pool() {
+std::unique_ptr<net::ThreadingModel> arrange_pool() {
     return std::make_unique<SeatsArrangement>(SeatThreads::kept, pool_threads_default);
 }
 
-std::unique_ptr<net::Arrangement> arrange_blocking_epoll() {
+std::unique_ptr<net::ThreadingModel> arrange_blocking_epoll() {
     return std::make_unique<BlockingEpoll>();
 }
 

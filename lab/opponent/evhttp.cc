@@ -5,7 +5,7 @@
 //
 //   tiderace-lab-evhttp DIR [--listen ADDRESS] [--threads N] [--sendfile]
 //
-// With --sendfile as who knows libevent well would have it: larger files go by sendfile, and a
+// --sendfile is the tuned variant: larger files go by sendfile, and a
 // write takes as much as a socket does.
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -89,7 +89,7 @@ void answer(evhttp_request* request, void* context) {
     const evhttp_cmd_type method = evhttp_request_get_command(request);
     if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         add_field(request, "Allow", "GET, HEAD");
-        add_field(request, "Connection", "close");  // a body may follow that nobody reads
+        add_field(request, "Connection", "close");  // an unread body may follow
         return answer_in_words(request, 405);
     }
     const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);

@@ -1,11 +1,11 @@
 // tiderace-lab-floor: the least that a server can do. It reads whatever came and answers with one
-// file, under epoll; it parses nothing, keeps no time, and guards against nobody. What a real
-// server costs above it is what it does with the request.
+// file, under epoll; it parses nothing, keeps no time, and has no limits. What a real
+// server adds to its cost is the handling of the request.
 //
 //   tiderace-lab-floor FILE [--listen ADDRESS] [--threads N] [--sendfile] [--close]
 //
 // The file is answered from memory in one call together with its head, or by sendfile. One request
-// on a connection at a time: what is pipelined is answered once.
+// on a connection at a time: pipelined requests get one answer.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>

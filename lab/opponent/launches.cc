@@ -36,7 +36,7 @@ std::string descriptors() {
     return std::to_string(limit ? std::min<std::uint64_t>(limit->after, 1'000'000) : 1024);
 }
 
-Replacements usual(const OpponentPlan& plan, const core::Address& address) {
+Replacements defaults(const OpponentPlan& plan, const core::Address& address) {
     return {{"root", plan.folder},
             {"port", std::to_string(address.port())},
             {"workers", std::to_string(plan.workers)},
@@ -44,7 +44,7 @@ Replacements usual(const OpponentPlan& plan, const core::Address& address) {
             {"descriptors", descriptors()}};
 }
 
-// Its master ends its workers when it is told, so it is told by TERM, too, when we die.
+// Its master ends its workers on SIGTERM, so it gets SIGTERM when we die, too.
 ServerLaunch with_config(std::vector<std::string> words, std::string name, std::string text) {
     ServerLaunch launch;
     launch.child.arguments = std::move(words);
@@ -236,7 +236,7 @@ ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& pl
 
 ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
-    Replacements values = usual(plan, address);
+    Replacements values = defaults(plan, address);
     values.emplace_back("user", is_root() ? "user root;\n" : "");
     values.emplace_back("spread", plan.workers > 1 ? " reuseport" : "");
     return with_config({program, "-p", "{folder}", "-c", "{folder}/nginx.conf", "-e", "stderr"},
@@ -245,7 +245,7 @@ ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
 
 ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
                              const core::Address& address) {
-    Replacements values = usual(plan, address);
+    Replacements values = defaults(plan, address);
     values.emplace_back(
         "processes",
         plan.workers > 1 ? "server.max-worker = " + std::to_string(plan.workers) + '\n' : "");
@@ -255,7 +255,7 @@ ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& pla
 
 ServerLaunch launch_h2o(const std::string& program, const OpponentPlan& plan,
                         const core::Address& address) {
-    Replacements values = usual(plan, address);
+    Replacements values = defaults(plan, address);
     values.emplace_back("user", is_root() ? "user: root\n" : "");
     return with_config({program, "-c", "{folder}/h2o.conf"}, "h2o.conf", fill(h2o_config, values));
 }
@@ -266,7 +266,7 @@ ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
     // request, so that with fewer threads than clients its answers are mostly "Connection: close".
     const std::size_t threads = std::clamp(plan.connections / plan.workers + apache_spare_threads,
                                            apache_threads_min, apache_threads_max);
-    Replacements values = usual(plan, address);
+    Replacements values = defaults(plan, address);
     const std::size_t all = threads * plan.workers;
     values.emplace_back("threads", std::to_string(threads));
     values.emplace_back("all", std::to_string(all));
@@ -280,7 +280,7 @@ ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
 ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
     ServerLaunch launch = with_config({program, "run", "--config", "{folder}/caddy.json"},
-                                      "caddy.json", fill(caddy_config, usual(plan, address)));
+                                      "caddy.json", fill(caddy_config, defaults(plan, address)));
     launch.child.environment = {{"GOMAXPROCS", std::to_string(plan.workers)},
                                 {"HOME", "{folder}"},
                                 {"XDG_CONFIG_HOME", "{folder}"},
@@ -290,7 +290,7 @@ ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
 
 ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
                             const core::Address& address) {
-    Replacements values = usual(plan, address);
+    Replacements values = defaults(plan, address);
     values.emplace_back("path", file_of(plan.path));
     return with_config({program, "-db", "-f", "{folder}/haproxy.cfg"}, "haproxy.cfg",
                        fill(haproxy_config, values));

@@ -1,7 +1,7 @@
 // How each opponent is started: the words of its command and its config.
 //
 // Tuned as bench/servers.py is: keep-alive without end, sendfile, no access log, room for the
-// connections of the plan. Every path in a config is of the temporary folder or of the plan.
+// connections of the plan. Every path in a config lies in the temporary folder or in the plan.
 //
 // Thread   Any: pure functions.
 #pragma once

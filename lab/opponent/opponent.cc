@@ -35,7 +35,7 @@ constexpr std::array table{
         .name = "evhttp",
         .what =
             "libevent's own HTTP server, one event_base and one listener for each thread. It "
-            "is what one gets who takes libevent and writes a callback: headers are lists of "
+            "is libevent used in the simplest way, with a callback: headers are lists of "
             "copied strings, bodies go through evbuffers. Files go as in libevent's example: they "
             "are mapped, and copied out 16 KiB at a time.",
         .programs = evhttp_program,
@@ -44,8 +44,8 @@ constexpr std::array table{
     },
     Opponent{
         .name = "evhttp-sendfile",
-        .what = "libevent's HTTP server again, by who knows it well. The buffer of an answer is "
-                "told that it ends in a socket, so that files go by sendfile, and a write may take "
+        .what = "libevent's HTTP server again, tuned. The buffer of an answer is "
+                "marked as ending in a socket, so that files go by sendfile, and a write may take "
                 "1 MiB at a time. Small files are read next to their head in both.",
         .programs = evhttp_program,
         .version_words = long_version,
@@ -104,15 +104,15 @@ constexpr std::array table{
         .what = "A server in Go: a goroutine for each connection, which the runtime parks while "
                 "it waits for the network. Requests are net/http's, passed through handlers that "
                 "are configured as JSON. The number of threads that run goroutines is bounded as "
-                "that of the other servers' workers.",
+                "the number of workers of the other servers is.",
         .programs = caddy_program,
         .version_words = word_version,
         .launch = opponent::launch_caddy,
     },
     Opponent{
         .name = "haproxy",
-        .what = "A proxy that is asked for no proxying: it gives one fixed answer from its "
-                "memory. What it shows is what parsing, rules and writing cost in one of the "
+        .what = "A proxy without a backend: it gives one fixed answer from its "
+                "memory. It shows the cost of parsing, rules and writing in one of the "
                 "fastest HTTP engines there is. It serves no files, and the answer has to fit its "
                 "buffer.",
         .serves_files = false,

@@ -21,7 +21,7 @@
 
 namespace tiderace::lab {
 
-// What is asked of an opponent. The folder and all in it must be readable by anybody: started by
+// What an opponent has to serve. The folder must be world-readable: started by
 // root, some give that up.
 struct OpponentPlan {
     std::string folder;          // that it serves
@@ -39,7 +39,7 @@ struct Opponent {
     std::string_view name;
     std::string_view what;     // three sentences
     bool serves_files = true;  // false: one fixed answer
-    // What it is started as, the first that is there; of ours: in our own program's folder.
+    // Names of its program; the first one found is started. Ours lie beside our own program.
     std::span<const std::string_view> programs;
     std::span<const std::string_view> version_words;  // after the program
     ServerLaunch (*launch)(const std::string& program, const OpponentPlan& plan,
@@ -50,14 +50,14 @@ std::span<const Opponent> opponents();
 const Opponent* find_opponent(std::string_view name);
 // One line: that it is not installed, or was not built, and what to do.
 std::optional<std::string> why_absent(const Opponent& opponent);
-// The first line of what it says of its version; "" where it is absent or says nothing.
+// The first line of its version output; "" where it is absent or prints nothing.
 std::string opponent_version(const Opponent& opponent);
 // At an address of the kernel's choice.
 Result<ServerProcess> start_opponent(const Opponent& opponent, const OpponentPlan& plan);
 // Its command line and config, as they would be: for a report. Empty where it is absent.
 std::string describe_launch(const Opponent& opponent, const OpponentPlan& plan);
 
-// The file below the folder that is asked for with `path`: for "/" its index.html.
+// The file for the URL path `path`, relative to the folder: index.html for "/".
 std::string file_of(std::string_view path);
 
 // Where a program of that name is: in the folder of the one that runs, or as find_program() looks.

@@ -106,7 +106,7 @@ TEST(Opponents, ANameThatAConfigWouldMisreadIsRefused) {
     EXPECT_NE(server.error().message().find("plainer name"), std::string::npos);
 }
 
-TEST(Opponents, AnAbsentOneIsSaidToBeInOneLine) {
+TEST(Opponents, AnAbsentOneIsReportedInOneLine) {
     constexpr std::array<std::string_view, 1> foreign{"tiny-no-such-server"};
     Opponent absent = *find_opponent("nginx");
     absent.programs = foreign;

@@ -50,7 +50,7 @@ std::expected<ProgramOptions, std::string> parse_words(const Program& program,
 using Work = std::function<void(core::Descriptor listener, int stop)>;
 
 // Opens `listeners` sockets on one address and runs one `work` for each, on a thread of its own.
-// Returns the exit status. `prepare` says what is wrong with what it is to serve.
+// Returns the exit status. `prepare` returns an error if there is nothing valid to serve.
 int run_program(const Program& program, std::span<char* const> words,
                 const std::function<Result<>(const ProgramOptions&)>& prepare,
                 const std::function<unsigned(const ProgramOptions&)>& listeners, const Work& work);

@@ -42,7 +42,7 @@ TEST(RequestParser, LeavesTheNextRequestAlone) {
     EXPECT_TRUE(second.closes) << "1.0 says so by itself";
 }
 
-TEST(RequestParser, KnowsWhoKeepsAndWhoBringsABody) {
+TEST(RequestParser, KnowsKeepAliveAndBodies) {
     const struct {
         const char* fields;
         bool closes, has_body;

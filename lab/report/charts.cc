@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "lab/figures.h"
 #include "lab/report/markup.h"
+#include "load/figures.h"
 
 namespace tiderace::lab::report {
 namespace {
@@ -16,7 +16,8 @@ constexpr double names_width = 104;
 constexpr double letter_width = 6.2;
 
 std::string begin_svg(double height, const std::string& label) {
-    return printed("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", chart_width, height) +
+    return load::printed("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", chart_width,
+                         height) +
            escape_markup(label) + "\">\n";
 }
 
@@ -36,29 +37,31 @@ constexpr std::array<const char*, 4> tones{"engine", "chosen", "opponent", "floo
 
 std::string draw_bar(const Bar& bar, const Scale& scale, double y) {
     const double middle = y + row_height / 2;
-    std::string out = words(printed("x=\"%g\" y=\"%g\" class=\"name%s\"", names_width - 8,
-                                    middle + 4, bar.tone == Tone::chosen ? " strong" : ""),
+    std::string out = words(load::printed("x=\"%g\" y=\"%g\" class=\"name%s\"", names_width - 8,
+                                          middle + 4, bar.tone == Tone::chosen ? " strong" : ""),
                             bar.name);
     if (!bar.has_value) {
-        return out +
-               words(printed("x=\"%g\" y=\"%g\" class=\"quiet\"", names_width + 2, middle + 4),
-                     bar.figure);
+        return out + words(load::printed("x=\"%g\" y=\"%g\" class=\"quiet\"", names_width + 2,
+                                         middle + 4),
+                           bar.figure);
     }
     const double end = scale.place(bar.value);
     const bool is_cut = bar.value > scale.most();
-    out += printed("<rect x=\"%g\" y=\"%.1f\" width=\"%.1f\" height=\"%g\" class=\"bar %s%s\"/>\n",
-                   names_width, y + 4, std::max(1.0, end - names_width), row_height - 8,
-                   tones[static_cast<std::size_t>(bar.tone)], bar.is_marked ? " hollow" : "");
+    out += load::printed(
+        "<rect x=\"%g\" y=\"%.1f\" width=\"%.1f\" height=\"%g\" class=\"bar %s%s\"/>\n",
+        names_width, y + 4, std::max(1.0, end - names_width), row_height - 8,
+        tones[static_cast<std::size_t>(bar.tone)], bar.is_marked ? " hollow" : "");
     double clear = end;
     if (is_cut) {
-        out += printed("<path d=\"M%.1f %.1fl4 -13m3 0l-4 13\" class=\"cut\"/>\n", end - 12,
-                       middle + 6.5);
+        out += load::printed("<path d=\"M%.1f %.1fl4 -13m3 0l-4 13\" class=\"cut\"/>\n", end - 12,
+                             middle + 6.5);
     } else if (bar.most > bar.least) {
         clear = std::max(end, scale.place(bar.most));
-        out += printed("<path d=\"M%.1f %.1fH%.1f\" class=\"spread\"/>\n", scale.place(bar.least),
-                       middle, clear);
+        out += load::printed("<path d=\"M%.1f %.1fH%.1f\" class=\"spread\"/>\n",
+                             scale.place(bar.least), middle, clear);
     }
-    out += printed("<text x=\"%.1f\" y=\"%g\">", clear + 5, middle + 4) + escape_markup(bar.figure);
+    out += load::printed("<text x=\"%.1f\" y=\"%g\">", clear + 5, middle + 4) +
+           escape_markup(bar.figure);
     if (!bar.beside.empty()) {
         out += "<tspan dx=\"6\" class=\"quiet\">" + escape_markup(bar.beside) + "</tspan>";
     }
@@ -83,8 +86,8 @@ std::string draw(const BarChart& chart) {
     std::string out = begin_svg(height, chart.label);
     if (chart.line > 0) {
         const double x = scale.place(chart.line);
-        out += words(printed("x=\"%.1f\" y=\"11\" class=\"line-name\"", x), chart.line_name);
-        out += printed("<path d=\"M%.1f 15V%g\" class=\"floor-line\"/>\n", x, height - 2);
+        out += words(load::printed("x=\"%.1f\" y=\"11\" class=\"line-name\"", x), chart.line_name);
+        out += load::printed("<path d=\"M%.1f 15V%g\" class=\"floor-line\"/>\n", x, height - 2);
     }
     for (std::size_t i = 0; i < chart.bars.size(); ++i) {
         out += draw_bar(chart.bars[i], scale, top + row_height * static_cast<double>(i));
@@ -134,24 +137,26 @@ std::string draw_axes(const LineChart& chart, const Axes& axes) {
     std::string out;
     for (const double tick : axes.y.ticks(5)) {
         const double y = axes.y.place(tick);
-        out += printed("<path d=\"M%g %.1fH%g\" class=\"grid\"/>\n", plot_left, y, plot_right);
-        out += words(printed("x=\"%g\" y=\"%.1f\" class=\"tick left\"", plot_left - 6, y + 4),
-                     without_zeros(chart.y_text ? chart.y_text(tick) : short_number(tick)));
+        out +=
+            load::printed("<path d=\"M%g %.1fH%g\" class=\"grid\"/>\n", plot_left, y, plot_right);
+        out += words(load::printed("x=\"%g\" y=\"%.1f\" class=\"tick left\"", plot_left - 6, y + 4),
+                     without_zeros(chart.y_text ? chart.y_text(tick) : load::short_number(tick)));
     }
     for (const auto& [value, name] : chart.x_ticks) {
         const double x = axes.x.place(value);
-        out += printed("<path d=\"M%.1f %gv4\" class=\"axis\"/>\n", x, plot_bottom);
-        out +=
-            words(printed("x=\"%.1f\" y=\"%g\" class=\"tick below\"", x, plot_bottom + 17), name);
+        out += load::printed("<path d=\"M%.1f %gv4\" class=\"axis\"/>\n", x, plot_bottom);
+        out += words(load::printed("x=\"%.1f\" y=\"%g\" class=\"tick below\"", x, plot_bottom + 17),
+                     name);
     }
-    out += printed("<path d=\"M%g %gH%g\" class=\"axis\"/>\n", plot_left, plot_bottom, plot_right);
-    return out + words(printed("x=\"%g\" y=\"%g\" class=\"tick below\"",
-                               (plot_left + plot_right) / 2, lines_height - 4),
+    out += load::printed("<path d=\"M%g %gH%g\" class=\"axis\"/>\n", plot_left, plot_bottom,
+                         plot_right);
+    return out + words(load::printed("x=\"%g\" y=\"%g\" class=\"tick below\"",
+                                     (plot_left + plot_right) / 2, lines_height - 4),
                        chart.x_name);
 }
 
 std::string class_of(const Line& line) {
-    return line.colour < colours ? printed("c%u", line.colour) : "reference";
+    return line.colour < colours ? load::printed("c%u", line.colour) : "reference";
 }
 
 std::string draw_line(const Line& line, const Axes& axes) {
@@ -160,11 +165,12 @@ std::string draw_line(const Line& line, const Axes& axes) {
     const bool has_dots = line.colour < colours && line.points.size() <= dotted_points_max;
     for (const Point& point : line.points) {
         const double x = axes.x.place(point.x), y = axes.y.place(point.y);
-        path += printed("%s%.1f %.1f", path.empty() ? "M" : "L", x, y);
-        if (has_dots) dots += printed("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>", x, y);
+        path += load::printed("%s%.1f %.1f", path.empty() ? "M" : "L", x, y);
+        if (has_dots) dots += load::printed("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.4\"/>", x, y);
     }
-    return "<g class=\"" + name + (line.is_dashed ? " again" : "") + "\"><path d=\"" + path +
-           "\"/>" + dots + "</g>\n";
+    return "<g class=\"" + name + (line.is_dashed ? " again" : "") +
+           (line.is_floor ? " floor-reference" : "") + "\"><path d=\"" + path + "\"/>" + dots +
+           "</g>\n";
 }
 
 std::string draw_labels(const LineChart& chart, const Axes& axes) {
@@ -181,9 +187,10 @@ std::string draw_labels(const LineChart& chart, const Axes& axes) {
         const double x = axes.x.place(lines[i]->points.back().x);
         const std::string name = class_of(*lines[i]);
         out += "<path class=\"leader " + name + "\" " +
-               printed("d=\"M%.1f %.1fL%g %.1f\"/>\n", x + 3, wanted[i], plot_right + 8, places[i]);
-        out += words(printed("x=\"%g\" y=\"%.1f\" class=\"label %s\"", plot_right + 11,
-                             places[i] + 4, name.c_str()),
+               load::printed("d=\"M%.1f %.1fL%g %.1f\"/>\n", x + 3, wanted[i], plot_right + 8,
+                             places[i]);
+        out += words(load::printed("x=\"%g\" y=\"%.1f\" class=\"label %s\"", plot_right + 11,
+                                   places[i] + 4, name.c_str()),
                      lines[i]->name);
     }
     return out;

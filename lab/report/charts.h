@@ -24,13 +24,13 @@ struct Bar {
     double value = 0;
     double least = 0;  // of the rounds
     double most = 0;
-    bool is_marked = false;  // its figures are not of what was asked: drawn hollow
+    bool is_marked = false;  // measured under another load than planned: drawn hollow
     std::string figure;      // at its end; without a value: in its place
     std::string beside;      // after that, quieter
 };
 
 struct BarChart {
-    std::string label;      // for those who do not see it
+    std::string label;      // for screen readers
     std::vector<Bar> bars;  // from above
     double line = 0;        // the floor; 0: none
     std::string line_name;
@@ -49,6 +49,7 @@ struct Line {
     std::string name;
     unsigned colour = 0;     // 0..5; above: the quiet one, for a reference
     bool is_dashed = false;  // where one colour is there twice
+    bool is_floor = false;   // of the references, the dotted one
     std::vector<Point> points;
 };
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "lab/figures.h"
+#include "load/figures.h"
 
 namespace tiderace::lab::report {
 namespace {
@@ -62,7 +62,7 @@ TEST(Charts, NamesAreText) {
 TEST(Charts, ALineIsNamedAtItsEnd) {
     const LineChart chart{.label = "x",
                           .x_ticks = {{1, "1"}, {100, "100"}},
-                          .y_text = rate,
+                          .y_text = load::rate,
                           .y_least = 1,
                           .y_most = 1000,
                           .lines = {{.name = "epoll", .colour = 1, .points = {{1, 10}, {100, 900}}},

@@ -24,10 +24,13 @@ std::string portrait(const Subject& subject) {
 }  // namespace
 
 std::string markdown(const Findings& findings) {
-    std::string out = "# " + escape_markdown(story::title(findings)) + "\n\n" +
-                      escape_markdown(story::facts(findings)) + "\n\n" +
-                      escape_markdown(story::opening(findings)) +
-                      "\n\nThe same with pictures: [index.html](index.html).\n\n";
+    const std::string recommended = story::recommendation(findings);
+    std::string out =
+        "# " + escape_markdown(story::title(findings)) + "\n\n" +
+        escape_markdown(story::facts(findings)) + "\n\n" +
+        (recommended.empty() ? std::string() : "**" + escape_markdown(recommended) + "**\n\n") +
+        escape_markdown(story::opening(findings)) +
+        "\n\nThe same with pictures: [index.html](index.html).\n\n";
     for (const std::string& note : story::notes(findings)) {
         out += "> " + escape_markdown(note) + "\n\n";
     }
@@ -35,8 +38,7 @@ std::string markdown(const Findings& findings) {
            "\n";
     const Table held = claims(findings);
     if (!held.empty()) {
-        out += section("What this project says of itself", story::claims_text) +
-               table_markdown(held) + "\n";
+        out += section("This project's claims", story::claims_text) + table_markdown(held) + "\n";
     }
     out += section("All figures", story::cost_text) + escape_markdown(story::figures_text) + "\n\n";
     for (const Workload& workload : findings.results.workloads) {

@@ -44,10 +44,14 @@ std::string charts(const std::vector<Picture>& pictures) {
 }
 
 std::string lead(const Findings& findings) {
-    std::string out = "<header>\n<p class=\"kicker\">tiderace lab</p>\n<h1>" +
-                      escape_markup(story::title(findings)) + "</h1>\n<p class=\"facts\">" +
-                      escape_markup(story::facts(findings)) + "</p>\n" +
-                      paragraph(story::opening(findings));
+    const std::string recommended = story::recommendation(findings);
+    std::string out =
+        "<header>\n<p class=\"kicker\">tiderace lab</p>\n<h1>" +
+        escape_markup(story::title(findings)) + "</h1>\n<p class=\"facts\">" +
+        escape_markup(story::facts(findings)) + "</p>\n" +
+        (recommended.empty() ? std::string()
+                             : "<p><strong>" + escape_markup(recommended) + "</strong></p>\n") +
+        paragraph(story::opening(findings));
     const std::vector<std::string> notes = story::notes(findings);
     if (!notes.empty()) {
         out += "<div class=\"notes\">\n";
@@ -65,7 +69,8 @@ std::string key() {
     return "<div class=\"key\"><span><i style=\"background:var(--chosen)\"></i>epoll, the default"
            "</span><span><i style=\"background:var(--engine)\"></i>other engines, same HTTP</span>"
            "<span><i style=\"background:var(--opponent)\"></i>other servers</span>"
-           "<span><i class=\"line\"></i>the floor</span></div>\n";
+           "<span><i class=\"line\"></i>the floor</span>"
+           "<span><i class=\"spread\"></i>from the least to the most of the rounds</span></div>\n";
 }
 
 std::string with_class(std::string table, std::string_view name) {
@@ -101,7 +106,7 @@ std::string claims_and_originals(const Findings& findings) {
     std::string out;
     const Table held = claims(findings);
     if (!held.empty()) {
-        out += section("claims", "What this project says of itself", story::claims_text);
+        out += section("claims", "This project's claims", story::claims_text);
         out += table_html(held);
     }
     out += section("originals", "What the originals published", story::originals_text);

@@ -60,6 +60,7 @@ svg .c0 { stroke: var(--c0); } svg .c1 { stroke: var(--c1); } svg .c2 { stroke: 
 svg .c3 { stroke: var(--c3); } svg .c4 { stroke: var(--c4); } svg .c5 { stroke: var(--c5); }
 svg .reference { stroke: var(--quiet); } svg g.reference path { stroke-dasharray: 4 3;
   stroke-width: 1.2; }
+svg g.floor-reference path { stroke-dasharray: 1 3; stroke-width: 1.6; }
 svg g.again path { stroke-dasharray: 7 3; }
 svg text.label { stroke: none; font-size: 11.5px; } svg circle { stroke: none; }
 svg text.c0, svg g.c0 circle { fill: var(--c0); } svg text.c1, svg g.c1 circle { fill: var(--c1); }
@@ -69,6 +70,7 @@ svg text.reference { fill: var(--quiet); }
 .key { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .875rem; margin: .8rem 0; }
 .key i { display: inline-block; width: .75em; height: .75em; margin-right: .4em; }
 .key .line { width: 0; border-left: 2px dotted var(--quiet); height: 1em; vertical-align: -.15em; }
+.key .spread { height: 0; border-top: 1.5px solid var(--ink); vertical-align: .3em; }
 .scroll { overflow-x: auto; margin: .9rem 0 1.4rem; }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.4;
   font-variant-numeric: tabular-nums; }

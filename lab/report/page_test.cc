@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "lab/report/markdown.h"
+#include "lab/report/published.h"
 #include "lab/report/report.h"
 #include "lab/report/results_json.h"
 #include "lab/report/sample_fixture.h"
@@ -19,17 +20,45 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Page, TellsOfEveryServerAndAsksNobodyForAnything) {
+TEST(Page, DescribesEveryServerAndLoadsNothing) {
     const std::string html = page(Findings(sample_results()));
     for (const char* text :
          {"epoll", "select", "pool", "nginx", "held 1,012", "hung", "wrong", "What epoll is.",
           "not installed", "A processor", "tiderace load", "a note with &lt;i&gt;"}) {
         EXPECT_THAT(html, HasSubstr(text));
     }
-    for (const char* text : {"<script", "http://", "https://", "url(", "@import", "src=", "nan",
-                             "<b>\"x\"", "<i>markup"}) {
+    for (const char* text :
+         {"<script", "http://", "url(", "@import", "src=", "nan", "<b>\"x\"", "<i>markup"}) {
         EXPECT_THAT(html, Not(HasSubstr(text)));
     }
+}
+
+TEST(Page, OnlyLinksLeadElsewhere) {
+    const std::string html = page(Findings(sample_results()));
+    std::size_t links = 0;
+    for (std::size_t at = html.find("https://"); at != html.npos;
+         at = html.find("https://", at + 1)) {
+        EXPECT_EQ(html.substr(at - 9, 9), "<a href=\"");
+        ++links;
+    }
+    EXPECT_EQ(links, published().size()) << "each published figure has its source";
+    EXPECT_THAT(html, HasSubstr("1,013 connections"));
+}
+
+TEST(Page, BeginsWithARecommendation) {
+    Results results = sample_results();
+    const std::string html = page(Findings(results));
+    const std::size_t at = html.find("Recommendation: keep the default, epoll: ");
+    ASSERT_NE(at, html.npos);
+    EXPECT_LT(at, html.find("<nav>"));
+    EXPECT_EQ(page(Findings(Results{})).find("Recommendation"), std::string::npos);
+    EXPECT_THAT(markdown(Findings(results)), HasSubstr("**Recommendation: keep the default"));
+    for (Cell& cell : results.cells) {
+        if (cell.subject == "epoll") cell.cpu_us *= 10;
+        if (cell.subject == "select") cell.state = CellState::ok;
+    }
+    EXPECT_THAT(story::recommendation(Findings(results)),
+                HasSubstr("serve with --engine select: 12.0 µs"));
 }
 
 TEST(Page, EveryPlaceOfItsContentsIsThere) {

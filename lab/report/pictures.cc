@@ -5,14 +5,12 @@
 #include <set>
 #include <tuple>
 
-#include "lab/figures.h"
 #include "lab/report/charts.h"
 #include "lab/report/portraits.h"
+#include "load/figures.h"
 
 namespace tiderace::lab::report {
 namespace {
-
-constexpr std::string_view chosen_engine = "epoll";  // the default: the reference everywhere
 
 Tone tone_of(const Results& results, std::string_view subject) {
     const auto found = std::ranges::find(results.subjects, subject, &Subject::name);
@@ -28,7 +26,7 @@ std::string measure_of(const Results& results, std::string_view workload) {
 }
 
 std::string measured_text(std::string_view measure, double value) {
-    return measure == "connection_bytes" ? bytes(value) : short_number(value);
+    return measure == "connection_bytes" ? load::bytes(value) : load::short_number(value);
 }
 
 // The cells of one chart.
@@ -142,7 +140,10 @@ std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, 
             const bool is_reference =
                 (name == chosen_engine && family != Family::kernel) || name == findings.floor;
             if (is_reference) {
-                chart.lines.push_back({.name = name, .colour = colours, .points = points});
+                chart.lines.push_back({.name = name,
+                                       .colour = colours,
+                                       .is_floor = name == findings.floor,
+                                       .points = points});
             }
         }
         const std::size_t references = chart.lines.size();
@@ -168,7 +169,7 @@ std::vector<std::pair<double, std::string>> connection_ticks(const Findings& fin
     }
     std::vector<std::pair<double, std::string>> ticks;
     for (const std::uint64_t number : numbers) {
-        ticks.emplace_back(static_cast<double>(number), with_commas(number));
+        ticks.emplace_back(static_cast<double>(number), load::with_commas(number));
     }
     return ticks;
 }
@@ -180,7 +181,7 @@ bool is_series(std::string_view workload) {
 }
 
 std::string heading_of(std::string_view workload, std::uint64_t connections) {
-    return std::string(workload) + ", " + with_commas(connections) +
+    return std::string(workload) + ", " + load::with_commas(connections) +
            (connections == 1 ? " connection" : " connections");
 }
 
@@ -189,9 +190,9 @@ std::string state_of(const CellSummary& cell) {
         case CellState::ok:
             return {};
         case CellState::refused:
-            return "held " + with_commas(static_cast<std::uint64_t>(cell.held()));
+            return "held " + load::with_commas(static_cast<std::uint64_t>(cell.held()));
         case CellState::starved:
-            return with_commas(static_cast<std::uint64_t>(cell.starved)) + " starved";
+            return load::with_commas(static_cast<std::uint64_t>(cell.starved)) + " starved";
         default:
             return std::string(to_string(cell.state));
     }
@@ -208,7 +209,7 @@ std::string beside_of(const Findings& findings, const CellSummary& cell) {
     if (!state.empty()) return state;
     if (measure_of(findings.results, cell.workload) == "connection_bytes") return {};
     const auto ratio = ratio_to(findings.cells, cell, findings.floor);
-    return ratio ? times(*ratio) : std::string();
+    return ratio ? load::times(*ratio) : std::string();
 }
 
 std::vector<Picture> cost_pictures(const Findings& findings) {
@@ -239,7 +240,7 @@ std::vector<Picture> latency_pictures(const Findings& findings, std::string_view
     LineChart frame;
     frame.x_ticks = {{2, "50 %"}, {10, "90"}, {100, "99"}, {1000, "99.9"}};
     frame.x_name = "share of the answers that took no longer";
-    frame.y_text = micros;
+    frame.y_text = load::micros;
     return family_pictures(findings, std::move(frame), latency_points, workload, "latency");
 }
 
@@ -247,7 +248,7 @@ std::vector<Picture> throughput_pictures(const Findings& findings) {
     LineChart frame;
     frame.x_ticks = connection_ticks(findings);
     frame.x_name = "connections";
-    frame.y_text = rate;
+    frame.y_text = load::rate;
     return family_pictures(findings, std::move(frame), throughput_points, {}, "answers a second");
 }
 
@@ -255,7 +256,7 @@ std::vector<Picture> memory_pictures(const Findings& findings) {
     LineChart frame;
     frame.x_ticks = connection_ticks(findings);
     frame.x_name = "connections";
-    frame.y_text = bytes;
+    frame.y_text = load::bytes;
     return family_pictures(findings, std::move(frame), memory_points, {}, "memory");
 }
 

@@ -1,4 +1,4 @@
-// Pictures: which charts are drawn of a run's figures, and what is said beside them.
+// Pictures: the charts of a run's figures, and the text beside them.
 //
 // Thread   Any: pure functions.
 #pragma once
@@ -17,7 +17,9 @@ struct Picture {
     std::string svg;
 };
 
-// What a run found, brought together once for every page that tells of it.
+inline constexpr std::string_view chosen_engine = "epoll";  // the default: the reference
+
+// The findings of a run, collected once for all pages.
 struct Findings {
     Results results;
     std::vector<CellSummary> cells;
@@ -36,7 +38,7 @@ std::vector<Picture> memory_pictures(const Findings& findings);
 
 // "8.21", "924 B": what a cell is about; "" where it has no figures.
 std::string figure_of(const Findings& findings, const CellSummary& cell);
-// What is said of it besides: "×1.60", "held 1,012", "died".
+// The remark beside the figure: "×1.60", "held 1,012", "died".
 std::string beside_of(const Findings& findings, const CellSummary& cell);
 std::string state_of(const CellSummary& cell);  // "" when ok
 // "w2, 10,000 connections".

@@ -1,5 +1,5 @@
 // Portraits: how a request flows through each engine and each opponent, as a small drawing, and
-// which of them stand in one picture. What they are in words, the results say.
+// which of them share a picture. The results describe them in words.
 //
 // Thread   Any: constants.
 #pragma once
@@ -22,7 +22,7 @@ struct Portrait {
 };
 
 std::span<const Portrait> portraits();
-// nullptr: nobody knows it.
+// nullptr: there is no portrait of this name.
 const Portrait* portrait_of(std::string_view name);
 Family family_of(std::string_view name);
 

@@ -11,6 +11,7 @@ namespace tiderace::lab::report {
 
 struct Published {
     std::string_view who;
+    std::string_view source;  // where the figures, or the program with them, can be read
     std::string_view claim;
     std::string_view why_not;
     std::string_view workload;  // that asks the same question here

@@ -16,7 +16,7 @@ namespace tiderace::lab::report {
 // What became of a cell.
 enum class CellState : std::uint8_t {
     ok,       // all was answered, and rightly
-    refused,  // it held fewer connections than were asked for; its figures are of those it held
+    refused,  // it held fewer connections than planned; its figures are of those it held
     starved,  // it held them, and left many without any answer
     skipped,  // not run: `reason` says why
     wrong,    // at least one answer was not the right one

@@ -12,7 +12,7 @@ namespace dom = simdjson::dom;
 
 constexpr std::size_t depth_max = 16;  // the format has 5
 
-// A value, or that there is none. Asking for what is not there, or is of another kind, gives the
+// A value, or its absence. Reading a missing value, or one of another kind, gives the
 // default: a reader of an older or newer file goes on with what it knows.
 class Node {
   public:
@@ -139,7 +139,7 @@ Machine to_machine(const Node& from) {
             .descriptors_max = from["descriptors_max"].count()};
 }
 
-// What is wrong with a text that is not this format, in this version; "" if it is.
+// Why a text is not this format in this version; "" if it is.
 std::string unreadable(const Node& from) {
     if (from["format"].text() != results_format) {
         return "not the results of a run: its format is not " + std::string(results_format);
@@ -185,7 +185,7 @@ std::expected<Results, std::string> parse_results(std::string_view text) {
     dom::parser parser(results_bytes_max);
     simdjson::error_code fault = parser.allocate(0, depth_max);
     dom::element root;
-    // It copies the text: simdjson reads some bytes beyond the end of what it is given.
+    // Copies the text, because simdjson reads some bytes past its end.
     if (!fault) fault = parser.parse(text.data(), text.size(), true).get(root);
     if (fault) return std::unexpected(std::string("not JSON: ") + simdjson::error_message(fault));
     if (std::string why = unreadable(root); !why.empty()) return std::unexpected(std::move(why));

@@ -4,32 +4,32 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lab/json_text.h"
+#include "load/json_text.h"
 
 namespace tiderace::lab::report {
 namespace {
 
 std::string to_json(const std::vector<std::uint64_t>& counts) {
-    JsonList list;
+    load::JsonList list;
     for (const std::uint64_t count : counts) list.add(count);
     return list.text();
 }
 
 std::string to_json(const std::vector<std::string>& texts, unsigned indent = 0) {
-    JsonList list(indent);
+    load::JsonList list(indent);
     for (const std::string& text : texts) list.add(text);
     return list.text();
 }
 
 std::string to_json(const std::vector<LatencyPoint>& curve) {
-    JsonList list;
+    load::JsonList list;
     for (const LatencyPoint& point : curve) {
-        list.add_json(JsonList().add_number(point.share).add_number(point.us).text());
+        list.add_json(load::JsonList().add_number(point.share).add_number(point.us).text());
     }
     return list.text();
 }
 
-void add_figures(JsonObject& out, const Cell& cell) {
+void add_figures(load::JsonObject& out, const Cell& cell) {
     out.add_number("seconds", cell.seconds).add("answers", cell.answers);
     out.add_number("per_second", cell.per_second).add_number("cpu_us", cell.cpu_us);
     out.add_number("cpu_share", cell.cpu_share).add_number("load_share", cell.load_share);
@@ -38,7 +38,7 @@ void add_figures(JsonObject& out, const Cell& cell) {
     out.add("opened", cell.opened).add("open_max", cell.open_max).add("starved", cell.starved);
     out.add_number("opened_per_second", cell.opened_per_second);
     if (!cell.errors.empty()) {
-        JsonObject errors;
+        load::JsonObject errors;
         for (const auto& [name, count] : cell.errors) errors.add(name, count);
         out.add_json("errors", errors.text());
     }
@@ -48,7 +48,7 @@ void add_figures(JsonObject& out, const Cell& cell) {
 }
 
 std::string to_json(const Cell& cell) {
-    JsonObject out;
+    load::JsonObject out;
     out.add("subject", cell.subject).add("workload", cell.workload);
     out.add("connections", cell.connections).add("round", cell.round);
     out.add("state", to_string(cell.state));
@@ -58,7 +58,7 @@ std::string to_json(const Cell& cell) {
 }
 
 std::string to_json(const Subject& subject) {
-    JsonObject out;
+    load::JsonObject out;
     out.add("name", subject.name).add("kind", to_string(subject.kind));
     if (!subject.what.empty()) out.add("what", subject.what);
     if (!subject.version.empty()) out.add("version", subject.version);
@@ -68,7 +68,7 @@ std::string to_json(const Subject& subject) {
 }
 
 std::string to_json(const Workload& workload) {
-    JsonObject out;
+    load::JsonObject out;
     out.add("name", workload.name).add("about", workload.about);
     out.add("measure", workload.measure);
     if (!workload.load.empty()) out.add("load", workload.load);
@@ -80,7 +80,7 @@ std::string to_json(const Workload& workload) {
 }
 
 std::string to_json(const Machine& machine, unsigned indent) {
-    JsonObject out(indent);
+    load::JsonObject out(indent);
     out.add("cpu", machine.cpu).add("cpus", machine.cpus).add("kernel", machine.kernel);
     out.add("memory_bytes", machine.memory_bytes);
     if (!machine.governor.empty()) out.add("governor", machine.governor);
@@ -88,14 +88,14 @@ std::string to_json(const Machine& machine, unsigned indent) {
 }
 
 std::string to_json(const Pinning& pinning, unsigned indent) {
-    JsonObject out(indent);
+    load::JsonObject out(indent);
     out.add_json("server_cpus", to_json(pinning.server_cpus));
     return out.add_json("load_cpus", to_json(pinning.load_cpus)).text();
 }
 
 template <typename T>
 std::string all_to_json(const std::vector<T>& elements, unsigned indent) {
-    JsonList list(indent);
+    load::JsonList list(indent);
     for (const T& element : elements) list.add_json(to_json(element));
     return list.text();
 }
@@ -105,7 +105,7 @@ std::string all_to_json(const std::vector<T>& elements, unsigned indent) {
 std::string results_json(const Results& results) {
     // A line for each server, workload and cell.
     constexpr unsigned outer = 2, inner = 4;
-    JsonObject out(outer);
+    load::JsonObject out(outer);
     out.add("format", results_format).add("format_version", Results::format_version);
     out.add("date", results.date).add("version", results.version).add("build", results.build);
     out.add("command", results.command);

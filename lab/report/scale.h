@@ -17,7 +17,7 @@ class Scale {
     // that is empty, upside down or, where it is logarithmic, not above zero is widened.
     Scale(ScaleKind kind, double least, double most, double from, double to);
 
-    // What is outside is placed at the end that it is nearest to.
+    // A value outside is placed at the nearest end.
     double place(double value) const;
     // Round values within the range, about `about` of them and at most three times as many,
     // ascending.

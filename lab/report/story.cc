@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lab/report/tables.h"
+#include "load/figures.h"
 
 namespace tiderace::lab::report::story {
 
@@ -22,12 +23,59 @@ std::string facts(const Findings& findings) {
     return text;
 }
 
+namespace {
+
+constexpr double clearly_cheaper = 0.95;  // of the default's cost; closer is within the scatter
+
+// The cheapest of one kind that held every client, or nullptr.
+const CellSummary* cheapest(const Findings& findings, SubjectKind kind, std::string_view workload) {
+    const CellSummary* best = nullptr;
+    for (const CellSummary& cell : findings.cells) {
+        const auto subject =
+            std::ranges::find(findings.results.subjects, cell.subject, &Subject::name);
+        const bool counts = subject != findings.results.subjects.end() && subject->kind == kind &&
+                            cell.workload == workload && cell.state == CellState::ok &&
+                            cell.has_figures();
+        if (counts && (!best || cell.cpu_us.median < best->cpu_us.median)) best = &cell;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::string recommendation(const Findings& findings) {
+    constexpr std::string_view workload = "w1";
+    const CellSummary* best = cheapest(findings, SubjectKind::engine, workload);
+    if (best == nullptr) return "";
+    const CellSummary* usual = find(findings.cells, chosen_engine, workload, best->connections);
+    const auto cost = [](const CellSummary& cell) {
+        return load::short_number(cell.cpu_us.median) + " µs of CPU per answer";
+    };
+    const bool usual_holds = usual && usual->state == CellState::ok && usual->has_figures() &&
+                             best->cpu_us.median > usual->cpu_us.median * clearly_cheaper;
+    std::string text = "Recommendation: ";
+    if (usual_holds) {
+        text += "keep the default, " + std::string(chosen_engine) + ": " + cost(*usual);
+        if (best != usual) text += "; the cheapest, " + best->subject + ", is within 5 %";
+    } else {
+        text += "serve with --engine " + best->subject + ": " + cost(*best);
+        if (usual && usual->has_figures()) {
+            text += "; the default, " + std::string(chosen_engine) + ", takes " + cost(*usual);
+        }
+    }
+    text += " in " + heading_of(best->workload, best->connections) + ".";
+    if (const CellSummary* other = cheapest(findings, SubjectKind::opponent, workload)) {
+        text += " The cheapest other server, " + other->subject + ", takes " + cost(*other) + ".";
+    }
+    return text;
+}
+
 std::string opening(const Findings& findings) {
     const bool is_pinned = !findings.results.pinning.server_cpus.empty();
     std::string text =
-        "The same requests, one server after the other, in rounds. What is compared is the CPU "
+        "The same requests, one server after the other, in rounds. The figure is the CPU "
         "time that an answer costs the server, and not answers a second: those say as much about "
-        "the client. Every answer was looked at; one that is wrong ends a cell's claim to a "
+        "the client. Every answer was checked; a single wrong one disqualifies a cell's "
         "figure.";
     return text + (is_pinned ? " The server has CPUs of its own, and so has the load."
                              : " Server and load share all CPUs here.");
@@ -53,7 +101,7 @@ std::string glance_text(const Findings& findings) {
                                                  "floor's, in memory or by sendfile; in "
                                                  "microseconds, without ×, where no floor can do "
                                                  "the work.")) +
-           " A star: it did not hold all clients, and the figure is of those it held.";
+           " A star: it did not hold all clients; the figure covers those it held.";
 }
 
 std::string latency_workload(const Findings& findings) {

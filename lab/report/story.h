@@ -1,4 +1,4 @@
-// The story that both pages tell: their headings, and what is said between the pictures.
+// The story that both pages tell: their headings, and the text between the pictures.
 //
 // Thread   Any: pure functions and constants.
 #pragma once
@@ -15,6 +15,8 @@ namespace tiderace::lab::report::story {
 
 std::string title(const Findings& findings);
 std::string facts(const Findings& findings);  // when, what, where, in a line
+// Which engine to serve with, by this run; "" where it says nothing of that.
+std::string recommendation(const Findings& findings);
 std::string opening(const Findings& findings);
 std::vector<std::string> notes(const Findings& findings);
 std::string glance_text(const Findings& findings);
@@ -29,11 +31,12 @@ inline constexpr std::string_view cost_text =
     "processes, measured once all connections are open, divided by the answers that were right. "
     "Medians of the rounds; the thin line is the least and the most. Beside it the ratio to the "
     "floor, a program that parses nothing and sends a prepared answer. A hollow bar holds fewer "
-    "clients than were asked for.";
+    "clients than planned.";
 inline constexpr std::string_view throughput_text =
     "A 40-byte answer on kept-alive connections, closed loop. With one CPU for the server the "
-    "curve is bound by what an answer costs, and by what it costs to find out who has asked. A "
-    "curve ends where an engine held fewer connections than were asked for.";
+    "curve is bound by the cost of an answer, and by the cost of finding ready connections. Of the "
+    "grey lines the dashed one is epoll and the dotted one the floor. A curve ends where an engine "
+    "held fewer connections than planned.";
 inline constexpr std::string_view memory_text =
     "Proportional set size of the server's processes while those connections are busy: everything, "
     "with shared pages counted once. What the kernel holds for them is no process's memory and is "
@@ -45,8 +48,8 @@ inline constexpr std::string_view originals_text =
     "can be set beside another, and here is why; what answers the same question in this run "
     "stands beside it.";
 inline constexpr std::string_view engines_text =
-    "The engines run Tiderace's own HTTP code, unchanged: what differs is who asks the kernel, and "
-    "on whose thread. The other servers bring their own.";
+    "The engines run Tiderace's own HTTP code, unchanged: they differ in how they ask the kernel, "
+    "and on which thread. The other servers bring their own.";
 inline constexpr std::string_view figures_text =
     "Medians of the rounds, for each workload. Latency is that of right answers. Memory for each "
     "connection held is what there is with them, less what there was before they came; there is "

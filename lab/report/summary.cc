@@ -42,8 +42,8 @@ std::uint64_t held_by(const Cell& cell) {
     return std::min(cell.open_max, cell.connections - std::min(cell.connections, cell.starved));
 }
 
-// By those that it held: who was turned away was open for a moment only. Where those are one of a
-// hundred or fewer, the memory is that of turning away.
+// Divided by the connections it held: a refused one was open for a moment only. Where one in a
+// hundred or fewer was held, this is the memory of refusing.
 Spread connection_bytes(const std::vector<const Cell*>& rounds) {
     std::vector<double> values;
     for (const Cell* round : rounds) {

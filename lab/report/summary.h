@@ -14,7 +14,7 @@
 
 namespace tiderace::lab::report {
 
-// Of the rounds: the middle one (the mean of the two middle ones), and the ends.
+// The median over the rounds (the mean of the two middle ones), and both extremes.
 struct Spread {
     double median = 0;
     double least = 0;
@@ -63,7 +63,7 @@ const CellSummary* find(const std::vector<CellSummary>& all, std::string_view su
 // cheaper of them that did its work there, or nullptr.
 const CellSummary* floor_cell(const std::vector<CellSummary>& all, std::string_view floor,
                               std::string_view workload, std::uint64_t connections);
-// CPU for each answer by that of the floor in the same cell; nothing where one of them has none.
+// CPU for each answer relative to the floor in the same cell; none where either is missing.
 std::optional<double> ratio_to(const std::vector<CellSummary>& all, const CellSummary& one,
                                std::string_view floor);
 // The subject that is the floor of this run, or "".

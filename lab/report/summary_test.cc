@@ -76,7 +76,7 @@ TEST(Summary, WithoutAFloorThereIsNoRatio) {
     EXPECT_EQ(floor_of(Results{}), "");
 }
 
-TEST(Summary, MemoryIsToldForEachConnection) {
+TEST(Summary, MemoryIsReportedForEachConnection) {
     const auto all = summarize(sample_results());
     const CellSummary* idle = find(all, "epoll", "idle", 1'000);
     EXPECT_DOUBLE_EQ(idle->measured("connection_bytes").median, 1'000);
@@ -84,7 +84,7 @@ TEST(Summary, MemoryIsToldForEachConnection) {
 }
 
 // A thousand came, a hundred were let in: those have the memory.
-TEST(Summary, WhoWasTurnedAwayHasNoPartInTheMemory) {
+TEST(Summary, RefusedConnectionsDoNotCountInTheMemory) {
     Results results = sample_results();
     Cell& turning_away = results.cells.back();
     turning_away.state = CellState::refused;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "lab/figures.h"
 #include "lab/report/markup.h"
 #include "lab/report/published.h"
+#include "load/figures.h"
 
 namespace tiderace::lab::report {
 namespace {
@@ -32,12 +32,12 @@ std::string glance_cell(const Findings& findings, const CellSummary* cell) {
     if (!cell->has_figures()) return state_of(*cell);
     if (cell->cpu_us.median <= 0) return nothing;  // where the system tells no CPU time
     const auto ratio = ratio_to(findings.cells, *cell, findings.floor);
-    const std::string text = ratio ? times(*ratio) : short_number(cell->cpu_us.median);
+    const std::string text = ratio ? load::times(*ratio) : load::short_number(cell->cpu_us.median);
     return cell->state == CellState::ok ? text : text + "*";
 }
 
 std::string spread_text(const Spread& spread) {
-    return short_number(spread.least) + "–" + short_number(spread.most);
+    return load::short_number(spread.least) + "–" + load::short_number(spread.most);
 }
 
 std::string note_of(const CellSummary& cell) {
@@ -47,18 +47,19 @@ std::string note_of(const CellSummary& cell) {
 }
 
 Row figures_row(const Findings& findings, const CellSummary& cell) {
-    Row row{cell.subject, with_commas(cell.connections)};
+    Row row{cell.subject, load::with_commas(cell.connections)};
     if (cell.has_figures()) {
         const auto ratio = ratio_to(findings.cells, cell, findings.floor);
-        row.push_back(short_number(cell.cpu_us.median));
+        row.push_back(load::short_number(cell.cpu_us.median));
         row.push_back(spread_text(cell.cpu_us));
-        row.push_back(ratio ? times(*ratio) : nothing);
-        row.push_back(short_number(cell.per_second.median));
+        row.push_back(ratio ? load::times(*ratio) : nothing);
+        row.push_back(load::short_number(cell.per_second.median));
         for (const double part : {0.5, 0.99, 0.999}) {
-            row.push_back(cell.latency.empty() ? nothing : micros(latency_at(cell.latency, part)));
+            row.push_back(cell.latency.empty() ? nothing
+                                               : load::micros(latency_at(cell.latency, part)));
         }
-        row.push_back(bytes(cell.memory_bytes));
-        row.push_back(with_commas(static_cast<std::uint64_t>(cell.open_max)));
+        row.push_back(load::bytes(cell.memory_bytes));
+        row.push_back(load::with_commas(static_cast<std::uint64_t>(cell.open_max)));
     } else {
         row.insert(row.end(), 9, nothing);
     }
@@ -68,15 +69,15 @@ Row figures_row(const Findings& findings, const CellSummary& cell) {
 
 // Of connections that only stand there.
 Row memory_row(const CellSummary& cell) {
-    Row row{cell.subject, with_commas(cell.connections)};
+    Row row{cell.subject, load::with_commas(cell.connections)};
     if (cell.has_figures()) {
         const Spread& each = cell.connection_bytes;
         const bool is_known = each.most > 0;
-        row.push_back(is_known ? bytes(each.median) : nothing);
-        row.push_back(is_known ? bytes(each.least) + "–" + bytes(each.most) : nothing);
-        row.push_back(bytes(cell.memory_before_bytes));
-        row.push_back(bytes(cell.memory_bytes));
-        row.push_back(with_commas(static_cast<std::uint64_t>(cell.held())));
+        row.push_back(is_known ? load::bytes(each.median) : nothing);
+        row.push_back(is_known ? load::bytes(each.least) + "–" + load::bytes(each.most) : nothing);
+        row.push_back(load::bytes(cell.memory_before_bytes));
+        row.push_back(load::bytes(cell.memory_bytes));
+        row.push_back(load::with_commas(static_cast<std::uint64_t>(cell.held())));
     } else {
         row.insert(row.end(), 5, nothing);
     }
@@ -106,13 +107,13 @@ void add_claim(const Findings& findings, const Claim& claim, Table& table) {
     const CellSummary* one = any_cell(findings, claim.one, claim.workload);
     const CellSummary* other = any_cell(findings, claim.other, claim.workload);
     if (!one || !other) return;
-    Row row{std::string(claim.one) + " costs at most " + times(claim.at_most) + " of " +
+    Row row{std::string(claim.one) + " costs at most " + load::times(claim.at_most) + " of " +
                 std::string(claim.other) + " on " + std::string(claim.workload),
             nothing, "not measured"};
     const bool both = one->state == CellState::ok && other->state == CellState::ok;
     if (both && other->cpu_us.median > 0) {
         const double ratio = one->cpu_us.median / other->cpu_us.median;
-        row[1] = times(ratio);
+        row[1] = load::times(ratio);
         row[2] = ratio <= claim.at_most ? "yes" : "no";
     }
     table.rows.push_back(std::move(row));
@@ -139,7 +140,7 @@ void add_poll_claim(const Findings& findings, Table& table) {
     const double epoll_grows = epoll_many->cpu_us.median / epoll_few->cpu_us.median;
     table.rows.push_back(
         {"poll's cost for an answer grows more than epoll's from 100 to 10,000 connections",
-         times(poll_grows) + " against " + times(epoll_grows),
+         load::times(poll_grows) + " against " + load::times(epoll_grows),
          poll_grows > epoll_grows ? "yes" : "no"});
 }
 
@@ -159,8 +160,8 @@ std::string measured_beside(const Findings& findings, const Published& published
                 text += state_of(cell);
                 continue;
             }
-            text +=
-                rate(cell.per_second.median) + "/s at " + short_number(cell.cpu_us.median) + " µs";
+            text += load::rate(cell.per_second.median) + "/s at " +
+                    load::short_number(cell.cpu_us.median) + " µs";
             const std::string state = state_of(cell);
             if (!state.empty()) text += " (" + state + ")";
         }
@@ -185,7 +186,7 @@ Table glance(const Findings& findings) {
         const bool has_many =
             std::ranges::count(columns, workload,
                                &std::pair<const Workload*, std::uint64_t>::first) > 1;
-        table.heads.push_back(has_many ? workload->name + " " + with_commas(number)
+        table.heads.push_back(has_many ? workload->name + " " + load::with_commas(number)
                                        : workload->name);
         table.is_number.push_back(true);
     }
@@ -241,6 +242,7 @@ Table originals(const Findings& findings) {
     for (const Published& one : published()) {
         table.rows.push_back({std::string(one.who), std::string(one.claim),
                               std::string(one.why_not), measured_beside(findings, one)});
+        table.links.emplace_back(one.source);
     }
     return table;
 }
@@ -258,17 +260,17 @@ Table machine(const Findings& findings) {
     add("processor",
         found.cpu + (found.cpus > 0 ? ", " + std::to_string(found.cpus) + " CPUs" : std::string()));
     add("governor", found.governor);
-    add("memory",
-        found.memory_bytes > 0 ? bytes(static_cast<double>(found.memory_bytes)) : std::string());
+    add("memory", found.memory_bytes > 0 ? load::bytes(static_cast<double>(found.memory_bytes))
+                                         : std::string());
     add("kernel", found.kernel);
-    add("open files, at most", with_commas(found.descriptors_max));
+    add("open files, at most", load::with_commas(found.descriptors_max));
     add("server on CPU", results.pinning.server_cpus.empty() ? "any: not pinned"
                                                              : join(results.pinning.server_cpus));
     add("load on CPU",
         results.pinning.load_cpus.empty() ? "any: not pinned" : join(results.pinning.load_cpus));
-    add("rounds", std::to_string(results.rounds) + " of " + short_number(results.seconds) +
+    add("rounds", std::to_string(results.rounds) + " of " + load::short_number(results.seconds) +
                       " s for each cell" + (results.quick ? " (--quick)" : ""));
-    add("it took", seconds(results.took_seconds));
+    add("it took", load::seconds(results.took_seconds));
     return table;
 }
 
@@ -304,7 +306,7 @@ std::string run_in_a_line(const Findings& findings) {
     const auto asked = static_cast<std::uint64_t>(
         std::ranges::count(results.workloads, std::string(), &Workload::absent));
     const auto plural = [](std::uint64_t n, const char* word) {
-        return with_commas(n) + " " + word + (n == 1 ? "" : "s");
+        return load::with_commas(n) + " " + word + (n == 1 ? "" : "s");
     };
     return plural(ran, "server") + ", " + plural(asked, "workload") + ", " +
            plural(results.rounds, "round");
@@ -319,9 +321,17 @@ std::string table_html(const Table& table) {
     };
     for (std::size_t i = 0; i < table.heads.size(); ++i) cell("th", i, table.heads[i]);
     out += "</tr></thead>\n<tbody>\n";
-    for (const Row& row : table.rows) {
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+        const Row& row = table.rows[r];
         out += "<tr>";
-        for (std::size_t i = 0; i < row.size(); ++i) cell(i == 0 ? "th" : "td", i, row[i]);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            if (i == 0 && r < table.links.size()) {
+                out += "<th><a href=\"" + escape_markup(table.links[r]) + "\">" +
+                       escape_markup(row[i]) + "</a></th>";
+                continue;
+            }
+            cell(i == 0 ? "th" : "td", i, row[i]);
+        }
         out += "</tr>\n";
     }
     return out + "</tbody></table></div>\n";
@@ -335,9 +345,14 @@ std::string table_markdown(const Table& table) {
         out += i < table.is_number.size() && table.is_number[i] ? "---:|" : "---|";
     }
     out += "\n";
-    for (const Row& row : table.rows) {
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+        const Row& row = table.rows[r];
         out += "|";
-        for (const std::string& text : row) out += " " + escape_markdown(text) + " |";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const bool leads = i == 0 && r < table.links.size();
+            const std::string text = escape_markdown(row[i]);
+            out += leads ? " [" + text + "](" + table.links[r] + ") |" : " " + text + " |";
+        }
         out += "\n";
     }
     return out;

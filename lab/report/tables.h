@@ -13,7 +13,8 @@ namespace tiderace::lab::report {
 struct Table {
     std::vector<std::string> heads;
     std::vector<std::vector<std::string>> rows;
-    std::vector<bool> is_number;  // for each column: set to the right
+    std::vector<bool> is_number;          // for each column: set to the right
+    std::vector<std::string> links = {};  // for each row, where its first cell leads; empty: none
 
     bool empty() const { return rows.empty(); }
 };
@@ -23,7 +24,7 @@ struct Table {
 Table glance(const Findings& findings);
 // All figures of one workload.
 Table figures(const Findings& findings, const Workload& workload);
-// What this project says of itself, held against this run.
+// This project's claims, checked against this run.
 Table claims(const Findings& findings);
 Table originals(const Findings& findings);
 Table machine(const Findings& findings);

@@ -40,7 +40,7 @@ TEST(Tables, AllFiguresOfAWorkloadAreThere) {
     EXPECT_EQ(row_of(table, "pool").back(), "hung: no answer");
 }
 
-TEST(Tables, ConnectionsThatStandThereAreTold) {
+TEST(Tables, IdleConnectionsAreReported) {
     Findings findings(sample_results());
     const Table table = figures(findings, findings.results.workloads[2]);
     EXPECT_EQ(table.heads.size(), table.is_number.size());
@@ -76,7 +76,7 @@ TEST(Tables, WhatWasPublishedStandsBesideWhatWasMeasured) {
     EXPECT_EQ(table.rows[2][3], "–");
 }
 
-TEST(Tables, WhatIsNotHereIsSaid) {
+TEST(Tables, AbsentEnginesAreNamed) {
     const Table table = absences(Findings(sample_results()));
     EXPECT_THAT(table.rows, ElementsAre(ElementsAre("caddy", "not installed"),
                                         ElementsAre("w3", "not there yet")));

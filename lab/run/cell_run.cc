@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "lab/figures.h"
 #include "lab/run/load_run.h"
-#include "lab/server_watch.h"
+#include "load/figures.h"
+#include "load/server_watch.h"
 #include "tiderace/core/clock.h"
 
 namespace tiderace::lab::run {
@@ -18,12 +18,12 @@ using report::CellState;
 
 constexpr Duration look = 5ms;
 constexpr Duration load_time_most = 10min;  // the load is stopped long before
-constexpr std::uint64_t few_of = 1'000;     // of so many: an error is told, and no more
+constexpr std::uint64_t few_of = 1'000;     // one error in so many fails no cell
 constexpr std::uint64_t starved_part = 10;  // of a hundred: more, and the cell is not about all
 
 constexpr std::array<double, 10> shares{0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9990, 1};
 
-std::vector<report::LatencyPoint> curve_of(const LatencyHistogram& histogram) {
+std::vector<report::LatencyPoint> curve_of(const load::LatencyHistogram& histogram) {
     std::vector<report::LatencyPoint> curve;
     if (histogram.count() == 0) return curve;
     for (const double share : shares) {
@@ -42,7 +42,7 @@ Cell empty_cell(const CellPlan& plan) {
 
 // One answer, and every byte of it.
 Verdict probe(const CellPlan& plan, RunningServer& server, const LoadPart& part, const Wait& wait) {
-    LoadOptions options;
+    load::LoadOptions options;
     options.url = url_of(part, server.address().to_string());
     options.connections = options.requests = 1;
     options.threads = 1;
@@ -59,7 +59,7 @@ Verdict probe(const CellPlan& plan, RunningServer& server, const LoadPart& part,
     while (!(*load)->progress().done && !wait(look)) {
     }
     (*load)->stop();
-    const LoadTally& tally = (*load)->finish();
+    const load::LoadTally& tally = (*load)->finish();
     return judge({.tally = tally, .asked = 1, .answers = tally.answers, .ended = server.ended()});
 }
 
@@ -68,7 +68,7 @@ class Loads {
   public:
     Result<> start(const CellPlan& plan, const RunningServer& server) {
         for (const LoadPart& part : plan.workload->parts) {
-            LoadOptions options = load_of(*plan.workload, part, plan.connections);
+            load::LoadOptions options = load_of(*plan.workload, part, plan.connections);
             options.url = url_of(part, server.address().to_string());
             options.duration = load_time_most;
             options.threads = plan.load_threads;
@@ -82,14 +82,14 @@ class Loads {
         return {};
     }
 
-    LoadProgress progress() const {
-        LoadProgress sum;
+    load::LoadProgress progress() const {
+        load::LoadProgress sum;
         for (const auto& load : loads_) sum.add(load->progress());
         return sum;
     }
     // How many have come: are open, or where connections close, were; or have been answered.
     std::uint64_t reached() const {
-        const LoadProgress now = progress();
+        const load::LoadProgress now = progress();
         if (only_once_) return now.answers;
         return closes_ ? now.opened
                        : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0));
@@ -103,7 +103,7 @@ class Loads {
         }
     }
 
-    const LoadTally& tally() const { return tally_; }
+    const load::LoadTally& tally() const { return tally_; }
     double busy() const { return busy_; }
     std::uint64_t asked() const { return asked_; }
     bool only_once() const { return only_once_; }
@@ -111,20 +111,20 @@ class Loads {
 
   private:
     std::vector<std::unique_ptr<LoadRun>> loads_;
-    LoadTally tally_;
+    load::LoadTally tally_;
     double busy_ = 0;
     std::uint64_t asked_ = 0;
     bool closes_ = false;
     bool only_once_ = false;
 };
 
-// Until everybody has come, or nobody comes any more. False: interrupted.
+// Waits until all clients are connected, or no more arrive. False: interrupted.
 bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& server,
                   const Wait& wait) {
     const core::SystemClock clock;
     const Instant start = clock.now();
     Instant moved = start;
-    // Who is turned away comes again: only what was never reached before is a step.
+    // A refused client comes again, so only a new maximum counts as progress.
     std::uint64_t furthest = 0;
     while (!loads.all_there() && !server.ended()) {
         if (wait(look)) return false;
@@ -137,8 +137,8 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
     return !wait(std::min<Duration>(plan.time / 10, 100ms));
 }
 
-// The time that is measured: what was planned, and longer for a server so slow that nobody, or not
-// everybody, has had an answer. False: interrupted.
+// The measured time: as planned, or longer for a server so slow that no client, or not
+// every client, has had an answer. False: interrupted.
 bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answers_before,
                    RunningServer& server, const Wait& wait) {
     if (wait(plan.time)) return false;
@@ -178,8 +178,8 @@ struct Reading {
 
 Reading read(const Loads& loads, const std::vector<int>& pids) {
     const core::SystemClock clock;
-    const LoadProgress progress = loads.progress();
-    return {clock.now(), read_cpu(pids), progress.answers, progress.opened};
+    const load::LoadProgress progress = loads.progress();
+    return {clock.now(), load::read_cpu(pids), progress.answers, progress.opened};
 }
 
 void fill_figures(Cell& cell, const Reading& before, const Reading& after) {
@@ -195,7 +195,7 @@ void fill_figures(Cell& cell, const Reading& before, const Reading& after) {
     if (cell.answers > 0) cell.cpu_us = cpu_us / static_cast<double>(cell.answers);
 }
 
-void fill_tally(Cell& cell, const LoadTally& tally) {
+void fill_tally(Cell& cell, const load::LoadTally& tally) {
     cell.opened = tally.opened;
     cell.open_max = tally.open_max;
     cell.starved = tally.starved;
@@ -205,14 +205,14 @@ void fill_tally(Cell& cell, const LoadTally& tally) {
         if (count > 0) cell.errors.emplace_back(std::string(name), count);
     };
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
-        add(to_string(static_cast<LoadError>(i)), tally.errors[i]);
+        add(to_string(static_cast<load::LoadError>(i)), tally.errors[i]);
     }
     for (std::size_t i = 0; i < tally.connect_errors.size(); ++i) {
-        add(std::string("connect: ").append(to_string(static_cast<ConnectError>(i))),
+        add(std::string("connect: ").append(to_string(static_cast<load::ConnectError>(i))),
             tally.connect_errors[i]);
     }
     if (tally.never_sent > 0) {
-        cell.notes.push_back(with_commas(tally.never_sent) +
+        cell.notes.push_back(load::with_commas(tally.never_sent) +
                              " requests were due and not sent: no connection was free");
     }
 }
@@ -230,7 +230,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     const Reading before = read(loads, pids);
     if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
     const Reading after = read(loads, pids);
-    cell.memory_bytes = read_use(pids).memory_bytes;
+    cell.memory_bytes = load::read_use(pids).memory_bytes;
     const auto answers_on = still_answers(plan, loads, server, wait);
     if (!answers_on) return false;
     const auto ended = server.ended();
@@ -238,7 +238,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     fill_figures(cell, before, after);
     fill_tally(cell, loads.tally());
     cell.load_share = loads.busy();
-    // Who asks once was answered before the time that is measured.
+    // Clients that ask once were answered before the measured time.
     const std::uint64_t answers = loads.only_once() ? loads.tally().answers : cell.answers;
     const Verdict verdict = judge({.tally = loads.tally(),
                                    .asked = loads.asked(),
@@ -252,38 +252,38 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
-    return with_commas(count) + " " + std::string(what);
+    return load::with_commas(count) + " " + std::string(what);
 }
 
-// That a server has no room is no wrong answer, and none. It may say so before it is asked.
-bool is_no_room(LoadError kind, const LoadTally& tally) {
-    return kind == LoadError::turned_away ||
-           (kind == LoadError::wrong_status && tally.wrong_status == 503);
+// A refusal for lack of room is neither a wrong answer nor a missing one, even unrequested.
+bool is_no_room(load::LoadError kind, const load::LoadTally& tally) {
+    return kind == load::LoadError::turned_away ||
+           (kind == load::LoadError::wrong_status && tally.wrong_status == 503);
 }
 
 enum class Fault : std::uint8_t { wrong_answer, no_room, no_answer };
 
-Fault fault_of(LoadError kind, const LoadTally& tally) {
+Fault fault_of(load::LoadError kind, const load::LoadTally& tally) {
     if (is_no_room(kind, tally)) return Fault::no_room;
-    return kind < LoadError::cut_short ? Fault::wrong_answer : Fault::no_answer;
+    return kind < load::LoadError::cut_short ? Fault::wrong_answer : Fault::no_answer;
 }
 
-std::uint64_t counted(const LoadTally& tally, Fault fault) {
+std::uint64_t counted(const load::LoadTally& tally, Fault fault) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
-        if (fault_of(static_cast<LoadError>(i), tally) == fault) sum += tally.errors[i];
+        if (fault_of(static_cast<load::LoadError>(i), tally) == fault) sum += tally.errors[i];
     }
     return sum;
 }
 
 // "3 reset, 1 timed out".
-std::string listed(const LoadTally& tally, Fault fault) {
+std::string listed(const load::LoadTally& tally, Fault fault) {
     std::string text;
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
-        const auto kind = static_cast<LoadError>(i);
+        const auto kind = static_cast<load::LoadError>(i);
         if (tally.errors[i] == 0 || fault_of(kind, tally) != fault) continue;
         text += (text.empty() ? "" : ", ") + counted(tally.errors[i], to_string(kind));
-        if (kind == LoadError::wrong_status)
+        if (kind == load::LoadError::wrong_status)
             text += " (" + std::to_string(tally.wrong_status) + ")";
     }
     return text;
@@ -292,7 +292,7 @@ std::string listed(const LoadTally& tally, Fault fault) {
 }  // namespace
 
 Verdict judge(const Observed& observed) {
-    const LoadTally& tally = observed.tally;
+    const load::LoadTally& tally = observed.tally;
     if (observed.ended) return {CellState::died, *observed.ended};
     if (const std::string wrong = listed(tally, Fault::wrong_answer); !wrong.empty()) {
         return {CellState::wrong, "answers: " + wrong};
@@ -310,8 +310,9 @@ Verdict judge(const Observed& observed) {
     if (busy > 0) none = counted(busy, "answers of 503") + (none.empty() ? "" : ", ") + none;
     if (observed.answers > 0 && !observed.closes &&
         (tally.open_max < asked || (!none.empty() && tally.starved * 100 > asked))) {
-        return {CellState::refused, "it served " + with_commas(std::min(tally.open_max, served)) +
-                                        " of " + with_commas(asked) + " connections" +
+        return {CellState::refused, "it served " +
+                                        load::with_commas(std::min(tally.open_max, served)) +
+                                        " of " + load::with_commas(asked) + " connections" +
                                         (none.empty() ? "" : ", the others: " + none)};
     }
     if (observed.answers == 0) {
@@ -323,8 +324,8 @@ Verdict judge(const Observed& observed) {
                 "requests without an answer: " + none};
     }
     if (tally.starved * 100 > asked * starved_part) {
-        return {CellState::starved, with_commas(tally.starved) + " of " + with_commas(asked) +
-                                        " connections got no answer"};
+        return {CellState::starved, load::with_commas(tally.starved) + " of " +
+                                        load::with_commas(asked) + " connections got no answer"};
     }
     return {};
 }
@@ -354,7 +355,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
         cell.reason = "the first answer: " + verdict.reason;
         return cell;
     }
-    cell.memory_before_bytes = read_use((*server)->pids()).memory_bytes;
+    cell.memory_before_bytes = load::read_use((*server)->pids()).memory_bytes;
     if (!load_and_measure(plan, **server, wait, cell)) return std::nullopt;
     return cell;
 }

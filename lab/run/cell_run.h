@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-#include "lab/load/tally.h"
 #include "lab/report/results.h"
 #include "lab/run/site_folder.h"
 #include "lab/run/subject.h"
 #include "lab/run/workload.h"
+#include "load/tally.h"
 
 namespace tiderace::lab::run {
 
@@ -23,7 +23,7 @@ struct Patience {
     Duration open = 20s;   // for all connections to be open
     Duration stall = 3s;   // for one more; a SYN that was lost comes again after 1 s
     Duration answer = 5s;  // for the first answer, before it counts as hung
-    Duration others = 2s;  // for everybody's answer, once somebody has one
+    Duration others = 2s;  // for an answer to every client after the first
 };
 
 struct CellPlan {
@@ -41,9 +41,9 @@ struct CellPlan {
 // Nothing: it was interrupted, and the cell has no figures.
 std::optional<report::Cell> run_cell(const CellPlan& plan, const Wait& wait);
 
-// What was seen of a server, before it is judged.
+// Observations of a server, before the verdict.
 struct Observed {
-    LoadTally tally;
+    load::LoadTally tally;
     std::uint64_t asked = 0;           // connections
     std::uint64_t answers = 0;         // in the measured time
     bool closes = false;               // connections end by themselves: few are open at one time

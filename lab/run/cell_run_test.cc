@@ -119,7 +119,7 @@ TEST_F(CellRun, AServerThatDoesNotStartSaysWhy) {
     EXPECT_THAT(cell.reason, HasSubstr("no legs"));
 }
 
-TEST_F(CellRun, WhoInterruptsGetsNoCell) {
+TEST_F(CellRun, AnInterruptedRunMakesNoCell) {
     const RunSubject subject = fake_subject("fake", Manner::right);
     int looks = 0;
     const auto cell = run_cell({.subject = &subject,
@@ -134,8 +134,8 @@ TEST_F(CellRun, WhoInterruptsGetsNoCell) {
     EXPECT_FALSE(cell);
 }
 
-LoadTally tally_of(std::uint64_t connections, std::uint64_t open, std::uint64_t starved) {
-    LoadTally tally;
+load::LoadTally tally_of(std::uint64_t connections, std::uint64_t open, std::uint64_t starved) {
+    load::LoadTally tally;
     tally.connections = connections;
     tally.open_max = open;
     tally.starved = starved;
@@ -143,7 +143,7 @@ LoadTally tally_of(std::uint64_t connections, std::uint64_t open, std::uint64_t 
     return tally;
 }
 
-TEST_F(CellRun, WhoInterruptsAServerThatStartsGetsNoCell) {
+TEST_F(CellRun, AnInterruptedStartMakesNoCell) {
     RunSubject subject = fake_subject("fake", Manner::right);
     subject.start = [](const ServerPlan& plan) -> Result<std::unique_ptr<RunningServer>> {
         EXPECT_TRUE(plan.wait(1h));
@@ -160,13 +160,13 @@ TEST_F(CellRun, WhoInterruptsAServerThatStartsGetsNoCell) {
 TEST(Judge, LooksAtTheWorstFirst) {
     Observed seen{.tally = tally_of(100, 100, 0), .asked = 100, .answers = 5000};
     EXPECT_EQ(judge(seen), Verdict{});
-    seen.tally.error(LoadError::reset) = 50;
-    EXPECT_EQ(judge(seen), Verdict{}) << "one of two thousand is told, and no more";
-    seen.tally.error(LoadError::reset) = 500;
+    seen.tally.error(load::LoadError::reset) = 50;
+    EXPECT_EQ(judge(seen), Verdict{}) << "one error in two thousand is reported, but fails nothing";
+    seen.tally.error(load::LoadError::reset) = 500;
     EXPECT_EQ(judge(seen).state, CellState::failed);
-    seen.tally.error(LoadError::wrong_status) = 1;
+    seen.tally.error(load::LoadError::wrong_status) = 1;
     EXPECT_EQ(judge(seen).state, CellState::wrong);
-    seen.tally.error(LoadError::wrong_status) = 0;
+    seen.tally.error(load::LoadError::wrong_status) = 0;
     seen.stopped = true;
     EXPECT_EQ(judge(seen), (Verdict{CellState::hung, "after 5,000 answers no other one came"}));
     seen.ended = "it was ended by signal 11";
@@ -184,16 +184,16 @@ TEST(Judge, TellsRefusedFromStarvedFromHung) {
     EXPECT_THAT(judge(seen).reason, HasSubstr("9,936 of 10,000"));
     seen.tally.starved = 5;
     EXPECT_EQ(judge(seen).state, CellState::ok);
-    seen = {.tally = LoadTally{}, .asked = 10, .answers = 0};
+    seen = {.tally = load::LoadTally{}, .asked = 10, .answers = 0};
     EXPECT_EQ(judge(seen).state, CellState::hung);
-    seen.tally.error(ConnectError::refused) = 10;
+    seen.tally.error(load::ConnectError::refused) = 10;
     EXPECT_EQ(judge(seen), (Verdict{CellState::failed, "no connection could be opened"}));
 }
 
 // The engine `queue` at 10,000 connections: 74 of them met a full queue, before they had asked.
 TEST(Judge, AFullQueueIsNoWrongAnswer) {
     Observed seen{.tally = tally_of(10'000, 10'000, 0), .asked = 10'000, .answers = 5000};
-    seen.tally.error(LoadError::turned_away) = 74;
+    seen.tally.error(load::LoadError::turned_away) = 74;
     EXPECT_EQ(seen.tally.wrong_status, 0);
     EXPECT_EQ(judge(seen), Verdict{}) << "they came in at a later try";
     seen.tally.answers = 5'000;
@@ -204,24 +204,24 @@ TEST(Judge, AFullQueueIsNoWrongAnswer) {
     EXPECT_EQ(judge(seen), (Verdict{CellState::refused,
                                     "it served 9,926 of 10,000 connections, the others: 74 "
                                     "answers of 503"}));
-    seen.tally.error(LoadError::unasked) = 1;
+    seen.tally.error(load::LoadError::unasked) = 1;
     EXPECT_EQ(judge(seen), (Verdict{CellState::wrong, "answers: 1 unasked bytes"}));
 }
 
 TEST(Judge, AServerWithoutRoomMaySaySo) {
     Observed seen{.tally = tally_of(1'000, 1'000, 600), .asked = 1'000, .answers = 5000};
-    seen.tally.error(LoadError::wrong_status) = 3'000;
+    seen.tally.error(load::LoadError::wrong_status) = 3'000;
     seen.tally.wrong_status = 503;
     EXPECT_EQ(judge(seen).state, CellState::refused);
     EXPECT_THAT(judge(seen).reason, HasSubstr("400 of 1,000"));
     EXPECT_THAT(judge(seen).reason, HasSubstr("3,000 answers of 503"));
-    // Said before it was asked.
-    seen.tally.error(LoadError::turned_away) = 500;
+    // Refused before a request.
+    seen.tally.error(load::LoadError::turned_away) = 500;
     EXPECT_THAT(judge(seen).reason, HasSubstr("3,500 answers of 503"));
-    seen.tally.error(LoadError::turned_away) = 0;
+    seen.tally.error(load::LoadError::turned_away) = 0;
     seen.tally.starved = 0;
     EXPECT_EQ(judge(seen).state, CellState::refused) << "three of a hundred";
-    seen.tally.error(LoadError::wrong_status) = 3;
+    seen.tally.error(load::LoadError::wrong_status) = 3;
     EXPECT_EQ(judge(seen).state, CellState::ok);
     seen.tally.wrong_status = 404;
     EXPECT_EQ(judge(seen).state, CellState::wrong);

@@ -5,20 +5,20 @@
 
 namespace tiderace::lab::run {
 
-Result<std::unique_ptr<LoadRun>> LoadRun::start(LoadOptions options) {
+Result<std::unique_ptr<LoadRun>> LoadRun::start(load::LoadOptions options) {
     const std::string url = options.url;
-    auto plan = plan_load(std::move(options));
+    auto plan = load::plan_load(std::move(options));
     if (!plan) return fail(Error(0, "load", url, plan.error()));
     std::unique_ptr<LoadRun> run(new LoadRun(std::move(*plan)));
-    const LoadOptions& told = run->plan_.options;
+    const load::LoadOptions& told = run->plan_.options;
     const std::uint64_t threads = std::clamp<std::uint64_t>(told.threads, 1, told.loops_max());
-    auto team = start_threads(run->plan_, whole_of(run->plan_), threads);
+    auto team = load::start_threads(run->plan_, whole_of(run->plan_), threads);
     if (!team) return fail(team.error());
     run->team_ = std::move(*team);
     return run;
 }
 
-const LoadTally& LoadRun::finish() {
+const load::LoadTally& LoadRun::finish() {
     if (sum_ == nullptr) sum_ = team_->finish();
     return sum_->tally;
 }

@@ -10,8 +10,8 @@
 
 #include <memory>
 
-#include "lab/load/plan.h"
-#include "lab/load/team.h"
+#include "load/plan.h"
+#include "load/team.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::lab::run {
@@ -19,22 +19,22 @@ namespace tiderace::lab::run {
 class LoadRun {
   public:
     // `options.url` names the server.
-    static Result<std::unique_ptr<LoadRun>> start(LoadOptions options);
+    static Result<std::unique_ptr<LoadRun>> start(load::LoadOptions options);
 
-    LoadProgress progress() const { return team_->progress(); }
+    load::LoadProgress progress() const { return team_->progress(); }
     void stop() { team_->stop(); }
-    // Waits for its end, which comes by itself or soon after stop().
-    const LoadTally& finish();
+    // Waits for the end of the load, which stop() hastens.
+    const load::LoadTally& finish();
     // CPU time of its busiest loop by the time that it ran; after finish().
     double busy() const { return sum_ != nullptr ? sum_->busiest_loop : 0; }
     std::uint64_t connections() const { return plan_.options.connections; }
 
   private:
-    explicit LoadRun(LoadPlan plan) : plan_(std::move(plan)) {}
+    explicit LoadRun(load::LoadPlan plan) : plan_(std::move(plan)) {}
 
-    LoadPlan plan_;
-    std::unique_ptr<LoadTeam> team_;  // reads the plan
-    std::unique_ptr<LoadSum> sum_;
+    load::LoadPlan plan_;
+    std::unique_ptr<load::LoadTeam> team_;  // reads the plan
+    std::unique_ptr<load::LoadSum> sum_;
 };
 
 }  // namespace tiderace::lab::run

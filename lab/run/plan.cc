@@ -48,7 +48,7 @@ std::string cannot(const RunSubject& subject, const Workload& workload) {
     for (const LoadPart& part : workload.parts) {
         if (part.echoes && !subject.echoes) return "it speaks HTTP only";
         if (part.pipeline > 1 && !subject.pipelines) {
-            return "it answers once what is asked at once";
+            return "it gives pipelined requests one answer";
         }
         if (facts_of(part.file).bytes > subject.answer_bytes_max) {
             return "its answer can't be that long";
@@ -64,7 +64,7 @@ Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects
     std::set<std::string> notes;
     Duration besides = Duration::zero();
     for (std::uint64_t round = 1; round <= plan.rounds; ++round) {
-        // Who comes first after another workload pays for what the kernel sets up anew.
+        // The first server after another workload pays for the kernel's new set-up.
         const std::size_t first = (round - 1) * subjects.size() / plan.rounds;
         for (std::size_t w = 0; w < workloads().size(); ++w) {
             const Workload& workload = workloads()[w];

@@ -38,12 +38,12 @@ struct Plan {
     std::size_t to_run() const;
 };
 
-// Where `connections_most` are too few for a workload, fewer are asked for, with a note.
+// Where `connections_most` is too few for a workload, the plan has fewer, with a note.
 Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects,
               std::uint64_t connections_most);
 // Starting, opening, closing: what a cell takes beside its load.
 Duration overhead(std::uint64_t connections);
-// Why this server cannot be asked this; "" when it can.
+// Why this server cannot run this workload; "" when it can.
 std::string cannot(const RunSubject& subject, const Workload& workload);
 
 }  // namespace tiderace::lab::run

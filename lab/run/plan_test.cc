@@ -45,7 +45,7 @@ TEST(Plan, BothKindsOfRunStayWithinTheirTime) {
     }
 }
 
-TEST(Plan, WhatIsAskedForIsDone) {
+TEST(Plan, ANamedWorkloadRunsInAQuickRun) {
     const Plan plan =
         plan_run({.workloads = {"w4"}, .quick = true, .cell_time = 7s}, servers(1), plenty);
     ASSERT_EQ(plan.cells.size(), 1U) << "a workload that is named runs in a quick run, too";
@@ -53,7 +53,7 @@ TEST(Plan, WhatIsAskedForIsDone) {
     EXPECT_EQ(plan.cells[0].connections, 1'000U);
 }
 
-TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreSaid) {
+TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreReported) {
     const Plan plan = plan_run({.workloads = {"w1", "w2"}, .rounds = 1}, servers(1), 1'000);
     ASSERT_EQ(plan.cells.size(), 3U);
     EXPECT_EQ(plan.cells[0].connections, 1'000U);
@@ -67,7 +67,7 @@ TEST(Plan, TooFewDescriptorsScaleTheWorkloadAndAreSaid) {
     EXPECT_EQ(plan_run({.workloads = {"w2"}, .rounds = 1}, servers(1), 100).cells.size(), 1U);
 }
 
-TEST(Plan, WhoIsAbsentHasNoCellAndWhoCannotSaysWhy) {
+TEST(Plan, AnAbsentServerHasNoCellAndAnUnableOneSaysWhy) {
     auto all = servers(3);
     all[0].facts.absent = "not installed";
     all[1].serves_files = false;
@@ -83,12 +83,12 @@ TEST(Plan, WhoIsAbsentHasNoCellAndWhoCannotSaysWhy) {
             EXPECT_EQ(cell.skipped, "");
         }
     }
-    EXPECT_THAT(reasons, ElementsAre("", HasSubstr("answers once"), HasSubstr("one answer only"),
-                                     HasSubstr("that long")));
+    EXPECT_THAT(reasons, ElementsAre("", HasSubstr("requests one answer"),
+                                     HasSubstr("one answer only"), HasSubstr("that long")));
     EXPECT_EQ(plan.to_run(), 5U);
 }
 
-TEST(Plan, NobodyHasNothingToRun) {
+TEST(Plan, WithoutServersThereIsNothingToRun) {
     EXPECT_EQ(plan_run({}, {}, plenty).to_run(), 0U);
     EXPECT_EQ(plan_run({.workloads = {"w3"}}, servers(1), plenty).to_run(), 0U);
 }

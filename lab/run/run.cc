@@ -11,11 +11,11 @@
 #include <set>
 #include <utility>
 
-#include "lab/figures.h"
 #include "lab/report/pictures.h"
 #include "lab/report/report.h"
 #include "lab/report/results_json.h"
 #include "lab/run/machine.h"
+#include "load/figures.h"
 #include "tiderace/core/clock.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -41,9 +41,9 @@ std::string date_of(const core::Clock& clock) {
 }
 
 // The progress of a run: a line for each cell, and on a terminal one below that says what is left.
-class Telling {
+class ProgressPrinter {
   public:
-    Telling(Duration estimate, std::size_t cells)
+    ProgressPrinter(Duration estimate, std::size_t cells)
         : start_(clock_.now()),
           estimate_(estimate),
           cells_(std::max<std::size_t>(1, cells)),
@@ -61,9 +61,9 @@ class Telling {
         const std::string where = report::heading_of(cell.workload, cell.connections);
         std::string what;
         if (report::has_figures(cell.state) && cell.answers > 0) {
-            what = short_number(cell.cpu_us) + " µs, " + rate(cell.per_second) + "/s";
+            what = load::short_number(cell.cpu_us) + " µs, " + load::rate(cell.per_second) + "/s";
         } else if (report::has_figures(cell.state)) {
-            what = bytes(static_cast<double>(cell.memory_bytes)) + " of memory";
+            what = load::bytes(static_cast<double>(cell.memory_bytes)) + " of memory";
         }
         if (cell.state != CellState::ok) {
             what += (what.empty() ? "" : "; ") + std::string(to_string(cell.state)) + ": " +
@@ -72,15 +72,15 @@ class Telling {
         std::printf("  %-28s %-16s %s\n", where.c_str(), cell.subject.c_str(), what.c_str());
         std::fflush(stdout);
     }
-    double took() const { return in_seconds(clock_.now() - start_); }
+    double took() const { return load::in_seconds(clock_.now() - start_); }
 
   private:
     // By the pace so far, once there is one.
     std::string left() const {
         const double part = static_cast<double>(done_) / static_cast<double>(cells_);
-        const double planned = in_seconds(estimate_);
+        const double planned = load::in_seconds(estimate_);
         const double whole = part > 0.05 ? took() / part : planned;
-        return seconds(std::max(0.0, whole - took()));
+        return load::seconds(std::max(0.0, whole - took()));
     }
 
     core::SystemClock clock_;
@@ -142,12 +142,12 @@ Setting prepare(const RunOptions& options) {
     setting.plan = plan_run(options, setting.subjects,
                             core::room_for_connections(results.machine.descriptors_max, loops));
     results.rounds = setting.plan.rounds;
-    results.seconds = in_seconds(setting.plan.cell_time);
+    results.seconds = load::in_seconds(setting.plan.cell_time);
     results.notes = setting.plan.notes;
     if (setting.placing.server.empty()) {
         results.notes.push_back(
             "Nothing was pinned: server and load share the CPUs, and latency is "
-            "that of a crowded machine.");
+            "inflated by the crowding.");
     }
     results.workloads = told_workloads(setting.plan, options);
     for (const RunSubject& subject : setting.subjects) results.subjects.push_back(subject.facts);
@@ -174,11 +174,11 @@ void tell_plan(const Setting& setting) {
     std::printf("servers   %s\nworkloads %s\ncells      %zu in %llu %s, %s of load each\n",
                 names.c_str(), loads.c_str(), plan.to_run(),
                 static_cast<unsigned long long>(plan.rounds), plan.rounds == 1 ? "round" : "rounds",
-                readable(plan.cell_time).c_str());
+                load::readable(plan.cell_time).c_str());
     std::printf("pinned     server to %s, load to %s\ntime       about %s\n",
                 cpus_in_words(results.pinning.server_cpus).c_str(),
                 cpus_in_words(results.pinning.load_cpus).c_str(),
-                seconds(in_seconds(plan.estimate)).c_str());
+                load::seconds(load::in_seconds(plan.estimate)).c_str());
     for (const RunSubject& subject : setting.subjects) {
         if (subject.facts.absent.empty()) continue;
         std::printf("skipped    %s: %s\n", subject.facts.name.c_str(),
@@ -197,7 +197,7 @@ int save(const std::string& folder, report::Results results) {
     auto written = report::write_file(folder, report::results_name, report::results_json(results));
     if (written) written = report::write_report(folder, std::move(results));
     if (!written) return complain(written.error().message(), 1);
-    if (was_interrupted) std::puts("\ninterrupted; what was measured is in");
+    if (was_interrupted) std::puts("\ninterrupted; the results so far are in");
     std::printf("%s/index.html\n%s/report.md\n%s/results.json\n", folder.c_str(), folder.c_str(),
                 folder.c_str());
     return was_interrupted ? 1 : 0;
@@ -268,7 +268,7 @@ int run(const RunOptions& options) {
     if (const auto room = report::try_folder(options.folder); !room) {
         return complain(room.error().message(), 1);
     }
-    Telling telling(setting.plan.estimate, setting.plan.to_run());
+    ProgressPrinter telling(setting.plan.estimate, setting.plan.to_run());
     std::size_t done = 0;
     const auto told = [&](const CellTold& one) {
         if (one.done == done) {

@@ -1,4 +1,4 @@
-// RunOptions: everything that `tiderace lab run` was told, as plain data with its defaults.
+// RunOptions: the options of `tiderace lab run`, as plain data with their defaults.
 //
 // Thread   Plain data.
 #pragma once
@@ -20,7 +20,7 @@ struct RunOptions {
     std::uint64_t rounds = 0;               // 0: three, or one if quick
     Duration cell_time = Duration::zero();  // of load for a cell; 0: what the time allows
 
-    // Of the program that runs, for the report.
+    // About the running program, for the report.
     std::string version;
     std::string build;
     std::string command;

@@ -48,7 +48,7 @@ TEST(Run, GoesOnWhateverOneServerDoes) {
                            .wait = wait_a_while,
                            .told = count},
                           cells));
-    EXPECT_EQ(told, 20U) << "each is told as it begins and as it ends";
+    EXPECT_EQ(told, 20U) << "each is reported at its begin and at its end";
     std::vector<CellState> states;
     for (const Cell& cell : cells) {
         if (cell.connections == 100) states.push_back(cell.state);
@@ -71,7 +71,7 @@ TEST(Run, WhatIsSkippedIsInTheResults) {
                           cells));
     ASSERT_EQ(cells.size(), 1U);
     EXPECT_EQ(cells[0].state, CellState::skipped);
-    EXPECT_EQ(cells[0].reason, "it answers once what is asked at once");
+    EXPECT_EQ(cells[0].reason, "it gives pipelined requests one answer");
 }
 
 TEST(Run, AnInterruptedRunKeepsWhatItHas) {

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "lab/crc32.h"
+#include "load/crc32.h"
 
 namespace tiderace::lab::run {
 namespace {
 
-// Lines that differ, so that nobody who compresses or compares has it too easy.
+// Different lines, so that the text does not compress unrealistically well.
 std::string text_of(std::uint64_t bytes) {
     std::string text;
     text.reserve(bytes + 128);
@@ -35,7 +35,7 @@ Result<SiteFolder> SiteFolder::make() {
         const std::string text = text_of(site_files[i].bytes);
         if (auto written = site.folder_.write(name, text); !written) return fail(written.error());
         ::chmod((site.path() + '/' + name).c_str(), 0644);
-        site.hashes_[i] = crc32(0, text);
+        site.hashes_[i] = load::crc32(0, text);
     }
     return site;
 }

@@ -31,12 +31,12 @@ class RunningServer {
 
 struct ServerPlan {
     std::string folder;
-    std::string path = "/";  // what is asked of it
+    std::string path = "/";  // the request's path
     std::vector<unsigned> cpus;
     std::uint64_t connections = 0;
     bool closes = false;
     bool echoes = false;
-    Wait wait = {};  // while it starts; nothing: nobody interrupts
+    Wait wait = {};  // while it starts; empty: cannot be interrupted
 };
 
 struct RunSubject {
@@ -48,8 +48,8 @@ struct RunSubject {
     std::function<Result<std::unique_ptr<RunningServer>>(const ServerPlan&)> start;
 };
 
-// Those of the names, or all that have one, absent or not, in the order of the report; the floor is
-// always among them. Versions are asked for of those that are here. `cpus`: of the server.
+// The named ones, or all, absent or not, in the order of the report; the floor is
+// always among them. Installed ones report their versions. `cpus`: of the server.
 std::vector<RunSubject> find_subjects(const std::vector<std::string>& names,
                                       const std::string& own_version,
                                       const std::vector<unsigned>& cpus);

@@ -89,8 +89,9 @@ const Workload* find_workload(std::string_view name) {
     return found == table().end() ? nullptr : &*found;
 }
 
-LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_t connections) {
-    LoadOptions options;
+load::LoadOptions load_of(const Workload& workload, const LoadPart& part,
+                          std::uint64_t connections) {
+    load::LoadOptions options;
     options.connections = connections;
     if (part.connections > 0) {  // its share of them
         options.connections = std::max<std::uint64_t>(
@@ -116,7 +117,7 @@ std::string url_of(const LoadPart& part, const std::string& address) {
 std::string load_command(const Workload& workload) {
     std::string text;
     for (const LoadPart& part : workload.parts) {
-        const LoadOptions options = load_of(workload, part, workload.connections.back());
+        const load::LoadOptions options = load_of(workload, part, workload.connections.back());
         if (!text.empty()) text += " & ";
         text += "tiderace load " + url_of(part, "ADDRESS") + " --connections " +
                 std::to_string(options.connections);

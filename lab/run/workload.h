@@ -1,4 +1,4 @@
-// Workloads: what is asked of every server, as a table. docs/lab/measuring.md says why these.
+// Workloads: the requests that every server gets, as a table. docs/lab/measuring.md says why these.
 //
 // Thread   Any: constants.
 #pragma once
@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/load/options.h"
+#include "load/options.h"
 
 namespace tiderace::lab::run {
 
 // The files that are served, of exact sizes.
 enum class SiteFile : std::uint8_t { tiny, index, middle, large };
 struct SiteFileFacts {
-    std::string_view path;  // as it is asked for
+    std::string_view path;  // in the request
     std::string_view name;
     std::uint64_t bytes;
 };
@@ -32,7 +32,7 @@ constexpr const SiteFileFacts& facts_of(SiteFile file) {
 // One kind of client. Most workloads have one.
 struct LoadPart {
     SiteFile file = SiteFile::tiny;
-    std::uint64_t connections = 0;  // 0: those of the cell
+    std::uint64_t connections = 0;  // 0: as many as the cell has
     bool close = false;
     std::uint64_t pipeline = 1;
     std::uint64_t rate = 0;  // 0: closed loop
@@ -48,15 +48,16 @@ struct Workload {
     std::vector<std::uint64_t> connections;
     std::vector<std::uint64_t> quick_connections;  // empty: not in a quick run
     std::string_view measure = "cpu_us";           // or "connection_bytes"
-    std::string_view absent = {};                  // why nobody can be asked this here
+    std::string_view absent = {};                  // why no server can run it here
 };
 
 std::span<const Workload> workloads();
 // nullptr: there is none of this name.
 const Workload* find_workload(std::string_view name);
 
-// What the load generator is told for one part of a cell, without address and time.
-LoadOptions load_of(const Workload& workload, const LoadPart& part, std::uint64_t connections);
+// The load generator's options for one part of a cell, without address and time.
+load::LoadOptions load_of(const Workload& workload, const LoadPart& part,
+                          std::uint64_t connections);
 std::string url_of(const LoadPart& part, const std::string& address);
 // The same for a shell: "tiderace load http://ADDRESS/tiny.txt --connections 100".
 std::string load_command(const Workload& workload);

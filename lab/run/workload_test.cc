@@ -30,7 +30,7 @@ TEST(Workload, TheSizesAreThoseOfTheOriginals) {
     }
 }
 
-TEST(Workload, IsToldAsACommandForAnotherShell) {
+TEST(Workload, IsPrintedAsACommandForAnotherShell) {
     EXPECT_EQ(load_command(*find_workload("churn")),
               "tiderace load http://ADDRESS/tiny.txt --connections 100 --close --expect-length 40");
     EXPECT_THAT(load_command(*find_workload("slow")), HasSubstr("--slow-readers 10"));

@@ -14,7 +14,7 @@
 #include "tests/seeds/fake_talk.h"
 #include "tests/seeds/http_site.h"
 #include "tests/seeds/seed_runner.h"
-#include "tiderace/http/h2_service.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/testing/h2_client.h"
 
 namespace tiderace::testing {
@@ -241,7 +241,7 @@ void expect_right_answers(Client& talk, bool calm) {
         }
         ByteView body = answer.body;
         // A file that became shorter ends its stream: the frame that had promised more of it is
-        // filled with zeros, and then a reset, or the connection's end, says that it is cut.
+        // filled with zeros, and then a reset, or the connection's end, shows that it is cut.
         if (!answer.ended) body = body.substr(0, body.find(char{}));
         EXPECT_EQ(body, question->body.substr(0, body.size()));
         EXPECT_TRUE(!answer.ended || answer.body.size() == question->body.size());

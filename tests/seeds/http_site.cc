@@ -81,7 +81,7 @@ std::string as_last(const std::string& answer) {
     return text.insert(end + 2, "Connection: close\r\n");
 }
 
-// A peer that is too slow, or ends in the middle of a request, is told so, and no more.
+// A peer that is too slow, or ends inside a request, gets this answer and no more.
 bool is_late_refusal(std::string_view text) {
     static constexpr std::array<std::string_view, 2> known{"HTTP/1.1 408 ", "HTTP/1.1 400 "};
     for (const std::string_view start : known) {
@@ -147,7 +147,7 @@ std::string fault_in(std::string_view heard, const std::vector<const Asked*>& as
         return "the answer to " + one->request + " is: " + std::string(rest.substr(0, 300));
     }
     if (rest.empty() || is_late_refusal(rest)) return "";
-    return "an answer that nobody asked for: " + std::string(rest.substr(0, 300));
+    return "an answer without a request:  " + std::string(rest.substr(0, 300));
 }
 
 }  // namespace tiderace::testing

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/h1_service.h"
+#include "tiderace/http/h1/service.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
 #include "tiderace/net/tcp_server.h"
@@ -49,8 +49,8 @@ const std::vector<Asked>& all_asked();
 // Without Date lines, and without the beginning of one at the end.
 std::string without_dates(std::string_view heard);
 
-// What is wrong with what a peer that asked these heard; "" if it is the beginning of a right
-// sequence of answers. `whole`: all of it, not only a beginning.
+// The fault in the bytes that a peer with these requests received; "" if they are the beginning of
+// a correct sequence of answers. `whole`: they must be all of it.
 std::string fault_in(std::string_view heard, const std::vector<const Asked*>& asked, bool whole);
 
 }  // namespace tiderace::testing

@@ -40,7 +40,7 @@ net::TcpServerOptions random_options(Random& random) {
 
 void expect_echo(const Talker& talker, bool undisturbed) {
     const std::string& heard = talker.peer->heard();
-    // Refused: it is said in one send, whatever becomes of it. Texts begin with an "a".
+    // Refused: one best-effort send, then close. Texts begin with an "a".
     if (!heard.empty() && ByteView("busy").starts_with(heard)) return;
     EXPECT_EQ(heard, talker.text.substr(0, heard.size()));
     if (undisturbed && talker.ending == FakeTalk::Ending::finish && !talker.deaf) {

@@ -23,8 +23,8 @@ using Scenario = std::function<void(FakeWorld& world, Random& random)>;
 
 struct SeedLimits {
     Duration virtual_time_max = 2h;
-    // For a scenario that costs more than others: one in so many of the seeds, unless a number of
-    // them is asked for.
+    // For a scenario that costs more than others: run for one in this many seeds, unless the user
+    // asks for a number of them.
     std::uint64_t one_in = 1;
     std::uint64_t one_in_sanitized = 1;  // of those, under a sanitizer
 };

@@ -45,7 +45,7 @@ class Shared {
     }
     const std::shared_ptr<const tls::TicketKeys>& ticket_keys() const { return ticket_keys_; }
     SSL_CTX* server_context() { return server_context_.get(); }
-    // Of a connection in fair weather: to be resumed in any other.
+    // Taken from an undisturbed connection, to be resumed in any other.
     tls::SslSessionPtr& session(bool of_context, bool newest) {
         return sessions_[of_context ? 1 : 0][newest ? 1 : 0];
     }
@@ -54,7 +54,7 @@ class Shared {
     Shared()
         : ticket_keys_(*tls::TicketKeys::fresh()),
           server_context_(SSL_CTX_new(TLS_server_method())) {
-        // Its own certificate alone: what stands above it is nobody's business here.
+        // The leaf certificate alone: its chain is not what these scenarios test.
         files_ = Authority().issue(folder_, "server");
         std::ostringstream text;
         text << std::ifstream(files_.certificate).rdbuf();
@@ -107,7 +107,7 @@ class Layer final : public net::TransportLayer, public tls::Endpoint {
     tls::LoopParts parts_;
 };
 
-// What a client may resume; the first who asks connects for it.
+// A session to resume; the first caller connects to get one.
 SSL_SESSION* session_of(bool of_context, bool newest) {
     tls::SslSessionPtr& session = Shared::get().session(of_context, newest);
     if (session != nullptr) return session.get();

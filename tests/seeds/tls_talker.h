@@ -1,5 +1,5 @@
-// TlsTalker: OpenSSL alone as the client of a TLS server, over a FakePeer: what it says goes out
-// sealed, whatever the weather.
+// TlsTalker: OpenSSL alone as the client of a TLS server, over a FakePeer: its bytes are sealed,
+// whatever faults the network has.
 //
 // Owner    A scenario; it goes before its world.
 #pragma once
@@ -21,7 +21,7 @@ class TlsTalker {
     void pump();
     // Once the handshake is done.
     void say(ByteView bytes);
-    // close_notify and FIN, behind what was said.
+    // close_notify and FIN, after all earlier bytes.
     void finish();
 
     bool established() const { return SSL_is_init_finished(ssl_.get()) == 1; }

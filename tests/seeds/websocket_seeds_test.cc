@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/seeds/seed_runner.h"
-#include "tiderace/http/websocket_topics.h"
+#include "tiderace/http/websocket/topics.h"
 #include "tiderace/testing/websocket_stage.h"
 
 namespace tiderace::testing {

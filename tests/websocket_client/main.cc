@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "tiderace/http/websocket_client.h"
-#include "tiderace/http/websocket_connection.h"
+#include "tiderace/http/websocket/client.h"
+#include "tiderace/http/websocket/connection.h"
 #include "tiderace/net/connector.h"
 
 namespace tiderace {

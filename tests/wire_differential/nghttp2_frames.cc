@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/h2_frame_reader.h"
-#include "tiderace/http/wire/h2_frame_writer.h"
-#include "tiderace/http/wire/h2_settings.h"
-#include "tiderace/http/wire/h2_stream.h"
-#include "tiderace/http/wire/hpack_decoder.h"
+#include "tiderace/http/wire/h2/frame_reader.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/h2/settings.h"
+#include "tiderace/http/wire/h2/stream.h"
 
 namespace tiderace::http::wire {
 namespace {

@@ -14,8 +14,8 @@
 #include "tiderace/base/check.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/hpack_decoder.h"
-#include "tiderace/http/wire/hpack_encoder.h"
+#include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/h2/hpack_encoder.h"
 
 namespace tiderace::http::wire {
 namespace {

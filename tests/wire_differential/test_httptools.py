@@ -194,7 +194,7 @@ def mutate(raw, inputs, rng):
 
 
 def taken_by_us_alone(theirs):
-    """Why llhttp refuses what we take: None where that is not known to be the RFC's meaning."""
+    """Why llhttp refuses a message that we accept; None: the RFC is not known to allow it."""
     message = str(theirs.error)
     if "method" in message.lower():
         return "it has a list of methods; we hand unknown ones on, to be answered with 501"
@@ -209,7 +209,7 @@ def taken_by_us_alone(theirs):
 
 
 def difference(ours, theirs):
-    """What is wrong between two readings; None when nothing is."""
+    """How two readings differ wrongly; None if they do not."""
     if ours.outcome == "refused":
         if theirs.outcome == "refused" or ours.reason in STRICTER:
             return None

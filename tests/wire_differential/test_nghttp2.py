@@ -65,7 +65,7 @@ def test_frames_are_taken_and_refused_as_nghttp2_does():
     for line in lines[:-1]:
         kind, ours, theirs = re.match(r"type (\d+): ours (.*), theirs (.*) \(", line).groups()
         if ours.startswith("ends") and theirs.startswith("ends"):
-            continue  # more than one rule was broken, and which is looked at first is free
+            continue  # several rules were broken, and either may be checked first
         assert (int(kind), ours, theirs) in DIFFERENT, line
         seen.add((int(kind), ours, theirs))
     assert seen == set(DIFFERENT)

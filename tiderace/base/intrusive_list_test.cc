@@ -36,7 +36,7 @@ TEST(IntrusiveList, KeepsTheOrderOfBothEnds) {
     EXPECT_EQ(&list.back(), &three);
 }
 
-TEST(IntrusiveList, PopsTheFrontAndLetsGoOfIt) {
+TEST(IntrusiveList, PopsTheFrontAndUnlinksIt) {
     Guest one(1), two(2);
     IntrusiveList<Guest> list;
     list.push_back(one);

@@ -21,7 +21,9 @@ struct SipKey {
 };
 
 // SipHash with that many rounds for each eight bytes and at the end (Aumasson and Bernstein, 2012).
-std::uint64_t sip_hash(ByteView bytes, const SipKey& key, int rounds, int last_rounds);
+// The numbers are constants, so that the rounds are unrolled. Defined for 1-3 and 2-4.
+template <int Rounds, int LastRounds>
+std::uint64_t sip_hash(ByteView bytes, const SipKey& key);
 
 class KeyedHash {
   public:
@@ -31,7 +33,7 @@ class KeyedHash {
     KeyedHash();
     explicit KeyedHash(const SipKey& key) : key_(key) {}
 
-    std::size_t operator()(ByteView bytes) const { return sip_hash(bytes, key_, 1, 3); }
+    std::size_t operator()(ByteView bytes) const { return sip_hash<1, 3>(bytes, key_); }
 
   private:
     SipKey key_;

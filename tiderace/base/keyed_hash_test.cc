@@ -13,10 +13,16 @@ TEST(KeyedHash, IsTheSipHashOfItsAuthors) {
     const SipKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
     std::string bytes;
     for (char c = 0; c < 15; ++c) bytes += c;
-    EXPECT_EQ(sip_hash("", key, 2, 4), 0x726fdb47dd0e0e31u);
-    EXPECT_EQ(sip_hash(bytes.substr(0, 1), key, 2, 4), 0x74f839c593dc67fdu);
-    EXPECT_EQ(sip_hash(bytes.substr(0, 8), key, 2, 4), 0x93f5f5799a932462u);
-    EXPECT_EQ(sip_hash(bytes, key, 2, 4), 0xa129ca6149be45e5u);
+    EXPECT_EQ((sip_hash<2, 4>("", key)), 0x726fdb47dd0e0e31u);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 1), key)), 0x74f839c593dc67fdu);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 2), key)), 0x0d6c8009d9a94f5au);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 3), key)), 0x85676696d7fb7e2du);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 4), key)), 0xcf2794e0277187b7u);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 5), key)), 0x18765564cd99a68du);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 6), key)), 0xcbc9466e58fee3ceu);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 7), key)), 0xab0200f58b01d137u);
+    EXPECT_EQ((sip_hash<2, 4>(bytes.substr(0, 8), key)), 0x93f5f5799a932462u);
+    EXPECT_EQ((sip_hash<2, 4>(bytes, key)), 0xa129ca6149be45e5u);
 }
 
 TEST(KeyedHash, OfTwoTablesShareNothing) {

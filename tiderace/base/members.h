@@ -1,4 +1,4 @@
-// Members of plain structs: how many there are, what they are called, and references to them.
+// Members of plain structs: their number, their names, and references to them.
 //
 //     struct Point { int x; int y; };
 //     member_count<Point>          2
@@ -14,7 +14,7 @@
 // never defined spells the member's name. g++ 12 and clang 19 both do; members_test.cc shows it.
 //
 // Thread   Any; everything here is a constant.
-// Errors   A type that is no plain struct does not compile, with a sentence that says so.
+// Errors   A type that is no plain struct is a compile error with one readable sentence.
 // Memory   The names, once for each struct.
 #pragma once
 

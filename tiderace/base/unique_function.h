@@ -8,7 +8,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -30,6 +29,7 @@ class unique_function<R(Args...)> {
 
     template <typename F>
         requires(!std::same_as<std::remove_cvref_t<F>, unique_function> &&
+                 !std::is_member_pointer_v<std::remove_cvref_t<F>> &&
                  std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
     unique_function(F&& callable) {
         using Callable = std::remove_cvref_t<F>;
@@ -71,10 +71,19 @@ class unique_function<R(Args...)> {
         return sizeof(F) <= inline_bytes && alignof(F) <= alignof(void*) &&
                std::is_nothrow_move_constructible_v<F>;
     }
+    // Not std::invoke_r: <functional> costs every file that includes this a tenth of a second.
+    template <typename F>
+    static R invoke(F& callable, Args&&... args) {
+        if constexpr (std::is_void_v<R>) {
+            static_cast<void>(callable(std::forward<Args>(args)...));
+        } else {
+            return callable(std::forward<Args>(args)...);
+        }
+    }
     template <typename F>
     static constexpr Operations inline_operations{
         [](void* storage, Args&&... args) -> R {
-            return std::invoke_r<R>(*static_cast<F*>(storage), std::forward<Args>(args)...);
+            return invoke(*static_cast<F*>(storage), std::forward<Args>(args)...);
         },
         [](void* from, void* to) noexcept {
             ::new (to) F(std::move(*static_cast<F*>(from)));
@@ -85,7 +94,7 @@ class unique_function<R(Args...)> {
     template <typename F>
     static constexpr Operations heap_operations{
         [](void* storage, Args&&... args) -> R {
-            return std::invoke_r<R>(**static_cast<F**>(storage), std::forward<Args>(args)...);
+            return invoke(**static_cast<F**>(storage), std::forward<Args>(args)...);
         },
         [](void* from, void* to) noexcept { ::new (to) F*(*static_cast<F**>(from)); },
         [](void* storage) noexcept { delete *static_cast<F**>(storage); },

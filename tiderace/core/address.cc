@@ -15,6 +15,8 @@
 namespace tiderace::core {
 namespace {
 
+// IPv4 addresses are kept as mapped ones (RFC 4291, 2.5.5.2), so that a client on a dual-stack
+// socket, whose address arrives in that form, prints as IPv4.
 constexpr std::array<std::uint8_t, 12> ip4_prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::size_t unix_path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
@@ -32,7 +34,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return port;
 }
 
-// inet_pton wants a NUL; whatever is too long for the buffer is no address.
+// inet_pton() needs a NUL at the end. A text too long for the buffer is no address.
 template <typename Out>
 bool parse_ip(int family, std::string_view text, Out& out) {
     char terminated[INET6_ADDRSTRLEN] = {};
@@ -51,7 +53,7 @@ std::uint32_t parse_scope(std::string_view text) {
     return ::if_nametoindex(std::string(text).c_str());
 }
 
-// What the writer of a text without any ':' may have meant.
+// A guess at the intended address, for a text without any ':'.
 std::string advise_without_colon(std::string_view text) {
     std::string advice = "there is no ':' before a port; did you mean ";
     if (parse_port(text)) return advice.append(":").append(text);
@@ -124,11 +126,13 @@ Address& Address::operator=(const Address& other) {
 
 Result<Address> Address::parse(std::string_view text) {
     if (text.starts_with(unix_prefix)) return parse_unix(text);
+    // The last colon: an IPv6 address in brackets has others.
     const std::size_t colon = text.rfind(':');
     if (text.empty()) return refuse(text, "it is empty; write 127.0.0.1:8080, or :8080 for all");
     if (colon == text.npos) return refuse(text, advise_without_colon(text));
     if (text.ends_with(']')) return refuse(text, "there is no port after the ']'");
     std::string_view host = text.substr(0, colon);
+    // "::1:8080" would be ambiguous: the last group or the port.
     if (!host.starts_with('[') && host.contains(':')) {
         return refuse(text, "write an IPv6 address in brackets, as in [::1]:8080");
     }
@@ -140,12 +144,14 @@ Result<Address> Address::parse(std::string_view text) {
 }
 
 Result<Address> Address::parse_host(std::string_view host, std::string_view text) {
+    // ":8080": an empty host is every address of this machine.
     if (host.empty()) return any(0);
     if (host == "localhost") return loopback(0);
     Address address;
     if (host.starts_with('[')) {
         if (!host.ends_with(']')) return refuse(text, "a ']' is missing before the port");
         host = host.substr(1, host.size() - 2);
+        // A link-local address needs its interface (RFC 4007, 11).
         const std::size_t percent = host.find('%');
         if (percent != host.npos) {
             address.scope_ = parse_scope(host.substr(percent + 1));
@@ -164,11 +170,14 @@ Result<Address> Address::parse_host(std::string_view host, std::string_view text
 Result<Address> Address::parse_unix(std::string_view text) {
     std::string path(text.substr(unix_prefix.size()));
     if (path.empty()) return refuse(text, "there is no path; write unix:/run/name.sock");
+    // The kernel would cut a longer path, and bind another name.
     if (path.size() > unix_path_bytes_max) {
         return refuse(text, "the path of a Unix socket has at most " +
                                 std::to_string(unix_path_bytes_max) + " bytes");
     }
     if (path.contains('\0')) return refuse(text, "there is a NUL in the path");
+    // Linux's abstract sockets have a name that begins with a NUL and no file; tools write it as
+    // '@'.
     if (path[0] == '@') {
 #if defined(__linux__)
         path[0] = '\0';
@@ -180,7 +189,7 @@ Result<Address> Address::parse_unix(std::string_view text) {
 }
 
 Result<Address> Address::from_sockaddr(const sockaddr* from, socklen_t bytes) {
-    // Copied, as `from` need not be aligned for its family.
+    // Copied, because `from` need not be aligned for its family.
     Address address;
     if (from->sa_family == AF_INET && bytes >= sizeof(sockaddr_in)) {
         sockaddr_in ip4;
@@ -220,7 +229,8 @@ Address Address::from_ip4(const std::uint8_t* bytes) {
 Address Address::from_path(std::string_view path) {
     Address address;
     address.family_ = Family::unix_path;
-    address.path_ = std::make_unique<std::string>(path);
+    // None without a name, as most Unix peers: it takes no memory, which an accepted one may lack.
+    if (!path.empty()) address.path_ = std::make_unique<std::string>(path);
     return address;
 }
 
@@ -256,6 +266,8 @@ socklen_t Address::to_sockaddr(sockaddr_storage& out) const {
     local.sun_family = AF_UNIX;
     path().copy(local.sun_path, sizeof(local.sun_path));
     std::memcpy(&out, &local, sizeof(local));
+    // The length of a path counts its NUL. An abstract name has none, nor has a path that fills the
+    // field.
     const bool has_nul =
         !path().empty() && path()[0] != '\0' && path().size() <= unix_path_bytes_max;
     return static_cast<socklen_t>(unix_path_offset + path().size() + (has_nul ? 1 : 0));
@@ -264,6 +276,7 @@ socklen_t Address::to_sockaddr(sockaddr_storage& out) const {
 std::string Address::to_string() const {
     if (is_unix()) {
         std::string text = std::string(unix_prefix).append(path());
+        // The form that parse() reads.
         std::replace(text.begin(), text.end(), '\0', '@');
         return text;
     }
@@ -295,6 +308,7 @@ std::size_t Address::format_ip(char* out) const {
 
 bool Address::is_loopback() const {
     if (is_unix()) return false;
+    // All of 127.0.0.0/8 is the loopback (RFC 1122, 3.2.1.3).
     if (holds_ip4()) return ip_[ip4_prefix.size()] == 127;
     Ip one{};
     one.back() = 1;

@@ -3,8 +3,8 @@
 //   127.0.0.1:8080   [::1]:8080   :8080 (all addresses)   localhost:8080   unix:/run/x.sock
 //
 // Thread   A value; copies are independent.
-// Errors   parse() says what is wrong with the text and what to write instead. Names are not looked
-//          up here: that blocks.
+// Errors   parse() explains what is wrong with the text and what to write instead. It does not look
+//          names up, because that blocks.
 // Memory   32 bytes; the path of a Unix address is one allocation more.
 #pragma once
 
@@ -39,7 +39,7 @@ class Address final {
     // The text forms above. ":8080" is [::]:8080, which a listener opens for IPv4 too. "localhost"
     // is 127.0.0.1. Port 0 lets the kernel choose. "unix:@name" is a Linux abstract socket.
     static Result<Address> parse(std::string_view text);
-    // What accept, getsockname and getaddrinfo give. Fails on any other family.
+    // Accepts the results of accept, getsockname and getaddrinfo. Fails on any other family.
     static Result<Address> from_sockaddr(const sockaddr* from, socklen_t bytes);
     static Address loopback(std::uint16_t port);  // 127.0.0.1
     static Address any(std::uint16_t port);       // [::]
@@ -47,8 +47,8 @@ class Address final {
     // Returns how many bytes of `out` count.
     socklen_t to_sockaddr(sockaddr_storage& out) const;
 
-    // A form that parse() takes, where an IPv4 peer of a dual-stack socket reads as IPv4. A Unix
-    // peer without a name is "unix:".
+    // A text that parse() accepts, in which an IPv4 peer of a dual-stack socket reads as IPv4. A
+    // Unix peer without a name is "unix:".
     std::string to_string() const;
     // The IP address alone ("unix:" for Unix), into at least ip_text_bytes_max bytes; returns how
     // many. No NUL, no allocation: it is called per log line.
@@ -76,7 +76,7 @@ class Address final {
 
     Ip ip_{};
     std::unique_ptr<std::string> path_;  // Unix only
-    std::uint32_t scope_ = 0;            // which interface a link-local address is on
+    std::uint32_t scope_ = 0;            // the interface of a link-local address
     std::uint16_t port_ = 0;
     Family family_ = Family::ip6;
 };

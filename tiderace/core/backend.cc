@@ -5,7 +5,6 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/backend/epoll.h"
-#include "tiderace/core/backend/epoll_edge.h"
 #include "tiderace/core/backend/io_uring.h"
 #include "tiderace/core/backend/kqueue.h"
 #include "tiderace/core/backend/poll.h"
@@ -38,8 +37,7 @@ void IoObserver::on_ready(bool, bool) {
 
 std::string_view engine_names() {
 #if defined(__linux__)
-    return has_io_uring() ? "epoll io_uring epoll-lt epoll-et epoll-oneshot poll select"
-                          : "epoll epoll-lt epoll-et epoll-oneshot poll select";
+    return has_io_uring() ? "epoll io_uring poll select" : "epoll poll select";
 #else
     return has_kqueue() ? "kqueue poll select" : "poll select";
 #endif
@@ -47,33 +45,25 @@ std::string_view engine_names() {
 
 namespace {
 
-std::unique_ptr<Poller> make_poller(std::string_view engine) {
-    if (engine == "epoll") return make_epoll_poller("epoll", EpollMode::level);
-    if (engine == "epoll-lt") return make_epoll_poller("epoll-lt", EpollMode::level);
-    if (engine == "epoll-et") return make_edge_poller();
-    if (engine == "epoll-oneshot") return make_epoll_poller("epoll-oneshot", EpollMode::oneshot);
-    if (engine == "kqueue") return make_kqueue_poller();
-    if (engine == "poll") return make_poll_poller();
-    if (engine == "select") return make_select_poller();
-    return nullptr;
-}
+struct Known {
+    std::string_view name;
+    std::unique_ptr<Poller> (*make)();  // nullptr where this system has none
+};
 
-std::unique_ptr<Poller> make_best_poller() {
-    for (const std::string_view engine : {"epoll", "kqueue"}) {
-        if (auto poller = make_poller(engine)) return poller;
-    }
-    return make_poll_poller();
-}
+// Those made of readiness, the best first: what "auto" stands for is the first that is here.
+constexpr Known pollers[] = {{"epoll", make_epoll_poller},
+                             {"kqueue", make_kqueue_poller},
+                             {"poll", make_poll_poller},
+                             {"select", make_select_poller}};
 
 Error not_here(std::string_view engine) {
     const std::string here(engine_names());
     if (engine == "kqueue") {
         return Error(0, "choose the engine", engine,
-                     "it is of BSD and macOS; this machine has: auto " + here);
+                     "BSD and macOS only; this machine has: auto " + here);
     }
-    if (engine.starts_with("epoll")) {
-        return Error(0, "choose the engine", engine,
-                     "it is of Linux; this machine has: auto " + here);
+    if (engine == "epoll") {
+        return Error(0, "choose the engine", engine, "Linux only; this machine has: auto " + here);
     }
     return Error(0, "choose the engine", engine, "not known here; one of: auto " + here);
 }
@@ -83,9 +73,13 @@ Error not_here(std::string_view engine) {
 Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
                                               const BackendOptions& options) {
     if (engine == "io_uring") return make_io_uring_backend(options);
-    std::unique_ptr<Poller> poller = engine == "auto" ? make_best_poller() : make_poller(engine);
-    if (poller == nullptr) return fail(not_here(engine));
-    return std::make_unique<ReadinessBackend>(std::move(poller), options);
+    for (const auto& [name, make] : pollers) {
+        if (engine != "auto" && engine != name) continue;
+        if (auto poller = make()) {
+            return std::make_unique<ReadinessBackend>(name, std::move(poller), options);
+        }
+    }
+    return fail(not_here(engine));
 }
 
 }  // namespace tiderace::core

@@ -1,4 +1,4 @@
-// Backend: how one loop asks the kernel. The narrow waist's lower edge.
+// Backend: a loop's interface to one of the kernel's engines.
 //
 // The loop offers operations, not readiness: accept, connect, receive, send, watch. A completion
 // backend (io_uring) does them natively; readiness.h does them for epoll, poll, select and kqueue,
@@ -30,7 +30,7 @@
 
 namespace tiderace::core {
 
-// Told the outcome of a descriptor's operations, on the loop's thread, one at a time.
+// Gets the outcomes of a descriptor's operations, on the loop's thread, one at a time.
 class IoObserver {
   public:
     // A new connection; the receiver owns `fd`.
@@ -66,8 +66,8 @@ struct IoHandle {
 // What send() did now.
 struct Sent {
     std::uint64_t bytes = 0;  // taken from the queue
-    // on_sent will be called; until then no other send, and the queue stays where it is. It may be
-    // appended to; what was in it may come back to its front.
+    // on_sent will be called; until then send() must not be called, and the queue must not move. It
+    // may be appended to; bytes that were in it may come back to its front.
     bool pending = false;
     int error = 0;  // -errno: the connection is broken; -EBADMSG: a queued file became shorter
 };
@@ -81,8 +81,7 @@ class Backend {
     virtual Result<IoHandle> attach(int fd, IoObserver& observer) = 0;
     // Forgets the descriptor and leaves it open: it is the caller's again.
     virtual void detach(IoHandle& handle) = 0;
-    // Forgets and closes it. `unsent` may still be read by the kernel; the backend keeps it that
-    // long.
+    // Forgets and closes it. The kernel may still read `unsent`; the backend keeps it for as long.
     virtual void close(IoHandle& handle, SendQueue&& unsent) = 0;
 
     virtual void set_accepting(IoHandle handle, bool on) = 0;
@@ -91,22 +90,22 @@ class Backend {
     // Sends from the front of a queue that is not empty and consumes what was taken.
     virtual Sent send(IoHandle handle, SendQueue& queue) = 0;
     virtual void shut_down_sending(IoHandle handle) = 0;
-    // Of a foreign descriptor (watch.h): on_ready in every turn in which what is asked for is so.
-    // Asked for nothing, nothing is told, a hang-up neither. 0, or -errno: the engine cannot hold
-    // it.
+    // A foreign descriptor (watch.h): on_ready in every turn in which a requested direction is
+    // ready. With none requested, nothing is reported, not even a hang-up. 0, or -errno: it cannot
+    // hold it.
     virtual int watch(IoHandle handle, bool readable, bool writable) = 0;
-    // Gives the observer of a listening socket, which accepts no more, what was accepted for it and
-    // not told yet: its owner is about to close it.
+    // Gives the observer of a listening socket, which accepts no more, the connections that were
+    // accepted for it and not reported yet: its owner is about to close it.
     virtual void hand_out_accepted(IoHandle /*handle*/) {}
 
-    // Waits up to `wait_max` (negative: for ever) for something to happen.
+    // Waits up to `wait_max` (negative: for ever) for an event.
     virtual void wait(Duration wait_max) = 0;
-    // Tells the observers what the last wait() found.
+    // Reports the events of the last wait() to the observers.
     virtual void dispatch() = 0;
-    // The last wait() may have left out some of what had happened: the next one tells it.
+    // True if the last wait() may have left out events: the next one reports them.
     virtual bool has_more() const { return false; }
-    // This thread turns no more: nothing is left with the kernel that would hold a descriptor after
-    // its close. What is wanted still, the next wait() asks for again.
+    // This thread stops turning: withdraws everything from the kernel that would hold a descriptor
+    // after its close. The next wait() requests it again.
     virtual void rest() {}
     // Makes the current or the next wait() return. Any thread, any number of times.
     virtual void wake() = 0;
@@ -124,8 +123,8 @@ struct BackendOptions {
     std::size_t sends_together_min = 4;
 };
 
-// "epoll", "io_uring", "kqueue", "poll", "select"; "auto" is the best one this machine has. Another
-// system's is an error that says so, an unknown name one that lists the known ones.
+// "epoll", "io_uring", "kqueue", "poll", "select"; "auto" is the best one this machine has. An
+// engine of another system and an unknown name are errors; the message lists the known ones.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view engine,
                                               const BackendOptions& options);
 // The engines compiled in that this machine has, best first, separated by one space.

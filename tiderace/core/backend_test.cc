@@ -22,7 +22,7 @@
 namespace tiderace::core {
 namespace {
 
-// Writes down what it is told.
+// Records every callback.
 struct Recorder final : IoObserver {
     void on_accepted(int fd, const Address&) override { accepted.push_back(fd); }
     void on_accept_failed(int error) override { errors.push_back(error); }
@@ -186,7 +186,7 @@ TEST_P(EveryBackend, SendsAFileRangeAndNoticesThatItShrank) {
     EXPECT_EQ(backend_->send(near_, queue).error, -EBADMSG);
 }
 
-TEST_P(EveryBackend, APeerThatIsGoneIsTold) {
+TEST_P(EveryBackend, ADepartedPeerIsReported) {
     backend_->set_receiving(near_, true);
     ::close(std::exchange(ends_[1], -1));
     turn();
@@ -299,7 +299,7 @@ TEST_P(EveryBackend, AcceptsAShareOfWhatATurnHas) {
     backend_->close(server, {});
 }
 
-// More is ready than a turn is told of, so that the listening socket's own turn comes seldom.
+// More descriptors are ready than one turn reports, so the listening socket is reported rarely.
 TEST_P(EveryBackend, FullTurnsAcceptTheirShareToo) {
     if (testing::is_io_uring(GetParam())) GTEST_SKIP() << accepts_by_completion;
     ASSERT_TRUE(raise_descriptor_limit());
@@ -331,7 +331,7 @@ TEST_P(EveryBackend, FullTurnsAcceptTheirShareToo) {
     backend_->close(server, {});
 }
 
-TEST_P(EveryBackend, ARefusedConnectIsToldFromDispatch) {
+TEST_P(EveryBackend, ARefusedConnectIsReportedFromDispatch) {
     Recorder connecting;
     IoHandle client =
         *backend_->attach(system_kernel().open_socket(AF_UNIX, SOCK_STREAM, 0), connecting);
@@ -347,7 +347,8 @@ TEST_P(EveryBackend, WatchesForeignDescriptors) {
     ASSERT_EQ(::pipe2(pipe, O_NONBLOCK | O_CLOEXEC), 0);
     Recorder foreign;
     IoHandle handle = *backend_->attach(pipe[0], foreign);
-    backend_->watch(handle, true, false);
+    EXPECT_EQ(backend_->watch(handle, true, false), 0);
+    EXPECT_EQ(backend_->watch(handle, true, false), 0) << "the same again";
     turn(0s);
     EXPECT_FALSE(foreign.ready_readable);
     ASSERT_EQ(::write(pipe[1], "x", 1), 1);
@@ -371,7 +372,7 @@ TEST_P(EveryBackend, ForeignDescriptorsComeBeforeStreams) {
         Recorder* streams = nullptr;
         int streams_before = -1, told = 0;
     };
-    // Few, and more than a turn is told of, so that it need not be told of the foreign one.
+    // Few, and then more than one turn reports, so that the foreign one may be left out.
     for (const int count : {3, GetParam() == "select" ? 450 : 1'200}) {
         Recorder streams;
         Foreign foreign;
@@ -433,9 +434,9 @@ TEST(MakeBackend, AnEngineOfAnotherSystemSaysWhereItIs) {
     const std::string_view foreign = has_kqueue() ? "epoll" : "kqueue";
     const auto made = make_backend(foreign, {});
     ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().message(), "choose the engine " + std::string(foreign) + ": it is of " +
+    EXPECT_EQ(made.error().message(), "choose the engine " + std::string(foreign) + ": " +
                                           (has_kqueue() ? "Linux" : "BSD and macOS") +
-                                          "; this machine has: auto " +
+                                          " only; this machine has: auto " +
                                           std::string(engine_names()));
 }
 

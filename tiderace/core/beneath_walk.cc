@@ -16,7 +16,7 @@ namespace {
 
 constexpr int every_open = O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
 
-// A directory on the way need not be readable.
+// A directory on the way needs no read permission, only search permission.
 #if defined(O_SEARCH)
 constexpr int on_the_way = O_SEARCH | O_DIRECTORY;
 #elif defined(O_PATH)
@@ -25,7 +25,7 @@ constexpr int on_the_way = O_PATH | O_DIRECTORY;
 constexpr int on_the_way = O_RDONLY | O_DIRECTORY;
 #endif
 
-// How systems say that O_NOFOLLOW met a link.
+// Errors by which systems report that O_NOFOLLOW met a link.
 bool may_be_a_link(int error) {
 #if defined(EFTYPE)
     if (error == EFTYPE) return true;
@@ -33,6 +33,9 @@ bool may_be_a_link(int error) {
     return error == ELOOP || error == EMLINK || error == ENOTDIR;
 }
 
+// Does what openat2() with RESOLVE_BENEATH does, where it is absent: opens one name at a time,
+// without following links, and puts a link's target in front of the rest of the path. So every name
+// of every target is checked, and no step can leave the directory.
 class Walk {
   public:
     Walk(int directory, int flags, Links links)
@@ -43,7 +46,9 @@ class Walk {
 
     int open(const char* path) {
         if (!set_left(path)) return -ENAMETOOLONG;
+        // The errors are those of openat2(), so that callers see no difference.
         if (left_.empty()) return -ENOENT;
+        // An absolute path leaves the directory.
         if (left_.front() == '/') return -EXDEV;
         for (;;) {
             if (const auto outcome = take(next_step())) return *outcome;
@@ -74,8 +79,11 @@ class Walk {
 
     // The last step's descriptor, or -errno; nullopt: there is more to walk.
     std::optional<int> take(const Step& step) {
+        // Links may make the path longer while it is walked, so the steps are bounded, too.
         if (++steps_ > walk_steps_max) return -ELOOP;
         if (step.name == "..") return go_up(step.last);
+        // Names the same directory again; as the last name it is opened anew, with the caller's
+        // flags.
         if (step.name == "." && !step.last) return std::nullopt;
         const int how = step.last ? flags_ | (step.wants_directory ? O_DIRECTORY : 0) : on_the_way;
         const int fd = ::openat(at_, step.name.c_str(), how | every_open);
@@ -86,8 +94,11 @@ class Walk {
         return std::nullopt;
     }
 
-    // What was walked so far holds no link, so the directory above is the path without its end.
+    // The path so far holds no link, so the parent directory is the path without its last part. We
+    // walk again from the start: opening ".." would leave the root if another process moved this
+    // directory away meanwhile.
     std::optional<int> go_up(bool last) {
+        // Above the directory.
         if (walked_.empty()) return -EXDEV;
         walked_.pop_back();
         std::string path;
@@ -99,11 +110,13 @@ class Walk {
     }
 
     std::optional<int> follow(const Step& step, int error) {
+        // Any other failure is final; only a link can be followed.
         if (!may_be_a_link(error)) return -error;
         char target[PATH_MAX];
         const ssize_t bytes = ::readlinkat(at_, step.name.c_str(), target, sizeof target);
         if (bytes < 0) return -error;  // it is none
         if (links_ == Links::never || ++links_met_ > walk_links_max) return -ELOOP;
+        // The caller wants the link itself refused.
         if (step.last && !step.wants_directory && (flags_ & O_NOFOLLOW) != 0) return -ELOOP;
         std::string path(target, static_cast<std::size_t>(bytes));
         if (path.empty()) return -ENOENT;

@@ -1,11 +1,11 @@
-// open_by_walking: opens a path that never leaves a directory, where the system has no call for it
+// open_by_walking: opens a path that never leaves a directory, on systems without a call for it
 // (openat2 with RESOLVE_BENEATH): BSD, macOS, old Linux.
 //
 //   one component at a time, each by O_NOFOLLOW; what turns out to be a symbolic link is read and
 //   walked from where it stands; ".." goes back to the directory and walks down again
 //
-// So every step begins at the directory or at one that was reached from it by names alone, whoever
-// renames and links in the meantime. The rules are RESOLVE_BENEATH's: an absolute link, or a ".."
+// So every step begins at the directory or at one that was reached from it by names alone, even
+// while others rename and link. The rules are RESOLVE_BENEATH's: an absolute link, or a ".."
 // above the directory, is EXDEV.
 //
 // Thread   Any.

@@ -1,4 +1,4 @@
-// What the walk opens and refuses; where the system has openat2, the same is asked of that.
+// Paths that the walk opens and refuses; where the system has openat2, it must agree.
 #include "tiderace/core/beneath_walk.h"
 
 #include <fcntl.h>
@@ -186,7 +186,7 @@ TEST_F(BeneathWalk, LeavesNoDescriptorBehind) {
 }
 
 // A directory that turns into a link that leads out, again and again, while it is walked through.
-TEST_F(BeneathWalk, WhoSwapsADirectoryForALinkGainsNothing) {
+TEST_F(BeneathWalk, SwappingADirectoryForALinkGainsNothing) {
     std::filesystem::create_directories(root() / "real");
     write(root() / "real/secret", "harmless");
     link("../outside", "evil");
@@ -206,7 +206,7 @@ TEST_F(BeneathWalk, WhoSwapsADirectoryForALinkGainsNothing) {
 }
 
 // openat2 refuses a path with a ".." (EAGAIN) while anything is renamed anywhere.
-TEST_F(BeneathWalk, WhoRenamesElsewhereDisturbsNobody) {
+TEST_F(BeneathWalk, RenamesElsewhereDisturbNothing) {
     std::atomic<bool> done = false;
     std::thread renamer([&] {
         while (!done.load(std::memory_order_relaxed)) {

@@ -1,16 +1,17 @@
-// ChangeNotices: what the kernel reports about directories and files that it was given: inotify on
+// ChangeNotices: the kernel's reports about changes of given directories and files: inotify on
 // Linux, kqueue's vnode filter on BSD and macOS.
 //
-//   watch(fd) -> id        ... somebody writes, renames, deletes ...   descriptor() is readable
+//   watch(fd) -> id        ... a write, rename or delete ...   descriptor() is readable
 //   take() -> [{id, kind, name}]
+//   watch(fd, name) -> id  ... `name` appears, vanishes or is replaced: for a busy directory
 //
 // A notice is there before the call that made the change returns. Not reported are changes through
 // memory maps, through another link of the same file, and by other machines (see is_remote()).
 //
-// Owner    One loop's user, which watches descriptor(). Ends all watches with it.
+// Owner    SharedNotices, which all loops of a process share. Ends all watches with it.
 // Thread   One at a time.
-// Errors   open() fails where there is no such system call, or no instance left; watch() where the
-//          system's limit of watches is reached. What got lost is reported as `lost`.
+// Errors   open() fails without such a system call, or with no instance left; watch(), at the
+//          system's limit of watches. Lost notices are reported as `lost`.
 // Limits   notices_max in one take(); more are one `lost`.
 // Memory   The kernel's: about 1 KiB for each watch.
 #pragma once
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -28,9 +30,9 @@ struct ChangeNotice {
     enum class Kind : std::uint8_t {
         content,  // bytes, permissions or times of `name`, or of what is watched
         entry,    // `name` appeared, vanished, or was renamed or replaced
-        moved,    // what is watched has another name, or none; it stays watched
-        ended,    // what is watched is gone; it is no longer watched
-        lost,     // anything may have changed anywhere; `id` says nothing
+        moved,    // the watched file has another name, or none; it stays watched
+        ended,    // the watched file is gone; the watch has ended
+        lost,     // anything may have changed anywhere; `id` is meaningless
     };
 
     int id = -1;
@@ -49,12 +51,15 @@ class ChangeNotices {
     // Whether a watched directory reports the content of its files, and names. Otherwise each file
     // is watched on its own.
     virtual bool reports_names() const = 0;
-    // Watches what is open as `fd`, which may be closed afterwards. What is watched already keeps
-    // its id.
-    virtual Result<int> watch(int fd) = 0;
+    // Watches the file that is open as `fd`, which may be closed afterwards. A file that is watched
+    // already keeps its id.
+    //
+    // With `only_entry`, a directory reports no content, and no entry but this and those that other
+    // calls name, unless another call watches it whole. kqueue, which has no names, reports each.
+    virtual Result<int> watch(int fd, std::string_view only_entry = {}) = 0;
     // No notice has this id any more. It may have ended before.
     virtual void forget(int id) = 0;
-    // What there is, oldest first. Good until the next call.
+    // All notices so far, oldest first. Valid until the next call.
     virtual const std::vector<ChangeNotice>& take() = 0;
 };
 

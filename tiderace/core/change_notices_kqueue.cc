@@ -1,5 +1,5 @@
 // ChangeNotices by kqueue's vnode filter. A directory reports that its entries changed, not which,
-// and nothing about the content of its files: each file is watched on its own.
+// and nothing about the content of its files, so each file is watched on its own.
 #include <fcntl.h>
 #include <sys/event.h>
 #include <sys/mount.h>
@@ -24,7 +24,7 @@ using Event = struct kevent;
 constexpr unsigned of_interest =
     NOTE_WRITE | NOTE_EXTEND | NOTE_ATTRIB | NOTE_LINK | NOTE_DELETE | NOTE_RENAME | NOTE_REVOKE;
 
-// A watch holds a descriptor: so many and no more, beside connections and files.
+// Each watch holds a descriptor; the others are for connections and files.
 constexpr std::size_t watches_max = 256;
 
 class VnodeNotices final : public ChangeNotices {
@@ -34,17 +34,21 @@ class VnodeNotices final : public ChangeNotices {
     int descriptor() const override { return queue_.get(); }
     bool reports_names() const override { return false; }
 
-    Result<int> watch(int fd) override {
+    // A directory reports its entries only, whichever.
+    Result<int> watch(int fd, std::string_view) override {
         struct stat status{};
         if (::fstat(fd, &status) != 0) return fail(Error::last("look at", "what to watch"));
         const Identity identity{static_cast<std::uint64_t>(status.st_dev),
                                 static_cast<std::uint64_t>(status.st_ino)};
+        // One object may have several names (hard links); kqueue has one filter for each
+        // descriptor.
         if (const auto known = by_identity_.find(identity); known != by_identity_.end()) {
             return known->second;
         }
         if (watched_.size() >= watches_max) {
             return fail(Error(ENOSPC, "watch", "a file for changes", "there are too many"));
         }
+        // A duplicate, because the filter ends when its descriptor is closed by its owner.
         Descriptor held(system_kernel(), ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
         if (!held) return fail(Error::last("watch", "a file for changes"));
         Event change{};
@@ -91,11 +95,13 @@ class VnodeNotices final : public ChangeNotices {
     void add(const Event& event) {
         const int id = static_cast<int>(event.ident);
         const auto known = watched_.find(id);
+        // An event of a watch that was forgotten meanwhile.
         if (known == watched_.end()) return;
         const auto what = static_cast<unsigned>(event.fflags);
         if ((what & (NOTE_DELETE | NOTE_RENAME | NOTE_REVOKE)) != 0) {
             notices_.push_back({id, NoticeKind::moved, ""});
         }
+        // A directory's own data are its entries.
         const bool entries =
             known->second.is_directory && (what & (NOTE_WRITE | NOTE_EXTEND | NOTE_LINK)) != 0;
         notices_.push_back({id, entries ? NoticeKind::entry : NoticeKind::content, ""});

@@ -3,9 +3,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <unordered_map>
 
 #include "tiderace/core/change_notices.h"
 #include "tiderace/core/kernel.h"
@@ -15,10 +17,31 @@ namespace {
 
 using NoticeKind = ChangeNotice::Kind;
 
-// Closing after writing tells of what was written through a memory map.
-constexpr std::uint32_t of_interest = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE |
-                                      IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF |
-                                      IN_MOVE_SELF;
+// Writes through a memory map raise no IN_MODIFY; the close after them raises IN_CLOSE_WRITE.
+constexpr std::uint32_t of_content = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB;
+constexpr std::uint32_t of_entries = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+constexpr std::uint32_t of_itself = IN_DELETE_SELF | IN_MOVE_SELF;
+
+// What the watches of one directory report.
+struct Wanted {
+    // Names are looked through for every event; more than a few are cheaper reported.
+    static constexpr std::size_t entries_max = 16;
+
+    bool all = false;
+    std::vector<std::string> entries;
+
+    bool has(std::string_view name) const {
+        return all || std::ranges::find(entries, name) != entries.end();
+    }
+    void add(std::string_view name) {
+        if (name.empty() || (!has(name) && entries.size() == entries_max)) all = true;
+        if (all) {
+            entries.clear();
+        } else if (!has(name)) {
+            entries.emplace_back(name);
+        }
+    }
+};
 
 class Inotify final : public ChangeNotices {
   public:
@@ -27,18 +50,27 @@ class Inotify final : public ChangeNotices {
     int descriptor() const override { return descriptor_.get(); }
     bool reports_names() const override { return true; }
 
-    Result<int> watch(int fd) override {
+    Result<int> watch(int fd, std::string_view only_entry) override {
         // By the descriptor: its path may lead elsewhere by now.
         const std::string name = "/proc/self/fd/" + std::to_string(fd);
-        const int id = ::inotify_add_watch(descriptor_.get(), name.c_str(), of_interest);
-        if (id >= 0) return id;
+        // A directory that is watched already reports what it did, too.
+        const std::uint32_t events = IN_MASK_ADD | of_entries | of_itself |
+                                     (only_entry.empty() ? of_content : std::uint32_t{});
+        const int id = ::inotify_add_watch(descriptor_.get(), name.c_str(), events);
+        if (id >= 0) {
+            wanted_[id].add(only_entry);
+            return id;
+        }
         return fail(Error::last("watch", "a folder for changes",
                                 errno == ENOSPC   ? "raise fs.inotify.max_user_watches"
                                 : errno == ENOENT ? "mount /proc"
                                                   : ""));
     }
 
-    void forget(int id) override { ::inotify_rm_watch(descriptor_.get(), id); }
+    void forget(int id) override {
+        wanted_.erase(id);
+        ::inotify_rm_watch(descriptor_.get(), id);
+    }
 
     const std::vector<ChangeNotice>& take() override {
         notices_.clear();
@@ -48,7 +80,7 @@ class Inotify final : public ChangeNotices {
             if (got < 0 && errno == EINTR) continue;
             if (got <= 0) return notices_;
             read_events({buffer.data(), static_cast<std::size_t>(got)});
-            // All else is covered by this one.
+            // Too many: one notice of loss covers all of them.
             if (notices_.size() >= notices_max) notices_.assign(1, ChangeNotice{});
         }
     }
@@ -66,21 +98,29 @@ class Inotify final : public ChangeNotices {
     }
 
     void add(const inotify_event& event, std::string_view name) {
+        // The kernel's queue overflowed: an empty notice means that anything may have changed.
         if ((event.mask & IN_Q_OVERFLOW) != 0) {
             notices_.push_back({});
         } else if ((event.mask & (IN_IGNORED | IN_UNMOUNT)) != 0) {
+            wanted_.erase(event.wd);
             notices_.push_back({event.wd, NoticeKind::ended, ""});
         } else if ((event.mask & (IN_MOVE_SELF | IN_DELETE_SELF)) != 0) {
             notices_.push_back({event.wd, NoticeKind::moved, ""});
-        } else {
-            const bool entry =
-                (event.mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) != 0;
+        } else if (is_wanted(event.wd, name)) {
+            const bool entry = (event.mask & of_entries) != 0;
             notices_.push_back(
                 {event.wd, entry ? NoticeKind::entry : NoticeKind::content, std::string(name)});
         }
     }
 
+    // A busy directory reports many names that are in no watch: they end here.
+    bool is_wanted(int id, std::string_view name) const {
+        const auto found = wanted_.find(id);
+        return found != wanted_.end() && found->second.has(name);
+    }
+
     Descriptor descriptor_;
+    std::unordered_map<int, Wanted> wanted_;
     std::vector<ChangeNotice> notices_;
 };
 
@@ -95,6 +135,7 @@ Result<std::unique_ptr<ChangeNotices>> open_change_notices() {
     return std::make_unique<Inotify>(Descriptor(system_kernel(), fd));
 }
 
+// On a network file system, changes by other machines raise no notice here.
 bool is_remote(int fd) {
     struct statfs system{};
     if (::fstatfs(fd, &system) != 0) return false;

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -17,9 +19,9 @@ using NoticeKind = ChangeNotice::Kind;
 
 class ChangeNoticesTest : public ::testing::Test {
   protected:
-    int watch(const std::string& name) {
+    int watch(const std::string& name, std::string_view only_entry = {}) {
         const Descriptor open(system_kernel(), ::open(folder_.path_of(name).c_str(), O_RDONLY));
-        const auto id = notices_->watch(open.get());
+        const auto id = notices_->watch(open.get(), only_entry);
         EXPECT_TRUE(id);
         return id ? *id : -1;
     }
@@ -29,6 +31,11 @@ class ChangeNoticesTest : public ::testing::Test {
         return std::ranges::any_of(notices, [&](const ChangeNotice& each) {
             return each.id == id && each.kind == kind && (!names || each.name == name);
         });
+    }
+    // Whether a loop that waits for notices is woken.
+    bool wakes() const {
+        pollfd asked{.fd = notices_->descriptor(), .events = POLLIN, .revents = 0};
+        return ::poll(&asked, 1, 0) == 1;
     }
     bool names() const { return notices_->reports_names(); }
 
@@ -78,7 +85,72 @@ TEST_F(ChangeNoticesTest, WhatIsForgottenIsNotReported) {
     notices_->forget(id);  // twice does no harm
 }
 
-// Too many to be told one by one: then everything may have changed.
+TEST_F(ChangeNoticesTest, OfABusyDirectoryOneEntryIsReportedAndNoContentWakesAnyone) {
+    folder_.make_folder("site");
+    folder_.write("log", "");
+    const int id = watch(".", "site");
+    folder_.write("log", "written");
+    folder_.truncate("log", 0);
+    folder_.set_time("log", 1'000'000'000);
+    folder_.set_time("site", 1'000'000'000);
+    EXPECT_FALSE(wakes());
+    folder_.write("other", "");
+    folder_.remove("other");
+    if (names()) {
+        EXPECT_THAT(notices_->take(), ::testing::IsEmpty());
+    }
+    const auto move = [&](const char* from, const char* to) {
+        ASSERT_EQ(std::rename(folder_.path_of(from).c_str(), folder_.path_of(to).c_str()), 0);
+        EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "site", names())) << from;
+    };
+    move("site", "old");
+    move("old", "site");
+    folder_.remove("site");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "site", names()));
+    folder_.link("site", "old");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "site", names()));
+}
+
+// A directory that is watched whole reports all of it, whichever watch was the first.
+TEST_F(ChangeNoticesTest, OneEntryAndTheWholeOfADirectoryAreWatchedTogether) {
+    if (!names()) GTEST_SKIP() << "each entry is reported";
+    for (const bool whole_first : {false, true}) {
+        folder_.write("log", "");
+        const int id = watch(".", whole_first ? "" : "site");
+        EXPECT_EQ(watch(".", whole_first ? "site" : ""), id);
+        EXPECT_EQ(watch(".", "site"), id);
+        notices_->take();
+        folder_.write("log", "written");
+        EXPECT_TRUE(has(notices_->take(), id, NoticeKind::content, "log", true)) << whole_first;
+        folder_.remove("log");
+        EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "log", true)) << whole_first;
+        notices_->forget(id);
+    }
+    // Nothing of the whole is left when only an entry is watched anew.
+    const int id = watch(".", "site");
+    notices_->take();
+    folder_.write("log", "");
+    EXPECT_THAT(notices_->take(), ::testing::IsEmpty());
+    folder_.make_folder("site");
+    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "site", true));
+}
+
+TEST_F(ChangeNoticesTest, SeveralEntriesOfOneDirectoryAreReportedHoweverManyThereAre) {
+    for (const int count : {2, 16, 17, 100}) {
+        int id = -1;
+        for (int i = 0; i < count; ++i) id = watch(".", "e" + std::to_string(i));
+        notices_->take();
+        for (int i = 0; i < count; ++i) {
+            const std::string name = "e" + std::to_string(i);
+            folder_.write(name, "");
+            EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, name, names())) << count;
+            folder_.remove(name);
+        }
+        notices_->forget(id);
+    }
+}
+
+// Too many to report one by one: then everything may have changed.
 TEST_F(ChangeNoticesTest, TooManyBecomeOneThatCoversAll) {
     watch(".");
     const auto write_many = [&](std::size_t count) {

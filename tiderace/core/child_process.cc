@@ -42,6 +42,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
     return out;
 }
 
+// Ours, with the added variables in place of others of the same name.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& added) {
     std::vector<std::string> all;
@@ -57,8 +58,8 @@ std::vector<std::string> environment_with(
     return all;
 }
 
-// All that the child needs, made before the fork: after it, another thread's lock may be held for
-// ever, so the child only makes system calls.
+// Everything the child needs, made before the fork: after it another thread's lock may be held for
+// ever (malloc's, say), so the child only makes system calls.
 struct Launch {
     const char* program;
     char* const* arguments;
@@ -76,16 +77,18 @@ struct Launch {
 #endif
 };
 
+// The child must not inherit ignored signals (SIGPIPE) or blocked ones: exec keeps both.
 void start_with_clean_signals() {
-    struct sigaction usual{};
-    usual.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
+    struct sigaction defaults{};
+    defaults.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) ::sigaction(number, &defaults, nullptr);
     sigset_t none;
     sigemptyset(&none);
     ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-// dup2 onto itself would leave the close-on-exec mark, hence the round by a fresh number.
+// dup2() of a descriptor onto itself would leave the close-on-exec mark, so each goes through a
+// fresh number first.
 bool put_in_place(const Launch& launch) {
     const int out = ::fcntl(launch.output >= 0 ? launch.output : launch.nowhere, F_DUPFD, 3);
     const int err = ::fcntl(launch.errors >= 0 ? launch.errors : launch.nowhere, F_DUPFD, 3);
@@ -101,6 +104,7 @@ void keep_no_descriptor() {
     constexpr unsigned on_exec = 4;  // CLOSE_RANGE_CLOEXEC: the complaint is still needed
     if (::syscall(SYS_close_range, 3U, ~0U, on_exec) == 0) return;
 #endif
+    // Without close_range(): each possible number, up to a bound that keeps the start fast.
     const long limit = ::sysconf(_SC_OPEN_MAX);
     for (int fd = 3; fd < std::min(limit, 65'536L); ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
@@ -116,7 +120,11 @@ bool bind_to_parent(const Launch& launch) {
     return launch.parent > 0;
 }
 
+// In the child. A failure is written to the pipe as its errno, because only exec could report it
+// otherwise.
 [[noreturn]] void become(const Launch& launch) {
+    // A group of its own, so that end() reaches its children, too, and Ctrl-C in our terminal does
+    // not.
     ::setpgid(0, 0);
     if (bind_to_parent(launch) && put_in_place(launch) &&
         (launch.folder == nullptr || ::chdir(launch.folder) == 0)) {
@@ -177,6 +185,7 @@ void wait_for_end(pid_t pid, std::optional<steady_clock::time_point> until) {
         ::close(watched);
         return;
     }
+// Without pidfd_open() (Linux before 5.3, other systems) we poll.
 #endif
     while (left() != Duration::zero()) {
         siginfo_t info{};
@@ -202,6 +211,7 @@ std::optional<std::string> find_program(std::string_view name) {
     }
     const char* path = std::getenv("PATH");
     std::string folders = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+    // Servers live in sbin, which is not in every user's PATH.
     folders += ":/usr/local/sbin:/usr/sbin:/sbin";
     for (const auto part : std::views::split(folders, ':')) {
         const std::string_view folder(part.begin(), part.end());
@@ -278,7 +288,9 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     const int fork_error = errno;
     ::close(nowhere);
     if (pid < 0) return fail(Error(fork_error, "fork", *program));
-    ::setpgid(pid, pid);  // whoever comes first; fails once it has become the program
+    ::setpgid(pid, pid);  // parent or child, whichever is first; fails after the exec
+    // Our copy of the writing end must be closed, or the read below would wait for ever. The
+    // child's closes with its exec: no bytes mean that the program runs.
     complaint->writing.reset();
     int error = 0;
     ssize_t told = 0;
@@ -306,7 +318,7 @@ ChildProcess::~ChildProcess() {
     if (pid_ > 0) end(Duration::zero());
 }
 
-// The group is killed before its leader is buried: until then nobody else can have its number.
+// The group is killed before its leader is reaped, because until then its number cannot be reused.
 void ChildProcess::reap() {
     ::kill(-pid_, SIGKILL);
     int status = 0;

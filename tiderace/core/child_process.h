@@ -3,13 +3,13 @@
 //
 //   start() -> running -> ended by itself, or by end(): TERM to the group, after a while KILL
 //
-// Owner    Whoever started it. Its destructor kills what still runs.
+// Owner    The caller. Its destructor kills the processes that still run.
 // Thread   One at a time. Linux kills the child with the *thread* that started it, so that no child
 //          outlives a program that crashed: start it on a thread that stays.
-// Errors   start() fails when there is no such program, or it cannot be executed; what the program
-//          does later is a ChildExit.
+// Errors   start() fails when there is no such program, or it cannot be executed; its later fate is
+//          a ChildExit.
 // Signals  The child begins with none blocked and none ignored, and catches none of ours.
-// Memory   Descriptors above 2 are not inherited, whoever opened them.
+// Memory   Descriptors above 2 are never inherited.
 #pragma once
 
 #include <sys/types.h>
@@ -37,16 +37,16 @@ struct Pipe {
 };
 
 struct ChildOptions {
-    // The first is the program: a path, or a name that is looked for as find_program() does.
+    // The first is the program: a path, or a name that find_program() resolves.
     std::vector<std::string> arguments;
-    // Beside ours, or in place of what has the same name.
+    // Added to our environment, or in place of variables of the same name.
     std::vector<std::pair<std::string, std::string>> environment;
     std::string folder;  // it starts there; empty: where we are
     // Its standard output and error, borrowed during start(). -1: nowhere. It has no input.
     int output = -1;
     int errors = -1;
     std::vector<unsigned> cpus;  // it and its children run only there (Linux); empty: anywhere
-    // What it gets when we die without ending it (Linux); 0: nothing. SIGTERM for a program that
+    // The signal it gets when we die without ending it (Linux); 0: none. SIGTERM for a program that
     // has to end children of its own.
     int death_signal = SIGKILL;
 };
@@ -73,13 +73,13 @@ class ChildProcess final {
     // Its process and its group have this number.
     pid_t pid() const { return pid_; }
 
-    // How it ended, if it has. What it left behind in its group is killed then.
+    // How it ended, if it has. The rest of its process group is killed then.
     std::optional<ChildExit> exit();
     // The same, after waiting up to `wait_max` (negative: for ever).
     std::optional<ChildExit> wait(Duration wait_max);
     // To every process of its group; nothing once it has ended.
     void signal(int number);
-    // TERM to its group; whoever is left after `patience` is killed. Returns when it is gone.
+    // SIGTERM to its group and, after `patience`, SIGKILL. Returns when the child has ended.
     ChildExit end(Duration patience);
 
   private:
@@ -91,10 +91,10 @@ class ChildProcess final {
     std::optional<ChildExit> exit_;
 };
 
-// Where a program is: `name` itself if it holds a slash, otherwise the first of that name in PATH
-// or, for servers are often there, in /usr/local/sbin, /usr/sbin and /sbin. It can be executed.
+// The path of a program: `name` itself if it holds a slash, otherwise the first of that name in
+// PATH or in /usr/local/sbin, /usr/sbin and /sbin, where servers often are. It can be executed.
 std::optional<std::string> find_program(std::string_view name);
-// Where the program is that runs; nothing where the system does not say.
+// The folder of the running program; empty if the system does not report it.
 std::optional<std::string> own_folder();
 
 }  // namespace tiderace::core

@@ -14,7 +14,7 @@
 namespace tiderace::core {
 namespace {
 
-// Both ends of a pipe: what a child writes, and what is left of it when all writers are gone.
+// Both ends of a pipe: the bytes that a child writes, up to the end of all writers.
 struct Listening {
     void close_writing() { pipe.writing.reset(); }
     std::string line() {
@@ -104,7 +104,7 @@ TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {
     EXPECT_NE(child.error().message().find("start tiderace-no-such-program"), std::string::npos);
 }
 
-TEST(ChildProcess, WhatCannotBeExecutedIsToldAtTheStart) {
+TEST(ChildProcess, AProgramThatCannotRunIsReportedAtTheStart) {
     char name[] = "/tmp/tiderace-child-XXXXXX";
     const int file = ::mkstemp(name);
     ::fchmod(file, 0755);
@@ -153,7 +153,7 @@ TEST(ChildProcess, EndAsksFirstAndThenInsists) {
 
 TEST(ChildProcess, ItsOwnChildrenGoWithIt) {
     Listening heard;
-    // The grandchild ignores TERM and holds the pipe: the end of it says that it is gone.
+    // The grandchild ignores TERM and holds the pipe: its end shows that the grandchild ended.
     ChildOptions options = shell("(trap '' TERM; echo up; while :; do sleep 0.01; done) & wait");
     options.output = heard.pipe.writing.get();
     auto child = ChildProcess::start(options);
@@ -178,7 +178,7 @@ TEST(ChildProcess, TheDestructorEndsIt) {
 }
 
 #if defined(__linux__)
-TEST(ChildProcess, DiesWithWhoStartedIt) {
+TEST(ChildProcess, DiesWithItsParent) {
     Listening heard;
     // A process of ours starts the child and is killed without a chance to end it.
     const pid_t middle = ::fork();
@@ -192,7 +192,7 @@ TEST(ChildProcess, DiesWithWhoStartedIt) {
     EXPECT_EQ(heard.line(), "up");
     ::kill(middle, SIGKILL);
     ::waitpid(middle, nullptr, 0);
-    EXPECT_EQ(heard.rest(), "") << "the end of the pipe: nobody is left to write";
+    EXPECT_EQ(heard.rest(), "") << "the end of the pipe: no writer is left";
 }
 
 TEST(ChildProcess, RunsWhereItIsPinned) {

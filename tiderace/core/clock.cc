@@ -19,7 +19,7 @@ std::int64_t read_ns(clockid_t which) {
 
 UnixSeconds Clock::unix_now() const {
     const std::int64_t ns = unix_now_ns();
-    // Division rounds to zero, which before 1970 would be up.
+    // Division truncates; before 1970 that would round up.
     return ns / ns_per_second - (ns % ns_per_second < 0 ? 1 : 0);
 }
 

@@ -1,6 +1,6 @@
-// Clock: where time comes from. It is handed in, so that a test owns it (testing/manual_clock.h).
+// Clock: the source of time. It is handed in, so that a test owns it (testing/manual_clock.h).
 //
-// Deadlines and durations use now(), which nobody can set; dates use unix_now(), which jumps when
+// Deadlines and durations use now(), which never jumps; dates use unix_now(), which jumps when
 // the machine's clock is corrected.
 // Thread   Any, for SystemClock.
 // Cost     Some 20 ns a reading (no system call on Linux). A loop reads once a turn and keeps it.

@@ -48,7 +48,7 @@ TEST(Clock, SecondsAreRoundedDownOnBothSidesOf1970) {
     }
 }
 
-TEST(ManualClock, MovesOnlyWhenTold) {
+TEST(ManualClock, MovesOnlyOnRequest) {
     ManualClock clock;
     const Instant start = clock.now();
     const UnixSeconds date = clock.unix_now();

@@ -18,7 +18,11 @@ class ContainTest : public ::testing::Test {
   protected:
     log::Doorbell bell_;
     log::Ring ring_{16_KiB, bell_};
-    log::SystemTime time_;
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return ms; }
+        std::int64_t ms = 1'000'000;
+    };
+    Time time_;
     log::Logger logger_{ring_, time_};
 };
 
@@ -43,6 +47,26 @@ TEST_F(ContainTest, TakesAnythingThatCanBeThrown) {
     EXPECT_THAT(log::take_all(ring_), ::testing::HasSubstr("not a std::exception"));
     EXPECT_FALSE(contain(&logger_, "core", "a task", [] { throw std::bad_alloc(); }));
     EXPECT_THAT(log::take_all(ring_), ::testing::HasSubstr("bad_alloc"));
+}
+
+TEST_F(ContainTest, AStormOfThemIsOneLineASecond) {
+    const auto no_memory = [] { throw std::bad_alloc(); };
+    for (int i = 0; i < 1'000; ++i) contain(&logger_, "net", "a session", no_memory);
+    const std::string first = log::take_all(ring_);
+    EXPECT_EQ(std::ranges::count(first, '\n'), 1) << first;
+    time_.ms += 1'000;
+    for (int i = 0; i < 3; ++i) contain(&logger_, "http", "a handler", no_memory);
+    const std::string second = log::take_all(ring_);
+    EXPECT_EQ(std::ranges::count(second, '\n'), 1) << second;
+    EXPECT_THAT(second, ::testing::HasSubstr("more_before=999"));
+}
+
+TEST_F(ContainTest, LackOfMemoryDoesNotHideAFaultOfAnotherKind) {
+    contain(&logger_, "net", "a session", [] { throw std::bad_alloc(); });
+    contain(&logger_, "http", "a handler", [] { throw std::runtime_error("no such user"); });
+    const std::string lines = log::take_all(ring_);
+    EXPECT_THAT(lines, ::testing::HasSubstr("bad_alloc"));
+    EXPECT_THAT(lines, ::testing::HasSubstr("no such user"));
 }
 
 TEST_F(ContainTest, NeedsNoLog) {

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Quota = std::optional<double>;
 
+// The smaller of two quotas; an absent one is no limit.
 Quota tighter(Quota a, Quota b) {
     if (!a || !b) return a ? a : b;
     return std::min(*a, *b);
@@ -61,8 +62,8 @@ Quota quota_v1(const fs::path& group) {
     return share(first_line(group / "cpu.cfs_quota_us"), first_line(group / "cpu.cfs_period_us"));
 }
 
-// Every group from `group` up to the mount holds us to its own quota. In a container, the mount
-// often is our group itself and `group` a path of the host's, of which nothing is there.
+// Every group from `group` up to the mount imposes its own quota. In a container, the mount often
+// is our group itself and `group` a path of the host's, which does not exist here.
 Quota tightest_on_the_way_up(const fs::path& mount, const fs::path& group,
                              Quota (*read)(const fs::path&)) {
     Quota quota = read(mount);
@@ -109,7 +110,7 @@ Quota cgroup_quota(const fs::path& root) {
 
 std::size_t affinity() {
 #if defined(__linux__)
-    // The kernel refuses a mask smaller than its own.
+    // The kernel refuses a mask smaller than its own, so we try larger ones.
     for (std::size_t cpus = 1'024; cpus <= 1'024 * 1'024; cpus *= 2) {
         std::vector<cpu_set_t> mask((cpus + CPU_SETSIZE - 1) / CPU_SETSIZE);
         const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
@@ -134,7 +135,7 @@ CpuCount count_cpus(const fs::path& root) {
     count.usable = count.affinity;
     count.quota = cgroup_quota(root);
     if (count.quota && *count.quota < static_cast<double>(count.affinity)) {
-        // Up, as half a CPU left idle serves nobody; the quota itself still holds us to it.
+        // Rounded up, because an idle half of a CPU is a waste; the quota itself still limits us.
         count.usable = std::max<std::size_t>(static_cast<std::size_t>(std::ceil(*count.quota)), 1);
     }
     return count;

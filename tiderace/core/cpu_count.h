@@ -1,5 +1,5 @@
-// How many CPUs this process may use: the smaller of its affinity mask and its cgroup's quota. It
-// is how many loops run by default.
+// How many CPUs this process may use: the smaller of its affinity mask and its cgroup's quota; the
+// default number of loops.
 //
 // A container with "2 CPUs" on a machine of 64 has a quota, and 64 loops in it would stand still
 // most of each 100 ms.
@@ -19,8 +19,8 @@ struct CpuCount {
     std::optional<double> quota;  // CPUs' worth of time, of cgroup v2 or v1; none: unlimited
 };
 
-// `root` stands for "/": proc/self/cgroup and sys/fs/cgroup are read beneath it. What is missing or
-// unreadable there limits nothing.
+// `root` stands for "/": proc/self/cgroup and sys/fs/cgroup are read beneath it. Files that are
+// missing or unreadable limit nothing.
 CpuCount count_cpus(const std::filesystem::path& root = "/");
 
 }  // namespace tiderace::core

@@ -78,7 +78,7 @@ TEST_F(CpuCountTest, ReadsTheQuotaWhereverItIs) {
          "4:cpu,cpuacct:/app\n",
          {{"cpu/app/cpu.cfs_quota_us", "50000\n"}, {"cpu/app/cpu.cfs_period_us", "100000\n"}},
          0.5},
-        {"v1 in a container that is told its path on the host",
+        {"v1 in a container that sees its path on the host",
          "4:cpuacct,cpu:/docker/0123\n",
          {{"cpu/cpu.cfs_quota_us", "50000\n"}, {"cpu/cpu.cfs_period_us", "100000\n"}},
          0.5},

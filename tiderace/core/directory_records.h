@@ -1,11 +1,12 @@
-// DirectoryRecords: the entries of a directory as Linux's getdents64 lays them out, which is how
-// Kernel::read_directory tells them on every system.
+// DirectoryRecords: the entries of a directory in the layout of Linux's getdents64, which
+// Kernel::read_directory uses on every system.
 //
 //   inode 8 bytes | offset 8 | size of the record 2 | type 1 (DT_*) | name | NUL, up to 8 of them
 //
 // Owner    Nothing: it writes into the caller's buffer.
 // Thread   One at a time.
-// Limits   Names of up to directory_name_bytes_max; then append() says no, as for a full buffer.
+// Limits   Names of up to directory_name_bytes_max; append() refuses a longer one as if the buffer
+//          were full.
 #pragma once
 
 #include <cstdint>

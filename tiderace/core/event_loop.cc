@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/core/contain.h"
+#include "tiderace/core/wakeup_list.h"
+
 namespace tiderace::core {
 
-// While it lives, this thread is the loop's.
+// While it exists, this thread is the loop's.
 class EventLoop::Turning {
   public:
     explicit Turning(EventLoop& loop) : loop_(loop) {
@@ -42,6 +45,7 @@ EventLoop::EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& option
 }
 
 EventLoop::~EventLoop() {
+    // From now on posts are refused: no thread may wait for a loop that will not turn again.
     mailbox_.close();
     wakeups_->close();
 }
@@ -49,7 +53,7 @@ EventLoop::~EventLoop() {
 void EventLoop::read_clock() {
     now_ = clock_->now();
     if (now_ < next_second_) return;
-    // The calendar is asked once a second. A step of the calendar clock shows within that second.
+    // The calendar clock is read once a second, so a step of it shows within that second.
     constexpr std::int64_t second_ns = 1'000'000'000;
     const std::int64_t unix_ns = clock_->unix_now_ns();
     unix_now_ = unix_ns / second_ns;
@@ -57,6 +61,7 @@ void EventLoop::read_clock() {
 }
 
 Duration EventLoop::wait_for(Duration wait_max) const {
+    // Work is waiting for this turn's end, so only look at the descriptors.
     if (turn_ends_ != nullptr || stopping_) return Duration::zero();
     const auto wake = timers_.next_wake();
     if (!wake) return wait_max;
@@ -67,37 +72,47 @@ Duration EventLoop::wait_for(Duration wait_max) const {
 void EventLoop::one_turn(Duration wait_max) {
     ++turns_;
     backend_->wait(wait_for(wait_max));
+    // One time for the whole turn: what happens in it is simultaneous for deadlines, and clock
+    // reads are not free.
     read_clock();
-    // Looked at before the mailbox: what was posted before the request runs in this turn.
+    // Checked before the mailbox, so that posts from before the request run in this turn.
     if (stop_requested_.load(std::memory_order_relaxed) &&
         stop_requested_.exchange(false, std::memory_order_acquire)) {
         stopping_ = true;
     }
+    // Other threads' work first, then what the kernel reported, then deadlines: bytes that have
+    // arrived count before the time-out that waits for them. Sends are batched in the turn's end.
     mailbox_.drain(log_);
     wakeups_->run();
     backend_->dispatch();
     expire_timers();
     run_turn_ends();
-    if (blocks_.scarce() && now_ >= relief_due_) relieve();
-    if (every_turn_end_) every_turn_end_();
+    if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
+    if (every_turn_end_) contain(log_, "core", "work at the end of a turn", every_turn_end_);
 }
 
 void EventLoop::expire_timers() {
+    // Ready descriptors were left for the next turn: their peers have delivered, and must not time
+    // out because we are late. A loop that is always behind still expires timers after
+    // timers_late_max.
     if (backend_->has_more()) {
         timers_wait_since_ = std::min(timers_wait_since_, now_);
         if (now_ - timers_wait_since_ < timers_late_max) return;
     }
     timers_wait_since_ = Instant::max();
-    timers_.advance(now_);
+    // A timer that throws is spent; those that are due with it come in the next round.
+    while (!contain(log_, "core", "a timer", [this] { timers_.advance(now_); })) {
+    }
 }
 
 void EventLoop::relieve() {
     const std::size_t closed = send_relief_.relieve(blocks_);
     run_turn_ends();
     if (closed == 0) {
-        relief_due_ = now_ + 100ms;  // held by nobody who could be asked: not in every turn
+        relief_due_ = now_ + 100ms;  // no holder can be closed: retry later, not in every turn
         return;
     }
+    // At most one line a second: under attack there is relief in every turn.
     if (log_ == nullptr || now_ < relief_said_until_) return;
     relief_said_until_ = now_ + 1s;
     log_->warning("core", "unsent bytes pass their limit; closed the connections that held most",
@@ -106,19 +121,22 @@ void EventLoop::relieve() {
 }
 
 void EventLoop::run_turn_ends() {
-    // Work that a turn end asks for runs in this turn too, but bounded: a chain that re-arms itself
-    // for ever gets the rest in the next turn, after the kernel had its say.
+    // Work that a turn end requests runs in this turn too, but bounded: a chain that re-arms itself
+    // for ever continues in the next turn, after the kernel was polled.
     for (int round = 0; round < 4 && turn_ends_ != nullptr; ++round) {
         for (TurnEnd* work = std::exchange(turn_ends_, nullptr); work != nullptr;) {
             TurnEnd* next = std::exchange(work->next_, nullptr);
+            // The last of the list points at itself, so that next_ also marks that it is queued.
             next = next == work ? nullptr : next;
-            work->on_turn_end();  // may destroy itself
+            contain(log_, "core", "work at the end of a turn",
+                    [work]() TR_ON_LOOP { work->on_turn_end(); });  // may destroy itself
             work = next;
         }
     }
 }
 
 void EventLoop::forget_turn_end(TurnEnd& work) {
+    // Not queued.
     if (work.next_ == nullptr) return;
     TurnEnd* const after = work.next_ == &work ? nullptr : work.next_;
     if (turn_ends_ == &work) {
@@ -141,7 +159,9 @@ void EventLoop::run() {
     Turning turning(*this);
     assert_on_loop();
     while (!stopping_) one_turn(Duration(-1));
+    // The loop may run again.
     stopping_ = false;
+    // Nothing may stay with the kernel that would hold a descriptor open after its close.
     backend_->rest();
 }
 
@@ -151,6 +171,7 @@ void EventLoop::stop() {
 }
 
 void EventLoop::request_stop() {
+    // Release: what this thread did before is visible to the loop when it stops.
     stop_requested_.store(true, std::memory_order_release);
     backend_->wake();
 }

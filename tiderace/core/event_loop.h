@@ -3,9 +3,9 @@
 //   turn:  wait -> mailbox -> the kernel's events -> due timers -> end of turn (closing, flushing)
 //
 // A deadline expires only after all input that had arrived by then was dispatched, also after the
-// process was stopped: while a wait() may have left some out, timers wait, for timers_late_max.
+// process was stopped: while a wait() may have left some out, timers wait, up to timers_late_max.
 //
-// Owner    Whoever made it; it must outlive everything attached to it.
+// Owner    Its creator; it must outlive everything attached to it.
 // Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;
 //          any other call aborts in every build.
 // Errors   create() fails when the machine refuses (an engine that is not there).
@@ -27,13 +27,14 @@
 #include "tiderace/core/send_queue.h"
 #include "tiderace/core/send_relief.h"
 #include "tiderace/core/timer_wheel.h"
-#include "tiderace/core/wakeup.h"
 #include "tiderace/log/logger.h"
 
 namespace tiderace::core {
 
-// Something to do once at the end of the present turn, when no callback is on the stack. It must
-// not die while it is asked for.
+class WakeupList;
+
+// Work that runs once at the end of the present turn, when no callback is on the stack. It must
+// outlive the request.
 class TurnEnd {
   public:
     virtual void on_turn_end() TR_ON_LOOP = 0;
@@ -44,29 +45,29 @@ class TurnEnd {
   private:
     friend class EventLoop;
 
-    TurnEnd* next_ = nullptr;  // not null: asked for; the last one points at itself
+    TurnEnd* next_ = nullptr;  // not null: queued; the last one points at itself
 };
 
-// Makes a backend that core does not know: the lab's.
+// Makes a backend that core does not know, such as the lab's.
 using BackendFactory = Result<std::unique_ptr<Backend>> (*)(const BackendOptions& options);
 
 struct LoopOptions {
     std::string_view engine = "auto";
-    BackendFactory make_backend = nullptr;  // instead of `engine`, where there is one
+    BackendFactory make_backend = nullptr;  // instead of `engine`, if set
     BackendOptions backend;
     const Clock* clock = nullptr;            // nullptr: the system's
     std::size_t mailbox_posts_max = 65'536;  // post() is refused above
-    // Blocks of bytes that peers have not taken yet, of all connections.
+    // Bytes that peers have not taken yet, of all connections (send_relief.h).
     std::size_t send_bytes_max = 64_MiB;
 };
 
 class EventLoop {
   public:
-    // Under a load that leaves no turn with room.
+    // The limit under a load that leaves events in every turn.
     static constexpr Duration timers_late_max = 1s;
 
     static Result<std::unique_ptr<EventLoop>> create(const LoopOptions& options);
-    // For a backend of one's own: the tests' fake one.
+    // For a custom backend, such as the tests' fake.
     EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& options);
     ~EventLoop();
 
@@ -76,11 +77,11 @@ class EventLoop {
     void turn(Duration wait_max);
     // Ends run() at the end of the present turn.
     void stop() TR_ON_LOOP;
-    // Ends run() at the end of a turn that comes, after what was posted before. Any thread. Unlike
-    // a post of stop() it is never refused.
+    // Ends run() at the end of a later turn, after everything posted before. Any thread. Unlike a
+    // post of stop() it is never refused.
     void request_stop();
 
-    // For who turns the loop from inside another library's: how long run() would wait now
+    // For a caller that turns the loop inside another library's loop: how long run() would wait now
     // (negative: until something happens), and whether it would end.
     Duration wait_wanted() const { return wait_for(Duration(-1)); }
     bool stopping() const { return stopping_; }
@@ -104,25 +105,25 @@ class EventLoop {
 
     void arm(Timer& timer, Instant when) TR_ON_LOOP { timers_.arm(timer, when); }
     void cancel(Timer& timer) TR_ON_LOOP { timers_.cancel(timer); }
-    // Once; asking again for the same object before it ran changes nothing.
+    // Runs once; a second request for the same object before it ran changes nothing.
     void at_turn_end(TurnEnd& work) TR_ON_LOOP {
         if (work.next_ != nullptr) return;
         work.next_ = turn_ends_ != nullptr ? turn_ends_ : &work;
         turn_ends_ = &work;
     }
-    // Takes it back, for one that ends before its turn end. Not during turn ends.
+    // Withdraws it, for an object that ends before its turn end. Not during turn ends.
     void forget_turn_end(TurnEnd& work);
-    // Called at the end of each turn, after all else. For what gathers a turn's output (a log
-    // ring).
+    // Called at the end of each turn, after everything else. For output that is gathered during a
+    // turn (a log ring).
     void every_turn_end(unique_function<void()> work) { every_turn_end_ = std::move(work); }
 
-    // This loop's own logger, or nullptr: then nothing is said. It outlives the loop's last turn.
+    // This loop's own logger, or nullptr: no log. It outlives the loop's last turn.
     void set_log(log::Logger* logger) { log_ = logger; }
     log::Logger* log() const { return log_; }
 
     bool on_loop_thread() const { return role_.held_here(); }
-    // Aborts on another thread than the one that is turning. Before the first turn and after the
-    // last any one thread may set up and take down.
+    // Aborts on any thread but the one that is turning. Before the first turn and after the last,
+    // any one thread may set up and tear down.
     void assert_on_loop() const TR_ASKS_FOR_LOOP {
         if (turning_.load(std::memory_order_relaxed)) role_.assert_here();
     }
@@ -149,12 +150,12 @@ class EventLoop {
     Mailbox mailbox_;
     std::shared_ptr<WakeupList> wakeups_;
     TimerWheel timers_;
-    TurnEnd* turn_ends_ = nullptr;  // last asked for first
+    TurnEnd* turn_ends_ = nullptr;  // the last request comes first
     unique_function<void()> every_turn_end_;
     log::Logger* log_ = nullptr;
     ThreadRole role_;
     Instant now_{};
-    Instant next_second_{};  // when unix_now_ is read again
+    Instant next_second_{};  // when unix_now_ is next read
     Instant timers_wait_since_ = Instant::max();
     Instant relief_due_{};
     Instant relief_said_until_{};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -154,6 +155,27 @@ TEST(EventLoop, UnderALoadThatNeverEndsTimersAreASecondLateAtMost) {
     EXPECT_EQ(fired, 2);
 }
 
+TEST(EventLoop, TimersWaitForInputToTheirBoundAndFromTheLastTurnThatLeftNone) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    bool& more = backend->more;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    int fired = 0;
+    TestTimer timer([&] { ++fired; });
+    const auto turn_after = [&](Duration time, bool leaves_some) {
+        more = leaves_some;
+        clock.advance(time);
+        loop.turn(0s);
+        return fired;
+    };
+    turn_after(0s, true);
+    turn_after(500ms, false);  // all was dispatched: nothing waits since before
+    loop.arm(timer, loop.now() + 10ms);
+    EXPECT_EQ(turn_after(100ms, true), 0);
+    EXPECT_EQ(turn_after(999ms, true), 0);
+    EXPECT_EQ(turn_after(1ms, true), 1);
+}
+
 TEST(EventLoop, TheCalendarIsReadWhenItsSecondIsOver) {
     testing::ManualClock clock;
     auto loop = make_loop(&clock);
@@ -239,7 +261,7 @@ TEST(EventLoop, WorkAtTheEndOfATurnRunsOnceInThatTurn) {
     EXPECT_EQ(ran, 1);
 }
 
-TEST(EventLoop, WorkThatAsksForItselfAgainDoesNotHoldTheTurn) {
+TEST(EventLoop, WorkThatRequeuesItselfDoesNotHoldTheTurn) {
     auto loop = make_loop();
     int ran = 0;
     TestTurnEnd* self = nullptr;
@@ -254,6 +276,47 @@ TEST(EventLoop, WorkThatAsksForItselfAgainDoesNotHoldTheTurn) {
     while (ran < 1000) loop->turn(Duration(-1));  // never waits while there is work
 }
 
+TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
+    auto loop = make_loop();
+    int ran = 0;
+    TestTurnEnd first([&] { ++ran; });
+    TestTurnEnd failing([] { throw std::bad_alloc(); });
+    TestTurnEnd last([&] { ++ran; });
+    loop->every_turn_end([&] {
+        ++ran;
+        throw std::bad_alloc();
+    });
+    loop->assert_on_loop();
+    for (TestTurnEnd* work : {&first, &failing, &last}) loop->at_turn_end(*work);
+    loop->turn(Duration::zero());
+    EXPECT_EQ(ran, 3);
+    loop->turn(Duration::zero());
+    EXPECT_EQ(ran, 4);
+}
+
+TEST(EventLoop, ATimerThatThrowsHoldsUpNoOther) {
+    testing::ManualClock clock;
+    auto loop = make_loop(&clock);
+    std::string fired;
+    TestTimer first([&] { fired += '1'; });
+    TestTimer failing([&] {
+        fired += '2';
+        throw std::bad_alloc();
+    });
+    TestTimer same([&] { fired += '3'; });
+    TestTimer later([&] { fired += '4'; });
+    loop->assert_on_loop();
+    for (TestTimer* timer : {&first, &failing, &same}) loop->arm(*timer, clock.now() + 10ms);
+    loop->arm(later, clock.now() + 20ms);
+    clock.advance(15ms);
+    loop->turn(Duration::zero());
+    EXPECT_EQ(fired, "123");
+    EXPECT_FALSE(failing.armed());
+    clock.advance(15ms);
+    loop->turn(Duration::zero());
+    EXPECT_EQ(fired, "1234");
+}
+
 TEST(EventLoop, ATaskPostedByATaskRunsInALaterTurn) {
     auto loop = make_loop();
     std::uint64_t first = 0;
@@ -266,7 +329,7 @@ TEST(EventLoop, ATaskPostedByATaskRunsInALaterTurn) {
     EXPECT_GT(second, first);
 }
 
-TEST(EventLoop, WhoTurnsItElsewhereKnowsHowLongItWouldWaitAndWhetherItEnds) {
+TEST(EventLoop, AForeignLoopLearnsTheWaitAndTheEnd) {
     auto loop = make_loop();
     EXPECT_LT(loop->wait_wanted(), Duration::zero()) << "for ever";
     TestTurnEnd work([] {});

@@ -11,7 +11,7 @@
 namespace tiderace::core {
 namespace {
 
-// An absolute path, or one with a "..": only a link may lead out, and only where that is allowed.
+// An absolute path, or one with a "..": only a link may lead out of the root, and only if allowed.
 bool goes_up(std::string_view path) {
     if (path.starts_with('/')) return true;
     for (std::size_t at = 0; at <= path.size();) {
@@ -53,7 +53,7 @@ ssize_t SystemKernel::receive(int fd, void* buffer, std::size_t bytes) {
 }
 
 ssize_t SystemKernel::send_pieces(int fd, const iovec* pieces, int count, int flags) {
-    // One piece is the common case, and send() spares the kernel the copy of the message header.
+    // One piece is the common case, and send() saves the kernel the copy of a message header.
     if (count == 1) return or_errno(::send(fd, pieces[0].iov_base, pieces[0].iov_len, flags));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces);
@@ -70,7 +70,9 @@ int SystemKernel::close(int fd) {
 }
 
 int SystemKernel::open_beneath(int directory, const char* path, int flags, Links links) {
+    // A FIFO must not block the loop, nor a terminal become ours.
     flags |= O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    // The kernel, or our walk, checks each step of the path.
     if (links != Links::anywhere) return open_inside(directory, path, flags, links);
     return goes_up(path) ? -EXDEV : or_errno(::openat(directory, path, flags));
 }
@@ -83,6 +85,7 @@ ssize_t SystemKernel::read_at(int fd, void* buffer, std::size_t bytes, off_t off
     return or_errno(::pread(fd, buffer, bytes, offset));
 }
 
+// The link's own facts: its target may lie outside the root.
 int SystemKernel::entry_status(int directory, const char* name, struct stat* status) {
     return or_errno(::fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW));
 }

@@ -1,8 +1,8 @@
 // Kernel: the system calls of the data path, one virtual function each, so that a test can be the
 // kernel.
 //
-// Everything above asks this object and never the libc, so a test can make any single call fail,
-// come up short or be interrupted, and can replace the network altogether (testing/fake_network.h).
+// Everything above calls this object and never the libc, so a test can make any single call fail,
+// come up short or be interrupted, and can replace the network altogether (testing/fake/network.h).
 //
 // Thread   Any; the real one has no state.
 // Errors   As the system calls themselves, except that a failure is returned as -errno.
@@ -43,32 +43,32 @@ class Kernel {
     virtual int set_option(int fd, int level, int name, const void* value, socklen_t bytes) = 0;
     virtual int get_option(int fd, int level, int name, void* value, socklen_t* bytes) = 0;
     virtual ssize_t receive(int fd, void* buffer, std::size_t bytes) = 0;
-    // Never raises SIGPIPE. `more`: hold back a partial packet, the next call follows at once
-    // (MSG_MORE).
+    // Never raises SIGPIPE. `more`: hold back a partial packet, because the next call follows at
+    // once (MSG_MORE).
     virtual ssize_t send(int fd, const iovec* pieces, int count, bool more) = 0;
-    // Moves *offset on by what was sent.
+    // Advances *offset by the bytes sent.
     virtual ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) = 0;
     virtual int shut_down(int fd, int how) = 0;
     virtual int close(int fd) = 0;
 
-    // Files. `path` is relative and never leaves `directory` through `..`, nor through a symbolic
-    // link unless `links` says so (openat2 with RESOLVE_BENEATH; where that is missing,
+    // Files. `path` is relative and never leaves `directory` through `..`, and through a symbolic
+    // link only if `links` allows it (openat2 with RESOLVE_BENEATH; where that is missing,
     // beneath_walk.h).
     virtual int open_beneath(int directory, const char* path, int flags, Links links) = 0;
     virtual int file_status(int fd, struct stat* status) = 0;
     virtual ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) = 0;
-    // As read_at, of what memory holds already: -EAGAIN where it would wait for the disk,
-    // -EOPNOTSUPP where the system cannot tell (RWF_NOWAIT). A fake disk never makes one wait.
+    // As read_at, but only bytes in memory: -EAGAIN if it would wait for the disk, -EOPNOTSUPP if
+    // the system cannot tell (RWF_NOWAIT). A fake disk never waits.
     virtual ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) {
         return read_at(fd, buffer, bytes, offset);
     }
-    // Of one name in `directory`, not followed if it is a symbolic link.
+    // The status of one name in `directory`; a symbolic link is not followed.
     virtual int entry_status(int directory, const char* name, struct stat* status) = 0;
     // The next entries as getdents64 lays them out (directory_records.h); 0 at the end.
     virtual ssize_t read_directory(int directory, void* buffer, std::size_t bytes) = 0;
 };
 
-// kernel.cc, and what systems have calls of their own for: kernel_linux.cc, kernel_bsd.cc,
+// kernel.cc, and the calls for which systems differ: kernel_linux.cc, kernel_bsd.cc,
 // kernel_macos.cc.
 class SystemKernel : public Kernel {
   public:
@@ -98,10 +98,10 @@ class SystemKernel : public Kernel {
     static int open_inside(int directory, const char* path, int flags, Links links);
 };
 
-// The real kernel, for those who need no other.
+// The real kernel.
 Kernel& system_kernel();
 
-// A descriptor with one owner, closed when it goes. -1: none.
+// A descriptor with one owner, closed with it. -1: none.
 class Descriptor {
   public:
     Descriptor() = default;

@@ -1,4 +1,4 @@
-// What FreeBSD, NetBSD and OpenBSD have calls of their own for.
+// The calls for which FreeBSD, NetBSD and OpenBSD differ from other systems.
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -28,13 +28,15 @@ ssize_t SystemKernel::send(int fd, const iovec* pieces, int count, bool) {
 
 ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t bytes) {
 #if defined(__FreeBSD__)
-    if (bytes == 0) return 0;  // to the call that means all
+    if (bytes == 0) return 0;  // 0 would mean the whole file
     off_t sent = 0;
     const int outcome = ::sendfile(file, fd, *offset, bytes, nullptr, &sent, 0);
+    // EAGAIN with some bytes sent is a short send, not a failure.
     if (outcome < 0 && sent == 0) return -errno;
     *offset += sent;
     return static_cast<ssize_t>(sent);
 #else
+    // No sendfile() here. The offset moves by the sent bytes only, so the others are read again.
     char piece[32 * 1024];
     const ssize_t got = ::pread(file, piece, std::min(bytes, sizeof piece), *offset);
     if (got <= 0) return or_errno(got);
@@ -55,8 +57,8 @@ ssize_t SystemKernel::read_now(int, void*, std::size_t, off_t) {
 ssize_t SystemKernel::read_directory(int directory, void* buffer, std::size_t bytes) {
     alignas(dirent) char found[16 * 1024];
     DirectoryRecords records(buffer, bytes);
-    while (records.bytes() == 0) {  // of entries that were deleted there may be a bufferful
-        // Half of the room: our records may be longer than the system's.
+    while (records.bytes() == 0) {  // a buffer may hold deleted entries only
+        // Half of the room, because our records may be longer than the system's.
         const ssize_t got = ::getdents(directory, found, std::min(bytes / 2, sizeof found));
         if (got <= 0) return or_errno(got);
         for (ssize_t at = 0; at < got;) {

@@ -1,4 +1,4 @@
-// What Linux has calls of its own for.
+// The calls for which Linux differs from other systems.
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
@@ -31,13 +31,13 @@ ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t byt
 int SystemKernel::open_inside(int directory, const char* path, int flags, Links links) {
     open_how how{};
     how.flags = static_cast<__u64>(flags);
+    // Magic links (/proc/PID/fd) jump anywhere, without a path that could be checked.
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
     if (links == Links::never) how.resolve |= RESOLVE_NO_SYMLINKS;
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
-    // EPERM is how a seccomp filter of a container answers for a call it does not know; EAGAIN how
-    // the kernel says that something was renamed meanwhile, anywhere, so that it cannot vouch for a
-    // "..": our walk can.
+    // EPERM comes from a container's seccomp filter that does not know the call. EAGAIN reports a
+    // rename anywhere on the system during a "..", for which the kernel cannot vouch; our walk can.
     if (errno != ENOSYS && errno != EPERM && errno != EAGAIN) return -errno;
     return open_by_walking(directory, path, flags, links);
 }
@@ -46,7 +46,7 @@ ssize_t SystemKernel::read_now(int fd, void* buffer, std::size_t bytes, off_t of
     const iovec piece{buffer, bytes};
     const ssize_t got = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
     if (got >= 0) return got;
-    // Kernels that do not know the flag, or the call, say so in one of these ways.
+    // Kernels that do not know the flag, or the call, report it in one of these ways.
     const bool unknown = errno == ENOSYS || errno == EINVAL || errno == EPERM;
     return unknown ? -EOPNOTSUPP : -errno;
 }

@@ -1,4 +1,4 @@
-// What macOS has calls of its own for.
+// The calls for which macOS differs from other systems.
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,13 +16,13 @@
 namespace tiderace::core {
 namespace {
 
-// Sockets are made without flags here, so a child that starts in between inherits one.
+// Sockets are made without flags here, so a child started between two calls inherits one.
 int prepare(int fd) {
     if (fd < 0) return -errno;
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-    // In the place of MSG_NOSIGNAL. Fails where the peer has gone already; that a listener hands it
-    // on, and that the program ignores SIGPIPE, is for those.
+    // Instead of MSG_NOSIGNAL. It fails if the peer has gone already; then the option inherited
+    // from the listener, and the program's ignored SIGPIPE, protect us.
     const int on = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
     return fd;
@@ -83,9 +83,9 @@ ssize_t SystemKernel::send(int fd, const iovec* pieces, int count, bool) {
 
 ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t bytes) {
     auto length = static_cast<off_t>(bytes);
-    if (length == 0) return 0;  // to the call that means all
+    if (length == 0) return 0;  // 0 would mean the whole file
     const int outcome = ::sendfile(file, fd, *offset, &length, nullptr, 0);
-    // Only then does `length` say what was sent before the fault.
+    // Only then does `length` hold the bytes sent before the failure.
     const bool some = outcome == 0 || ((errno == EAGAIN || errno == EINTR) && length > 0);
     if (!some) return -errno;
     *offset += length;

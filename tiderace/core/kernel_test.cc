@@ -75,7 +75,7 @@ TEST(Descriptor, MovesAndClosesOnce) {
         Descriptor first(system_kernel(), ::open("/dev/null", O_RDONLY | O_CLOEXEC));
         raw = first.get();
         Descriptor second = std::move(first);
-        EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): it says that it is empty
+        EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): a moved-from one is empty
         EXPECT_EQ(second.get(), raw);
     }
     EXPECT_EQ(::fcntl(raw, F_GETFD), -1);

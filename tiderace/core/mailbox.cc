@@ -1,5 +1,6 @@
 #include "tiderace/core/mailbox.h"
 
+#include <mutex>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -8,58 +9,71 @@
 namespace tiderace::core {
 namespace {
 
-// Room for this many tasks is kept between drains; more is given back.
+// Capacity kept between drains; the memory of a burst is freed.
 constexpr std::size_t kept_tasks_max = 256;
 
 }  // namespace
 
+struct Mailbox::Shared {
+    std::mutex lock;
+    unique_function<void()> wake;
+    std::vector<Task> queue;
+    bool closed = false;
+};
+
 Mailbox::Mailbox(std::size_t tasks_max, unique_function<void()> wake)
-    : tasks_max_(tasks_max), wake_(std::move(wake)) {
-    TR_CHECK(wake_, "a mailbox needs a way to wake its owner");
+    : tasks_max_(tasks_max), shared_(std::make_unique<Shared>()) {
+    shared_->wake = std::move(wake);
+    TR_CHECK(shared_->wake, "a mailbox needs a way to wake its owner");
     TR_CHECK(tasks_max_ > 0);
 }
 
 Mailbox::~Mailbox() {
     TR_CHECK(!draining_, "a mailbox ended inside one of its tasks");
     close();
-    // Without the lock: a dying task may own something that posts, which finds a closed mailbox.
+    // Destroyed without the lock: a task may own something that posts, which finds a closed
+    // mailbox.
     std::vector<Task> undrained;
     {
-        const std::lock_guard held(lock_);
-        undrained.swap(queue_);
+        const std::lock_guard held(shared_->lock);
+        undrained.swap(shared_->queue);
     }
 }
 
 bool Mailbox::post(Task task) {
     TR_CHECK(task, "post of an empty task");
-    const std::lock_guard held(lock_);
-    if (closed_) {
+    const std::lock_guard held(shared_->lock);
+    if (shared_->closed) {
         refused_closed_.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    if (queue_.size() >= tasks_max_) {
+    // A bound, so that a loop that stands still does not eat the memory of those that post to it.
+    if (shared_->queue.size() >= tasks_max_) {
         refused_full_.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    queue_.push_back(std::move(task));
-    if (queue_.size() == 1) {
+    shared_->queue.push_back(std::move(task));
+    // One wake for a batch: while tasks wait, the owner has been woken already.
+    if (shared_->queue.size() == 1) {
         waiting_.store(true, std::memory_order_release);
-        wake_();
+        shared_->wake();
     }
     return true;
 }
 
 std::size_t Mailbox::drain(log::Logger* log) {
     TR_CHECK(!draining_, "drain() inside a task");
+    // Every turn comes here, so an empty mailbox costs a load, not a lock.
     if (empty()) return 0;
     {
-        const std::lock_guard held(lock_);
-        running_.swap(queue_);
+        const std::lock_guard held(shared_->lock);
+        // Swapped out, so that tasks run without the lock and may post again.
+        running_.swap(shared_->queue);
         waiting_.store(false, std::memory_order_release);
     }
     draining_ = true;
     for (Task& waiting : running_) {
-        Task task = std::move(waiting);  // dies as soon as it has run, with what it holds
+        Task task = std::move(waiting);  // destroyed as soon as it has run, with what it holds
         contain(log, "core", "a posted task", task);
     }
     draining_ = false;
@@ -70,8 +84,8 @@ std::size_t Mailbox::drain(log::Logger* log) {
 }
 
 void Mailbox::close() {
-    const std::lock_guard held(lock_);
-    closed_ = true;
+    const std::lock_guard held(shared_->lock);
+    shared_->closed = true;
 }
 
 }  // namespace tiderace::core

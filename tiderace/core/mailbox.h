@@ -1,21 +1,21 @@
-// Mailbox: the one door between threads. Any thread leaves a task, the owner's thread runs it.
+// Mailbox: the one way between threads. Any thread posts a task, the owner's thread runs it.
 //
 //   any thread: post() -> queue, under the lock     owner: drain() takes the whole queue under the
 //               -> wake(), when it was empty               lock and runs it without
 //
-// A wake-up is paid once per batch, not per task: nothing is woken while the queue is not empty.
+// A batch costs one wake-up: while the queue is not empty, the owner has been woken already.
 //
-// Owner    The loop it belongs to. It outlives every thread that may post.
+// Owner    Its loop. It outlives every thread that may post.
 // Thread   post() and the counters: any. drain() and close(): the owner's.
 // Errors   A full or closed mailbox refuses, counts it, and destroys the task in the caller.
 // Limits   tasks_max waiting; those taken by a running drain() do not count.
-// Memory   40 bytes a waiting task; what a large batch took is given back after it.
+// Memory   40 bytes a waiting task; the memory of a large batch is freed after it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <vector>
 
 #include "tiderace/base/unique_function.h"
@@ -31,23 +31,23 @@ class Mailbox final {
     // with the lock held: it must be short, may not throw and may not call the mailbox. It is not
     // called any more once close() has returned.
     Mailbox(std::size_t tasks_max, unique_function<void()> wake);
-    // What was never drained is destroyed unrun.
+    // Tasks that were never drained are destroyed unrun.
     ~Mailbox();
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
     // False: full or closed, and the task is gone. Tasks of one thread run in the order posted. A
-    // task that throws is over with that; drain() says so to the log.
+    // task that throws ends there; drain() logs it.
     bool post(Task task);
 
-    // Runs what is waiting, in order; returns how many. What these post, in turn, waits for the
-    // next drain(), for which wake() is called again. Cheap when nothing waits. Not re-entrant.
+    // Runs the waiting tasks, in order; returns how many. Tasks that they post wait for the next
+    // drain(), for which wake() is called again. Cheap when nothing waits. Not re-entrant.
     std::size_t drain(log::Logger* log = nullptr);
 
-    // Refuses from now on. What is waiting already is still run by drain().
+    // Refuses new tasks from now on. drain() still runs the waiting ones.
     void close();
 
-    // A glance; a post may be on its way.
+    // A hint only; a post may be on its way.
     bool empty() const { return !waiting_.load(std::memory_order_acquire); }
     // Posts refused because of the bound, and because of close().
     std::uint64_t refused_full() const { return refused_full_.load(std::memory_order_relaxed); }
@@ -55,11 +55,10 @@ class Mailbox final {
 
   private:
     const std::size_t tasks_max_;
-    std::mutex lock_;
-    unique_function<void()> wake_;  // guarded by lock_, as are the next two
-    std::vector<Task> queue_;
-    bool closed_ = false;
-    std::atomic<bool> waiting_ = false;  // written under lock_
+    struct Shared;  // what the lock guards
+
+    std::unique_ptr<Shared> shared_;
+    std::atomic<bool> waiting_ = false;  // written under the lock
     std::atomic<std::uint64_t> refused_full_ = 0;
     std::atomic<std::uint64_t> refused_closed_ = 0;
     std::vector<Task> running_;  // the owner's alone

@@ -1,5 +1,6 @@
 #include "tiderace/core/send_queue.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -10,10 +11,12 @@
 namespace tiderace::core {
 
 BlockPool::~BlockPool() {
-    TR_CHECK(taken_ == 0, "a send queue outlives its loop's block pool");
+    // Its blocks would be freed under the queue.
+    TR_CHECK(taken_ == 0 && shared_bytes_ == 0, "a send queue outlives its loop's block pool");
     while (free_ != nullptr) std::free(std::exchange(free_, free_->next));
 }
 
+// The block freed last is taken first: it is likely still in the CPU's cache.
 void* BlockPool::take() {
     if (free_ != nullptr) {
         ++taken_;
@@ -21,6 +24,7 @@ void* BlockPool::take() {
         return std::exchange(free_, free_->next);
     }
     void* block = std::malloc(block_bytes);
+    // A connection that needs a block and gets none is closed; the loop goes on.
     if (block == nullptr) throw std::bad_alloc();
     ++taken_;
     return block;
@@ -28,6 +32,7 @@ void* BlockPool::take() {
 
 void BlockPool::give_back(void* block) {
     --taken_;
+    // The memory of a burst goes back to the system.
     if (free_count_ >= free_blocks_max) {
         std::free(block);
         return;
@@ -58,11 +63,18 @@ struct SendQueue::Block : Piece {
 };
 
 struct SendQueue::SharedPiece : Piece {
-    SharedPiece(ByteView view, Ref<Shared> o) : Piece(PieceKind::shared), owner(std::move(o)) {
+    SharedPiece(ByteView view, Ref<Shared> o, BlockPool* p)
+        : Piece(PieceKind::shared), owner(std::move(o)), pool(p) {
         data = view.data();
         bytes = view.size();
     }
+
+    void uncount(std::uint64_t gone) {
+        if (pool != nullptr) pool->shared_bytes_ -= gone;
+    }
+
     Ref<Shared> owner;
+    BlockPool* pool;  // which counts the bytes; or nullptr
 };
 
 struct SendQueue::FilePiece : Piece {
@@ -123,8 +135,7 @@ void SendQueue::commit(std::size_t bytes) {
     tail_->bytes += bytes;
     bytes_ += bytes;
     copied_bytes_ += bytes;
-    // A block that was made for nothing must not stay: an empty piece would look like a stuck
-    // queue.
+    // An unused block must not stay at the front: an empty piece would look like a stuck queue.
     if (tail_ == head_ && tail_->bytes == 0) pop();
 }
 
@@ -137,8 +148,19 @@ void SendQueue::append(BlockPool& pool, ByteView bytes) {
     }
 }
 
-void SendQueue::append_shared(ByteView bytes, Ref<Shared> owner) {
-    if (!bytes.empty()) push(new SharedPiece(bytes, std::move(owner)));
+void SendQueue::append_shared(ByteView bytes, Ref<Shared> owner, BlockPool* pool) {
+    if (bytes.empty()) return;
+    push(new SharedPiece(bytes, std::move(owner), pool));
+    if (pool != nullptr) pool->shared_bytes_ += bytes.size();
+}
+
+HeldBytes SendQueue::held() const {
+    HeldBytes held{.copied = copied_bytes_};
+    for (const Piece* piece = head_; piece != nullptr; piece = piece->next) {
+        if (piece->kind != PieceKind::shared) continue;
+        if (static_cast<const SharedPiece*>(piece)->pool != nullptr) held.shared += piece->bytes;
+    }
+    return held;
 }
 
 void SendQueue::append_file(Ref<SharedFile> file, std::uint64_t offset, std::uint64_t bytes) {
@@ -155,13 +177,15 @@ void SendQueue::append_queue(SendQueue&& other) {
 }
 
 void SendQueue::append_front(BlockPool& pool, SendQueue& other, std::uint64_t bytes) {
-    // A block is handed over whole only when it is worth the memory that it holds.
+    // A block is moved whole only if it is full enough; otherwise its bytes are copied, and the
+    // memory is reused.
     constexpr std::uint64_t block_bytes_worth_moving = 4_KiB;
     TR_CHECK(bytes <= other.bytes_);
     while (bytes > 0 && other.head_ != nullptr) {
         Piece* piece = other.head_;
         const bool whole = piece->bytes <= bytes;
         const bool copied = piece->kind == PieceKind::block;
+        // A piece that is split is shared or copied; the rest stays in `other`.
         if (!whole || (copied && piece->bytes < block_bytes_worth_moving)) {
             const std::uint64_t part = whole ? piece->bytes : bytes;
             append_part(pool, *piece, part);
@@ -186,7 +210,8 @@ void SendQueue::append_part(BlockPool& pool, const Piece& piece, std::uint64_t b
             break;
         case PieceKind::shared:
             append_shared({piece.data, static_cast<std::size_t>(bytes)},
-                          static_cast<const SharedPiece&>(piece).owner);
+                          static_cast<const SharedPiece&>(piece).owner,
+                          static_cast<const SharedPiece&>(piece).pool);
             break;
         case PieceKind::file: {
             const auto& range = static_cast<const FilePiece&>(piece);
@@ -206,6 +231,8 @@ std::size_t SendQueue::gather(std::span<iovec> out) const {
     return count;
 }
 
+// Whether a file follows the gathered pieces at once: then the kernel holds back a part of a packet
+// (MSG_MORE), and head and file leave together.
 bool SendQueue::file_after(std::size_t count) const {
     for (const Piece* piece = head_; piece != nullptr; piece = piece->next) {
         if (piece->kind == PieceKind::file) return count == 0;
@@ -226,9 +253,13 @@ void SendQueue::consume(std::uint64_t bytes) {
     TR_CHECK(bytes <= bytes_);
     bytes_ -= bytes;
     while (head_ != nullptr) {
-        const std::uint64_t from_piece = bytes < head_->bytes ? bytes : head_->bytes;
+        const std::uint64_t from_piece = std::min(bytes, head_->bytes);
         if (head_->kind == PieceKind::block) copied_bytes_ -= from_piece;
         if (bytes < head_->bytes) {
+            // A shared body counts until its bytes are sent, not until all of it is.
+            if (head_->kind == PieceKind::shared) {
+                static_cast<SharedPiece*>(head_)->uncount(bytes);
+            }
             head_->bytes -= bytes;
             if (head_->kind == PieceKind::file) {
                 static_cast<FilePiece*>(head_)->offset += bytes;
@@ -253,6 +284,7 @@ void SendQueue::pop() {
             break;
         }
         case PieceKind::shared:
+            static_cast<SharedPiece*>(piece)->uncount(piece->bytes);
             delete static_cast<SharedPiece*>(piece);
             break;
         case PieceKind::file:

@@ -125,7 +125,7 @@ TEST(SendQueue, AReservationThatWroteNothingLeavesNothing) {
     EXPECT_TRUE(queue.empty());
 }
 
-TEST(SendQueue, ReservesInOnePieceWhatIsAskedForSo) {
+TEST(SendQueue, ReservesOnePieceOnRequest) {
     BlockPool pool;
     SendQueue queue;
     for (const std::size_t bytes : {1_B, 10'000_B, BlockPool::block_room_bytes, 100_B}) {
@@ -148,7 +148,7 @@ TEST(SendQueue, AppendingAQueueMovesItsPieces) {
     second.append(pool, "two ");
     second.append_file(make_ref<NumberedFile>(3), 0, 5);
     first.append_queue(std::move(second));
-    EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move): it says that it is empty
+    EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move): moved-from is empty
     EXPECT_EQ(second.bytes(), 0U);
     first.append(pool, "three");
     EXPECT_EQ(drain(first, 100), "one two <3:0+5>three");
@@ -230,6 +230,34 @@ TEST(SendQueue, RandomWorkAgreesWithAString) {
             ASSERT_EQ(queue.bytes(), model.size()) << "seed " << seed;
         }
     }
+}
+
+// As much as is queued, wherever it is moved and however it goes.
+TEST(SendQueue, SharedBytesCountInThePoolForAsLongAsTheyAreQueued) {
+    BlockPool pool;
+    const std::string body(100'000, 'x');
+    SendQueue queue;
+    queue.append(pool, "head");
+    queue.append_shared(body, {}, &pool);
+    queue.append_shared(body, {});  // somebody else bounds these
+    EXPECT_EQ(pool.shared_bytes(), 100'000U);
+    EXPECT_EQ(queue.held().shared, 100'000U);
+    EXPECT_EQ(queue.held().copied, 4U);
+    queue.consume(4 + 30'000);
+    EXPECT_EQ(pool.shared_bytes(), 70'000U);
+    SendQueue other;
+    other.append_front(pool, queue, 20'000);
+    EXPECT_EQ(pool.shared_bytes(), 70'000U);
+    EXPECT_EQ(queue.held().shared, 50'000U);
+    EXPECT_EQ(other.held().shared, 20'000U);
+    other.append_front(pool, queue, 60'000);
+    EXPECT_EQ(other.held().shared, 70'000U);
+    EXPECT_EQ(pool.shared_bytes(), 70'000U);
+    SendQueue moved = std::move(other);
+    moved.consume(25'000);
+    EXPECT_EQ(pool.shared_bytes(), 45'000U);
+    moved.clear();
+    EXPECT_EQ(pool.shared_bytes(), 0U);
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
-// SendRelief: what a loop does when the blocks of unsent bytes pass their limit (BlockPool): those
-// who hold most give theirs up, until an eighth of the limit is free.
+// SendRelief: frees memory when a loop's unsent bytes, in blocks and in shared bodies, pass their
+// limit (BlockPool): the holders that hold most, and have for long, are cut until an eighth of the
+// limit is free. A holder is weighed by bytes times milliseconds, so that an answer that was just
+// made is not taken for the answer of a peer that does not read.
+//
+// At most a quarter of the limit counts for one holder's shared bodies: a single answer may be
+// larger than the limit, and nothing is wrong with it.
 //
 // Owner    An EventLoop. The holders are borrowed: each leaves the list when it ends.
 // Thread   The loop's.
-// Limits   The pool's limit, looked at once a turn: a turn may pass it by what it adds, which is
+// Limits   The pool's limit, checked once a turn: a turn may pass it by what it adds, which is
 //          little while it is passed, since writers are pushed back on then (BlockPool::scarce).
 #pragma once
 
@@ -12,22 +17,23 @@
 
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/thread_role.h"
+#include "tiderace/base/units.h"
 #include "tiderace/core/send_queue.h"
 
 namespace tiderace::core {
 
-// Holds blocks of a loop's pool for peers, which may be slow to take them: a server.
+// A holder of blocks of a loop's pool, for peers that may be slow to read: a server.
 class SendHolder : private ListHook {
   public:
     // What is held for one peer.
     struct Holding {
-        std::uint64_t bytes = 0;
+        HeldBytes held;
         std::uint64_t id = 0;          // the holder's own
-        SendHolder* holder = nullptr;  // filled in by whoever asks
+        SendHolder* holder = nullptr;  // filled in by SendRelief
     };
 
     virtual std::vector<Holding> holdings() TR_ON_LOOP = 0;
-    // Gives back what is held for this peer, in this turn.
+    // Frees the memory that is held for this peer, in this turn.
     virtual void give_up(std::uint64_t id) TR_ON_LOOP = 0;
 
   protected:

@@ -12,13 +12,15 @@ struct Holder final : SendHolder {
     std::vector<Holding> holdings() override {
         std::vector<Holding> all;
         for (const auto& [id, queue] : queues) {
-            all.push_back({.bytes = queue.copied_bytes(), .id = id});
+            all.push_back({.held = queue.held(), .id = id});
+            all.back().held.waits = waits[id];
         }
         return all;
     }
     void give_up(std::uint64_t id) override { queues.erase(id); }
 
     std::map<std::uint64_t, SendQueue> queues;
+    std::map<std::uint64_t, Duration> waits;
 };
 
 TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
@@ -47,6 +49,51 @@ TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
     EXPECT_EQ(relief.relieve(pool), 1U);
     EXPECT_FALSE(one.queues.contains(8));
     EXPECT_EQ(other.queues.size(), 2U);
+}
+
+// Otherwise a peer with a fresh answer would be closed in place of those that read nothing.
+TEST(SendRelief, TakesFromThoseThatHaveWaitedLong) {
+    BlockPool pool;
+    pool.set_bytes_max(16 * BlockPool::block_bytes);
+    Holder holder;
+    SendRelief relief;
+    relief.add(holder);
+    for (std::uint64_t id = 1; id <= 8; ++id) {
+        const std::size_t blocks = id == 1 ? 3 : 2;
+        holder.queues[id].append(pool, std::string(blocks * BlockPool::block_room_bytes, 'x'));
+        holder.waits[id] = id == 1 ? 0ms : id == 5 ? 20ms : 10ms;
+    }
+    EXPECT_EQ(relief.relieve(pool), 2U);
+    EXPECT_TRUE(holder.queues.contains(1));
+    EXPECT_FALSE(holder.queues.contains(5));
+}
+
+// An answer larger than the limit is let through: a quarter of the limit counts of each.
+TEST(SendRelief, CountsWhatIsQueuedOfSharedBodies) {
+    constexpr std::size_t bytes_max = 64 * BlockPool::block_bytes;
+    BlockPool pool;
+    pool.set_bytes_max(bytes_max);
+    Holder holder;
+    SendRelief relief;
+    relief.add(holder);
+    const std::string body(2 * bytes_max, 'x');
+    const auto queue = [&](std::uint64_t id, std::size_t bytes) {
+        holder.queues[id].append_shared(ByteView(body).substr(0, bytes), {}, &pool);
+    };
+    queue(1, body.size());
+    EXPECT_TRUE(pool.passes_limit());
+    EXPECT_FALSE(pool.scarce()) << "others are not pushed back on";
+    EXPECT_EQ(relief.relieve(pool), 0U);
+    for (std::uint64_t id = 2; id <= 4; ++id) queue(id, bytes_max / 4);
+    EXPECT_EQ(relief.relieve(pool), 0U) << "exactly the limit";
+    queue(5, 1);
+    EXPECT_EQ(relief.relieve(pool), 1U);
+    EXPECT_FALSE(holder.queues.contains(1)) << "it held most";
+    EXPECT_EQ(pool.shared_bytes(), bytes_max / 4 * 3 + 1);
+    EXPECT_FALSE(pool.passes_limit());
+    for (std::uint64_t id = 6; id <= 25; ++id) queue(id, bytes_max / 20);
+    EXPECT_EQ(relief.relieve(pool), 6U) << "until an eighth is free";
+    EXPECT_LE(pool.shared_bytes(), bytes_max * 7 / 8);
 }
 
 TEST(SendRelief, CountsAHeldBlockWholeAndLeavesThoseThatHoldNothing) {

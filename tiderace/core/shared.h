@@ -1,7 +1,7 @@
 // Shared and Ref: an object with several owners on one loop, counted without atomics.
 //
-// For what outlives the call that made it but never leaves its loop: a cached file's bytes, an open
-// file that three answers are sending.
+// For objects that outlive the call that made them but never leave their loop: a cached file's
+// bytes, an open file that three answers are sending.
 // Thread   One loop's. A Ref never crosses threads.
 #pragma once
 

@@ -29,7 +29,7 @@ TEST(Ref, MovingChangesNoCount) {
     int deaths = 0;
     Ref<Counted> first = make_ref<Counted>(deaths);
     Ref<Counted> second = std::move(first);
-    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): it says that it is empty
+    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): a moved-from one is empty
     EXPECT_TRUE(second.only_owner());
     Ref<Counted>& itself = second;
     second = std::move(itself);

@@ -16,13 +16,14 @@
 namespace tiderace::core {
 namespace {
 
-// A handler has no object, hence the two. The pipe's writing end is never closed while a handler
-// may run; see close_pipe.
+// A handler has no object, so these two are global. The pipe's writing end is never closed while a
+// handler may run; see close_pipe().
 std::atomic<int> pipe_in = -1;
 std::atomic<int> handlers_running = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler may take no lock");
 
 extern "C" void write_to_pipe(int number) {
+    // The interrupted code may be about to read its errno.
     const int saved = errno;
     handlers_running.fetch_add(1);
     const int in = pipe_in.load();
@@ -38,6 +39,7 @@ Result<> open_pipe(int& out) {
     if (::pipe(ends) != 0) return fail(Error::last("pipe", "for signals"));
     for (const int end : ends) {
         ::fcntl(end, F_SETFD, FD_CLOEXEC);
+        // Full, the pipe must not block the handler; a reader must not wait either.
         ::fcntl(end, F_SETFL, O_NONBLOCK);
     }
     int none = -1;
@@ -48,7 +50,7 @@ Result<> open_pipe(int& out) {
 
 void close_pipe() {
     const int in = pipe_in.exchange(-1);
-    // Another thread may be in the handler, between its load and its write.
+    // Another thread may be in the handler, between reading the number and writing to it.
     while (handlers_running.load() != 0) {
     }
     ::close(in);
@@ -78,6 +80,7 @@ Result<Signals> Signals::open(std::span<const int> numbers) {
     signals.descriptor_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (signals.descriptor_ < 0) return fail(Error::last("signalfd", ""));
     TR_CHECK(::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0);
+    // signalfd only sees blocked signals; those of the caller that were blocked before stay so.
     for (const int number : numbers) {
         if (sigismember(&before, number) == 0) signals.blocked_here_.push_back(number);
     }
@@ -102,6 +105,7 @@ Result<Signals> Signals::open_self_pipe(std::span<const int> numbers) {
     struct sigaction action{};
     action.sa_handler = write_to_pipe;
     action.sa_flags = SA_RESTART;
+    // No other handler interrupts this one.
     sigfillset(&action.sa_mask);
     for (const int number : numbers) {
         OldAction old{number, {}};
@@ -119,6 +123,7 @@ Signals::Signals(Signals&& other) noexcept
 
 Signals::~Signals() {
     if (descriptor_ < 0) return;
+    // Pending signals are taken: unblocked below, they would end the process.
     while (next()) {
     }
     for (auto old = old_actions_.rbegin(); old != old_actions_.rend(); ++old) {

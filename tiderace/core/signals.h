@@ -1,13 +1,13 @@
-// Signals: SIGTERM and its like as events of a loop: wait until descriptor() is readable, take
+// Signals: SIGTERM and the like as events of a loop: wait until descriptor() is readable, then call
 // next().
 //
 // Linux: the signals are blocked and read from a signalfd. Elsewhere a handler writes their numbers
 // to a pipe.
 //
-// Owner    Whoever opened it, on that thread, for the program's time. Open it before other threads
+// Owner    The thread that opened it, for the program's time. Open it before other threads
 //          start: they inherit the blocked mask, without which the kernel could choose them.
 // Thread   The opener's. A child process must unblock before exec; a blocked mask is inherited too.
-// Errors   open() fails where descriptors are short, or a number is no signal one can catch.
+// Errors   open() fails without descriptors, or for a number that is no catchable signal.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,12 @@ namespace tiderace::core {
 
 class Signals final {
   public:
-    // From now on `numbers` come out of next() instead of doing what they did.
+    // From now on `numbers` come out of next(), and lose their former effect.
     static Result<Signals> open(std::span<const int> numbers);
-    // What open() does where there is no signalfd; here by name for the tests. One at a time.
+    // open()'s way without signalfd; public for the tests. One at a time.
     static Result<Signals> open_self_pipe(std::span<const int> numbers);
 
-    // Forgets what has not been taken yet, then gives each signal back what it did before.
+    // Drops pending signals, then restores each signal's former effect.
     ~Signals();
     Signals(Signals&& other) noexcept;
     Signals& operator=(Signals&&) = delete;
@@ -52,7 +52,7 @@ class Signals final {
     std::vector<OldAction> old_actions_;  // self-pipe: to put back at the end
 };
 
-// A peer that has gone must be an EPIPE for the one who writes, not the end of the process.
+// Writing to a closed peer must return EPIPE, not end the process.
 void ignore_sigpipe();
 
 }  // namespace tiderace::core

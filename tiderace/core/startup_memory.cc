@@ -28,9 +28,9 @@ struct Pages {
     std::size_t count;
 };
 
-// Pages that the process made its own by writing (a relocation did, or a debugger set a breakpoint)
-// would come back as the file has them. /proc/self/pagemap knows which are the file's: a word for
-// each, with bit 61; bits 62 and 63: it is swapped out, or in memory.
+// Pages that the process wrote to (by a relocation, or a debugger's breakpoint) would come back
+// with the file's content. /proc/self/pagemap has a word for each page: bit 61 means that it is the
+// file's; bits 62 and 63, that it is swapped out, or in memory.
 bool are_as_in_the_file(int pagemap, std::size_t page_bytes, Pages pages) {
     constexpr std::uint64_t is_files = std::uint64_t{1} << 61;
     constexpr std::uint64_t is_anywhere = std::uint64_t{3} << 62;
@@ -43,11 +43,11 @@ bool are_as_in_the_file(int pagemap, std::size_t page_bytes, Pages pages) {
     });
 }
 
-// Of one program or library: its parts that are never written.
+// Returns the read-only parts of one program or library.
 int give_back_object(dl_phdr_info* object, std::size_t, void* context) {
     const int pagemap = *static_cast<const int*>(context);
     const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    // From the last: the list itself lies in the first, and would come back with what is around it.
+    // In reverse, because the list itself lies in the first part, which would come back at once.
     const std::span parts(object->dlpi_phdr, object->dlpi_phnum);
     for (const auto& part : std::views::reverse(parts)) {
         if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
@@ -63,6 +63,8 @@ int give_back_object(dl_phdr_info* object, std::size_t, void* context) {
 }  // namespace
 #endif
 
+// Code and data that only the start needed are dropped; if they are needed again, the kernel reads
+// them from the file. It makes an idle server smaller by the size of its start.
 void give_back_startup_memory() {
 #if defined(__linux__)
     int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

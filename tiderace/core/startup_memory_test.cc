@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 
-// Of the program's file, and far more than what a call of ours needs.
+// Pages of the program's file, far more than one call of ours needs.
 extern const char pages[64 * page_bytes];
 alignas(page_bytes) constexpr char pages[64 * page_bytes] = {1};
 
@@ -57,7 +57,7 @@ TEST(StartupMemory, PagesThatAreAsInTheFileAreGivenBackAndComeAgain) {
 }
 
 // As a debugger does that sets a breakpoint.
-TEST(StartupMemory, APageThatSomebodyWroteIsKept) {
+TEST(StartupMemory, AWrittenPageIsKept) {
     char* const page = const_cast<char*>(&pages[8 * page_bytes]);
     ASSERT_EQ(::mprotect(page, page_bytes, PROT_READ | PROT_WRITE), 0);
     *static_cast<volatile char*>(page) = 'x';

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t tick_ns = 1'000'000;
 
-// Between any two instants; a signed difference could overflow.
+// Between any two instants; unsigned, because a signed difference could overflow.
 std::uint64_t ns_between(Instant from, Instant to) {
     return static_cast<std::uint64_t>(to.time_since_epoch().count()) -
            static_cast<std::uint64_t>(from.time_since_epoch().count());
@@ -82,15 +82,19 @@ Instant TimerWheel::end_of(Tick tick) const {
 
 std::size_t TimerWheel::advance(Instant now) {
     TR_CHECK(!advancing_, "advance() inside a callback");
+    struct Advancing {
+        ~Advancing() { wheel.advancing_ = false; }  // also where a callback throws
+        TimerWheel& wheel;
+    } const advancing{*this};
+    // Timers that callbacks arm for the past go to overdue_ and fire in the next call, so one that
+    // re-arms itself cannot keep the loop here.
     advancing_ = true;
     due_.splice_back(overdue_);
     if (now > now_) {
         now_ = now;
         collect_until(present_tick(now));
     }
-    const std::size_t fired = fire_due();
-    advancing_ = false;
-    return fired;
+    return fire_due();
 }
 
 // Rounded up, so that the tick's end is not before the deadline.
@@ -104,8 +108,8 @@ TimerWheel::Tick TimerWheel::present_tick(Instant now) const {
     return ns_between(start_, now) / tick_ns;
 }
 
-// The level is that of the highest digit (of 6 bits) in which `tick` and the present one differ,
-// the slot is that digit of `tick`. So all of a level is later than all of the levels below it, and
+// The level is the highest digit (of 6 bits) in which `tick` and the present one differ, the slot
+// is that digit of `tick`. So every timer of a level is later than all timers of lower levels, and
 // nothing has to move while time is inside a slot.
 TimerWheel::Position TimerWheel::position_of(Tick tick) const {
     const auto difference = static_cast<unsigned>(std::bit_width((tick ^ tick_) | 1) - 1);
@@ -115,6 +119,7 @@ TimerWheel::Position TimerWheel::position_of(Tick tick) const {
 
 TimerWheel::Tick TimerWheel::first_tick_of(Position position) const {
     const unsigned shift = position.level * level_bits;
+    // The digits above this level are the same as the present tick's: a slot is always ahead of it.
     const Tick above = tick_ >> (shift + level_bits) << (shift + level_bits);
     return above | (static_cast<Tick>(position.slot) << shift);
 }
@@ -125,6 +130,7 @@ std::optional<TimerWheel::Position> TimerWheel::first_occupied() const {
     return Position{level, static_cast<unsigned>(std::countr_zero(levels_[level].occupied))};
 }
 
+// The bits of occupied slots let next_wake() find the first one without a walk.
 void TimerWheel::place(Timer& timer) {
     const Position position = position_of(timer.tick_);
     Level& level = levels_[position.level];
@@ -172,8 +178,8 @@ void TimerWheel::collect_until(Tick tick) {
     tick_ = tick;
 }
 
-// A callback may take any timer out of due_, so each round starts from its front. What callbacks
-// arm goes elsewhere: this ends.
+// A callback may take any timer out of due_, so each round starts at its front. Timers that
+// callbacks arm go elsewhere, so this ends.
 std::size_t TimerWheel::fire_due() {
     std::size_t fired = 0;
     while (!due_.empty()) {

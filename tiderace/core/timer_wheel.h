@@ -26,7 +26,7 @@ namespace tiderace::core {
 
 class TimerWheel;
 
-// Derive, or make it a member: on_expired says what happens at the deadline.
+// Derive, or make it a member: on_expired() runs at the deadline.
 class Timer : private ListHook {
   public:
     Timer() = default;

@@ -20,12 +20,12 @@ struct Woken final : Wakeup {
     std::function<void()> action;
 };
 
-std::unique_ptr<EventLoop> make_loop() {
+std::unique_ptr<EventLoop> default_loop() {
     return std::move(*EventLoop::create({}));
 }
 
 TEST(Wakeup, EndsTheWaitAndRunsOnceForAllThatCameBefore) {
-    auto loop = make_loop();
+    auto loop = default_loop();
     int ran = 0;
     Woken woken(*loop, [&] { ++ran; });
     std::thread other([&] {
@@ -53,7 +53,7 @@ TEST(Wakeup, IsNotRefusedWhereTheMailboxIsFull) {
 }
 
 TEST(Wakeup, OneThatWakesItselfRunsOnceATurn) {
-    auto loop = make_loop();
+    auto loop = default_loop();
     int ran = 0;
     Woken* self = nullptr;
     Woken woken(*loop, [&] {
@@ -69,7 +69,7 @@ TEST(Wakeup, OneThatWakesItselfRunsOnceATurn) {
 }
 
 TEST(Wakeup, MayEndItselfAndOthersThatWait) {
-    auto loop = make_loop();
+    auto loop = default_loop();
     std::vector<std::unique_ptr<Woken>> all;
     int ran = 0;
     for (int i = 0; i < 3; ++i) {
@@ -85,7 +85,7 @@ TEST(Wakeup, MayEndItselfAndOthersThatWait) {
 }
 
 TEST(Wakeup, DoesNothingAfterTheLoopsEnd) {
-    auto loop = make_loop();
+    auto loop = default_loop();
     int ran = 0;
     Woken waiting(*loop, [&] { ++ran; });
     Woken idle(*loop, [&] { ++ran; });
@@ -99,7 +99,7 @@ TEST(Wakeup, DoesNothingAfterTheLoopsEnd) {
 // Each value that was written before a wake() is seen: none is lost between a thread that wakes and
 // a loop that is just looking.
 TEST(Wakeup, LosesNothingBetweenManyThreadsAndTheLoop) {
-    auto loop = make_loop();
+    auto loop = default_loop();
     constexpr int threads = 4;
     constexpr std::uint64_t times = 20'000;
     std::atomic<std::uint64_t> said = 0;

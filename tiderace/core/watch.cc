@@ -21,7 +21,7 @@ Error cannot_hold(int fd, int error) {
 Result<> Watch::watch(int fd, Interest interest) {
     loop_->assert_on_loop();
     TR_CHECK(fd >= 0, "not a descriptor");
-    // Also of the same number: it may be another descriptor's by now.
+    // Also for the same number, which may be another descriptor's by now.
     release();
     auto handle = loop_->backend().attach(fd, *this);
     if (!handle) return fail(handle.error());
@@ -46,7 +46,7 @@ void Watch::release() {
 
 void Watch::on_ready(bool readable, bool writable) {
     loop_->assert_on_loop();
-    // The last statement: the receiver may end this watch.
+    // The last statement, because the receiver may end this watch.
     receiver_->on_ready(*this, {.readable = readable, .writable = writable});
 }
 

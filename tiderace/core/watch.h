@@ -1,26 +1,27 @@
 // Watch: a descriptor that is not ours (a pipe, a signalfd, another library's connection) in a
 // loop, on every engine.
 //
-//   watch(fd, interest) -> on_ready, in every turn in which what is asked for is so -> release()
+//   watch(fd, interest) -> on_ready, in every turn in which it is ready -> release()
 //
 // A library may close its descriptor inside a call and open another, perhaps under the same number.
-// Then the loop must have let go of it before:
+// Then release it before the call:
 //
 //     watch.release();
 //     const auto state = PQconnectPoll(connection);         // may close and open
 //     watch.watch(PQsocket(connection), {.readable = state == PGRES_POLLING_READING, …});
 //
-// Owner    Whoever is told; it ends before its loop does. It never closes the descriptor.
+// Owner    The observer; it ends before its loop does. It never closes the descriptor.
 // Thread   The loop's. Before the loop's first turn and after its last: any one.
 // Errors   A descriptor that the engine cannot hold: select's are below 1,024, epoll refuses plain
-//          files. One that failed or was hung up is told as ready for whatever was asked, and again
-//          in every turn until it is released or nothing is asked: the next call on it says why.
+//          files. A failed or hung-up one is reported as ready in every requested direction, and
+//          again in every turn until it is released or paused: the next call on it returns the
+//          error.
 // Memory   40 bytes, and the backend's entry for the descriptor.
 #pragma once
 
 #include "tiderace/base/result.h"
-#include "tiderace/core/backend/poller.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/core/interest.h"
 
 namespace tiderace::core {
 
@@ -29,8 +30,8 @@ class Watch final : private IoObserver {
     class Receiver {
       public:
         // May do anything to the watch, its end included. Readable and writable may come in two
-        // calls. What is told may be over by now (another
-        // callback of this turn took it), so the descriptor must not block.
+        // calls. The report may be stale by now (another
+        // callback of this turn consumed it), so the descriptor must not block.
         virtual void on_ready(Watch& watch, Interest ready) TR_ON_LOOP = 0;
 
       protected:
@@ -45,10 +46,10 @@ class Watch final : private IoObserver {
     // Watches `fd` instead of what was watched before; for nothing, it only keeps the place. After
     // an error nothing is watched.
     Result<> watch(int fd, Interest interest);
-    // Asks for something else of the same descriptor.
+    // Changes the interest in the same descriptor.
     Result<> change(Interest interest);
-    // Lets go of the descriptor and leaves it open. Before it is closed, or handed to a call that
-    // may close it.
+    // Forgets the descriptor and leaves it open. Call it before the descriptor is closed, or handed
+    // to a call that may close it.
     void release();
 
     // -1: none.

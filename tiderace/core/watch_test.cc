@@ -55,7 +55,7 @@ class EveryWatch : public ::testing::TestWithParam<std::string> {
         char byte;
         ASSERT_EQ(::read(fd, &byte, 1), 1);
     }
-    // Turns until it was told so often.
+    // Runs turns until that many reports arrived.
     void turn_until_told(int times) {
         for (int i = 0; i < 100 && told_.times < times; ++i) loop_->turn(5s);
         ASSERT_EQ(told_.times, times);
@@ -95,7 +95,7 @@ TEST_P(EveryWatch, TellsInEachTurnAsLongAsItIsSo) {
     turn_until_told(before + 1);
 }
 
-TEST_P(EveryWatch, TellsOnlyWhatIsAskedFor) {
+TEST_P(EveryWatch, ReportsOnlyTheRequestedInterest) {
     say(ends_[1]);
     ASSERT_TRUE(watch_->watch(ends_[0], writable));
     turn_until_told(1);
@@ -118,7 +118,7 @@ TEST_P(EveryWatch, TellsOnlyWhatIsAskedFor) {
     EXPECT_EQ(all, (Interest{.readable = true, .writable = true}));
 }
 
-TEST_P(EveryWatch, MayChangeWhatItAsksForInsideItsCallback) {
+TEST_P(EveryWatch, MayChangeItsInterestInsideItsCallback) {
     told_.then = [&](Watch& watch) {
         ASSERT_TRUE(watch.change(told_.last.writable ? readable : writable));
     };
@@ -178,12 +178,12 @@ TEST_P(EveryWatch, FollowsADescriptorThatWasClosedAndOpenedUnderTheSameNumber) {
     }
 }
 
-TEST_P(EveryWatch, AnEventOfTheDescriptorBeforeIsNotToldOfItsSuccessor) {
+TEST_P(EveryWatch, AnEventOfAClosedDescriptorIsNotReportedForItsSuccessor) {
     Told first;
     Watch other(*loop_, first);
     int others[2];
     open(others);
-    // Both are ready in one turn; whichever is told first takes the other's descriptor away.
+    // Both are ready in one turn; the first one called takes the other's descriptor away.
     const auto take = [this, &other, &others](Watch& mine) {
         Watch& yours = &mine == &other ? *watch_ : other;
         int& fd = &mine == &other ? ends_[0] : others[0];
@@ -206,7 +206,7 @@ TEST_P(EveryWatch, AnEventOfTheDescriptorBeforeIsNotToldOfItsSuccessor) {
     for (const int fd : others) ::close(fd);
 }
 
-TEST_P(EveryWatch, AHangUpIsToldUntilNothingIsAskedFor) {
+TEST_P(EveryWatch, AHangUpIsReportedUntilNothingIsRequested) {
     ASSERT_TRUE(watch_->watch(ends_[0], readable));
     ::close(ends_[1]);
     ends_[1] = -1;

@@ -3,9 +3,14 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
@@ -13,7 +18,8 @@
 namespace tiderace::core {
 namespace {
 
-// A new thread inherits the mask of the one that starts it.
+// A new thread inherits its creator's mask. Worker threads block all signals; the main thread
+// receives them.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -31,13 +37,33 @@ class SignalsBlocked {
 
 }  // namespace
 
-WorkerPool::WorkerPool(std::size_t threads_max, std::size_t queue_max)
-    : threads_max_(threads_max), queue_max_(queue_max) {
-    TR_CHECK(threads_max_ > 0 && queue_max_ > 0,
-             "a worker pool needs a thread and a place to wait");
-}
+class WorkerPool::Crew {
+  public:
+    Crew(std::size_t threads_max, std::size_t queue_max)
+        : threads_max_(threads_max), queue_max_(queue_max) {
+        TR_CHECK(threads_max_ > 0 && queue_max_ > 0,
+                 "a worker pool needs a thread and a place to wait");
+    }
+    ~Crew();
 
-WorkerPool::~WorkerPool() {
+    bool submit(Task task);
+    Counters counters() const;
+
+  private:
+    bool start_thread();
+    void work();
+
+    const std::size_t threads_max_;
+    const std::size_t queue_max_;
+    mutable std::mutex lock_;  // guards all below
+    std::condition_variable work_or_stop_;
+    std::deque<Task> queue_;
+    std::vector<std::thread> threads_;
+    Counters counters_;
+    bool stopping_ = false;
+};
+
+WorkerPool::Crew::~Crew() {
     std::deque<Task> dropped;
     {
         const std::lock_guard held(lock_);
@@ -46,15 +72,15 @@ WorkerPool::~WorkerPool() {
     }
     work_or_stop_.notify_all();
     for (std::thread& thread : threads_) thread.join();
-    // Last, and without the lock: a dying task may call submit(), which refuses now.
+    // Last, and without the lock: a task's destructor may call submit(), which refuses now.
     dropped.clear();
 }
 
-bool WorkerPool::submit(Task task) {
+bool WorkerPool::Crew::submit(Task task) {
     TR_CHECK(task, "submit of an empty task");
     {
         const std::lock_guard held(lock_);
-        // Each queued task has an idle thread coming for it, or all threads are busy.
+        // Each queued task has an idle thread about to take it, or all threads are busy.
         const std::size_t idle = threads_.size() - counters_.running;
         const bool short_of_threads = idle <= queue_.size() && threads_.size() < threads_max_;
         if (stopping_ || queue_.size() >= queue_max_ ||
@@ -69,7 +95,7 @@ bool WorkerPool::submit(Task task) {
     return true;
 }
 
-WorkerPool::Counters WorkerPool::counters() const {
+WorkerPool::Counters WorkerPool::Crew::counters() const {
     const std::lock_guard held(lock_);
     Counters now = counters_;
     now.queued = queue_.size();
@@ -77,8 +103,8 @@ WorkerPool::Counters WorkerPool::counters() const {
     return now;
 }
 
-// False where the machine has no thread left for us; those that run go on.
-bool WorkerPool::start_thread() {
+// False if the machine allows no further thread; the existing ones continue.
+bool WorkerPool::Crew::start_thread() {
     const SignalsBlocked blocked;
     try {
         threads_.emplace_back([this, number = threads_.size()] {
@@ -91,21 +117,35 @@ bool WorkerPool::start_thread() {
     }
 }
 
-void WorkerPool::work() {
+void WorkerPool::Crew::work() {
     std::unique_lock held(lock_);
     for (;;) {
         work_or_stop_.wait(held, [this] { return stopping_ || !queue_.empty(); });
+        // Queued tasks are not run any more; the destructor drops them.
         if (stopping_) return;
         Task task = std::move(queue_.front());
         queue_.pop_front();
         ++counters_.running;
         held.unlock();
         task();
-        task = nullptr;  // dies here, without the lock
+        task = nullptr;  // destroyed here, without the lock
         held.lock();
         --counters_.running;
         ++counters_.completed;
     }
+}
+
+WorkerPool::WorkerPool(std::size_t threads_max, std::size_t queue_max)
+    : crew_(std::make_unique<Crew>(threads_max, queue_max)) {}
+
+WorkerPool::~WorkerPool() = default;
+
+bool WorkerPool::submit(Task task) {
+    return crew_->submit(std::move(task));
+}
+
+WorkerPool::Counters WorkerPool::counters() const {
+    return crew_->counters();
 }
 
 }  // namespace tiderace::core

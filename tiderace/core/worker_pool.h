@@ -1,22 +1,18 @@
-// WorkerPool: a few threads for what blocks (file metadata, getaddrinfo, password hashes), behind a
-// bounded queue.
+// WorkerPool: a few threads for calls that block (file metadata, getaddrinfo, password hashes),
+// behind a bounded queue.
 //
-// A task that has something to tell its loop ends with a post to that loop's mailbox.
+// A task with a result for its loop ends with a post to that loop's mailbox.
 //
 // Owner    Owns its threads. They start one by one, when work finds no idle one, and stay.
 // Thread   submit() and counters(): any. The destructor: not a thread of the pool.
 // Errors   A full queue refuses; the caller answers "busy". A task may not throw.
 // Limits   threads_max threads, queue_max waiting tasks.
-// Signals  The threads block all: signals go to those who wait for them.
+// Signals  Worker threads block all signals; the main thread receives them.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 #include "tiderace/base/unique_function.h"
 
@@ -37,8 +33,7 @@ class WorkerPool final {
 
     // Starts no thread yet. Both at least 1.
     WorkerPool(std::size_t threads_max, std::size_t queue_max);
-    // Waits for the tasks that run. Those still queued are destroyed unrun: whom they would have
-    // told is stopping too.
+    // Waits for running tasks. Queued ones are destroyed unrun: their loops are stopping, too.
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
@@ -49,17 +44,10 @@ class WorkerPool final {
     Counters counters() const;
 
   private:
-    bool start_thread();
-    void work();
+    // Apart, because <thread> would cost every file of an application a tenth of a second.
+    class Crew;
 
-    const std::size_t threads_max_;
-    const std::size_t queue_max_;
-    mutable std::mutex lock_;  // guards all below
-    std::condition_variable work_or_stop_;
-    std::deque<Task> queue_;
-    std::vector<std::thread> threads_;
-    Counters counters_;
-    bool stopping_ = false;
+    std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace tiderace::core

@@ -4,8 +4,8 @@
 //   on_body … on_body_failed                          it will not be completed
 //   on_body … (destroyed)                             withdrawn, or one of these threw
 //
-// Owner    The exchange, until it was told the end, or is withdrawn. A call that is on the stack
-//          is finished first.
+// Owner    The exchange, until it has reported the end, or is withdrawn. A call that is on the
+//          stack is finished first.
 // Thread   The loop's.
 // Errors   An exception ends the exchange: 500 where no answer began.
 #pragma once

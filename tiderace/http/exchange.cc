@@ -5,12 +5,18 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/exchange_door.h"
 #include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
+namespace {
 
-// What only an exchange has that is not answered at once.
+constexpr std::string_view too_late = "The answer took too long.";
+
+}  // namespace
+
+// State that only a deferred exchange needs.
 struct Exchange::Waiting final : core::Timer {
     struct Callback final : AbandonObserver {
         explicit Callback(unique_function<void()> c) : call(std::move(c)) {}
@@ -52,6 +58,10 @@ void Exchange::report_misuse(std::string_view what) {
     }
 }
 
+void Exchange::log_exception(std::string_view thrower) noexcept {
+    core::log_exception(loop().log(), "http", thrower);
+}
+
 // --- the answer ------------------------------------------------------------------------------
 
 void Exchange::respond(Response& response) {
@@ -66,6 +76,7 @@ void Exchange::write(Response& response) {
     if (waiting_ != nullptr) loop().cancel(*waiting_);
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
+            if (route_filter_ != nullptr) route_filter_->filter(*this, response);
             if (site_ != nullptr) site_->filter(*this, response);
             response.share_large_body();
             begun = true;
@@ -107,20 +118,42 @@ void Exchange::fail() {
 
 void Exchange::on_deadline(int status) {
     const core::Ref<Exchange> self(this);
-    if (!responded_ && !abandoned_) answer_over_head(status, "The answer took too long.");
+    if (responded_ || abandoned_) return;
+    if (!contain("an answer that is late", [&] { answer_over_head(status, too_late); })) {
+        break_connection();
+    }
 }
 
 void Exchange::reset_answer() {
     responded_ = deferred_ = abandoned_ = over_ = false;
-    access_done = 0;
+    access_done = route_access_done = 0;
     site_ = nullptr;
+    route_filter_ = nullptr;
+    attachments_ = {};
     origin_.clear();
     waiting_.reset();
     receiver_.reset();
     body_bytes_max_ = 0;
 }
 
-// --- who waits -------------------------------------------------------------------------------
+void Exchange::attach(core::Ref<Attachment> one) {
+    one->next_ = std::move(attachments_);
+    attachments_ = std::move(one);
+}
+
+Attachment* Exchange::attached(const void* key) const {
+    for (Attachment* one = attachments_.get(); one != nullptr; one = one->next_.get()) {
+        if (one->key_ == key) return one;
+    }
+    return nullptr;
+}
+
+void Exchange::resume() {
+    TR_CHECK(site_ != nullptr, "a request that goes on has a site");
+    site_->resume(*this);
+}
+
+// --- waiting exchanges -----------------------------------------------------------------------
 
 core::Ref<Exchange> Exchange::defer() {
     deferred_ = true;
@@ -162,6 +195,7 @@ void Exchange::set_deadline(Instant when, int status) {
 }
 
 void Exchange::stop_waiting() {
+    attachments_ = {};
     waiting_.reset();
     over_ = true;
 }
@@ -171,7 +205,7 @@ void Exchange::abandon() {
     tell(std::move(waiting_), loop().log());
 }
 
-// The exchange may be gone: only what it leaves behind is looked at.
+// The exchange may be gone, so this uses only `waiting`, which outlives it.
 void Exchange::tell(std::unique_ptr<Waiting> waiting, log::Logger* log) {
     if (waiting == nullptr) return;
     waiting->leave_door();
@@ -186,10 +220,15 @@ void Exchange::tell(std::unique_ptr<Waiting> waiting, log::Logger* log) {
 void Exchange::receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max) {
     loop().assert_on_loop();
     if (receiver_ != nullptr) return report_misuse("the body has a receiver");
-    if (responded_ && !abandoned_) return report_misuse("the body was asked for after the answer");
+    if (responded_ && !abandoned_) return report_misuse("the body was requested after the answer");
     receiver_ = std::move(receiver);
     body_bytes_max_ = bytes_max;
     abandoned_ ? fail_receiver() : start_body();
+}
+
+void Exchange::set_client(const core::Address& client, bool is_secure) {
+    origin_.show(request_, client);
+    request_.secure = is_secure;
 }
 
 void Exchange::withdraw_body() {
@@ -214,7 +253,7 @@ bool Exchange::give_body(ByteView bytes) {
     called_ = nullptr;
     retired_.reset();
     if (!sound) fail();
-    if (waits_for_handler()) respond_status(500);  // it was withdrawn, and nobody answers
+    if (waits_for_handler()) respond_status(500);  // withdrawn, so no code is left to answer
     return receiver_ != nullptr;
 }
 

@@ -12,7 +12,7 @@
 //            is answered over our head (a deadline, a body too large), every observer is told
 //            once, and answering does nothing. An observer unhooks when it dies: a suspended
 //            coroutine is one, on its frame.
-// Deadline   set_deadline(): 503, or what is asked for, is answered by itself.
+// Deadline   set_deadline(): answers 503, or the given status, by itself.
 // Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
 //            BodySource is pulled while there is room, and says `wait` until body_ready().
 // Errors     What throws (a handler, rule, filter, source, receiver, observer) is logged in one
@@ -20,20 +20,20 @@
 //            that the client sees it. A handler that neither answers, defers nor asks for the body
 //            is answered 500. Misuse, as a second answer, is logged and ignored.
 //
-// Owner    The connection, and whoever deferred it.
+// Owner    The connection, and every handler that deferred it.
 // Thread   The loop's. Other threads have an ExchangeHandle.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/http/abandon_observer.h"
 #include "tiderace/http/body_receiver.h"
-#include "tiderace/http/exchange_door.h"
+#include "tiderace/http/exchange_handle.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/request_origin.h"
 #include "tiderace/http/response.h"
@@ -41,16 +41,18 @@
 
 namespace tiderace::http {
 
+class ResponseFilter;
 class Site;
 
-// Told once that an exchange is abandoned. Unhooks itself when it dies; unlink() does so before.
-class AbandonObserver : public ListHook {
+// What middleware leaves for a handler. `key`: the address of something that only they know.
+class Attachment : public core::Shared {
   public:
-    // May let the exchange go, and end any observer, this one too.
-    virtual void on_abandoned() = 0;
+    explicit Attachment(const void* key) : key_(key) {}
 
-  protected:
-    ~AbandonObserver() = default;
+  private:
+    friend class Exchange;
+    const void* key_;
+    core::Ref<Attachment> next_;
 };
 
 class Exchange : public core::Shared {
@@ -68,7 +70,7 @@ class Exchange : public core::Shared {
 
     // Says that the answer comes later; keep the Ref until then. The request stays readable.
     core::Ref<Exchange> defer();
-    // The same for an answer that comes from another thread. Nobody need keep a Ref.
+    // The same for an answer that comes from another thread. No Ref has to be kept.
     ExchangeHandle handle();
     // From here on the views of request() live as long as the exchange. Those asked for before do
     // not.
@@ -76,22 +78,22 @@ class Exchange : public core::Shared {
     bool responded() const { return responded_; }
     // The peer is gone, or was answered over our head (a deadline, a body too large).
     bool abandoned() const { return abandoned_; }
-    // False: it is abandoned or answered already, and `observer` will not be told.
+    // False: it is abandoned or answered already, and `observer` will not be called.
     bool observe(AbandonObserver& observer);
     // The same for a callback, kept until the exchange is answered or abandoned.
     void on_abandoned(unique_function<void()> callback);
-    // Answers `status` by itself if nobody did by then, and abandons. The last call counts;
+    // Answers `status` by itself if no answer came by then, and abandons. The last call counts;
     // Instant::max() for none.
     void set_deadline(Instant when, int status = 503);
-    // The connection goes, or is done with it, and somebody holds it longer.
+    // The connection ends or drops it, and a reference remains: copies the views it needs.
     void outlive_connection() { origin_.keep(request_); }
 
     // Asks for the body, at most `bytes_max` of it (413 above). Sends "100 Continue" where the peer
-    // waits for it. A body nobody asks for is read and dropped, or the connection is closed. Of an
-    // abandoned one the receiver is told that the body failed.
+    // waits for it. A body without a receiver is read and dropped, or the connection is closed. The
+    // receiver of an abandoned one gets on_failed.
     void receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max);
-    // The receiver is told nothing more, and destroyed; the rest of the body is nobody's. Another
-    // receiver may follow.
+    // Destroys the receiver without another call; the rest of the body is dropped. Another receiver
+    // may follow.
     void withdraw_body();
     // Push back on the peer, and go on.
     virtual void set_body_reading(bool on) = 0;
@@ -109,24 +111,42 @@ class Exchange : public core::Shared {
         if (!contain("a handler", std::forward<Code>(code))) fail();
     }
 
+    // Request::peer and secure from here on: what a trusted proxy says of the client.
+    void set_client(const core::Address& client, bool is_secure);
+
     // Where the request stands in the site's stages (site.h).
     void set_site(Site& site) { site_ = &site; }
+    // Kept until the exchange is answered to its last byte, or abandoned and released.
+    void attach(core::Ref<Attachment> one);
+    Attachment* attached(const void* key) const;
+    // Goes on with the stages after an access rule that said `later` has let the request pass.
+    void resume();
     std::size_t access_done = 0;
+    std::size_t route_access_done = 0;  // the same, of the rules of the request's route
+    // Sees the answer before the site's filters do; it outlives the exchange.
+    void set_route_filter(ResponseFilter& filter) { route_filter_ = &filter; }
 
   protected:
     Exchange();
-    // False: it threw, which is logged.
+    // core::contain with the loop's log, which is looked up only for an exception. False: it threw,
+    // which is logged; the exchange has to be there then.
     template <typename Code>
-    bool contain(std::string_view thrower, Code&& code) {
-        return core::contain(loop().log(), "http", thrower, std::forward<Code>(code));
+    bool contain(std::string_view thrower, Code&& code)
+        TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+        try {
+            std::forward<Code>(code)();
+            return true;
+        } catch (...) {
+            log_exception(thrower);
+            return false;
+        }
     }
     // Something of it threw: 500 where no answer began, otherwise it breaks off.
     void fail();
-    // Answers without the handler, with a sentence about why; whoever deferred it is told.
+    // Answers without the handler, with a sentence about why; observers are notified.
     void answer_over_head(int status, ByteView sentence);
-    // The peer is gone: all who wait for something are told.
-    void abandon();
-    // It is answered, or will be used again: nobody waits for anything any more.
+    void abandon();  // the peer is gone: notifies every observer
+    // It is answered, or will be reused: cancels all waits.
     void stop_waiting();
     void reset_answer();
     bool waits_for_handler() const {
@@ -152,6 +172,8 @@ class Exchange : public core::Shared {
     Request request_;
     RequestOrigin origin_;
     Site* site_ = nullptr;
+    ResponseFilter* route_filter_ = nullptr;
+    core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;
     bool responded_ = false;
@@ -167,9 +189,10 @@ class Exchange : public core::Shared {
     void on_deadline(int status);
     void retire(std::unique_ptr<BodyReceiver> receiver);
     void report_misuse(std::string_view what);
+    void log_exception(std::string_view thrower) noexcept;  // inside a catch
     static void tell(std::unique_ptr<Waiting> waiting, log::Logger* log);
 
-    std::unique_ptr<Waiting> waiting_;       // of one that somebody waits with
+    std::unique_ptr<Waiting> waiting_;       // only while deferred
     std::unique_ptr<BodyReceiver> retired_;  // withdrawn inside its own call
     BodyReceiver* called_ = nullptr;         // on_body or on_trailer of it is on the stack
 };

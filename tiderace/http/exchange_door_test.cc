@@ -62,6 +62,27 @@ TEST_F(DoorTest, WhatComesAfterTheClientWentIsCountedAndNothingElse) {
     EXPECT_EQ(calls, 0);
 }
 
+TEST_F(DoorTest, WhatIsGoneOrAnsweredHasNoHandle) {
+    core::Ref<Exchange> kept;
+    stage_.on("/kept", [&](Exchange& exchange) { kept = exchange.defer(); });
+    for (const bool answered : {false, true}) {
+        SCOPED_TRACE(answered);
+        const auto peer = stage_.connect();
+        peer->say("GET /kept HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_TRUE(stage_.run_until([&] { return static_cast<bool>(kept); }));
+        if (answered) {
+            kept->respond_status(204);
+        } else {
+            peer->reset();
+            ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+        }
+        world_.settle();
+        EXPECT_FALSE(kept->handle().post([](Exchange&) { FAIL(); }));
+        world_.settle();
+        kept = {};
+    }
+}
+
 TEST_F(DoorTest, AnAnsweredExchangeThatIsUsedAgainIsAnother) {
     const auto peer = stage_.connect();
     ask(*peer);

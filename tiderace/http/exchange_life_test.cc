@@ -1,8 +1,10 @@
-// What an application does wrong, and what its clients do to it, over both versions of HTTP: what
-// throws, who waits, who is told.
+// Faults of an application, and of its clients, over both versions of HTTP: exceptions, waiting
+// exchanges, and their observers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -75,9 +77,10 @@ class ExchangeLife : public ::testing::TestWithParam<bool> {
 
     std::unique_ptr<Client> connect() { return std::make_unique<Client>(stage_, GetParam()); }
     bool run_until(const std::function<bool()>& done) { return stage_.run_until(done); }
-    // One line, which says so; and the next client is served.
+    // Exactly one log line reports it; and the next client is served.
     void expect_logged(const std::string& what) {
         const std::string lines = log::take_all(ring_);
+        time_.ms += 1'000;  // a second has room for one line only
         EXPECT_THAT(lines, ::testing::HasSubstr(what));
         EXPECT_EQ(std::ranges::count(lines, '\n'), 1) << lines;
         expect_others_served();
@@ -90,7 +93,11 @@ class ExchangeLife : public ::testing::TestWithParam<bool> {
 
     log::Doorbell bell_;
     log::Ring ring_{64_KiB, bell_};
-    log::SystemTime time_;
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return ms; }
+        std::int64_t ms = 1'000'000;
+    };
+    Time time_;
     log::Logger logger_{ring_, time_};
     testing::FakeWorld world_;
     H2Stage stage_{world_};
@@ -118,7 +125,7 @@ TEST_P(ExchangeLife, AHandlerThatThrowsIsAnswered500) {
     }
 }
 
-TEST_P(ExchangeLife, AHandlerThatDefersAndThrowsIsAnsweredAndItsObserverTold) {
+TEST_P(ExchangeLife, AHandlerThatDefersAndThrowsIsAnsweredAndItsObserverNotified) {
     int told = 0;
     stage_.on("/throws", [&](Exchange& exchange) {
         kept_ = exchange.defer();
@@ -209,7 +216,7 @@ TEST_P(ExchangeLife, ABodySourceThatThrowsBreaksTheAnswerOff) {
     expect_logged("the source is dry");
 }
 
-// Throws where it is told to.
+// Throws at the given place.
 struct Receiver : BodyReceiver {
     enum Where { nowhere, body, trailer, end, failed };
     explicit Receiver(Where where, int* alive = nullptr) : throws(where), alive_(alive) {
@@ -262,7 +269,7 @@ TEST_P(ExchangeLife, OneThatThrowsWhenItsBodyFailsIsDestroyed) {
     expect_logged("a receiver");
 }
 
-TEST_P(ExchangeLife, AnObserverThatThrowsDoesNotKeepTheOthersFromBeingTold) {
+TEST_P(ExchangeLife, AThrowingObserverDoesNotKeepTheOthersFromTheirCalls) {
     std::string told;
     stage_.on("/wait", [&](Exchange& exchange) {
         kept_ = exchange.defer();
@@ -330,7 +337,7 @@ TEST_P(ExchangeLife, AReceiverCanBeWithdrawnAtAnyTimeAlsoInsideItsCall) {
     expect_others_served();
 }
 
-TEST_P(ExchangeLife, AReceiverOfAnAbandonedRequestIsToldAtOnce) {
+TEST_P(ExchangeLife, TheReceiverOfAnAbandonedRequestIsNotifiedAtOnce) {
     int alive = 0;
     stage_.on("/wait", [&](Exchange& exchange) { kept_ = exchange.defer(); });
     const auto client = connect();
@@ -361,7 +368,7 @@ TEST_P(ExchangeLife, MisuseIsLoggedAndIgnored) {
     }
 }
 
-// --- who waits -------------------------------------------------------------------------------
+// --- waiting exchanges -----------------------------------------------------------------------
 
 class Waits : public ExchangeLife {
   protected:
@@ -394,7 +401,7 @@ class Waits : public ExchangeLife {
 INSTANTIATE_TEST_SUITE_P(Http, Waits, ::testing::Values(false, true),
                          [](const auto& http2) { return http2.param ? "h2" : "h1"; });
 
-TEST_P(Waits, EveryObserverIsToldOnceThatTheClientReset) {
+TEST_P(Waits, EveryObserverIsNotifiedOnceOfAReset) {
     const auto client = waiting();
     client->peer().reset();
     EXPECT_TRUE(told());
@@ -403,7 +410,7 @@ TEST_P(Waits, EveryObserverIsToldOnceThatTheClientReset) {
     EXPECT_FALSE(first_.linked());
 }
 
-TEST_P(Waits, AnObserverThatDiedIsNotTold) {
+TEST_P(Waits, ADestroyedObserverIsNotCalled) {
     const auto client = waiting();
     {
         Counter third;
@@ -417,7 +424,7 @@ TEST_P(Waits, AnObserverThatDiedIsNotTold) {
     EXPECT_FALSE(kept_->observe(late));
 }
 
-TEST_P(Waits, AnAnswerLetsTheObserversGoUntold) {
+TEST_P(Waits, AnAnswerReleasesObserversWithoutACall) {
     const auto client = waiting();
     std::exchange(kept_, {})->respond_status(204);
     ASSERT_TRUE(run_until([&] { return client->complete(); }));
@@ -427,7 +434,7 @@ TEST_P(Waits, AnAnswerLetsTheObserversGoUntold) {
     EXPECT_FALSE(first_.linked());
 }
 
-// It may read still, or be gone: for a while nobody can tell.
+// It may still read, or be gone: for a while we cannot know.
 TEST_P(Waits, AClientThatEndedItsSideIsAnsweredInTime) {
     const auto client = waiting();
     client->peer().finish();
@@ -543,7 +550,7 @@ class WaitsOverH2 : public Waits {};
 INSTANTIATE_TEST_SUITE_P(Http, WaitsOverH2, ::testing::Values(true),
                          [](const auto&) { return "h2"; });
 
-TEST_P(WaitsOverH2, AStreamThatIsResetOrAConnectionThatIsGivenUpIsTold) {
+TEST_P(WaitsOverH2, AResetStreamOrAbandonedConnectionIsReported) {
     const auto reset = waiting();
     reset->h2().reset(1);
     EXPECT_TRUE(told());
@@ -563,7 +570,7 @@ TEST_P(WaitsOverH2, AStreamThatIsResetOrAConnectionThatIsGivenUpIsTold) {
 }
 
 // A source that has nothing now, and a window that does not take what it had before.
-TEST_P(WaitsOverH2, AWindowThatNeverOpensIsTold) {
+TEST_P(WaitsOverH2, AWindowThatNeverOpensIsReported) {
     stage_.on("/source", [&](Exchange& exchange) {
         kept_ = exchange.defer();
         exchange.observe(first_);

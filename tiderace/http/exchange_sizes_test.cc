@@ -130,5 +130,37 @@ TEST_F(Sizes, AStringOf256MiBComesWhole) {
     EXPECT_TRUE(comes_over_h2());
 }
 
+// Those that read nothing hold strings that are shared, not copied. One that reads is served.
+TEST_F(Sizes, UnreadLargeStringsHaveOneBound) {
+    constexpr std::size_t bytes_max = 16_MiB;
+    world_.loop().blocks().set_bytes_max(bytes_max);
+    text_ = text_of(4_MiB);
+    for (const bool h2 : {false, true}) {
+        SCOPED_TRACE(h2 ? "HTTP/2" : "HTTP/1.1");
+        std::vector<std::shared_ptr<testing::Peer>> idle;
+        std::vector<std::unique_ptr<H2Client>> clients;
+        for (int i = 0; i < 12; ++i) {
+            idle.push_back(stage_.connect());
+            if (h2) {
+                clients.push_back(std::make_unique<H2Client>(*idle.back()));
+                clients.back()->get("/answer");  // its window is 65,535 bytes
+            } else {
+                idle.back()->set_listening(false);
+                idle.back()->say("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n");
+            }
+            world_.settle();
+            EXPECT_LE(world_.loop().blocks().shared_bytes(), bytes_max) << i;
+        }
+        EXPECT_GE(stage_.stage().closed(net::CloseReason::send_memory_full), 8U);
+        world_.advance(1s);
+        EXPECT_TRUE(comes_over_h1());
+        EXPECT_TRUE(comes_over_h2());
+        EXPECT_GE(world_.loop().blocks().shared_bytes(), 4_MiB) << "not more than must be";
+        for (const auto& peer : idle) peer->reset();
+        world_.settle();
+        EXPECT_EQ(world_.loop().blocks().shared_bytes(), 0U);
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http

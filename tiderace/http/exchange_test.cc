@@ -42,7 +42,7 @@ TEST_F(ExchangeTest, ADeferredOneLivesAsLongAsItsRef) {
     EXPECT_EQ(recorded.status(), 202);
 }
 
-TEST_F(ExchangeTest, AnAbandonedOneIsToldOnceAndItsAnswerDoesNothing) {
+TEST_F(ExchangeTest, AnAbandonedExchangeIsNotifiedOnceAndItsAnswerDoesNothing) {
     int told = 0;
     exchange_->on_abandoned([&] { ++told; });
     exchange_->hang_up();
@@ -54,7 +54,7 @@ TEST_F(ExchangeTest, AnAbandonedOneIsToldOnceAndItsAnswerDoesNothing) {
     EXPECT_EQ(exchange_->status(), 0);
 }
 
-TEST_F(ExchangeTest, WhoIsToldMayLetTheLastRefGo) {
+TEST_F(ExchangeTest, AnObserverMayDropTheLastRef) {
     core::Ref<Exchange> kept = exchange_->defer();
     RecordedExchange& recorded = *std::exchange(exchange_, {});
     kept->on_abandoned([&] { kept = {}; });

@@ -1,7 +1,7 @@
 #include "tiderace/http/field_block.h"
 
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/hpack_encoder.h"
+#include "tiderace/http/wire/h2/hpack_encoder.h"
 
 namespace tiderace::http {
 

@@ -1,8 +1,8 @@
 // FieldBlock: response fields that many answers have in common, checked and rendered once.
 //
-// What is sent of it is one copy, in HTTP/1 and in HTTP/2.
+// Sending it is one copy, in HTTP/1 and in HTTP/2.
 //
-// Owner    Whoever renders it (a cached file); outlives the respond() of each answer that has it.
+// Owner    Its renderer (a cached file); outlives the respond() of each answer that has it.
 // Thread   The loop's.
 // Errors   A value that cannot be sent (CR, LF, NUL) makes add() return false and the block empty:
 //          use the fields one by one then, and the answer becomes a 500.

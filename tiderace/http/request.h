@@ -37,6 +37,7 @@ constexpr std::string_view to_string(HttpVersion version) {
 
 struct Request {
     const wire::RequestHead* head = nullptr;
+    // Of the connection, or of the client behind a trusted proxy (filter/trusted_proxies.h).
     const core::Address* peer = nullptr;
     // The same for all requests of one connection, and for no other's of its server; none: unknown.
     SlotId connection;
@@ -51,8 +52,8 @@ struct Request {
     // with GET.
     ByteView protocol;
     HttpVersion version = HttpVersion::http_1_1;
-    bool secure = false;                               // over TLS
-    const net::TransportSecurity* security = nullptr;  // of the connection, where it is secure
+    bool secure = false;                               // over TLS, to us or to a trusted proxy
+    const net::TransportSecurity* security = nullptr;  // of the connection, where that is secure
 
     wire::Method method() const { return head->method(); }
     bool is_get_or_head() const {
@@ -60,6 +61,11 @@ struct Request {
     }
     // The value of the first field of that name, "" if there is none.
     ByteView field(wire::FieldName name) const {
+        const wire::Field* found = head->find(name);
+        return found != nullptr ? found->value : ByteView{};
+    }
+    // … by its name, in any case: `field("Accept-Language")`.
+    ByteView field(ByteView name) const {
         const wire::Field* found = head->find(name);
         return found != nullptr ? found->value : ByteView{};
     }

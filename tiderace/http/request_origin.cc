@@ -1,5 +1,6 @@
 #include "tiderace/http/request_origin.h"
 
+#include <new>
 #include <string>
 
 namespace tiderace::http {
@@ -24,18 +25,35 @@ struct RequestOrigin::Security {
 RequestOrigin::RequestOrigin() = default;
 RequestOrigin::~RequestOrigin() = default;
 
-void RequestOrigin::keep(Request& request) {
+void RequestOrigin::keep(Request& request) noexcept {
     if (request.peer != nullptr && request.peer != &peer_) {
-        peer_ = *request.peer;
+        kept_ = true;
+        try {
+            peer_ = *request.peer;
+        } catch (const std::bad_alloc&) {  // the path of a Unix socket
+            peer_ = {};
+        }
         request.peer = &peer_;
     }
     if (request.security != nullptr && security_ == nullptr) {
-        security_ = std::make_unique<const Security>(*request.security);
-        request.security = &security_->kept;
+        kept_ = true;
+        try {
+            security_ = std::make_unique<const Security>(*request.security);
+            request.security = &security_->kept;
+        } catch (const std::bad_alloc&) {
+            request.security = nullptr;
+        }
     }
 }
 
-void RequestOrigin::clear() {
+void RequestOrigin::show(Request& request, const core::Address& client) {
+    kept_ = true;
+    peer_ = client;
+    request.peer = &peer_;
+}
+
+void RequestOrigin::forget() {
+    kept_ = false;
     peer_ = {};
     security_.reset();
 }

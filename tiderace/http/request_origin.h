@@ -3,6 +3,7 @@
 //
 //   on the connection   request.peer, request.security -> Connection, Transport
 //   after keep()        request.peer, request.security -> RequestOrigin
+//   after show()        request.peer -> RequestOrigin
 //
 // Owner    The Exchange, beside its Request.
 // Thread   The loop's.
@@ -21,16 +22,24 @@ class RequestOrigin {
     RequestOrigin();
     ~RequestOrigin();
 
-    // Before the connection goes. Doing it again does nothing.
-    void keep(Request& request);
+    // Call before the connection goes; a second call does nothing. Without memory, the facts of TLS
+    // and the path of a Unix socket are no longer shown.
+    void keep(Request& request) noexcept;
+    // Shows another address than the connection's: that of the client behind a proxy.
+    void show(Request& request, const core::Address& client);
     // The request is over; a Request that was kept shows neither.
-    void clear();
+    void clear() {
+        if (kept_) forget();
+    }
 
   private:
     struct Security;
 
+    void forget();
+
     core::Address peer_;
     std::unique_ptr<const Security> security_;
+    bool kept_ = false;  // most requests end before their connection, and keep nothing
 };
 
 }  // namespace tiderace::http

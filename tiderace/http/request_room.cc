@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "tiderace/base/check.h"
+
 #if defined(__has_include) && __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -85,6 +87,7 @@ void PinnedRequest::pin(wire::RequestHead& head, Request& request) {
     move(request.raw_path);
     move(request.query);
     request.protocol = keep(request.protocol);
+    TR_CHECK(at == memory_.get() + bytes_, "a pinned request of another size");
     request.authority = head.target_authority();
     if (request.authority.empty()) request.authority = request.field(wire::FieldName::host);
 }

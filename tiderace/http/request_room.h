@@ -43,7 +43,7 @@ class RequestRoom {
 
     std::span<wire::Field> fields() { return fields_; }
     std::span<char> path() { return {path_.get(), path_bytes_max_}; }
-    // Nobody may read, or everybody may again. Nothing in most builds.
+    // Marks the memory unreadable for AddressSanitizer, or readable again. No-ops in other builds.
     void poison();
     void unpoison();
 

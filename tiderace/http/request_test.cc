@@ -14,6 +14,8 @@ TEST(Request, AFieldIsItsFirstValueOrNothing) {
     request.head = &head;
     EXPECT_EQ(request.field(wire::FieldName::vary), "one");
     EXPECT_EQ(request.field(wire::FieldName::host), "");
+    EXPECT_EQ(request.field("VARY"), "one") << "by its name, in any case";
+    EXPECT_EQ(request.field("X-Absent"), "");
     EXPECT_FALSE(request.has(wire::FieldName::host));
     EXPECT_TRUE(request.has(wire::FieldName::etag));
     EXPECT_EQ(request.field(wire::FieldName::etag), "");

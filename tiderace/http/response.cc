@@ -84,7 +84,7 @@ std::optional<ResponseField> Response::find(wire::FieldName name) const {
     return std::nullopt;
 }
 
-// The block is shared: who wants to change one of its fields gets them all as the answer's own.
+// The block is shared, so a change of one field first copies all of them into the answer.
 void Response::take_block_apart() {
     const FieldBlock* block = std::exchange(block_, nullptr);
     if (block == nullptr) return;
@@ -129,11 +129,6 @@ std::optional<std::uint64_t> Response::body_bytes() const {
     if (const auto* queue = std::get_if<core::SendQueue>(&body_)) return queue->bytes();
     if (const auto* source = std::get_if<Source>(&body_)) return source->length;
     return 0;
-}
-
-ByteView Response::copied_body() const {
-    const auto* copied = std::get_if<ByteView>(&body_);
-    return copied != nullptr ? *copied : ByteView{};
 }
 
 std::unique_ptr<BodySource> Response::take_source() {

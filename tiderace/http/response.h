@@ -84,7 +84,8 @@ class Response {
 
     // The body, one of these; the last one counts. HEAD, 204 and 304 send none, whatever is set.
     void set_body(ByteView copied) { set_body(copied, {}); }
-    // Bytes that `owner` keeps: copied where that is cheaper, or where nobody waits for the peer.
+    // Bytes that `owner` keeps: copied if that is cheaper, or if the answer does not wait for the
+    // peer.
     void set_body(ByteView bytes, core::Ref<core::Shared> owner) {
         body_ = bytes;
         owner_ = std::move(owner);
@@ -113,7 +114,11 @@ class Response {
     void drop_length_hint() { length_hint_.reset(); }
     std::optional<std::uint64_t> length_hint() const { return length_hint_; }
 
-    ByteView copied_body() const;  // "" unless it is one
+    // "" unless it is one
+    ByteView copied_body() const {
+        const auto* copied = std::get_if<ByteView>(&body_);
+        return copied != nullptr ? *copied : ByteView{};
+    }
     const core::Ref<core::Shared>& body_owner() const { return owner_; }
     bool has_source() const { return std::holds_alternative<Source>(body_); }
     core::SendQueue* queued_body() { return std::get_if<core::SendQueue>(&body_); }
@@ -146,7 +151,7 @@ class Response {
     std::size_t text_bytes_ = 0;
     std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;
     std::optional<std::uint64_t> length_hint_;
-    core::Ref<core::Shared> owner_;  // of the copied body; nobody, where it lives on the stack
+    core::Ref<core::Shared> owner_;           // of the copied body; empty if it lives on the stack
     std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
     std::vector<std::unique_ptr<std::string>> more_text_;
     union {  // so that they are not initialised: a request is answered in 300 ns

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/h1_exchange.h"
-#include "tiderace/http/h1_messages_fixture.h"
+#include "tiderace/http/h1/exchange.h"
+#include "tiderace/http/h1/messages_fixture.h"
 #include "tiderace/testing/h2_fixture.h"
 
 namespace tiderace::http {
@@ -190,7 +190,7 @@ class H2Reuse : public testing::H2Test {
                  return stream;
              },
              true},
-            {"a body that nobody takes, reset",
+            {"a body without a receiver, reset",
              [this] {
                  const auto stream = post("/paused", {}, "pattern", false);
                  client_->reset(stream);

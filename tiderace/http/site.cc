@@ -1,5 +1,8 @@
 #include "tiderace/http/site.h"
 
+#include "tiderace/core/contain.h"
+#include "tiderace/http/exchange_door.h"
+
 namespace tiderace::http {
 
 Site::~Site() {
@@ -28,6 +31,10 @@ void Site::resume(Exchange& exchange) {
 
 void Site::filter(Exchange& exchange, Response& response) const {
     for (ResponseFilter* filter : filters_) filter->filter(exchange, response);
+}
+
+void Site::write_log(log::Logger* faults, const AccessRecord& record) const {
+    core::contain(faults, "http", "the access log", [&] { log_->write(record); });
 }
 
 }  // namespace tiderace::http

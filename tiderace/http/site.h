@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/exchange_door.h"
 #include "tiderace/http/handler.h"
 
 namespace tiderace::http {
 
-enum class Stage : std::uint8_t { limits, access, handler, filters, log };
+class ExchangeDoor;
 
 class AccessRule {
   public:
@@ -66,12 +65,14 @@ class Site {
     void add(ResponseFilter& filter) { filters_.push_back(&filter); }
     void set_log(AccessLog& log) { log_ = &log; }
 
-    // Runs access and handler. What they throw is answered 500.
+    // Runs access and handler. Their exceptions are answered 500.
     void serve(Exchange& exchange);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);
     void filter(Exchange& exchange, Response& response) const;
     AccessLog* log() const { return log_; }
+    // Where there is a log: what it throws ends here.
+    void write_log(log::Logger* faults, const AccessRecord& record) const;
     // The way back from other threads, made when it is first asked for.
     std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
 

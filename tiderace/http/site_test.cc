@@ -98,7 +98,7 @@ TEST_F(SiteTest, ARuleThatAnsweredKeepsTheHandlerOutAndTheFiltersIn) {
     EXPECT_EQ(exchange->field("X-Mark"), "one");
 }
 
-TEST_F(SiteTest, ARuleThatSaidLaterGoesOnBehindItself) {
+TEST_F(SiteTest, ADeferringRuleContinuesWithTheNextRule) {
     first_.verdict = AccessRule::Verdict::later;
     site_.add(first_);
     site_.add(second_);
@@ -124,7 +124,7 @@ TEST_F(SiteTest, TwoRulesMaySayLaterOneAfterTheOther) {
     EXPECT_EQ(steps_, "first second handler ");
 }
 
-TEST_F(SiteTest, ARuleThatSaidLaterMayAnswerItself) {
+TEST_F(SiteTest, ADeferringRuleMayAnswerItself) {
     first_.verdict = AccessRule::Verdict::later;
     site_.add(first_);
     site_.add(one_);

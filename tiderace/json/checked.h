@@ -7,8 +7,8 @@
 //         json::Default<std::string> language = "en";    // may be missing: keeps this value
 //     };
 //
-// Each behaves as the value inside: it converts to it, and has * and ->. What a program assigns is
-// not checked; what is read is.
+// Each behaves as the value inside: it converts to it, and has * and ->. Values that a program
+// assigns are not checked; parsed values are.
 //
 // Thread   Any; values.
 #pragma once

@@ -34,7 +34,7 @@ class Error {
         syntax,     // not JSON: one fault, whose offset is the first byte that is wrong (HTTP: 400)
         too_large,  // more bytes than Options::size_bytes_max (413)
         too_deep,   // more levels than Options::depth_max (400)
-        content,    // JSON, but not what was asked for: all its faults, up to faults_max (422)
+        content,    // JSON, but of another shape: all its faults, up to faults_max (422)
     };
 
     Error(Kind kind, Faults faults) : kind_(kind), faults_(std::move(faults)) {}

@@ -45,7 +45,7 @@ TEST(JsonReader, RefusesMoreLevelsThanAllowed) {
     EXPECT_TRUE(fault_of(std::string(10'000, '['), ignore).starts_with("too_deep"));
     EXPECT_TRUE(fault_of(nested(1025), {.depth_max = 1 << 20, .unknown = Unknown::ignore})
                     .starts_with("too_deep"))
-        << "whatever is asked for, the stack has its limit";
+        << "the stack has its limit, whatever the options";
     EXPECT_EQ(fault_of(nested(1024), {.depth_max = 1 << 20, .unknown = Unknown::ignore}), "none");
 }
 

@@ -18,8 +18,8 @@ constexpr int hex_value(char c) {
     return -1;
 }
 
-// Tells what is too large for a double from what is too small, which is read as zero. The power of
-// ten of the first digit that is not zero decides.
+// Distinguishes numbers too large for a double from those too small, which become zero. The power
+// of ten of the first digit that is not zero decides.
 bool is_above_one(ByteView number) {
     const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
     const ByteView digits = number.substr(0, mark);

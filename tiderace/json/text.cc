@@ -111,8 +111,8 @@ void TextOut::integer(std::uint64_t value) {
     used_ = static_cast<std::size_t>(std::to_chars(at, at + number_bytes_max, value).ptr - block_);
 }
 
-// As few digits as read back the same. Readers take digits alone for an integer, which has 64 bits
-// at most and no negative zero; so those are told that it is not one.
+// The fewest digits that read back the same. Readers take digits alone for an integer, which has 64
+// bits at most and no negative zero; so large numbers get an exponent, and negative zero gets ".0".
 template <typename T>
 void TextOut::real(T value) {
     if (!std::isfinite(value)) {

@@ -2,9 +2,9 @@
 //
 // Collects in a block of its own, so that a token costs a copy and not a call of the string's.
 //
-// Owner    Whoever writes; the string has all of it after flush() or the end of this object.
-// Errors   What JSON cannot say is replaced, and is_exact() is false from then on: NaN and infinity
-//          become null, bytes that are not UTF-8 become U+FFFD.
+// Owner    The writer; the string is complete after flush() or the end of this object.
+// Errors   A value that JSON cannot express is replaced, and is_exact() is false from then on: NaN
+//          and infinity become null, bytes that are not UTF-8 become U+FFFD.
 // Memory   block_bytes on the stack.
 #pragma once
 
@@ -46,7 +46,7 @@ class TextOut {
     void number(float value);
     void boolean(bool value) { put(value ? std::string_view("true") : std::string_view("false")); }
     void null() { put(std::string_view("null")); }
-    // Notes that what was just written is not the value.
+    // Notes that the text just written differs from the value.
     void replaced() { exact_ = false; }
 
     bool is_exact() const { return exact_; }

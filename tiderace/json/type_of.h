@@ -15,7 +15,7 @@
 //   Range, Length, Pattern, Default              the value inside (json/checked.h)
 //
 // Thread   Any; constants.
-// Errors   A type that has no row above does not compile, with a sentence that says so.
+// Errors   A type that has no row above is a compile error with one readable sentence.
 #pragma once
 
 #include <array>

@@ -7,9 +7,9 @@
 //     out.end_array().end_object();
 //
 // Commas and colons are added by the writer. A call that would not make JSON (in an object a value
-// without a key, an end of what is not open) is a bug of the caller and aborts.
+// without a key, an end without a begin) is a bug of the caller and aborts.
 //
-// Owner    Whoever writes; the text is complete after flush() or the end of the writer.
+// Owner    The caller; the text is complete after flush() or the end of the writer.
 // Errors   is_exact() is false after a value that JSON cannot express: NaN, infinity, times beyond
 //          the years 0001 to 9999 and values below write_depth_max are written as null, bytes that
 //          are not UTF-8 as U+FFFD.
@@ -30,7 +30,7 @@ namespace tiderace::json {
 
 inline constexpr std::size_t write_depth_max = 128;  // levels of nested values
 
-// Appends the value at `value`, which is of the type that `type` describes.
+// Appends the value at `value`, whose type `type` describes.
 void write_value(TextOut& out, const void* value, const Type& type, std::size_t depth = 0);
 
 class Writer {

@@ -51,7 +51,7 @@ TEST(JsonWriter, SaysWhenAValueHadToBeReplaced) {
     EXPECT_EQ(text, "[1,null]");
 }
 
-TEST(JsonWriter, EndsAtADepthThatTheStackBears) {
+TEST(JsonWriter, EndsAtADepthThatTheStackAllows) {
     Chain first;
     Chain* last = &first;
     for (int i = 0; i < 1000; ++i) {

@@ -3,7 +3,7 @@
 // Never blocks for good: a terminal stopped by Ctrl-S or a full pipe is trouble that is retried.
 //
 // Owner    Does not own the descriptor, and does not change its flags: others share them.
-// Errors   A pipe that nobody reads, or that is gone: as for any Sink. The writer's thread blocks
+// Errors   An unread or closed pipe: as for any Sink. The writer's thread blocks
 //          SIGPIPE.
 #pragma once
 

@@ -37,7 +37,7 @@ TEST_F(ConsoleSinkTest, WritesToItsDescriptor) {
     EXPECT_EQ(read_some(), "one\ntwo\n");
 }
 
-TEST_F(ConsoleSinkTest, APipeThatNobodyReadsDoesNotBlock) {
+TEST_F(ConsoleSinkTest, AnUnreadPipeDoesNotBlock) {
     // The pipe is in blocking mode, as a shell gives it: this test hangs if the sink relies on
     // flags.
     ASSERT_EQ(::fcntl(ends_[1], F_GETFL) & O_NONBLOCK, 0);

@@ -41,7 +41,7 @@ Result<> Doorbell::open() {
 void Doorbell::ring() {
     const int saved = errno;  // for the signal handlers that ring
     const std::uint64_t once = 1;
-    // A full pipe or counter says that the bell has rung and nobody has come yet: good enough.
+    // A full pipe or counter means that a wake-up is already pending: good enough.
     [[maybe_unused]] const auto written = ::write(ring_descriptor_, &once, sizeof once);
     errno = saved;
 }

@@ -1,8 +1,8 @@
-// Doorbell: wakes the log's writer. Ringing never blocks and is remembered until somebody wakes.
+// Doorbell: wakes the log's writer. Ringing never blocks, and stays pending until the writer wakes.
 //
 // ring_if_idle() costs a fence and a load while the writer is awake: the producer publishes and
-// then looks whether the writer sleeps; the writer says that it sleeps and then looks for what was
-// published. With a full fence between on both sides, at least one of them sees the other.
+// then checks whether the writer sleeps; the writer marks itself asleep and then checks for newly
+// published lines. With a full fence between on both sides, at least one of them sees the other.
 //
 // Thread   ring, ring_if_idle: any, from signal handlers too. sleep_*: the writer's.
 #pragma once

@@ -3,7 +3,7 @@
 //   access.log -> access.log.1 -> … -> access.log.N -> gone        only at the start of a line
 //
 // Errors   A full disk or a missing directory: as for any Sink. When rotation fails, the file grows
-//          on and the trouble is said. Opened non-blocking, so a pipe nobody reads cannot hold it.
+//          on and the fault is logged. Opened non-blocking, so an unread pipe cannot block it.
 // Limits   With rotation, files_kept + 1 files of rotate_bytes, plus one batch of the writer.
 #pragma once
 

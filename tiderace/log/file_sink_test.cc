@@ -156,7 +156,7 @@ TEST_F(FileSinkTest, KeepingNoneDeletesTheOldOne) {
     EXPECT_FALSE(exists(".1"));
 }
 
-TEST_F(FileSinkTest, WhenRotationFailsTheFileGrowsAndTheTroubleIsSaid) {
+TEST_F(FileSinkTest, WhenRotationFailsTheFileGrowsAndTheFailureIsReported) {
     const auto sink = open(10, 1);
     write(*sink, "12345678\n");
     // A folder cannot be replaced by a file.
@@ -198,7 +198,7 @@ TEST_F(FileSinkTest, AFullDiskIsTroubleAndNothingIsTaken) {
 }
 #endif
 
-// A pipe that nobody reads stops taking in the middle of a line, as a filling disk does.
+// An unread pipe stops accepting in the middle of a line, as a filling disk does.
 class FileSinkOnAPipeTest : public FileSinkTest {
   protected:
     void SetUp() override {

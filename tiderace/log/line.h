@@ -1,9 +1,9 @@
 // Line: writes one log line into room that somebody else owns, usually a ring's.
 //
-// Everything a peer can influence goes through text() or json(): what they write is printable
-// ASCII, whatever comes in, so that no peer ends a line, fakes a record or drives a terminal.
+// Everything a peer can influence goes through text() or json(): they write printable
+// ASCII only, so that no peer ends a line, fakes a record or drives a terminal.
 //
-// Limits   What does not fit is left out, whole escapes at a time, and full() says so from then on.
+// Limits   Text that does not fit is cut before a whole escape, and full() is true from then on.
 #pragma once
 
 #include <charconv>

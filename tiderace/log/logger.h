@@ -6,7 +6,7 @@
 // goes straight into the ring: no copy, no allocation, no lock, no system call unless the writer
 // idles.
 //
-// Owner    Whoever wires the thread. Borrows ring and time.
+// Owner    The code that sets up the thread. Borrows ring and time.
 // Thread   The ring's producer. set_level and level: any.
 // Errors   A full ring drops the record, counts it, and the log says how many later.
 #pragma once
@@ -14,11 +14,14 @@
 #include <array>
 #include <atomic>
 #include <concepts>
+#include <cstdint>
+#include <optional>
 
 #include "tiderace/log/field.h"
 #include "tiderace/log/level.h"
 #include "tiderace/log/record.h"
 #include "tiderace/log/ring.h"
+#include "tiderace/log/seldom.h"
 #include "tiderace/log/time_source.h"
 
 namespace tiderace::log {
@@ -33,6 +36,9 @@ struct LoggerOptions {
     Format format = Format::text;
     Publish publish = Publish::each_record;
 };
+
+// Events that a hostile peer, or a lack of memory, can cause thousands of times a second.
+enum class Often : std::uint8_t { exception, out_of_memory, count_ };
 
 // Renders into the ring and commits; does not publish.
 void put_record(Ring& ring, const Record& record, Format format);
@@ -62,6 +68,12 @@ class BasicLogger {
         write<Level::error>(scope, text, fields...);
     }
 
+    // Asked before a line of this kind: nullopt if one was logged within the last second, otherwise
+    // the number of lines that were left out since.
+    std::optional<std::uint64_t> may_log(Often what) {
+        return often_[static_cast<std::size_t>(what)].ask(time_.unix_ms());
+    }
+
     // Shows the writer what was logged since the last time. Cheap when that was nothing.
     void publish() { ring_.publish(); }
 
@@ -84,6 +96,7 @@ class BasicLogger {
     TimeSource& time_;
     const LoggerOptions options_;
     std::atomic<Level> level_;
+    std::array<Seldom, static_cast<std::size_t>(Often::count_)> often_;
 };
 
 using Logger = BasicLogger<compiled_floor>;

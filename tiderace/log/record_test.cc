@@ -83,7 +83,7 @@ TEST(Record, NoPartOfItCanEndTheLineOrReachTheTerminal) {
     }
 }
 
-TEST(Record, WhatIsTooLongIsCutAndSaidWithTheLineStillWhole) {
+TEST(Record, LongTextIsCutAndMarkedWithTheLineStillWhole) {
     for (const std::string& piece : {std::string(10'000, 'a'), std::string(10'000, '\x01')}) {
         for (std::size_t scope_bytes : {1U, 64U, 10'000U}) {
             for (std::size_t text_bytes : {1U, 512U, 10'000U}) {

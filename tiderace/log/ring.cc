@@ -52,7 +52,7 @@ ByteView Ring::readable(std::uint64_t end) {
     std::uint64_t piece_end = end;
     if (end > lap_end) {
         // The producer is on the next lap. It cannot skip again before this one is consumed, so
-        // what it noted is of this lap, or of an earlier one when it filled this lap to the brim.
+        // its note belongs to this lap, or to an earlier one when it filled this lap completely.
         const bool skipped = skipped_from_ >= tail && skipped_from_ < lap_end;
         piece_end = skipped ? skipped_from_ : lap_end;
         if (piece_end == tail) {

@@ -47,7 +47,7 @@ class Ring {
         if (bytes == 0) return;
         if (reserved_ != written_) skipped_from_ = written_;
         written_ = reserved_ + bytes;
-        // A loop whose turn is long must not fill its own ring with lines that nobody can see.
+        // A long turn must not fill the ring with unpublished lines.
         if (written_ - published_here_ > capacity_bytes_ / 2) publish();
     }
     // Shows the writer all that was committed; wakes it when it idles, or when this is more

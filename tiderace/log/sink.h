@@ -1,8 +1,8 @@
 // Sink: where a stream's lines end: a file, the console, or your own (see collecting_sink.h).
 //
 // Thread   The writer's only, so a sink may block: producers fill their rings meanwhile, then drop.
-// Errors   What it cannot take comes again a flush interval later, or when there is room. A
-//          throwing sink has taken nothing.
+// Errors   Lines that it does not take are offered again a flush interval later, or when there is
+//          room. A throwing sink has taken nothing.
 #pragma once
 
 #include <cstddef>

@@ -84,7 +84,7 @@ TEST_F(StreamTest, BatchesAreWholeLines) {
                 ElementsAre("1234\n1234\n", "12\n", "a line longer than a batch\n", "x\n"));
 }
 
-TEST_F(StreamTest, WhatASinkRefusesComesAgain) {
+TEST_F(StreamTest, RefusedBytesComeAgain) {
     Ring& ring = stream_.add_ring(256);
     log(ring, "one\n");
     script_.takes = {0};

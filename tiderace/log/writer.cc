@@ -42,7 +42,7 @@ Result<> Writer::start() {
     TR_CHECK(!streams_.empty(), "add a stream first");
     TR_CHECK(!thread_.joinable() && !stop_wanted_, "a writer is started once");
     if (Result<> opened = doorbell_.open(); !opened) return opened;
-    // The thread takes no signals: they are the loops', and SIGPIPE is nobody's.
+    // The thread blocks all signals: the main thread handles them, and SIGPIPE is ignored.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -169,7 +169,7 @@ void Writer::say_trouble(Stream& stream) {
     }
 }
 
-// Nothing: all that was dropped is said. Zero: now.
+// None: every dropped line was reported. Zero: report now.
 std::optional<Duration> Writer::until_dropped_is_said(const Stream& stream) const {
     if (stream.dropped() == stream.dropped_said_) return std::nullopt;
     const Duration since = std::chrono::milliseconds(time_.unix_ms() - stream.dropped_said_at_ms_);

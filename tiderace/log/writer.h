@@ -7,13 +7,13 @@
 //
 // It writes at once after idling, then every flush_interval or when a ring passes half full, and
 // sleeps without a timeout when there is nothing. Producers make no system call except to end that
-// sleep, and at half full. A full pipe is written to as soon as its reader made room. What goes
-// wrong is said in the first stream: lines dropped (while that happens, once a minute for each
-// stream), a sink in trouble and well again, files reopened, and what was lost at the end.
+// sleep, and at half full. A full pipe is written to as soon as its reader made room. The first
+// stream reports faults: dropped lines (while that happens, once a minute for each
+// stream), failed and recovered sinks, reopened files, and the lines lost at the end.
 //
 // Owner    Owns streams, sinks, rings and the thread. main makes it; it dies after all producers.
 // Thread   reopen: any, and signal handlers. Counters: any. All else: the thread that made it.
-// Errors   A sink's failure stops nobody: its lines wait in their rings and are retried. Where
+// Errors   A sink's failure blocks no producer: its lines wait in their rings and are retried. When
 //          memory runs out, so do they.
 #pragma once
 
@@ -40,8 +40,8 @@ struct WriterOptions {
     // How long a line may wait while the writer is busy; also how often a sink in trouble is
     // retried. Longer means fewer and larger writes.
     Duration flush_interval = 100ms;
-    std::size_t batch_bytes_max = 256_KiB;  // given to a sink at once; one line may be longer
-    Duration room_patience = 1s;            // a full pipe that takes nothing so long is trouble
+    std::size_t batch_bytes_max = 256_KiB;  // for one write to a sink; one line may be longer
+    Duration room_patience = 1s;            // a pipe that stays full longer counts as failed
     Duration stop_patience = 1s;            // how long stop() retries sinks in trouble
     Format format = Format::text;           // of what the writer itself says
 };
@@ -58,11 +58,11 @@ class Writer {
     Stream& add_stream(std::string name, std::unique_ptr<Sink> sink);
 
     Result<> start();
-    // Writes all that was published, and ends the thread. Idempotent. Publishing goes on being
-    // legal, but nobody comes any more.
+    // Writes all published lines, and ends the thread. Idempotent. Publishing stays
+    // legal, but later lines are never written.
     void stop();
 
-    // Every sink is asked to reopen, after what was published before is written.
+    // Reopens every sink, after writing the lines published before.
     void reopen();
 
     // How often the thread woke, and whether it sleeps until called.

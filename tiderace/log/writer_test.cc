@@ -171,7 +171,7 @@ TEST_F(WriterTest, StopWritesAllThatWasPublished) {
     const std::vector<std::string> lines = access_lines_->all();
     ASSERT_THAT(lines, SizeIs(1'000));
     EXPECT_EQ(lines.back(), "999");
-    EXPECT_TRUE(put(ring, "after the end")) << "harmless, and nobody comes";
+    EXPECT_TRUE(put(ring, "after the end")) << "harmless, but never written";
 }
 
 TEST_F(WriterTest, WhatWasLoggedBeforeTheStartIsKept) {
@@ -232,7 +232,7 @@ TEST_F(WriterTest, PassingHalfWakesItBeforeTheInterval) {
     EXPECT_EQ(access_lines_->all().front(), std::string(99, 'a'));
 }
 
-TEST_F(WriterTest, ASinkThatBlocksHoldsNoProducerAndTheDropsAreSaid) {
+TEST_F(WriterTest, ABlockingSinkDelaysNoProducerAndDropsAreReported) {
     start();
     mood_.set(Kind::holding);
     Ring& ring = access_->add_ring(1_KiB);
@@ -254,7 +254,7 @@ TEST_F(WriterTest, ASinkThatBlocksHoldsNoProducerAndTheDropsAreSaid) {
     EXPECT_THAT(diagnostic_lines_->all(), SizeIs(1)) << "said once";
 }
 
-TEST_F(WriterTest, AFailingSinkIsSaidRetriedAndWellAgain) {
+TEST_F(WriterTest, AFailingSinkIsReportedRetriedAndRecovers) {
     start();
     mood_.set(Kind::refusing);
     Ring& ring = access_->add_ring(64_KiB);
@@ -346,7 +346,7 @@ TEST_F(WriterTest, APipeThatTakesNothingForLongIsTroubleUntilItHasTakenAll) {
     EXPECT_THAT(diagnostic_lines_->wait_for(2).back(), HasSubstr("the sink works again"));
 }
 
-TEST_F(WriterTest, DropsAreSaidWhileTheyHappenAndOnceAMinute) {
+TEST_F(WriterTest, DropsAreReportedAtOnceAndOnceAMinute) {
     start({.flush_interval = 1ms, .stop_patience = 1ms});
     mood_.set(Kind::refusing);
     Ring& ring = access_->add_ring(1_KiB);
@@ -379,7 +379,7 @@ TEST_F(WriterTest, DropsAreSaidWhileTheyHappenAndOnceAMinute) {
     EXPECT_EQ(drops_said(diagnostic_lines_->all()), 3) << "and at the end";
 }
 
-TEST_F(WriterTest, DropsOfTheSameMinuteAreSaidOnceItIsOverThoughNothingIsLogged) {
+TEST_F(WriterTest, DropsOfAMinuteAreReportedAtItsEndThoughNothingIsLogged) {
     start();
     mood_.set(Kind::holding);
     Ring& ring = access_->add_ring(1_KiB);

@@ -7,14 +7,18 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/peer_address.h"
 #include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
 namespace {
 
+// After a failure we rest this long, doubled with each further one: without descriptors a retry at
+// once would fail again and keep the loop busy.
 constexpr Duration rest_min = 100ms;
 constexpr Duration rest_max = 1s;
-constexpr int interruptions_max = 16;  // of one refusal
+// a refusal is one best-effort send, so signals may interrupt it only so often
+constexpr int interruptions_max = 16;
 
 }  // namespace
 
@@ -31,6 +35,7 @@ void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
     if (has_words) {
         kernel.shut_down(fd, SHUT_WR);
     } else {
+        // Nothing to send: a reset, which leaves no TIME_WAIT state behind.
         reset_on_close(kernel, fd);
     }
     kernel.close(fd);
@@ -58,20 +63,24 @@ void Acceptor::start() {
     loop_->backend().set_accepting(handle_, true);
 }
 
+// Closing a listening socket resets the connections in its queue. Their clients believe that they
+// are connected, so we accept them all first.
 void Acceptor::stop() {
     loop_->assert_on_loop();
     if (!handle_) return;
     loop_->cancel(*this);
     loop_->backend().set_accepting(handle_, false);
+    // An engine that accepts ahead of us (io_uring) may hold some that were not reported yet.
     loop_->backend().hand_out_accepted(handle_);
     for (;;) {
         sockaddr_storage peer;
         socklen_t bytes = sizeof peer;
         auto* raw = reinterpret_cast<sockaddr*>(&peer);
         const int fd = loop_->kernel().accept(handle_.fd, raw, &bytes);
+        // ECONNABORTED: that client left while it waited; the next one may still be there.
         if (fd == -EINTR || fd == -ECONNABORTED) continue;
         if (fd < 0) break;
-        on_accepted(fd, core::Address::from_sockaddr(raw, bytes).value_or(core::Address{}));
+        on_accepted(fd, core::peer_address(raw, bytes));
     }
     loop_->backend().close(handle_, {});
 }
@@ -83,6 +92,7 @@ void Acceptor::pause() {
 
 void Acceptor::resume() {
     paused_ = false;
+    // While the timer is armed we rest after a failure; on_expired() starts again.
     if (handle_ && !armed()) loop_->backend().set_accepting(handle_, true);
 }
 
@@ -92,8 +102,13 @@ void Acceptor::on_accepted(int fd, const core::Address& peer) {
     receiver_->on_connection(fd, peer);
 }
 
+// Accepting stops until the timer fires: the listening socket stays ready, so that the loop would
+// otherwise be notified of it in every turn.
 void Acceptor::on_accept_failed(int error) {
+    // Out of descriptors: shed one client, which would otherwise wait in the queue for its
+    // time-out.
     if (error == -EMFILE || error == -ENFILE) shed_one();
+    // Once for each series of failures: rest_ grows from its minimum until an accept succeeds.
     if (log::Logger* logger = loop_->log(); logger != nullptr && rest_ == rest_min) {
         logger->warning("net", "cannot accept, resting",
                         log::field("error", describe_errno(-error)),
@@ -104,6 +119,7 @@ void Acceptor::on_accept_failed(int error) {
     rest_ = std::min(rest_ * 2, rest_max);
 }
 
+// The spare descriptor is given up for a moment, to accept one connection and to reset it.
 void Acceptor::shed_one() {
     spare_.reset();
     const int fd = loop_->kernel().accept(handle_.fd, nullptr, nullptr);
@@ -116,6 +132,7 @@ void Acceptor::shed_one() {
 }
 
 void Acceptor::on_expired() {
+    // The spare may have been lost to another thread while it was given up.
     if (!spare_) take_spare();
     if (!paused_) loop_->backend().set_accepting(handle_, true);
 }

@@ -1,12 +1,12 @@
 // Acceptor: takes new connections from one listening socket, on one loop.
 //
-// Running out of descriptors is survived: a spare one is given up to take and drop the connection
-// at the head of the queue, then accepting rests (100 ms, doubling to 1 s), so nothing spins.
+// It survives a lack of descriptors: a spare one is given up to accept and drop the connection at
+// the head of the queue, then accepting rests (100 ms, doubling to 1 s), so that nothing spins.
 //
 // Owner    A TcpServer, or a listening thread (accept mode "queue").
 // Thread   Its loop's.
-// Limits   At most BackendOptions::accepts_per_turn_max connections a turn; where accepting is a
-//          call, one for each eight that are ready, and at least one (see direct_accept.h).
+// Limits   At most BackendOptions::accepts_per_turn_max connections a turn; if accepting is a call,
+//          one for each eight that are ready, and at least one (see direct_accept.h).
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace tiderace::net {
 
-// Sends `words` as far as the kernel takes them now, and closes: for a connection over a limit.
-// Room for them is not waited for, since that would take the very place that is missing; a new
-// socket's buffer has it.
+// Sends `words` as far as the kernel takes them now, and closes: for a connection over a limit. It
+// does not wait for room, because waiting would take the place that is missing; a new socket's
+// buffer has room for a short text.
 void refuse_connection(core::Kernel& kernel, int fd, std::string_view words);
 
 class Acceptor final : private core::IoObserver, private core::Timer {
@@ -36,10 +36,10 @@ class Acceptor final : private core::IoObserver, private core::Timer {
     ~Acceptor();
 
     void start() TR_ON_LOOP;
-    // Takes what already waits in the kernel's queue, which closing would reset, and closes the
+    // Accepts the connections in the kernel's queue, which closing would reset, and closes the
     // socket.
     void stop() TR_ON_LOOP;
-    // Leaves connections in the kernel's queue for a while.
+    // For a while, leaves new connections in the kernel's queue.
     void pause() TR_ON_LOOP;
     void resume() TR_ON_LOOP;
 

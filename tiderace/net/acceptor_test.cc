@@ -53,7 +53,7 @@ class EveryAcceptor : public ::testing::TestWithParam<std::string>, public Accep
 INSTANTIATE_TEST_SUITE_P(Engines, EveryAcceptor, ::testing::ValuesIn(testing::world_names()),
                          [](const auto& engine) { return testing::label_of_world(engine.param); });
 
-TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
+TEST_P(EveryAcceptor, AcceptsConnectionsOnceItIsStarted) {
     connect(3);
     world_->settle();
     EXPECT_EQ(acceptor_->accepted(), 0U);
@@ -65,7 +65,7 @@ TEST_P(EveryAcceptor, TakesWhoComesOnceItIsStarted) {
 }
 
 TEST_P(EveryAcceptor, TakesABoundedNumberATurn) {
-    // Mostly a share of what is ready, which is the listening socket alone.
+    // Usually a share of the ready sockets, here the listening socket alone.
     const std::size_t budget =
         testing::is_io_uring(GetParam()) ? core::BackendOptions{}.accepts_per_turn_max : 1;
     connect(100);
@@ -186,7 +186,7 @@ TEST_P(EveryAcceptor, GetsItsSpareBackOnceThereAreDescriptors) {
     EXPECT_EQ(world_->kernel().calls(Call::open_socket), before + 1);
 }
 
-TEST_P(EveryAcceptor, StopTakesWhoWaitsAndClosesTheSocket) {
+TEST_P(EveryAcceptor, StopAcceptsWaitingConnectionsAndClosesTheSocket) {
     connect(5);
     world_->settle();
     acceptor_->stop();

@@ -5,26 +5,10 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
+#include "tiderace/net/progress_rate.h"
 
 namespace tiderace::net {
-
-// The life of a connection:
-//
-//   start -> open --finish()/close_when_sent()--> finishing --queue empty--> our direction ended
-//     open, finishing, ended --fault, deadline, abort(), peer's end--> closing --end of turn-->
-//     on_close
-//
-// `closing_` is set once; from then on every event is ignored until on_turn_end takes it down.
-
-void Session::on_peer_finished(Connection& connection) {
-    connection.close_when_sent();
-}
-void Session::on_deadline(Connection& connection) {
-    connection.abort(CloseReason::deadline_expired);
-}
-void Session::on_drain(Connection& connection) {
-    connection.close_when_quiet();
-}
 
 Connection::Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport> transport,
                        core::Address peer)
@@ -34,6 +18,34 @@ Connection::Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport>
 
 Connection::~Connection() {
     loop().cancel(*this);
+}
+
+bool Connection::may_follow(Phase from, Phase to) {
+    switch (to) {
+        case Phase::open:
+            return false;
+        case Phase::finishing:
+            return from == Phase::open || from == Phase::ending;
+        case Phase::ending:
+            return from == Phase::open;
+        case Phase::lingering:
+            return from == Phase::finishing;
+        case Phase::closing:
+            return from != Phase::closing;
+    }
+    return false;
+}
+
+void Connection::enter(Phase next) {
+    TR_CHECK(may_follow(phase_, next), "a phase that cannot follow");
+    phase_ = next;
+}
+
+template <typename Call>
+void Connection::contain(Call&& call) {
+    if (!core::contain(loop().log(), "net", "a session", std::forward<Call>(call))) {
+        close(CloseReason::session_failed);
+    }
 }
 
 void Connection::start(Session& session) {
@@ -49,38 +61,42 @@ void Connection::replace_session(Session& session) {
     deliver_unread_later();
 }
 
+// After the end of a connection a write is no error: a handler cannot know that the peer has gone.
 Backlog Connection::write(ByteView data) {
-    if (closing_ || data.empty()) return above_high_ ? Backlog::high : Backlog::low;
+    if (closing() || data.empty()) return has_backlog() ? Backlog::high : Backlog::low;
     queue_.append(blocks(), data);
     return written();
 }
 
 Backlog Connection::written() {
     loop().assert_on_loop();
-    if (closing_) {
+    if (closing()) {
         queue_.clear();
         return Backlog::low;
     }
-    TR_CHECK(finish_ == Finish::no, "write after finish()");
+    TR_CHECK(!sending_finished(), "write after finish()");
     const ConnectionLimits& limits = owner_->limits();
+    // Only copied bytes count: shared bodies and files cost no memory of this connection.
     if (queue_.copied_bytes() > limits.queue_bytes_max) {
-        abort(CloseReason::queue_overflow);
+        close(CloseReason::queue_overflow);
         return Backlog::high;
     }
-    if (queue_.bytes() > limits.queue_bytes_high || blocks().scarce()) above_high_ = true;
+    // The loop's blocks are shared by all connections, so scarcity pushes back on every writer.
+    if (queue_.bytes() > limits.queue_bytes_high || blocks().scarce()) pressure_ = Pressure::high;
     if (!delivering_) {
+        // A send is in progress, and on_sent() flushes after it; only the back-pressure is due now.
         if (send_pending_) {
             update_receiving();
         } else {
             loop().at_turn_end(*this);
         }
     }
-    return above_high_ ? Backlog::high : Backlog::low;
+    return has_backlog() ? Backlog::high : Backlog::low;
 }
 
 void Connection::flush() {
     loop().assert_on_loop();
-    if (closing_) return;
+    if (closing()) return;
     if (send_pending_) {
         update_receiving();  // what was written meanwhile may have passed the high mark
         return;
@@ -96,19 +112,22 @@ void Connection::flush() {
 void Connection::send_now() {
     const core::Sent sent = transport_->send(queue_);
     bytes_sent_ += sent.bytes;
+    // -EBADMSG: the file in front of the queue is shorter than it was when it was queued.
     if (sent.error == -EBADMSG && session_->on_source_shrank(*this)) {
+        // At the end of the turn, so that a queue that is short again cannot keep us here.
         if (!queue_.empty()) loop().at_turn_end(*this);
         return;
     }
     if (sent.error != 0) {
         // Nothing else tells the peer that a length it was promised cannot be kept.
-        abort(sent.error == -EBADMSG ? CloseReason::source_shrank : CloseReason::peer_reset);
+        close(sent.error == -EBADMSG ? CloseReason::source_shrank : CloseReason::peer_reset);
         return;
     }
     send_pending_ = sent.pending;
     if (!sent.pending) {
         write_deadline_ = Instant::max();
     } else if (write_deadline_ == Instant::max()) {
+        // The peer began to lag: from now on it has to make progress in every period.
         write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
         write_deadline_ = loop().now() + owner_->limits().write;
         arm_for(write_deadline_);
@@ -117,11 +136,13 @@ void Connection::send_now() {
 
 // What follows from a shorter queue: back-pressure lifts, an asked-for end happens.
 void Connection::after_send() {
-    if (closing_) return;
-    if ((above_high_ || drained_wanted_) && queue_.bytes() <= owner_->limits().queue_bytes_low) {
-        above_high_ = drained_wanted_ = false;
+    if (closing()) return;
+    if (pressure_ != Pressure::none && queue_.bytes() <= owner_->limits().queue_bytes_low) {
+        pressure_ = Pressure::none;
         session_->on_drained(*this);
-        if (closing_) return;
+        // on_drained() may have closed the connection, or queued more; each is handled below.
+        if (closing()) return;
+        // The Session may have left input unused because of the backlog, so offer it again.
         if (unread_ != nullptr) deliver_unread_later();
         if (!queue_.empty() && !send_pending_) loop().at_turn_end(*this);
     }
@@ -130,46 +151,63 @@ void Connection::after_send() {
     update_receiving();
 }
 
+// The queue is empty and the transport has sent all: do what was requested for this moment.
 void Connection::after_drained() {
-    if (finish_ == Finish::at_once) {
-        transport_->say_end();
-        abort(peer_finished_ ? CloseReason::peer_finished : CloseReason::finished);
-    } else if (finish_ == Finish::orderly) {
-        finish_ = Finish::sent;
-        if (peer_finished_) {
-            transport_->say_end();
-            abort(CloseReason::peer_finished);
-            return;
-        }
+    if (phase_ == Phase::open && half_ == Half::ending) {
+        half_ = Half::ended;
         transport_->finish();
+        return;
+    }
+    if (phase_ == Phase::ending) {
+        // The end is orderly: TLS sends close_notify, so that the peer can tell it from a cut.
+        transport_->say_end();
+        close(peer_finished() ? CloseReason::peer_finished : CloseReason::finished);
+    } else if (phase_ == Phase::finishing && peer_finished()) {
+        transport_->say_end();
+        close(CloseReason::peer_finished);
+    } else if (phase_ == Phase::finishing) {
+        // Lingering close (RFC 9112, 9.6): a close with unread input makes the kernel send a reset,
+        // which may destroy the answer before the peer has read it. So we end our direction only,
+        // and read and drop until the peer ends its own.
+        enter(Phase::lingering);
+        if (half_ != Half::ended) transport_->finish();
         session_deadline_ = loop().now() + owner_->limits().linger;
         arm_for(session_deadline_);
     }
 }
 
 void Connection::finish() {
-    ask_finish(Finish::orderly);
+    ask_end(Phase::finishing);
+}
+void Connection::finish_sending() {
+    loop().assert_on_loop();
+    if (closing() || sending_finished()) return;
+    half_ = Half::ending;
+    if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
 }
 void Connection::close_when_sent() {
-    ask_finish(Finish::at_once);
+    ask_end(Phase::ending);
 }
 
-void Connection::ask_finish(Finish how) {
+// finishing or ending. One that is finishing stays so: a close at once might reset the connection
+// before the peer has read the answer.
+void Connection::ask_end(Phase how) {
     loop().assert_on_loop();
-    if (closing_ || finish_ == Finish::sent || finish_ == how) return;
-    // An end that was asked for in order stays so: the answer before it must not be cut by a reset.
-    if (finish_ == Finish::orderly) return;
-    finish_ = how;
+    if (!may_follow(phase_, how)) return;
+    enter(how);
+    // on_data is on the stack; deliver() flushes after it.
     if (delivering_) return;
     unread_.reset();
     update_receiving();
     if (!send_pending_) loop().at_turn_end(*this);
 }
 
-void Connection::abort(CloseReason reason) {
+// Deferred to the end of the turn: callbacks of this connection may be on the stack, and they may
+// still use it when they return.
+void Connection::close(CloseReason reason) {
     loop().assert_on_loop();
-    if (closing_) return;
-    closing_ = true;
+    if (closing()) return;
+    enter(Phase::closing);
     reason_ = reason;
     loop().at_turn_end(*this);
 }
@@ -184,41 +222,52 @@ void Connection::set_reading(bool on) {
 }
 
 void Connection::deliver_unread_later() {
-    if (closing_) return;  // also in on_close, after which nothing of this may be asked for
+    // also in on_close, after which a call at the turn's end would come too late
+    if (closing()) return;
     deliver_later_ = true;
     loop().at_turn_end(*this);
 }
 
 void Connection::update_receiving() {
-    if (closing_) return;
+    if (closing()) return;
     // What waits to be given again goes first: more would pile up behind it, to the hard limit.
-    // Once an end is asked for all is read and dropped: a close with unread bytes would reset.
+    // Once an end was requested all input is read and dropped: a close with unread bytes would
+    // reset.
     const bool want =
-        (reading_ || finishing()) && !peer_finished_ && !above_high_ && !deliver_later_;
+        (reading_ || finishing()) && !peer_finished() && !has_backlog() && !deliver_later_;
     if (want == receiving_) return;
     receiving_ = want;
     transport_->set_receiving(want);
 }
 
+void Connection::drain() {
+    contain([this]() TR_ON_LOOP { session_->on_drain(*this); });
+}
+
 void Connection::on_received(ByteView bytes) {
-    if (closing_) return;
+    if (!closing()) contain([this, bytes]() TR_ON_LOOP { receive(bytes); });
+}
+
+void Connection::receive(ByteView bytes) {
+    // An empty view is the peer's end.
     if (bytes.empty()) {
-        peer_finished_ = true;
+        input_ = Input::ended;
         receiving_ = false;
     }
     if (!finishing()) {
         deliver(bytes);
-    } else if (finish_ == Finish::sent && peer_finished_) {
-        // We had said our last word and only waited for theirs, so that nothing of ours is lost.
-        abort(CloseReason::finished);
-    } else if (finish_ == Finish::at_once && !peer_finished_) {
-        finish_ = Finish::orderly;  // it goes on talking: a close at once could reset it
+    } else if (phase_ == Phase::lingering && peer_finished()) {
+        // Our last byte was sent and only the peer's end was awaited, so that nothing is lost.
+        close(CloseReason::finished);
+    } else if (phase_ == Phase::ending && !peer_finished()) {
+        enter(Phase::finishing);  // the peer goes on sending: a close at once could reset it
     }
 }
 
 void Connection::deliver(ByteView fresh) {
     if (!fresh.empty() || unread_ != nullptr) {
         ByteView data = fresh;
+        // The Session gets unused bytes and new ones in one piece, so that a parser sees no seam.
         if (unread_ != nullptr) {
             unread_->append(fresh);
             data = *unread_;
@@ -232,9 +281,11 @@ void Connection::deliver(ByteView fresh) {
             keep_unread(data, 0);
         }
     }
-    if (closing_) return;
-    if (peer_finished_ && !peer_finish_told_ && !finishing() && (unread_ == nullptr || reading_)) {
-        peer_finish_told_ = true;
+    if (closing()) return;
+    // The end is reported after the bytes before it: a Session that has paused reading, and has not
+    // seen them all, gets it later.
+    if (input_ == Input::ended && !finishing() && (unread_ == nullptr || reading_)) {
+        input_ = Input::reported;
         session_->on_peer_finished(*this);
     }
     flush();
@@ -242,15 +293,16 @@ void Connection::deliver(ByteView fresh) {
 
 void Connection::keep_unread(ByteView delivered, std::size_t used) {
     TR_CHECK(used <= delivered.size(), "a Session used more than it was given");
-    if (closing_) return;
+    if (closing()) return;
     ByteView rest = delivered.substr(used);
     if (finishing()) {
-        // It said more than it was listened to: a close at once could reset it.
-        if (!rest.empty() && finish_ == Finish::at_once) finish_ = Finish::orderly;
+        // Bytes of the peer remain unread: a close at once could reset the connection.
+        if (!rest.empty() && phase_ == Phase::ending) enter(Phase::finishing);
         rest = {};
     }
+    // A Session that uses nothing while the peer sends: a frame larger than it accepts, usually.
     if (rest.size() > owner_->limits().unread_bytes_max) {
-        abort(CloseReason::unread_overflow);
+        close(CloseReason::unread_overflow);
     } else if (rest.empty()) {
         unread_.reset();
     } else if (unread_ == nullptr) {
@@ -261,28 +313,29 @@ void Connection::keep_unread(ByteView delivered, std::size_t used) {
 }
 
 void Connection::on_receive_failed(int error) {
-    if (closing_) return;
+    if (closing()) return;
     receiving_ = false;
-    abort(error == -EMFILE ? CloseReason::refused_by_engine : CloseReason::peer_reset);
+    // EMFILE: the engine has no room for the descriptor, which is no fault of the peer.
+    close(error == -EMFILE ? CloseReason::refused_by_engine : CloseReason::peer_reset);
 }
 
 void Connection::on_sent(std::int64_t result) {
-    if (closing_) return;
+    if (closing()) return;
     send_pending_ = false;
     if (result < 0) {
-        abort(CloseReason::peer_reset);
+        close(CloseReason::peer_reset);
         return;
     }
     bytes_sent_ += static_cast<std::uint64_t>(result);
-    flush();
+    contain([this]() TR_ON_LOOP { flush(); });
 }
 
 void Connection::on_secured() {
-    if (!closing_) session_->on_secured(*this);
+    if (!closing()) contain([this]() TR_ON_LOOP { session_->on_secured(*this); });
 }
 
 void Connection::set_deadline(Instant when) {
-    if (finish_ == Finish::sent) return;  // the time is limits().linger's now
+    if (phase_ == Phase::lingering) return;  // the time is limits().linger's now
     session_deadline_ = when;
     arm_for(when);
 }
@@ -290,13 +343,13 @@ void Connection::set_deadline(Instant when) {
 // Lazy: a timer that fires too early looks again and re-arms, so pushing a deadline back is a
 // store.
 void Connection::arm_for(Instant when) {
-    if (when == Instant::max() || closing_) return;
+    if (when == Instant::max() || closing()) return;
     if (!armed() || when < due()) loop().arm(*this, when);
 }
 
 void Connection::close_when_quiet() {
     loop().assert_on_loop();
-    if (closing_ || finishing()) return;
+    if (closing() || finishing()) return;
     // The timer may still expire in this turn. The one that is armed then expires in the next,
     // which dispatches all that has arrived before it looks at timers.
     quiet_rounds_ = 2;
@@ -304,7 +357,10 @@ void Connection::close_when_quiet() {
 }
 
 void Connection::on_expired() {
-    if (closing_) return;
+    if (!closing()) contain([this]() TR_ON_LOOP { expire(); });
+}
+
+void Connection::expire() {
     const Instant now = loop().now();
     if (quiet_rounds_ > 0) {
         --quiet_rounds_;
@@ -313,13 +369,14 @@ void Connection::on_expired() {
         } else if (!finishing()) {
             close_when_sent();
         }
-        if (closing_) return;
+        if (closing()) return;
     }
     if (write_deadline_ <= now) check_write_progress();
-    if (!closing_ && session_deadline_ <= now) {
+    if (!closing() && session_deadline_ <= now) {
+        // Cleared first, because on_deadline() may set a new one.
         session_deadline_ = Instant::max();
-        if (finish_ == Finish::sent) {
-            abort(CloseReason::finished);
+        if (phase_ == Phase::lingering) {
+            close(CloseReason::finished);
         } else {
             session_->on_deadline(*this);
         }
@@ -327,45 +384,59 @@ void Connection::on_expired() {
     arm_for(std::min(session_deadline_, write_deadline_));
 }
 
+// A time-out alone would not stop a client that reads a byte now and then, so each period has to
+// bring a minimum of bytes. The mark is a low half: the difference is right modulo 2^32.
 void Connection::check_write_progress() {
     const ConnectionLimits& limits = owner_->limits();
-    const auto period_ms = static_cast<std::uint64_t>(limits.write / 1ms);
-    const std::uint64_t wanted =
-        std::max<std::uint64_t>(1, limits.write_bytes_per_second_min * period_ms / 1'000);
+    const ProgressRate rate{.period = limits.write,
+                            .bytes_per_second_min = limits.write_bytes_per_second_min};
     const auto reached = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
-    if (reached - write_mark_ < wanted) {
-        abort(CloseReason::write_stalled);
+    if (!rate.is_met_by(reached - write_mark_)) {
+        close(CloseReason::write_stalled);
         return;
     }
-    write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
+    write_mark_ = reached;
     write_deadline_ = loop().now() + limits.write;
 }
 
 void Connection::on_turn_end() {
-    if (closing_) {
+    if (closing()) {
         close_now();
         return;
     }
-    if (deliver_later_) {
-        deliver_later_ = false;
-        if (!finishing()) deliver({});
-        update_receiving();
-    }
-    flush();  // if this aborts, the end of turn comes round again
+    contain([this]() TR_ON_LOOP {
+        if (deliver_later_) {
+            deliver_later_ = false;
+            if (!finishing()) deliver({});
+            update_receiving();
+        }
+        flush();  // if this closes, the end of turn comes round again
+    });
 }
 
-std::uint64_t Connection::held_bytes() const {
-    const std::uint64_t above = session_ != nullptr ? session_->held_bytes() : 0;
-    return queue_.copied_bytes() + transport_->held_bytes() + above;
+core::HeldBytes Connection::held_bytes() const {
+    core::HeldBytes held = queue_.held();
+    held.copied += transport_->held_bytes();
+    // The time since the last check of its progress, for SendRelief's choice.
+    if (write_deadline_ != Instant::max()) {
+        held.waits = loop().now() - (write_deadline_ - owner_->limits().write);
+    }
+    if (session_ != nullptr) held += session_->held_bytes();
+    return held;
 }
 
 void Connection::close_now() {
+    // session_ is cleared first: nothing may call a Session after its on_close.
     loop().cancel(*this);
-    if (session_ != nullptr) std::exchange(session_, nullptr)->on_close(*this, reason_);
-    // Between two requests nothing is cut: the end is in order, and is said.
+    if (Session* const session = std::exchange(session_, nullptr); session != nullptr) {
+        contain([&]() TR_ON_LOOP { session->on_close(*this, reason_); });
+    }
+    // Between two requests nothing is cut off, so this end is orderly, and TLS sends close_notify.
     if (reason_ == CloseReason::idle_expired && queue_.empty() && !send_pending_) {
         transport_->say_end();
     }
+    // A reset drops what the kernel still holds for a peer that does not read, and shows a peer
+    // that reads later that its answer is incomplete.
     const bool stopped = reason_ == CloseReason::server_stopped;
     if (is_cut(reason_) || (stopped && (!queue_.empty() || send_pending_))) {
         transport_->set_reset_on_close();

@@ -19,7 +19,7 @@ struct Action {
 
 const std::vector<Action>& actions() {
     static const std::vector<Action> all{
-        {"abort", [](Connection& c) { c.abort(); }},
+        {"close", [](Connection& c) { c.close(CloseReason::aborted); }},
         {"finish", [](Connection& c) { c.finish(); }},
         {"close_when_sent", [](Connection& c) { c.close_when_sent(); }},
         {"write_and_finish",
@@ -27,10 +27,10 @@ const std::vector<Action>& actions() {
              if (!c.finishing()) c.write("last");
              c.finish();
          }},
-        {"write_and_abort",
+        {"write_and_close",
          [](Connection& c) {
              if (!c.finishing()) c.write("last");
-             c.abort();
+             c.close(CloseReason::aborted);
          }},
         {"flush", [](Connection& c) { c.flush(); }},
         {"pause_reading", [](Connection& c) { c.set_reading(false); }},
@@ -41,10 +41,10 @@ const std::vector<Action>& actions() {
          }},
         {"deliver_unread_later", [](Connection& c) { c.deliver_unread_later(); }},
         {"expire", [](Connection& c) { c.set_deadline(c.loop().now()); }},
-        {"finish_then_abort",
+        {"finish_then_close",
          [](Connection& c) {
              c.finish();
-             c.abort();
+             c.close(CloseReason::aborted);
          }},
         {"finish_and_flush",
          [](Connection& c) {
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Actions, EveryCallback,
 
 void set_callback(testing::ScriptedSessions& sessions, std::string_view callback,
                   std::function<void(Connection&)> act) {
-    // Some actions ask to be called again: a Session that always does so has nobody to blame.
+    // Some actions ask to be called again; a Session that always does so would loop for ever.
     act = [act = std::move(act), left = 5](Connection& connection) mutable {
         if (left-- > 0) act(connection);
     };

@@ -59,7 +59,7 @@ TEST_P(EveryRate, IsAskedOfThePeer) {
     EXPECT_LE(world.elapsed(), 2 * rate.period + 100ms);
 }
 
-// What was taken once is no credit for ever.
+// A peer that once read fast earns no credit for later.
 TEST(FakeConnection, AReaderThatIsFastAtFirstAndThenSlowIsCutOffInTime) {
     testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 1'000});
     testing::ScriptedSessions sessions;

@@ -1,5 +1,5 @@
-// How far an answer got, and a peer: what of it must be forgotten in time, is told once,
-// and what another Session gets of it.
+// Progress of an answer, and of a peer: which of it must be forgotten in time, is reported once,
+// and is passed to another Session.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -93,7 +93,7 @@ TEST_P(EveryProgress, ClosesWhenItHoldsMostOfTheLoopsBlocks) {
     EXPECT_TRUE(peer_->was_reset());
 }
 
-TEST_P(EveryProgress, ThePeersEndIsToldOnceHoweverOftenBytesAreGivenAgain) {
+TEST_P(EveryProgress, ThePeersEndIsReportedOnceHoweverOftenBytesAreGivenAgain) {
     sessions_.on_data = [](Connection&, ByteView) { return std::size_t{0}; };
     sessions_.on_peer_finished = [](Connection&) {};
     start();
@@ -108,7 +108,7 @@ TEST_P(EveryProgress, ThePeersEndIsToldOnceHoweverOftenBytesAreGivenAgain) {
     EXPECT_EQ(sessions_.peer_finished, 1);
 }
 
-TEST_P(EveryProgress, ThePeersEndIsNotToldToWhoHasFinishedItself) {
+TEST_P(EveryProgress, ThePeersEndIsNotReportedAfterFinish) {
     sessions_.on_data = [](Connection& connection, ByteView data) {
         connection.finish();
         return data.size();

@@ -110,7 +110,7 @@ TEST_P(EveryConnection, ClosesAsIdleWhenTheSessionSaysSo) {
         connection.set_deadline(connection.loop().now() + 5s);
     };
     sessions_.on_deadline = [](Connection& connection) {
-        connection.abort(CloseReason::idle_expired);
+        connection.close(CloseReason::idle_expired);
     };
     start();
     world_->advance(6s);
@@ -318,7 +318,7 @@ TEST_P(EveryConnection, WritingAfterFinishAborts) {
 
 // ---- reading -----------------------------------------------------------------------------------
 
-TEST_P(EveryConnection, BytesThatWereNotUsedComeAgainBeforeNewerOnes) {
+TEST_P(EveryConnection, UnusedBytesComeAgainBeforeNewerOnes) {
     sessions_.on_data = [](Connection&, ByteView data) {
         return data.size() < 6 ? 0 : data.size() - 1;
     };
@@ -418,7 +418,7 @@ TEST_P(EveryConnection, AHalfClosedPeerGetsItsAnswer) {
     EXPECT_EQ(sessions_.peer_finished, 1);
 }
 
-TEST_P(EveryConnection, ThePeersEndIsToldAfterTheBytesThatWaited) {
+TEST_P(EveryConnection, ThePeersEndIsReportedAfterTheWaitingBytes) {
     start();
     sessions_.connection->set_reading(false);
     peer_->say(question);
@@ -529,8 +529,8 @@ TEST_P(EveryConnection, AnEndThatWasSentIsNotHurriedByALaterOneEither) {
 TEST_P(EveryConnection, ClosesWhenItIsAbortedWithItsQueueDroppedAndCallsBackLater) {
     start();
     sessions_.connection->write("dropped");
-    sessions_.connection->abort();
-    sessions_.connection->abort(CloseReason::idle_expired);  // the first reason stays
+    sessions_.connection->close(CloseReason::aborted);
+    sessions_.connection->close(CloseReason::idle_expired);  // the first reason stays
     EXPECT_TRUE(sessions_.closed.empty());
     expect_closed(CloseReason::aborted);
     EXPECT_TRUE(world_->run_until([&] { return peer_->over(); }));

@@ -17,7 +17,7 @@ namespace {
 std::string_view advice_for_connecting(int error) {
     switch (error) {
         case ECONNREFUSED:
-            return "nobody listens there";
+            return "nothing listens there";
         case ETIMEDOUT:
             return "no answer in time; a firewall may drop what is sent there";
         case EMFILE:
@@ -31,8 +31,8 @@ std::string_view advice_for_connecting(int error) {
 
 }  // namespace
 
-// From connect() to its outcome. What comes of it is told at the end of the turn, where no callback
-// of the backend is on the stack.
+// From connect() to its outcome. Reports it at the end of the turn, when no callback of the backend
+// is on the stack.
 class Connector::Attempt final : private TcpTransport::Opening,
                                  private core::Timer,
                                  private core::TurnEnd {
@@ -43,6 +43,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
 
     void start(const Route& route) TR_ON_LOOP {
         core::EventLoop& loop = *connector_->loop_;
+        // size() counts this attempt, too.
         if (connector_->size() > connector_->options_.connections_max) return end(EUSERS);
         sockaddr_storage storage;
         to_.to_sockaddr(storage);
@@ -58,7 +59,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
         loop.arm(*this, loop.now() + connector_->options_.timeout);
     }
 
-    // Ends untold.
+    // Ends it without calling `done`.
     void give_up() TR_ON_LOOP {
         done_ = {};
         end(ECANCELED);
@@ -74,15 +75,18 @@ class Connector::Attempt final : private TcpTransport::Opening,
     // 0, or -errno.
     static int prepare(core::Kernel& kernel, int fd, const Route& route) {
         const int on = 1;
+        // As on the accepting side: small writes must not wait for acknowledgements (Nagle).
         if (!route.to.is_unix()) {
             kernel.set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         }
+        // Before connect(), because the window's scale is fixed by the SYN.
         if (route.receive_buffer_bytes > 0) {
             kernel.set_option(fd, SOL_SOCKET, SO_RCVBUF, &route.receive_buffer_bytes, sizeof(int));
         }
         if (!route.from) return 0;
 #if defined(IP_BIND_ADDRESS_NO_PORT)
-        // The port is chosen with the peer known: each pair of addresses has all of them.
+        // The kernel then chooses the port in connect(), where it only has to be unique for this
+        // pair of addresses; bind() would take it for all peers, and ports run out.
         kernel.set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
 #endif
         sockaddr_storage storage;
@@ -95,6 +99,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
     void on_turn_end() TR_ON_LOOP override { connector_->finish(*this); }
 
     void end(int error) TR_ON_LOOP {
+        // The time-out and the kernel's answer may come in one turn: the first one counts.
         if (std::exchange(ended_, true)) return;
         error_ = error;
         connector_->loop_->cancel(*this);
@@ -114,7 +119,7 @@ Connector::Connector(core::EventLoop& loop, ConnectorOptions options)
     : loop_(&loop), options_(std::move(options)) {}
 
 Connector::~Connector() {
-    // An attempt that has ended runs once more at the end of a turn: it must be there.
+    // An attempt that has ended is called once more at the end of a turn, so it must still exist.
     abort_all();
     while (connections_.size() > 0 || !attempts_.empty()) {
         loop_->turn(Duration::zero());
@@ -133,8 +138,11 @@ void Connector::finish(Attempt& attempt) {
         std::ranges::find(attempts_, &attempt, [](const auto& one) { return one.get(); });
     TR_CHECK(found != attempts_.end());
     const std::unique_ptr<Attempt> ended = std::move(*found);
+    // Erased before `done` is called, which may start the next connection or destroy this
+    // Connector.
     attempts_.erase(found);
     Done done = ended->take_done();
+    // No callback: it was given up.
     if (!done) return;
     const auto refuse = [&](int error) {
         done(fail(
@@ -153,7 +161,7 @@ void Connector::abort_all() {
     for (const auto& attempt : attempts_) attempt->give_up();
     connections_.for_each([](ConnectionId, Connection& connection) {
         connection.loop().assert_on_loop();
-        connection.abort(CloseReason::server_stopped);
+        connection.close(CloseReason::server_stopped);
     });
 }
 

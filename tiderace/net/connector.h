@@ -4,10 +4,10 @@
 //       if (made) (*made)->start(session);
 //   });
 //
-// Owner    Whoever made it, on the loop's thread; it must outlive the loop's last turn. It owns the
+// Owner    Its creator, on the loop's thread; it must outlive the loop's last turn. It owns the
 //          connections it makes.
 // Thread   Its loop's.
-// Errors   What hinders a connection is a Result that names the address, told once in a later turn.
+// Errors   A failure is a Result that names the address, reported once in a later turn.
 // Limits   ConnectorOptions.
 // Memory   As TcpServer, and about 200 bytes for each attempt.
 #pragma once
@@ -45,7 +45,7 @@ class Connector final : private Connection::Owner {
     using Done = unique_function<void(Result<Connection*>)>;
 
     Connector(core::EventLoop& loop, ConnectorOptions options);
-    // Closes all; attempts end untold.
+    // Closes all; attempts end without a call of `done`.
     ~Connector();
 
     // `layer` wraps the transport: TLS. It outlives the connection.

@@ -53,7 +53,7 @@ TEST_P(EveryConnector, TellsWhyThereIsNone) {
         said = made.error().message();
     });
     EXPECT_TRUE(world_->run_until([&] { return !said.empty(); }));
-    EXPECT_NE(said.find("nobody listens there"), std::string::npos) << said;
+    EXPECT_NE(said.find("nothing listens there"), std::string::npos) << said;
     EXPECT_EQ(connector.size(), 0U);
 }
 
@@ -78,7 +78,7 @@ TEST_P(EveryConnector, ClosesWhatItMadeAndForgetsWhatItBegan) {
     EXPECT_TRUE(world_->run_until([&] { return server.size() == 0; }));
 }
 
-TEST(Connector, ComesFromTheAddressItIsTold) {
+TEST(Connector, ConnectsFromTheGivenAddress) {
     auto world = testing::make_world("epoll");
     testing::ScriptedSessions accepted;
     TcpServer server(world->loop(), accepted, {});
@@ -127,6 +127,38 @@ TEST(FakeConnector, HasAMaximum) {
     world.settle();
     std::ranges::sort(outcomes);
     EXPECT_EQ(outcomes, (std::vector<int>{0, 0, EUSERS}));
+}
+
+TEST(FakeConnector, ClosesASocketThatCannotComeFromItsAddress) {
+    testing::FakeWorld world;
+    const auto listener = world.listen();
+    Connector connector(world.loop(), {});
+    const std::int64_t open = world.open_descriptors();
+    world.kernel().fail(1, EADDRINUSE, testing::Call::bind);
+    int code = 0;
+    connector.connect(
+        Route{.to = world.listening_at(), .from = core::Address::parse("127.0.0.1:0").value()},
+        [&](Result<Connection*> made) { code = made ? 0 : made.error().code(); });
+    world.settle();
+    EXPECT_EQ(code, EADDRINUSE);
+    EXPECT_EQ(world.open_descriptors(), open);
+}
+
+TEST(FakeConnector, EndsItsOnlyConnectionBeforeItGoes) {
+    testing::FakeWorld world;
+    testing::EchoSessions echoes;
+    TcpServer server(world.loop(), echoes, {});
+    server.listen(world.listen());
+    testing::ScriptedSessions sessions;
+    {
+        Connector connector(world.loop(), {});
+        connector.connect(world.listening_at(), [&](Result<Connection*> made) {
+            (*made)->start(sessions.make_session(**made));
+        });
+        world.settle();
+        ASSERT_EQ(connector.size(), 1U);
+    }
+    EXPECT_EQ(sessions.closed, std::vector{CloseReason::server_stopped});
 }
 
 TEST(FakeConnector, SaysThatNoDescriptorIsLeft) {

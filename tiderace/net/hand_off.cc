@@ -4,19 +4,20 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::net {
 namespace {
 
-// How often it is looked whether the others have caught up. They serve for longer than that with
-// half of what may wait.
+// How often we check whether the other loops have caught up. With half of the connections that may
+// wait they are busy for longer than that.
 constexpr Duration catching_up = 1ms;
 
 }  // namespace
 
-class HandOff::Door final : private Acceptor::Receiver {
+class HandOff::Entrance final : private Acceptor::Receiver {
   public:
-    Door(HandOff& hand_off, core::Descriptor listener, bool layered)
+    Entrance(HandOff& hand_off, core::Descriptor listener, bool layered)
         : hand_off_(&hand_off),
           layered_(layered),
           acceptor_(*hand_off.loop_, std::move(listener), *this) {
@@ -38,8 +39,7 @@ class HandOff::Door final : private Acceptor::Receiver {
 
 // A connection on its way from one loop to another: closed, and counted off, wherever it ends.
 struct HandOff::Waiting {
-    Waiting(core::Descriptor d, const core::Address& p, std::shared_ptr<Count> c)
-        : descriptor(std::move(d)), peer(p), count(std::move(c)) {
+    explicit Waiting(std::shared_ptr<Count> c) : count(std::move(c)) {
         count->fetch_add(1, std::memory_order_relaxed);
     }
     ~Waiting() { count->fetch_sub(1, std::memory_order_relaxed); }
@@ -63,15 +63,15 @@ HandOff::~HandOff() {
     loop_->cancel(*this);
 }
 
-void HandOff::open_door(core::Descriptor listener, bool layered) {
-    doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layered));
+void HandOff::add_listener(core::Descriptor listener, bool layered) {
+    entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layered));
 }
 
-// Over the bound, too: who waits in the kernel's queue has been promised service.
+// Accepts beyond the bound, too: clients in the kernel's queue believe that they are connected.
 void HandOff::stop() {
     loop_->cancel(*this);
     stopping_ = true;
-    for (auto& door : doors_) door->stop();
+    for (auto& entrance : entrances_) entrance->stop();
 }
 
 std::size_t HandOff::waiting() const {
@@ -97,19 +97,28 @@ void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
     const Server& server = next_server();
     const Target target = server.target;
     TransportLayer* layer = layered ? target.layer : nullptr;
-    const auto handed =
-        std::make_shared<Waiting>(core::Descriptor(loop_->kernel(), fd), peer, server.count);
-    // The mailbox wakes the loop only if it was empty.
-    const bool taken = target.loop->post([handed, layer, target] {
-        target.loop->assert_on_loop();
-        target.server->adopt(handed->descriptor.release(), handed->peer, layer);
+    core::Descriptor descriptor(loop_->kernel(), fd);
+    const bool had_memory = core::contain(loop_->log(), "net", "a hand-over", [&] {
+        const auto handed = std::make_shared<Waiting>(server.count);
+        handed->descriptor = std::move(descriptor);
+        handed->peer = peer;
+        // The mailbox wakes the loop only if it was empty.
+        const bool taken = target.loop->post([handed, layer, target] {
+            target.loop->assert_on_loop();
+            target.server->adopt(handed->descriptor.release(), handed->peer, layer);
+        });
+        if (!taken) descriptor = std::move(handed->descriptor);
     });
-    if (!taken) refuse(handed->descriptor.release());
+    if (descriptor) {
+        refuse(descriptor.release());
+    } else if (!had_memory) {
+        ++refused_;  // closed with what it was to travel in
+    }
     if (!any_waits_for_at_most(share_ - 1) && !stopping_) pause();
 }
 
 void HandOff::pause() {
-    for (auto& door : doors_) door->pause();
+    for (auto& entrance : entrances_) entrance->pause();
     loop_->arm(*this, loop_->now() + catching_up);
 }
 
@@ -117,7 +126,7 @@ void HandOff::on_expired() {
     if (!any_waits_for_at_most(share_ / 2)) {
         return loop_->arm(*this, loop_->now() + catching_up);
     }
-    for (auto& door : doors_) door->resume();
+    for (auto& entrance : entrances_) entrance->resume();
 }
 
 void HandOff::refuse(int fd) {

@@ -10,10 +10,10 @@
 // Errors   A connection whose loop takes no more posts is sent `refusal` and closed (a 503, for
 //          HTTP). One whose loop ends before it took it over is closed.
 // Limits   waiting_max connections accepted and not yet taken over, each server an equal share of
-//          them, and at least one, so that a loop that is stuck holds up nobody but those it was
-//          given. Once all have their share, newcomers wait in the kernel's queue until one has
-//          taken over half of its own: whoever accepts need not be far ahead of whoever serves to
-//          have that many, and nobody is turned away for it.
+//          them, and at least one, so that a loop that is stuck delays only the connections that
+//          were given to it. Once all have their share, newcomers wait in the kernel's queue until
+//          one server has taken over half of its own: the acceptor reaches this bound in normal
+//          operation, so no client is refused for it.
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,10 @@ class HandOff final : public Intake, private core::Timer {
     ~HandOff() override;
 
     void listen(core::Descriptor listener) TR_ON_LOOP override {
-        open_door(std::move(listener), false);
+        add_listener(std::move(listener), false);
     }
     void listen_layered(core::Descriptor listener) TR_ON_LOOP override {
-        open_door(std::move(listener), true);
+        add_listener(std::move(listener), true);
     }
     void stop() TR_ON_LOOP override;
 
@@ -44,8 +44,8 @@ class HandOff final : public Intake, private core::Timer {
     std::uint64_t refused() const override { return refused_; }
 
   private:
-    class Door;
-    // How many wait. It outlives us: a loop may end, with what was posted to it, after we did.
+    class Entrance;
+    // The number that wait. Shared, because a loop may end, with its posts, after we did.
     using Count = std::atomic<std::size_t>;
     struct Server {
         std::size_t waiting() const { return count->load(std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ class HandOff final : public Intake, private core::Timer {
     };
     struct Waiting;
 
-    void open_door(core::Descriptor listener, bool layered) TR_ON_LOOP;
+    void add_listener(core::Descriptor listener, bool layered) TR_ON_LOOP;
     void hand_over(int fd, const core::Address& peer, bool layered) TR_ON_LOOP;
     const Server& next_server();
     bool any_waits_for_at_most(std::size_t count) const;
@@ -67,7 +67,7 @@ class HandOff final : public Intake, private core::Timer {
     std::vector<Server> servers_;
     std::size_t share_;  // of one server
     std::string refusal_;
-    std::vector<std::unique_ptr<Door>> doors_;
+    std::vector<std::unique_ptr<Entrance>> entrances_;
     std::size_t next_ = 0;
     std::uint64_t refused_ = 0;
     bool stopping_ = false;

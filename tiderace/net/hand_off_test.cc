@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
+
+#include <filesystem>
 #include <optional>
 #include <thread>
 
 #include "tiderace/net/listener.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/testing/echo_session.h"
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/scripted_session.h"
 
 namespace tiderace::net {
@@ -34,7 +39,7 @@ TEST_F(HandOffTest, GivesConnectionsToTheServersInTurn) {
     EXPECT_EQ(hand_off.waiting(), 0U);
 }
 
-// On real sockets, which a second loop can take over; it turns only when it is told to.
+// On real sockets, which a second loop can take over; it turns only when the test turns it.
 class HandOffToASlowLoop : public ::testing::Test {
   protected:
     void connect(int count) {
@@ -43,7 +48,7 @@ class HandOffToASlowLoop : public ::testing::Test {
     }
     void slow_turn() {
         slow_->turn(Duration::zero());
-        world_->advance(1ms);  // in which it is looked whether it has caught up
+        world_->advance(1ms);  // the interval at which it checks whether it has caught up
     }
 
     std::unique_ptr<testing::World> world_ = testing::make_world("epoll");
@@ -82,7 +87,7 @@ TEST_F(HandOffToASlowLoop, TheOthersGoOnBesideOneThatIsStuck) {
     EXPECT_EQ(hand_off.waiting(), 0U);
 }
 
-TEST_F(HandOffToASlowLoop, StopHandsOverWhoWaitsAboveItsBound) {
+TEST_F(HandOffToASlowLoop, StopHandsOverWaitingConnectionsAboveItsBound) {
     HandOff hand_off(world_->loop(), {{slow_.get(), &server_}}, 1, "busy");
     hand_off.listen(world_->listen());
     connect(3);
@@ -92,6 +97,11 @@ TEST_F(HandOffToASlowLoop, StopHandsOverWhoWaitsAboveItsBound) {
     slow_turn();
     EXPECT_EQ(sessions_.opened, 3);
     EXPECT_EQ(hand_off.refused(), 0U);
+}
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 // Counts what went through it.
@@ -120,7 +130,7 @@ TEST_F(HandOffTest, PutsEachTargetsLayerOnConnectionsOfALayeredSocketOnly) {
     EXPECT_EQ(second.wrapped, 2);
 }
 
-TEST_F(HandOffTest, StopHandsOverWhoWaitsInTheQueue) {
+TEST_F(HandOffTest, StopHandsOverConnectionsInTheQueue) {
     HandOff hand_off(world_.loop(), {{&world_.loop(), &one_}}, 100, "");
     hand_off.listen(world_.listen());
     const auto one = world_.connect();
@@ -130,7 +140,7 @@ TEST_F(HandOffTest, StopHandsOverWhoWaitsInTheQueue) {
 }
 
 // The loop that was to take them over ends first, with their tasks still in its mailbox.
-TEST_F(HandOffTest, WhoWaitsForALoopThatEndsIsClosed) {
+TEST_F(HandOffTest, AConnectionThatWaitsForAnEndingLoopIsClosed) {
     testing::FakeWorld world;
     auto ending = std::move(*core::EventLoop::create({}));
     HandOff hand_off(world.loop(), {{ending.get(), &one_}}, 100, "");
@@ -145,7 +155,7 @@ TEST_F(HandOffTest, WhoWaitsForALoopThatEndsIsClosed) {
     EXPECT_EQ(hand_off.waiting(), 0U);
 }
 
-TEST_F(HandOffTest, WhoWaitsMayOutliveTheHandOff) {
+TEST_F(HandOffTest, AWaitingConnectionMayOutliveTheHandOff) {
     auto loop = std::move(*core::EventLoop::create({}));
     const auto peer = [&] {
         HandOff hand_off(world_.loop(), {{loop.get(), &one_}}, 100, "");
@@ -169,6 +179,52 @@ TEST_F(HandOffTest, ALoopThatTakesNoPostsRefusesWithAWord) {
     EXPECT_EQ(two->heard(), "busy");
     EXPECT_EQ(hand_off.refused(), 1U);
     EXPECT_EQ(hand_off.waiting(), 1U);
+}
+
+// Any allocation of the accepting loop's turn may fail: the connection that needed it is closed and
+// no longer counted, and the next one is handed over.
+TEST(HandOffMemory, WithoutItOneConnectionIsLostAndNoDescriptor) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([](std::uint64_t nth) {
+        auto loop = std::move(*core::EventLoop::create({}));
+        auto other = std::move(*core::EventLoop::create({}));
+        testing::ScriptedSessions sessions;
+        TcpServer server(*other, sessions, {});
+        HandOff hand_off(*loop, {{other.get(), &server}}, 100, "busy");
+        auto listener = open_listener(loop->kernel(), core::Address::loopback(0), {});
+        EXPECT_TRUE(listener.has_value());
+        const core::Address at = local_address(loop->kernel(), *listener);
+        hand_off.listen(std::move(*listener));
+        const auto connect = [&] {
+            core::Descriptor client(loop->kernel(), ::socket(AF_INET, SOCK_STREAM, 0));
+            sockaddr_storage raw;
+            const socklen_t bytes = at.to_sockaddr(raw);
+            EXPECT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&raw), bytes), 0);
+            return client;
+        };
+        if (!std::filesystem::exists("/proc/self/fd")) return false;
+        const core::Descriptor before = connect();  // the engine's own lists have grown with it
+        loop->turn(Duration::zero());
+        other->turn(Duration::zero());
+        EXPECT_EQ(server.size(), 1U);
+        const auto open_before = open_descriptors();
+        const core::Descriptor first = connect();
+        bool failed = false;
+        {
+            testing::ScarceMemory scarce(nth);
+            loop->turn(Duration::zero());
+            failed = scarce.failed();
+        }
+        const core::Descriptor second = connect();
+        loop->turn(Duration::zero());
+        other->turn(Duration::zero());
+        EXPECT_EQ(hand_off.waiting(), 0U) << nth;
+        EXPECT_EQ(server.size() + hand_off.refused(), 3U) << nth;
+        EXPECT_GE(server.size(), 2U) << nth;
+        EXPECT_EQ(open_descriptors(), open_before + 2 + server.size() - 1) << nth;
+        return failed;
+    });
+    if (std::filesystem::exists("/proc/self/fd")) EXPECT_GE(calls, 2U);
 }
 
 // Real threads: one listens, two serve. The sanitizers watch.

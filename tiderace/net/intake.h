@@ -16,7 +16,7 @@ namespace tiderace::net {
 
 class Intake {
   public:
-    // One that connections may be given to.
+    // A server that may be given connections.
     struct Target {
         core::EventLoop* loop;
         TcpServer* server;
@@ -28,9 +28,9 @@ class Intake {
     virtual void listen(core::Descriptor listener) TR_ON_LOOP = 0;
     // Its connections go through each target's own layer.
     virtual void listen_layered(core::Descriptor listener) TR_ON_LOOP = 0;
-    // Closes the listening sockets; what waits in the kernel's queue is taken first.
+    // Closes the listening sockets, after accepting what waits in the kernel's queue.
     virtual void stop() TR_ON_LOOP = 0;
-    // Connections that were turned away.
+    // Connections that were refused.
     virtual std::uint64_t refused() const = 0;
 };
 

@@ -46,13 +46,14 @@ Error failed(std::string_view operation, const core::Address& address, int resul
     return Error(-result, operation, address.to_string(), advice_for_listening(-result));
 }
 
-// True if a Unix socket's file is there but nobody answers behind it. Any other file gives the same
-// ECONNREFUSED, and is somebody's.
+// True if a Unix socket's file is there without a socket behind it. Asked with a datagram socket:
+// if a socket has the name, listening or only bound, the kernel reports another type (EPROTOTYPE).
+// Any other file gives the same ECONNREFUSED, and belongs to someone.
 bool is_stale(core::Kernel& kernel, const std::string& path, const sockaddr* address,
               socklen_t bytes) {
     struct stat status;
     if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-    const core::Descriptor probe(kernel, kernel.open_socket(AF_UNIX, SOCK_STREAM, 0));
+    const core::Descriptor probe(kernel, kernel.open_socket(AF_UNIX, SOCK_DGRAM, 0));
     return probe && kernel.connect(probe.get(), address, bytes) == -ECONNREFUSED;
 }
 
@@ -75,8 +76,8 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
 
 constexpr Duration retry_interval = 10ms;
 
-// Held while a name is looked at, removed and taken: of servers that start at once none removes
-// what another has just made. Where the folder cannot be opened, it goes without.
+// Held while a name is checked, removed and taken, so that of servers that start at once none
+// removes another's new socket. If the folder cannot be opened, we go on without the lock.
 class FolderLock {
   public:
     FolderLock(core::Kernel& kernel, const std::string& path) {
@@ -91,8 +92,8 @@ class FolderLock {
     core::Descriptor folder_;
 };
 
-int bind_and_listen(core::Kernel& kernel, int fd, const core::Address& address,
-                    const ListenOptions& options, const sockaddr* raw, socklen_t bytes) {
+int bind_name(core::Kernel& kernel, int fd, const core::Address& address, const sockaddr* raw,
+              socklen_t bytes) {
     const std::string path(address.path());
     const FolderLock lock(kernel, path);
     int bound = kernel.bind(fd, raw, bytes);
@@ -100,7 +101,7 @@ int bind_and_listen(core::Kernel& kernel, int fd, const core::Address& address,
         ::unlink(path.c_str());
         bound = kernel.bind(fd, raw, bytes);
     }
-    return bound < 0 ? bound : kernel.listen(fd, options.backlog);
+    return bound;
 }
 
 Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& address,
@@ -112,16 +113,18 @@ Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& addr
     if (!listener) return fail(failed("open a socket for", address, listener.get()));
 
     if (!address.is_unix()) {
+        // A restarted server may bind while connections of the old one are in TIME_WAIT.
         set_flag(kernel, listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+        // Accepted sockets inherit it, which saves a call for each.
         set_flag(kernel, listener.get(), IPPROTO_TCP, TCP_NODELAY, 1);
         if (storage.ss_family == AF_INET6) {
+            // Set either way, because the default depends on the machine (net.ipv6.bindv6only).
             set_flag(kernel, listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
         }
         if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, share_port, 1);
     }
-    const int bound = address.is_unix()
-                          ? bind_and_listen(kernel, listener.get(), address, options, raw, bytes)
-                          : kernel.bind(listener.get(), raw, bytes);
+    const int bound = address.is_unix() ? bind_name(kernel, listener.get(), address, raw, bytes)
+                                        : kernel.bind(listener.get(), raw, bytes);
     if (bound < 0) return fail(refused_to_bind(address, bound));
     return listener;
 }
@@ -167,7 +170,7 @@ Result<> start_listening(core::Kernel& kernel, const core::Descriptor& bound, in
 Result<core::Descriptor> open_listener(core::Kernel& kernel, const core::Address& address,
                                        const ListenOptions& options) {
     auto listener = bind_listener(kernel, address, options);
-    if (!listener || address.is_unix()) return listener;
+    if (!listener) return listener;
     const int listening = kernel.listen(listener->get(), options.backlog);
     if (listening < 0) return fail(failed("listen on", address, listening));
     return listener;
@@ -179,7 +182,9 @@ Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core:
     const ListenOptions shared{.backlog = backlog, .reuse_port = true};
     std::vector<core::Descriptor> all;
 #if defined(__linux__)
-    // Alone first, which no other server is at the same time. It joins the others when they come.
+    // The first socket listens without sharing its port, which fails if another server listens
+    // there; with sharing, two servers would divide the clients between them unnoticed. Linux lets
+    // the socket join the others afterwards.
     if (auto listening = start_listening(kernel, bound, backlog); !listening) {
         return fail(listening.error());
     }

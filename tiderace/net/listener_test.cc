@@ -27,7 +27,7 @@ class ListenerTest : public ::testing::Test {
     static std::string message(const Result<core::Descriptor>& refused) {
         return refused.has_value() ? "it opened" : refused.error().message();
     }
-    // Whether somebody answers there.
+    // Whether a connection to it is accepted.
     bool answers(const Address& address) {
         sockaddr_storage storage;
         const socklen_t bytes = address.to_sockaddr(storage);
@@ -72,7 +72,7 @@ TEST_F(ListenerTest, APortInUseIsRefusedWithAdvice) {
                   "another address");
 }
 
-TEST_F(ListenerTest, ABoundOneLetsNobodyInUntilItListens) {
+TEST_F(ListenerTest, ABoundSocketAcceptsNothingUntilItListens) {
     const auto bound = bind_listener(kernel_, Address::loopback(0), {});
     ASSERT_TRUE(bound) << message(bound);
     const Address at = local_address(kernel_, *bound);
@@ -221,7 +221,7 @@ TEST_F(UnixListenerTest, OpensAndAnswers) {
     EXPECT_EQ(local_address(kernel_, *listener), at_);
 }
 
-TEST_F(UnixListenerTest, AFileThatNobodyListensOnIsReplaced) {
+TEST_F(UnixListenerTest, ASocketFileWithoutAListenerIsReplaced) {
     {
         const auto gone = open(at_);
     }
@@ -240,6 +240,29 @@ TEST_F(UnixListenerTest, ASocketInUseIsNotTakenAway) {
     EXPECT_TRUE(answers(at_));
 }
 
+// The kernel accepts no connection, and yet the name is taken.
+TEST_F(UnixListenerTest, OneThatIsBoundDoesNotListenYetAndIsNotTakenAway) {
+    const auto first = bind_listener(kernel_, at_, {});
+    ASSERT_TRUE(first) << message(first);
+    EXPECT_FALSE(answers(at_));
+    const auto second = bind_listener(kernel_, at_, {});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), EADDRINUSE);
+    ASSERT_TRUE(start_listening(kernel_, *first, 16));
+    EXPECT_TRUE(answers(at_));
+}
+
+TEST_F(UnixListenerTest, ASocketOfAnotherKindThatIsInUseIsNotTakenAway) {
+    const core::Descriptor other(kernel_, kernel_.open_socket(AF_UNIX, SOCK_DGRAM, 0));
+    sockaddr_storage storage;
+    const socklen_t bytes = at_.to_sockaddr(storage);
+    ASSERT_EQ(kernel_.bind(other.get(), reinterpret_cast<const sockaddr*>(&storage), bytes), 0);
+    const auto refused = open(at_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), EADDRINUSE);
+    EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
+}
+
 // connect() says ECONNREFUSED of a regular file, too.
 TEST_F(UnixListenerTest, AFileThatIsNoSocketIsNeverDeleted) {
     folder_.write("server.sock", "somebody's notes");
@@ -254,7 +277,7 @@ TEST_F(UnixListenerTest, AFileThatIsNoSocketIsNeverDeleted) {
     EXPECT_EQ(status.st_size, 16);
 }
 
-TEST_F(UnixListenerTest, AFolderOfThatNameIsSaidToBeOne) {
+TEST_F(UnixListenerTest, AFolderOfThatNameIsReportedAsOne) {
     folder_.make_folder("server.sock");
     const auto refused = open(at_);
     ASSERT_FALSE(refused);

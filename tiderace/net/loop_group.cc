@@ -25,9 +25,12 @@ Result<std::unique_ptr<LoopGroup>> LoopGroup::create(std::size_t loops,
 
 LoopGroup::~LoopGroup() {
     TR_CHECK(gate_ != Gate::open, "run() has not returned");
+    // Threads that wait at the gate were never released: they return without turning a loop.
     give_up_threads();
 }
 
+// The threads wait at a gate until all of them exist. A machine that allows too few is reported
+// before any loop serves, and no loop runs in a group that is torn down again.
 Result<> LoopGroup::start_threads(std::size_t count, std::function<void(std::size_t)> work) {
     TR_CHECK(!started(), "the threads are started once");
     work_ = std::move(work);
@@ -49,6 +52,7 @@ Result<> LoopGroup::start_threads(std::size_t count, std::function<void(std::siz
     } catch (const std::bad_alloc&) {
         code = ENOMEM;
     }
+    // The first loop runs on the caller's thread.
     const std::size_t had = threads_.size() + 1;
     give_up_threads();
     return fail(Error(code, "start",

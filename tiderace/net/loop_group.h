@@ -3,7 +3,7 @@
 //
 //   create() --start()--> threads wait --run()--> loops turn --stop()--> threads joined
 //
-// Owner    The program. What is attached to the loops is made before run() and destroyed after it.
+// Owner    The program. Objects on the loops are made before run() and destroyed after it.
 // Thread   The one that made it, except stop().
 // Errors   create() fails when the machine refuses a loop (an engine that is not there), start()
 //          when it refuses a thread.
@@ -38,23 +38,23 @@ class LoopGroup {
     // Any thread.
     virtual void stop();
 
-    // Who takes new connections, on the first loop; nullptr: the loops, each for itself. A target a
-    // loop, in their order.
+    // The acceptor of new connections, on the first loop; nullptr: each loop accepts for itself.
+    // One target per loop, in their order.
     virtual std::unique_ptr<Intake> make_intake(std::vector<Intake::Target> targets,
                                                 const IntakeOptions& options);
-    // On the first loop: loops that no thread is turning look at what was posted to them.
+    // On the first loop: loops that no thread is turning run the tasks that were posted to them.
     virtual void attend() {}
 
   protected:
     explicit LoopGroup(std::vector<std::unique_ptr<core::EventLoop>> loops)
         : loops_(std::move(loops)) {}
 
-    // Threads 1 to `count`, which do `work` with their number once release_threads() is called. All
-    // are started, or none is left.
+    // Threads 1 to `count`, which run `work` with their number once release_threads() is called.
+    // All are started, or none is left.
     Result<> start_threads(std::size_t count, std::function<void(std::size_t)> work);
     bool started() const { return gate_ != Gate::none; }
     void release_threads();
-    // Waits until their work is over.
+    // Waits until their work has ended.
     void join_threads();
 
   private:

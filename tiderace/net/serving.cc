@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array held_signals{SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
-// nohup has the signal ignored so that the end of a terminal does not end the program.
+// nohup ignores the signal, so that the end of a terminal does not end the program.
 bool is_ignored(int signal) {
     struct sigaction action{};
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -32,7 +32,7 @@ std::vector<int> signals_to_take(const ServingOptions& options) {
     return numbers;
 }
 
-// Orphans become children of pid 1. The kernel reaps them where SIGCHLD says that nothing waits.
+// Orphans become children of pid 1. With SA_NOCLDWAIT the kernel reaps them without our waiting.
 void let_the_kernel_reap() {
     struct sigaction action{};
     action.sa_handler = SIG_DFL;
@@ -49,7 +49,7 @@ void change_mask(int how) {
     ::pthread_sigmask(how, &numbers, nullptr);
 }
 
-// For the server before this one, which has just ended.
+// The server before this one may have just ended, and hold the port for some milliseconds more.
 constexpr Duration in_use_retry = 1s;
 
 // The sockets of one address, one for each loop, and where they are.
@@ -66,6 +66,7 @@ Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int
         bind_listener(kernel, *address, {.backlog = backlog, .in_use_retry = in_use_retry});
     if (!first) return fail(first.error());
     Listeners made;
+    // Port 0 has become a real port now; a Unix socket keeps its name.
     made.bound = address->is_unix() ? *address : local_address(kernel, *first);
     if (loops > 1 && !address->is_unix() && shared_ports_are_spread()) {
         auto all = share_listener(kernel, std::move(*first), loops, backlog);
@@ -73,6 +74,8 @@ Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int
         made.sockets = std::move(*all);
         return made;
     }
+    // Unix sockets, and systems that do not spread connections over sockets of one port: the loops
+    // share one queue through duplicates of its socket.
     if (auto listens = start_listening(kernel, *first, backlog); !listens) {
         return fail(listens.error());
     }
@@ -115,8 +118,26 @@ struct Serving::Parts {
     std::vector<core::Address> addresses;
 };
 
+class Serving::Notice final : public core::Timer {
+  public:
+    explicit Notice(Serving& serving) : serving_(&serving) {}
+
+  private:
+    void on_expired() override {
+        try {
+            serving_->drain();
+        } catch (const std::bad_alloc&) {
+            serving_->loops_->stop();
+        }
+    }
+
+    Serving* serving_;
+};
+
 Serving::Serving(ServingOptions options) : options_(std::move(options)) {
+    // Otherwise a send to a peer that has gone would end the process.
     core::ignore_sigpipe();
+    // Taken here, before any thread exists: threads inherit the mask.
     if (!options_.takes_signals) return;
     auto taken = core::Signals::open(signals_to_take(options_));
     if (taken) {
@@ -146,6 +167,7 @@ int Serving::run(const MakeService& make) {
         return 1;
     }
     const ServingReport ended = serve();
+    services_.clear();
     if (ended.cut_off > 0) {
         std::fprintf(stderr, "%s: %llu connections were cut off before they were done\n",
                      options_.program.c_str(), static_cast<unsigned long long>(ended.cut_off));
@@ -162,6 +184,7 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
     if (!loops) return fail(loops.error());
     parts.loops = std::move(*loops);
     if (auto made = make_servers(make, parts); !made) return made;
+    for (const auto& service : parts.services) services_.push_back(service.get());
 
     std::vector<Listeners> all;
     for (const std::string& text : options_.listen) {
@@ -174,6 +197,7 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
     for (std::size_t i = 0; i < parts.servers.size(); ++i) {
         targets.push_back({&parts.loops->loop(i / parts.servers_of_each), parts.servers[i].get()});
     }
+    // The threads first: a machine that refuses one must fail before any client is accepted.
     if (auto started = start(*parts.loops, std::move(targets)); !started) return started;
     for (std::size_t place = 0; place < all.size(); ++place) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -186,7 +210,7 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
     return {};
 }
 
-// One server for each loop and protocol: what places have in common, they share.
+// One server for each loop and protocol: places with the same sessions share it.
 Result<> Serving::make_servers(const MakeService& make, Parts& parts) {
     const std::size_t loops = parts.loops->size();
     for (std::size_t i = 0; i < loops; ++i) {
@@ -197,6 +221,7 @@ Result<> Serving::make_servers(const MakeService& make, Parts& parts) {
     std::vector<std::size_t> first_places;
     for (std::size_t place = 0; place < options_.listen.size(); ++place) {
         LoopService& service = *parts.services[0];
+        // Places with one session factory share a server, and so one connections_max.
         const auto same = std::ranges::find_if(first_places, [&](std::size_t other) {
             return &service.sessions(other) == &service.sessions(place);
         });
@@ -204,17 +229,18 @@ Result<> Serving::make_servers(const MakeService& make, Parts& parts) {
         if (same == first_places.end()) first_places.push_back(place);
     }
     parts.servers_of_each = first_places.size();
+    // Connections get the descriptors that the loops do not need for themselves.
     const auto descriptors = core::raise_descriptor_limit();
     const std::uint64_t room =
         core::room_for_connections(descriptors ? descriptors->after : UINT64_MAX, loops);
     const std::uint64_t most = options_.connections_max > 0
                                    ? std::min<std::uint64_t>(options_.connections_max, room)
                                    : room;
-    const std::size_t servers = std::max<std::size_t>(1, loops * parts.servers_of_each);
-    TcpServerOptions options{
-        .connection = options_.connection,
-        .connections_max = std::max<std::size_t>(1, static_cast<std::size_t>(most) / servers),
-        .refusal = options_.refusal};
+    const auto connections_max = static_cast<std::size_t>(most);
+    TcpServerOptions options{.connection = options_.connection,
+                             .connections_max = connections_max,
+                             .room = std::make_shared<ConnectionRoom>(connections_max),
+                             .refusal = options_.refusal};
     for (std::size_t i = 0; i < loops; ++i) {
         for (const std::size_t place : first_places) {
             parts.servers.push_back(std::make_unique<TcpServer>(
@@ -238,6 +264,7 @@ void Serving::say_where(const std::vector<core::Address>& addresses) const {
 Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
     if (auto taken = signals(); !taken) return fail(taken.error());
     servers_ = std::move(servers);
+    // Neighbours, so that drain() posts to each loop once.
     std::ranges::stable_sort(servers_, {}, &Intake::Target::loop);
     if (auto started = loops.start(); !started) return started;
     if (signals_) {
@@ -254,6 +281,7 @@ ServingReport Serving::serve() {
     TR_CHECK(loops_ != nullptr, "start() comes first");
     loops_->run();
     watch_.reset();
+    notice_.reset();
     loops_ = nullptr;
     return report();
 }
@@ -284,16 +312,27 @@ void Serving::take(int signal) {
     }
 }
 
+// The first request drains; the second, from an impatient user, ends at once.
 void Serving::drain_or_end() {
     if (std::exchange(draining_, true)) {
         loops_->stop();
         return;
     }
     try {
-        drain();
+        give_notice();
     } catch (const std::bad_alloc&) {
+        // No memory to drain in order: end now rather than never.
         loops_->stop();
     }
+}
+
+void Serving::give_notice() {
+    if (options_.on_drain) options_.on_drain();
+    if (options_.drain_notice <= Duration::zero()) return drain();
+    core::EventLoop& first_loop = loops_->loop(0);
+    first_loop.assert_on_loop();
+    notice_ = std::make_unique<Notice>(*this);
+    first_loop.arm(*notice_, first_loop.clock().now() + options_.drain_notice);
 }
 
 void Serving::drain() {
@@ -302,16 +341,17 @@ void Serving::drain() {
         log->info("server", "stopping: finishing what runs",
                   log::field("deadline", format_duration(options_.drain_timeout)));
     }
-    if (options_.on_drain) options_.on_drain();
-    servers_left_ = servers_.size();
-    if (servers_.empty()) loops_->stop();
+    // Set before the first post, because a loop may finish before we have posted to the next.
+    servers_left_ = servers_.size() + services_.size();
+    if (servers_left_ == 0) loops_->stop();
     const Instant deadline = first_loop.clock().now() + options_.drain_timeout;
     for (std::size_t first = 0; first < servers_.size();) {
         core::EventLoop& loop = *servers_[first].loop;
         std::size_t end = first;
         while (end < servers_.size() && servers_[end].loop == &loop) ++end;
         if (!loop.post([this, first, end, deadline] { drain_loop(first, end, deadline); })) {
-            // It drowns in posts: it ends with the others, and so do its connections.
+            // Its mailbox is full. It is counted as drained; its connections are cut off when the
+            // loops stop.
             if (log::Logger* log = first_loop.log(); log != nullptr) {
                 log->warning("server", "a loop is too late to drain");
             }
@@ -319,7 +359,17 @@ void Serving::drain() {
         }
         first = end;
     }
+    drain_services(deadline);
     loops_->attend();
+}
+
+void Serving::drain_services(Instant deadline) {
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+        const bool told = loops_->loop(i).post([this, i, deadline] {
+            services_[i]->drain(deadline, [this] { servers_are_empty(1); });
+        });
+        if (!told) servers_are_empty(1);
+    }
 }
 
 void Serving::drain_loop(std::size_t first, std::size_t end, Instant deadline) {
@@ -343,6 +393,7 @@ ServingReport Serving::report() const {
         for (std::size_t i = 0; i < all.closed.size(); ++i) all.closed[i] += one.closed[i];
         left += target.server->size();
     }
+    // Connections that are left when the loops stop were cut off.
     std::uint64_t& stopped = all.closed[static_cast<std::size_t>(CloseReason::server_stopped)];
     stopped += left;  // they end with their servers
     all.cut_off = stopped;

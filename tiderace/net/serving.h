@@ -16,10 +16,10 @@
 // run() does everything. A program that arranges its own loops and listeners calls start() and
 // serve() instead (server/assemble.cc).
 //
-// Owner    main, which makes it before anything else: from then on signals wait for the loops.
+// Owner    main, which makes it before anything else: from then on the loops receive the signals.
 // Thread   The one that made it, which becomes the first loop's. stop(): any, while it serves.
-// Errors   What keeps it from serving is one sentence on standard error: a text that is no address,
-//          a port in use, an engine, a thread or memory that the machine does not have.
+// Errors   A failure to start is one sentence on standard error: a text that is no address, a port
+//          in use, an engine, thread or memory that the machine does not have.
 // Limits   ServingOptions; when memory runs out while it begins to drain, it ends at once.
 #pragma once
 
@@ -50,6 +50,9 @@ class LoopService {
     virtual SessionFactory& sessions(std::size_t place) = 0;
     // What these connections go through: TLS. nullptr: nothing.
     virtual TransportLayer* layer(std::size_t /*place*/) { return nullptr; }
+    // On its loop, when draining begins: what it does beside connections ends, and then it calls
+    // `done`, at `deadline` at the latest.
+    virtual void drain(Instant /*deadline*/, unique_function<void()> done) { done(); }
 };
 
 struct ServingOptions {
@@ -63,23 +66,26 @@ struct ServingOptions {
     ConnectionLimits connection = {};
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     std::string refusal = {};         // sent to a connection above the maximum, in clear text
-    Duration drain_timeout = 10s;     // from the first signal to the end
-    bool takes_signals = true;        // false: only stop() ends it
-    bool reaps_orphans = true;        // as pid 1; false: something waits for children of ours
-    // Called once, on the first thread, when all sockets listen; as it stands, each address is
-    // printed on a line of standard output.
+    Duration drain_timeout = 10s;     // from the end of the notice to the end
+    // From the first signal until draining begins: connections are still accepted meanwhile, and
+    // on_drain was called.
+    Duration drain_notice = Duration::zero();
+    bool takes_signals = true;  // false: only stop() ends it
+    bool reaps_orphans = true;  // as pid 1; false: something waits for children of ours
+    // Called once, on the first thread, when all sockets listen. The default prints each address on
+    // a line of standard output.
     std::function<void(const std::vector<core::Address>&)> on_listening = {};
-    // Called on the first loop. Without on_sighup the signal drains, or nohup keeps it away;
+    // Called on the first loop. Without on_sighup the signal drains, or is ignored under nohup;
     // without on_sigusr1 the signal is ignored.
     std::function<void()> on_sighup = {};
     std::function<void()> on_sigusr1 = {};
-    std::function<void()> on_drain = {};  // when draining begins, before connections hear of it
+    std::function<void()> on_drain = {};  // at the first signal, before connections are notified
 };
 
 struct ServingReport {
     std::uint64_t opened = 0;   // connections
     std::uint64_t refused = 0;  // above connections_max
-    std::uint64_t cut_off = 0;  // those that the end did not let finish; also in `closed`
+    std::uint64_t cut_off = 0;  // connections that did not finish before the end; also in `closed`
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 
     std::string reasons() const;  // "peer_finished=3 server_stopped=1"
@@ -94,7 +100,7 @@ class Serving final : private core::Watch::Receiver {
     Serving(const Serving&) = delete;
     Serving& operator=(const Serving&) = delete;
 
-    // Serves until it is told to end. Returns the exit status: 0 after draining, 1 where it could
+    // Serves until a stop is requested. Returns the exit status: 0 after draining, 1 if it could
     // not start.
     int run(const MakeService& make);
     // Drains, as SIGTERM does; the second call ends at once.
@@ -102,7 +108,8 @@ class Serving final : private core::Watch::Receiver {
 
     // In steps, for loops and servers of the caller's, which outlive serve().
     //
-    // Those that it takes (nullptr: none), for what comes before the loops; or why it could not.
+    // The signals that it takes (nullptr: none), for code that runs before the loops; or the reason
+    // of a failure.
     Result<core::Signals*> signals();
     // Starts the threads, which wait for serve(), and attaches the signals to the first loop.
     // `servers` are drained, each on its loop.
@@ -112,6 +119,7 @@ class Serving final : private core::Watch::Receiver {
 
   private:
     struct Parts;  // what run() makes
+    class Notice;
 
     Result<> prepare(const MakeService& make, Parts& parts);
     Result<> make_servers(const MakeService& make, Parts& parts);
@@ -119,7 +127,9 @@ class Serving final : private core::Watch::Receiver {
     void on_ready(core::Watch& watch, core::Interest ready) override;
     void take(int signal);
     void drain_or_end();
+    void give_notice();
     void drain();
+    void drain_services(Instant deadline);
     void drain_loop(std::size_t first, std::size_t end, Instant deadline);
     void servers_are_empty(std::size_t count);
     ServingReport report() const;
@@ -128,16 +138,19 @@ class Serving final : private core::Watch::Receiver {
     std::optional<core::Signals> signals_;
     std::optional<Error> fault_;  // why there are no signals
     LoopGroup* loops_ = nullptr;
-    std::vector<Intake::Target> servers_;        // those of one loop side by side
-    std::optional<core::Watch> watch_;           // of the signals, while there are loops
-    std::atomic<std::size_t> servers_left_ = 0;  // that have connections, while draining
+    std::vector<Intake::Target> servers_;  // the servers of one loop are neighbours
+    std::vector<LoopService*> services_;   // those that run() made, by loop
+    std::unique_ptr<core::Timer> notice_;  // on the first loop
+    std::optional<core::Watch> watch_;     // of the signals, while there are loops
+    // Those that have connections, and services, while draining.
+    std::atomic<std::size_t> servers_left_ = 0;
     bool draining_ = false;
 };
 
-// The signals that a server hears, blocked: one that comes before its Serving is made waits instead
-// of ending the process. The first statement of main.
+// Blocks the signals of a server: one that comes before its Serving is made waits instead of ending
+// the process. The first statement of main.
 void hold_server_signals();
-// For a program that turns out not to serve.
+// For a program that turns out not to be a server.
 void release_server_signals();
 
 }  // namespace tiderace::net

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <latch>
@@ -87,6 +89,8 @@ void forbid_more_threads() {
 
 class ServingTest : public ::testing::Test {
   protected:
+    // Under nohup this signal is ignored, and then Serving ignores it, too.
+    static void heed_hang_ups() { std::signal(SIGHUP, SIG_DFL); }
     // Serves on `options_.listen`; `play` runs on its own thread with where that is.
     int serve(std::function<void(const std::vector<core::Address>&)> play, bool patient = false) {
         std::thread player;
@@ -145,6 +149,7 @@ TEST_F(ServingTest, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
 }
 
 TEST_F(ServingTest, EachSignalThatEndsItDrainsAndEndsWithStatusZero) {
+    heed_hang_ups();
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
         SCOPED_TRACE(signal);
         char answer = '\0';
@@ -180,6 +185,7 @@ TEST_F(ServingTest, TheDeadlineCutsOffWhatDoesNotEndAndSaysHowMuch) {
 }
 
 TEST_F(ServingTest, TheSecondSignalEndsAtOnceAndASecondHangUpDoesNot) {
+    heed_hang_ups();
     options_.drain_timeout = 1h;
     std::optional<Client> client;  // until all is over: it does not end by itself
     ::testing::internal::CaptureStderr();
@@ -197,6 +203,60 @@ TEST_F(ServingTest, TheSecondSignalEndsAtOnceAndASecondHangUpDoesNot) {
                   true),
               0);
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
+}
+
+TEST_F(ServingTest, DuringTheNoticeConnectionsAreStillServed) {
+    std::latch told(1);
+    options_.on_drain = [&] { told.count_down(); };
+    options_.drain_notice = 200ms;
+    char answer = '\0';
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  serving_->stop();
+                  told.wait();
+                  answer = Client(addresses[0]).ask();
+                  while (Client(addresses[0]).connected()) {  // until the notice is over
+                  }
+              }),
+              0);
+    EXPECT_EQ(answer, 'a');
+}
+
+TEST_F(ServingTest, ASecondStopDuringTheNoticeEndsAtOnce) {
+    options_.drain_notice = 1h;
+    EXPECT_EQ(serve([&](const auto&) {
+                  serving_->stop();
+                  serving_->stop();
+              }),
+              0);
+}
+
+// Is done when its own thread reports it.
+struct SlowService final : LoopService {
+    explicit SlowService(std::atomic<int>& ended) : ended(&ended) {}
+    ~SlowService() override { ender.join(); }
+    SessionFactory& sessions(std::size_t) override { return marks; }
+    void drain(Instant, unique_function<void()> done) override {
+        ender = std::thread([this, done = std::move(done)]() mutable {
+            pollfd none{-1, 0, 0};
+            ::poll(&none, 1, 20);
+            ++*ended;
+            done();
+        });
+    }
+
+    std::atomic<int>* ended;
+    Marks marks{'a', false};
+    std::thread ender;
+};
+
+TEST_F(ServingTest, ItEndsWhenTheServicesOfAllLoopsAreDone) {
+    std::atomic<int> ended = 0;
+    options_.on_listening = [&](const auto&) { serving_->stop(); };
+    serving_.emplace(options_);
+    EXPECT_EQ(serving_->run([&](core::EventLoop&) { return std::make_unique<SlowService>(ended); }),
+              0);
+    EXPECT_EQ(ended, 2);
+    serving_.reset();
 }
 
 TEST_F(ServingTest, OwnSignalsComeToTheirCallbacksAndEndNothing) {
@@ -253,7 +313,7 @@ TEST_F(ServingTest, WithoutMemoryToDrainItEndsAtOnce) {
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
 }
 
-TEST_F(ServingTest, ASignalThatNobodyWantsIsIgnored) {
+TEST_F(ServingTest, AnUnhandledSignalIsIgnored) {
     EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
                   ::kill(::getpid(), SIGUSR1);
                   EXPECT_EQ(Client(addresses[0]).ask(), 'a');
@@ -286,7 +346,7 @@ TEST_F(ServingTest, AProgramThatDoesNotServeTakesItsSignalsBack) {
         ::testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST_F(ServingTest, DrainingIsToldBeforeConnectionsAre) {
+TEST_F(ServingTest, DrainingIsReportedBeforeConnectionsDrain) {
     int told = 0;
     options_.on_drain = [&] { ++told; };
     EXPECT_EQ(serve([&](const auto&) { serving_->stop(); }), 0);

@@ -18,9 +18,9 @@ class TcpServer::DrainTimer final : public core::Timer {
 };
 
 // One listening socket, and the layer that its connections go through.
-class TcpServer::Door final : private Acceptor::Receiver {
+class TcpServer::Entrance final : private Acceptor::Receiver {
   public:
-    Door(TcpServer& server, core::Descriptor listener, TransportLayer* layer)
+    Entrance(TcpServer& server, core::Descriptor listener, TransportLayer* layer)
         : server_(&server), layer_(layer), acceptor_(*server.loop_, std::move(listener), *this) {
         acceptor_.start();
     }
@@ -38,35 +38,47 @@ class TcpServer::Door final : private Acceptor::Receiver {
 
 TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
     : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {
+    // When unsent bytes run over their limit, the loop asks all servers for their largest holders.
     loop.send_relief().add(*this);
 }
 
 TcpServer::~TcpServer() {
-    doors_.clear();
+    // No new connection may come while the others end.
+    entrances_.clear();
     drained_ = {};
-    // Every session gets its on_close, so nothing of theirs leaks.
+    // Every session gets its on_close, so that none of them leaks.
     abort_all();
     while (connections_.size() > 0) loop_->turn(Duration::zero());
 }
 
 void TcpServer::listen(core::Descriptor listener, TransportLayer* layer) {
     loop_->assert_on_loop();
-    doors_.push_back(std::make_unique<Door>(*this, std::move(listener), layer));
+    entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layer));
 }
 
 void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {
-    if (connections_.size() >= options_.connections_max || draining_) {
+    if (draining_ || !enter()) {
         refuse(fd, layer);
         return;
     }
     std::unique_ptr<Transport> transport = make_transport(fd, layer);
-    if (transport != nullptr) adopt(std::move(transport), peer);
+    transport != nullptr ? static_cast<void>(begin(std::move(transport), peer)) : leave();
+}
+
+bool TcpServer::enter() {
+    if (connections_.size() >= options_.connections_max) return false;
+    return options_.room == nullptr || options_.room->enter();
+}
+
+void TcpServer::leave() {
+    if (options_.room != nullptr) options_.room->leave();
 }
 
 // nullptr: it is closed, for lack of room in the engine or of memory. The others go on.
 std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* layer) {
     std::unique_ptr<TcpTransport> socket;
     try {
+        // No transport owns the descriptor yet, so it is closed here.
         socket = std::make_unique<TcpTransport>(*loop_, fd);
     } catch (const std::bad_alloc&) {
         loop_->kernel().close(fd);
@@ -81,6 +93,11 @@ std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* lay
 }
 
 Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::Address& peer) {
+    if (options_.room != nullptr) options_.room->enter_anyway();
+    return begin(std::move(transport), peer);
+}
+
+Connection* TcpServer::begin(std::unique_ptr<Transport> transport, const core::Address& peer) {
     loop_->assert_on_loop();
     Connection* connection = nullptr;
     Session* session = nullptr;
@@ -91,11 +108,14 @@ Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::A
         session = &sessions_->make_session(*connection);
         connection->start(*session);
     } catch (const std::bad_alloc&) {
-        // As above. A session that knows the connection is told of its end, later in this turn.
+        // A session that knows the connection gets its on_close, later in this turn; without a
+        // session there is none to notify.
         if (session != nullptr) {
-            connection->abort();
+            connection->close(CloseReason::aborted);
         } else if (connection != nullptr) {
             release(*connection, CloseReason::aborted);
+        } else {
+            leave();
         }
         return nullptr;
     }
@@ -104,6 +124,7 @@ Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::A
 
 void TcpServer::refuse(int fd, const TransportLayer* layer) {
     ++counters_.refused;
+    // In front of TLS a sentence in clear text would be a damaged record, so nothing is sent.
     const ByteView words = layer == nullptr ? ByteView(options_.refusal) : ByteView();
     refuse_connection(loop_->kernel(), fd, words);
 }
@@ -111,6 +132,7 @@ void TcpServer::refuse(int fd, const TransportLayer* layer) {
 void TcpServer::release(Connection& connection, CloseReason reason) {
     ++counters_.closed[static_cast<std::size_t>(reason)];
     connections_.erase(connection.id());
+    leave();
     finish_drain_if_empty();
 }
 
@@ -118,10 +140,12 @@ void TcpServer::drain(Instant deadline, unique_function<void()> done) {
     loop_->assert_on_loop();
     drained_ = std::move(done);
     // Connections that wait in the kernel's queue have been promised service: take them first.
-    for (auto& door : doors_) door->stop();
+    for (auto& entrance : entrances_) entrance->stop();
     draining_ = true;
     connections_.for_each([](ConnectionId, Connection& connection) {
         connection.loop().assert_on_loop();
+        // Each Session decides whether it is in the middle of something; the deadline ends the
+        // rest.
         if (!connection.closing()) connection.drain();
     });
     if (connections_.size() > 0) {
@@ -131,6 +155,7 @@ void TcpServer::drain(Instant deadline, unique_function<void()> done) {
     finish_drain_if_empty();
 }
 
+// Moved out before the call, so that `done` runs once even if it destroys this server.
 void TcpServer::finish_drain_if_empty() {
     if (draining_ && connections_.size() == 0 && drained_) std::exchange(drained_, {})();
 }
@@ -140,7 +165,7 @@ std::vector<core::SendHolder::Holding> TcpServer::holdings() {
     connections_.for_each([&](ConnectionId id, Connection& connection) {
         if (connection.closing()) return;
         const std::uint64_t packed = std::uint64_t{id.slot} << 32 | id.generation;
-        all.push_back({.bytes = connection.held_bytes(), .id = packed});
+        all.push_back({.held = connection.held_bytes(), .id = packed});
     });
     return all;
 }
@@ -148,13 +173,13 @@ std::vector<core::SendHolder::Holding> TcpServer::holdings() {
 void TcpServer::give_up(std::uint64_t id) {
     Connection* const largest =
         find({static_cast<std::uint32_t>(id >> 32), static_cast<std::uint32_t>(id)});
-    if (largest != nullptr) largest->abort(CloseReason::send_memory_full);
+    if (largest != nullptr) largest->close(CloseReason::send_memory_full);
 }
 
 void TcpServer::abort_all() {
     connections_.for_each([](ConnectionId, Connection& connection) {
         connection.loop().assert_on_loop();
-        connection.abort(CloseReason::server_stopped);
+        connection.close(CloseReason::server_stopped);
     });
 }
 

@@ -1,8 +1,9 @@
 // TcpServer: the connections of one loop, from accept to close, over any protocol.
 //
-// Owner    Whoever made it, on the loop's thread; it must outlive the loop's last turn.
+// Owner    Its creator, on the loop's thread; it must outlive the loop's last turn.
 // Thread   Its loop's. Other threads post to the loop and find connections by id.
-// Limits   connections_max: above it a new one is sent `refusal` and closed.
+// Limits   connections_max, and what `room` has for all servers together: above either a new one
+//          is sent `refusal` and closed.
 // Memory   A slot of about 220 bytes a connection, kept for reuse.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "tiderace/base/unique_function.h"
 #include "tiderace/net/acceptor.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/net/connection_room.h"
 
 namespace tiderace::net {
 
@@ -31,12 +33,13 @@ class SessionFactory {
 struct TcpServerOptions {
     ConnectionLimits connection;
     std::size_t connections_max = 10'000;
+    std::shared_ptr<ConnectionRoom> room;  // shared with other servers; may be null
     std::string refusal;  // sent as one packet to a connection above the maximum; "" for nothing
 };
 
 struct TcpServerCounters {
     std::uint64_t opened = 0;
-    std::uint64_t refused = 0;  // above connections_max
+    std::uint64_t refused = 0;  // above connections_max, or for lack of room
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 };
 
@@ -55,10 +58,10 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     // Sends `refusal` (nothing through a layer, whose peer could not read it) and closes.
     void refuse(int fd, const TransportLayer* layer = nullptr) TR_ON_LOOP;
 
-    // Stops accepting, tells every session, and calls `done` once when the last connection is gone;
-    // those still there at `deadline` are aborted.
+    // Stops accepting, notifies every session, and calls `done` once when the last connection is
+    // gone; those still there at `deadline` are aborted.
     void drain(Instant deadline, unique_function<void()> done) TR_ON_LOOP;
-    // Ends all at once.
+    // Ends all connections at once.
     void abort_all() TR_ON_LOOP;
 
     Connection* find(ConnectionId id) { return connections_.find(id); }
@@ -68,11 +71,15 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
 
   private:
     class DrainTimer;
-    class Door;
+    class Entrance;
 
     core::EventLoop& loop() override { return *loop_; }
     const ConnectionLimits& limits() const override { return options_.connection; }
     void release(Connection& connection, CloseReason reason) TR_ON_LOOP override;
+    bool enter();
+    void leave();
+    // One that has entered.
+    Connection* begin(std::unique_ptr<Transport> transport, const core::Address& peer) TR_ON_LOOP;
     std::unique_ptr<Transport> make_transport(int fd, TransportLayer* layer) TR_ON_LOOP;
     void finish_drain_if_empty() TR_ON_LOOP;
     std::vector<Holding> holdings() TR_ON_LOOP override;
@@ -82,7 +89,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     SessionFactory* sessions_;
     TcpServerOptions options_;
     TcpServerCounters counters_;
-    std::vector<std::unique_ptr<Door>> doors_;
+    std::vector<std::unique_ptr<Entrance>> entrances_;
     SlotMap<Connection> connections_;
     std::unique_ptr<DrainTimer> drain_timer_;
     unique_function<void()> drained_;

@@ -87,6 +87,26 @@ TEST_P(EveryServer, RefusesAboveItsMaximumWithAWordAndServesAgainBelowIt) {
     EXPECT_EQ(server_->counters().refused, 1U);
 }
 
+TEST_P(EveryServer, SharesItsRoomWithOthersAndGivesItBack) {
+    const auto room = std::make_shared<ConnectionRoom>(3);
+    room->enter_anyway();  // another loop's
+    start({.room = room, .refusal = "busy\n"});
+    testing::Peer& first = connect();
+    connect();
+    ASSERT_TRUE(run_until_opened(2));
+    testing::Peer& third = connect();
+    ASSERT_TRUE(world_->run_until([&] { return third.over(); }));
+    EXPECT_EQ(third.heard(), "busy\n");
+    EXPECT_EQ(room->taken(), 3U);
+    first.finish();
+    ASSERT_TRUE(run_until_size(1));
+    EXPECT_EQ(room->taken(), 2U);
+    connect();
+    EXPECT_TRUE(run_until_opened(3));
+    server_.reset();
+    EXPECT_EQ(room->taken(), 1U);
+}
+
 TEST_P(EveryServer, ARefusalWithoutAWordIsAnEnd) {
     start({.connections_max = 0});
     testing::Peer& peer = connect();
@@ -152,15 +172,15 @@ TEST_P(EveryServer, PutsALayerOnTheConnectionsOfTheSocketThatHasOne) {
     server_.reset();
 }
 
-TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
+TEST_P(EveryServer, OnlyAnOrderlyEndIsPassedToTheLayer) {
     NamingLayer layer;
     sessions_.on_data = [](Connection& connection, ByteView data) {
         connection.write("answer");
         if (data == "end") connection.close_when_sent();
-        if (data == "cut") connection.abort();
+        if (data == "cut") connection.close(CloseReason::aborted);
         if (data == "idle") {
             connection.flush();
-            connection.abort(CloseReason::idle_expired);
+            connection.close(CloseReason::idle_expired);
         }
         return data.size();
     };
@@ -177,14 +197,14 @@ TEST_P(EveryServer, OnlyAnEndInOrderIsSaidToTheLayer) {
     testing::Peer& three = connect();
     three.say("idle");
     ASSERT_TRUE(world_->run_until([&] { return three.over(); }));
-    // By the ring the answer is still leaving when the end would be said.
+    // With io_uring the answer is still leaving when the end would be sent.
     EXPECT_EQ(three.heard(), GetParam() == "io_uring-together" ? "answer" : "answer(end)");
 }
 
 // ---- unsent bytes ------------------------------------------------------------------------------
 
 // Ten that read nothing and ask for much, and one that reads.
-TEST_P(EveryServer, UnsentBytesOfAllHaveOneBoundAndThoseWhoLeftMostAreClosed) {
+TEST_P(EveryServer, UnsentBytesHaveOneBoundAndTheSlowestReadersAreClosed) {
     constexpr std::size_t bytes_max = 2_MiB;
     world_->loop().blocks().set_bytes_max(bytes_max);
     sessions_.on_data = [](Connection& connection, ByteView data) {
@@ -217,6 +237,37 @@ TEST_P(EveryServer, UnsentBytesOfAllHaveOneBoundAndThoseWhoLeftMostAreClosed) {
     EXPECT_EQ(closed(CloseReason::send_memory_full), sessions_.closed.size());
     EXPECT_GE(server_->size(), 2U) << "not more of them than must be";
     EXPECT_FALSE(reads.over());
+}
+
+// Four that read nothing hold 0.4 MB each; one that reads is given 1 MB, and is the largest then.
+TEST(TcpServerRelief, AnAnswerThatWasJustMadeIsNotTakenForOneThatNobodyReads) {
+    const auto world = testing::make_world("fake");
+    world->loop().blocks().set_bytes_max(2_MiB);
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView data) {
+        connection.write(std::string(data == "much" ? 1'000'000 : 450'000, 'x'));
+        return data.size();
+    };
+    TcpServer server(world->loop(), sessions,
+                     {.connection = {.queue_bytes_max = 8_MiB, .write = 1h}});
+    server.listen(world->listen());
+    std::vector<std::unique_ptr<testing::Peer>> stalled;
+    for (int i = 0; i < 4; ++i) {
+        stalled.push_back(world->connect());
+        stalled.back()->set_listening(false);
+        stalled.back()->say("some");
+    }
+    world->settle();
+    world->advance(1s);
+    EXPECT_EQ(server.size(), 4U) << "together they are within the limit";
+    const auto reads = world->connect();
+    reads->say("much");
+    world->settle();
+    EXPECT_EQ(reads->heard().size(), 1'000'000U);
+    EXPECT_FALSE(reads->over());
+    const auto full = static_cast<std::size_t>(CloseReason::send_memory_full);
+    EXPECT_GE(server.counters().closed[full], 1U);
+    EXPECT_LE(server.counters().closed[full], 2U) << "not more of them than must be";
 }
 
 // ---- draining ----------------------------------------------------------------------------------
@@ -396,7 +447,7 @@ TEST_P(EveryServer, TenThousandTwoHundredAndFortyOneResetsLeaveNothingBehind) {
 }
 
 // One slow reader must not hold up the others.
-TEST_P(EveryServer, ASlowReaderHoldsUpNobody) {
+TEST_P(EveryServer, ASlowReaderDelaysNoOther) {
     static const std::string much(16 << 20, 'x');
     struct Forever final : core::Shared {};
     sessions_.on_data = [](Connection& connection, ByteView data) {

@@ -1,15 +1,22 @@
 #include "tiderace/net/tcp_transport.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <limits>
 
 namespace tiderace::net {
 
+// SO_LINGER with a time of zero: close() drops unsent bytes and sends a reset.
 void reset_on_close(core::Kernel& kernel, int fd) {
     const linger reset{.l_onoff = 1, .l_linger = 0};
     kernel.set_option(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 }
 
 TcpTransport::TcpTransport(core::EventLoop& loop, int fd) : loop_(&loop) {
+    // The engine has no room for it (io_uring's table of descriptors): attached() reports that.
     if (auto handle = loop.backend().attach(fd, *this)) {
         handle_ = *handle;
     } else {
@@ -48,6 +55,32 @@ void TcpTransport::close(core::SendQueue&& unsent) {
 
 void TcpTransport::set_reset_on_close() {
     if (handle_) reset_on_close(loop_->kernel(), handle_.fd);
+}
+
+bool TcpTransport::tune(const SocketOptions& options) {
+    if (!handle_) return false;
+    bool taken = true;
+    const auto set = [&](int level, int name, std::uint64_t value) {
+        const int number = static_cast<int>(std::min<std::uint64_t>(
+            value, static_cast<std::uint64_t>(std::numeric_limits<int>::max())));
+        if (loop_->kernel().set_option(handle_.fd, level, name, &number, sizeof number) < 0) {
+            taken = false;
+        }
+    };
+    if (options.no_delay) set(IPPROTO_TCP, TCP_NODELAY, *options.no_delay ? 1 : 0);
+    if (options.keep_alive) {
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.keep_alive).count();
+        // Whole seconds, rounded up: half a second must not become 0, which turns probes off.
+        set(SOL_SOCKET, SO_KEEPALIVE, seconds > 0 ? 1 : 0);
+#if defined(TCP_KEEPIDLE)
+        if (seconds > 0) set(IPPROTO_TCP, TCP_KEEPIDLE, static_cast<std::uint64_t>(seconds));
+#elif defined(TCP_KEEPALIVE)
+        if (seconds > 0) set(IPPROTO_TCP, TCP_KEEPALIVE, static_cast<std::uint64_t>(seconds));
+#endif
+    }
+    if (options.send_buffer_bytes > 0) set(SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
+    if (options.receive_buffer_bytes > 0) set(SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes);
+    return taken;
 }
 
 }  // namespace tiderace::net

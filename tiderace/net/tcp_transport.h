@@ -1,6 +1,6 @@
 // TcpTransport: a stream socket (TCP or Unix) as a Transport, connected or about to be.
 //
-// Owner    A Connection; before it, who connects it.
+// Owner    A Connection; before it, the connector.
 // Thread   The loop's.
 // Memory   40 bytes.
 #pragma once
@@ -28,8 +28,8 @@ class TcpTransport final : public Transport, private core::IoObserver {
     TcpTransport(core::EventLoop& loop, int fd);
     ~TcpTransport();
 
-    // For a socket that is not connected yet: `opening` is told once, from the loop, how it went.
-    // Before open().
+    // For a socket that is not connected yet: `opening` gets the outcome once, from the loop. Call
+    // before open().
     void connect(const core::Address& to, Opening& opening);
 
     // False: the backend cannot hold this descriptor (select above 1,024). It is closed then.
@@ -41,6 +41,7 @@ class TcpTransport final : public Transport, private core::IoObserver {
     void finish() override;
     void close(core::SendQueue&& unsent) override;
     void set_reset_on_close() override;
+    bool tune(const SocketOptions& options) override;
 
   private:
     void on_received(ByteView bytes) override { observer_->on_received(bytes); }

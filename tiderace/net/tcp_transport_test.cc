@@ -50,7 +50,7 @@ TEST_P(EveryTcpTransport, EndsOneDirectionAndThenTheOther) {
     EXPECT_EQ(server_->heard(), "not yet");
 }
 
-TEST_P(EveryTcpTransport, ResetsWhenItIsToldTo) {
+TEST_P(EveryTcpTransport, ResetsOnRequest) {
     server_->reset();
     EXPECT_TRUE(world_->run_until([&] { return client_->was_reset(); }));
 }

@@ -2,28 +2,30 @@
 //
 //   return app.serve({.listen = ":8080"});
 //   return app.serve({.listen = {":80", "unix:/run/app.sock"}, .threads = 4, .access_log = "-"});
-//   return app.serve({.listen = ":443", .tls = {{"cert.pem", "key.pem"}}});
+//   return app.serve({.listen = {":443", "http://:80"}, .tls = {{"cert.pem", "key.pem"}}});
 //
-// It prints where it listens. SIGTERM and SIGINT drain: no new connection, requests in flight are
-// answered, connections end; those still open after `drain` are cut off, which the last line says.
+// It prints where it listens. SIGTERM, SIGINT and App::drain() drain: after `drain_notice` no new
+// connection, requests in flight are answered, connections end; those still open after `drain` are
+// cut off, which the last line says. A second signal ends it at once.
 //
 // Thread   The caller's becomes the first loop's, until it returns.
 // Errors   What keeps it from serving is one sentence on standard error, and status 1.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "tiderace/base/shared_function.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
 
 namespace tiderace::http {
 
 // One address or several: ":8080" (all interfaces), "127.0.0.1:0" (the kernel chooses the port),
-// "[::1]:8080", "unix:/run/app.sock".
+// "[::1]:8080", "unix:/run/app.sock". With certificates the ports speak TLS and unix: does not,
+// unless "http://" or "https://" stands before the address.
 struct ListenOn {
     ListenOn(const char* address) : addresses{address} {}             // NOLINT: `.listen = ":80"`
     ListenOn(std::string address) : addresses{std::move(address)} {}  // NOLINT
@@ -42,12 +44,18 @@ struct ServeOptions {
     ListenOn listen = ":8080";
     std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
     std::size_t threads = 0;         // loops, each on a thread of its own; 0: one for each CPU
-    Duration drain = 10s;            // from the signal to the end
-    std::string access_log = "";     // "-": standard output; a path: appended to; "": none
-    std::string engine = "auto";     // "epoll", "io_uring", "kqueue", "poll", "select"
+    Duration drain = 10s;            // from the end of the notice to the end
+    // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
+    // sends its requests elsewhere.
+    Duration drain_notice = Duration::zero();
+    std::string access_log = "";  // "-": standard output; a path: appended to; "": none
+    // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
+    // none is. It wakes an idle loop twice in that time (serve/watchdog.h).
+    Duration watchdog = Duration::zero();
+    std::string engine = "auto";           // "epoll", "io_uring", "kqueue", "poll", "select"
     std::string server_name = "tiderace";  // the Server field; "": none
     // Called when all sockets listen, instead of printing where.
-    std::function<void(const std::vector<core::Address>&)> on_listening = {};
+    shared_function<void(const std::vector<core::Address>&)> on_listening = {};
 };
 
 }  // namespace tiderace::http

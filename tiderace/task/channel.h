@@ -4,7 +4,7 @@
 //   co_await jobs.send(job);                        // waits while it is full; false: closed
 //   while (auto job = co_await jobs.receive()) …    // nullopt: closed and empty
 //
-// Owner    Whoever made it; it outlives the tasks that use it.
+// Owner    Its creator; it outlives the tasks that use it.
 // Thread   The loop's. From another thread: EventLoop::post, then try_send.
 // Errors   None. A value given to a receiver that is cancelled before it runs goes to the next one.
 // Limits   capacity values, and one in each waiting sender.
@@ -144,7 +144,7 @@ std::optional<T> Channel<T>::try_receive() {
     return first;
 }
 
-// Values go to those who wait for them, and waiting senders fill the room.
+// Values go to waiting receivers first; then waiting senders fill the free places.
 template <typename T>
 void Channel<T>::refill() {
     while (!values_.empty() && !receivers_.empty()) {

@@ -64,7 +64,7 @@ TEST_F(ChannelTest, ClosedItGivesWhatItHoldsAndTakesNoMore) {
     }());
 }
 
-TEST_F(ChannelTest, ClosingWakesThoseWhoWait) {
+TEST_F(ChannelTest, ClosingWakesAllWaiters) {
     run([]() -> Task<> {
         Channel<int> channel(1);
         Scope scope;

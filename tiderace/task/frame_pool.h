@@ -6,7 +6,7 @@
 // nearly all of them without the allocator's work.
 //
 // Thread   Each thread has lists of its own. A frame may be freed on another thread, whose list it
-//          joins: a block belongs to nobody.
+//          joins: blocks have no home thread.
 // Limits   kept_bytes_max for each thread; what exceeds it goes back to the allocator.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace tiderace::task {
 namespace {
 
-TEST(FramePool, BlocksHoldWhatWasAskedFor) {
+TEST(FramePool, BlocksHoldTheRequestedSize) {
     std::vector<std::pair<char*, std::size_t>> blocks;
     for (std::size_t bytes = 1; bytes < 3 * FramePool::frame_bytes_max; bytes += 333) {
         auto* block = static_cast<char*>(FramePool::allocate(bytes));

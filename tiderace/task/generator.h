@@ -1,14 +1,14 @@
-// Generator<T>: a coroutine that makes values one at a time, as they are asked for.
+// Generator<T>: a coroutine that makes values one at a time, on demand.
 //
 //   Generator<Row> rows() { while (auto row = co_await next_row()) co_yield *row; }
 //
 //   auto all = rows();
 //   while (auto row = co_await all.next()) use(*row);        // nullopt: it has ended
 //
-// It runs only while a value is asked for: a slow consumer slows it down. It may await; then its
-// consumer waits, too.
+// It runs only while its consumer awaits a value: a slow consumer slows it down. It may await; then
+// its consumer waits, too.
 //
-// Owner    Whoever holds it; its end destroys the frame where it stands.
+// Owner    Its holder; its destructor destroys the frame at its await.
 // Thread   One loop's.
 // Errors   What the body throws is thrown by next(), once; after that it has ended.
 #pragma once

@@ -25,7 +25,7 @@ void OffloadBase::Work::done() {
 }
 
 void Runner::offload(OffloadBase& waiting) {
-    TR_CHECK(errands_ != nullptr, "offload() needs a Runner with a worker pool");
+    TR_CHECK(jobs_ != nullptr, "offload() needs a Runner with a worker pool");
     offloads_waiting_.push_back(waiting);
     serve_offloads();
 }
@@ -33,9 +33,9 @@ void Runner::offload(OffloadBase& waiting) {
 void Runner::serve_offloads() {
     while (!offloads_waiting_.empty()) {
         OffloadBase& first = offloads_waiting_.front();
-        if (!errands_->start(first.work_)) {
+        if (!jobs_->start(first.work_)) {
             // The pool is full of other loops' work: when none of ours is out, nothing would tell.
-            if (errands_->out() == 0) loop_->arm(retry_, loop_->now() + 1ms);
+            if (jobs_->out() == 0) loop_->arm(retry_, loop_->now() + 1ms);
             return;
         }
         first.unlink();

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tiderace/core/errands.h"
+#include "tiderace/core/blocking_jobs.h"
 #include "tiderace/task/runner.h"
 
 namespace tiderace::task {
@@ -32,7 +32,7 @@ class OffloadBase : protected Waiter {
     bool await_ready() const noexcept { return false; }
 
   protected:
-    class Work : public core::Errand {
+    class Work : public core::BlockingJob {
       public:
         OffloadBase* waiting = nullptr;  // nullptr: the task was cancelled
         Runner* runner = nullptr;
@@ -52,8 +52,8 @@ class OffloadBase : protected Waiter {
 
     virtual void take_result(Work& work) = 0;
 
-    std::unique_ptr<core::Errand> work_;  // until the pool takes it
-    Work* out_ = nullptr;                 // while the pool has it
+    std::unique_ptr<core::BlockingJob> work_;  // until the pool takes it
+    Work* out_ = nullptr;                      // while the pool has it
 };
 
 // The name of T as the compiler spells it.

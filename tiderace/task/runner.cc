@@ -56,13 +56,14 @@ class Runner::Spawned final : public Root {
     std::size_t index_;
 };
 
-Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loop) {
-    if (pool != nullptr) errands_ = std::make_unique<core::Errands>(loop, *pool, offloads_max);
+Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loop), pool_(pool) {
+    if (pool != nullptr) jobs_ = std::make_unique<core::BlockingJobs>(loop, *pool, offloads_max);
 }
 
 Runner::~Runner() {
     TR_CHECK(depth_ == 0, "a runner ended inside one of its tasks");
     cancel_spawned();
+    locals_.end_all();
     if (asked_) loop_->forget_turn_end(*this);
 }
 

@@ -23,9 +23,10 @@
 
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/units.h"
-#include "tiderace/core/errands.h"
+#include "tiderace/core/blocking_jobs.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/worker_pool.h"
+#include "tiderace/task/locals.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::task {
@@ -40,7 +41,7 @@ struct Context {
     Root* root = nullptr;
     Instant deadline = Instant::max();
 
-    // Of the task that is running on this thread. Aborts outside of one.
+    // The context of the task that runs on this thread. Aborts outside of one.
     static Context& here();
     // nullptr outside of one.
     static Context*& current();
@@ -80,16 +81,20 @@ class Runner final : private core::TurnEnd {
     static constexpr std::size_t resumes_per_turn_max = 1'024;
     static constexpr std::uint32_t spends_max = 128;
     static constexpr std::size_t offloads_max = 256;
-
     explicit Runner(core::EventLoop& loop, core::WorkerPool* pool = nullptr);
     // Cancels what was spawned here and still waits.
     ~Runner();
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
-
     core::EventLoop& loop() const { return *loop_; }
+    core::WorkerPool* pool() const { return pool_; }
+    // What the tasks of this loop share: one T, made as T(runner) when it is first asked for.
+    template <typename T>
+    T& local() {
+        return locals_.get<T>(*this);
+    }
 
-    // Runs a task that nobody waits for. A failure is one log line.
+    // Runs a task that nothing awaits. A failure is one log line.
     void spawn(Task<> task);
     // Cancels all that was spawned.
     void cancel_spawned();
@@ -110,14 +115,11 @@ class Runner final : private core::TurnEnd {
     friend class OffloadBase;
     friend class Root;
     friend class Waiter;
-
-    // Looks again whether the pool has room.
-    struct Retry final : core::Timer {
+    struct Retry final : core::Timer {  // looks again whether the pool has room
         explicit Retry(Runner& r) : runner(&r) {}
         void on_expired() override { runner->serve_offloads(); }
         Runner* runner;
     };
-
     void on_turn_end() TR_ON_LOOP override;
     void make_ready(Waiter& waiter);
     void enter(std::coroutine_handle<> handle, Context& context);
@@ -126,7 +128,9 @@ class Runner final : private core::TurnEnd {
     void serve_offloads();
 
     core::EventLoop* loop_;
-    std::unique_ptr<core::Errands> errands_;  // with a pool
+    core::WorkerPool* pool_;  // nullptr: none
+    Locals locals_;
+    std::unique_ptr<core::BlockingJobs> jobs_;  // with a pool
     IntrusiveList<OffloadBase> offloads_waiting_;
     Retry retry_{*this};
     IntrusiveList<Waiter> ready_;
@@ -142,7 +146,7 @@ class Runner final : private core::TurnEnd {
 // One log line with the exception's text; none without a logger.
 void log_failure(log::Logger* logger, const std::exception_ptr& failure);
 
-// A task that no other awaits: a request's handler, a connection's protocol, a spawned one.
+// A task that no other awaits: a handler, a connection's protocol, a spawned one.
 class Root : private ListHook, private Joiner {
   public:
     Root() = default;
@@ -155,7 +159,7 @@ class Root : private ListHook, private Joiner {
     template <typename T>
     void start(Runner& runner, Task<T> task, Instant deadline = Instant::max()) {
         const auto frame = task.release();
-        TR_CHECK(frame != nullptr, "start of an empty task");
+        TR_CHECK(static_cast<bool>(frame), "start of an empty task");
         start(runner, frame, frame.promise(), deadline);
     }
     // Destroys the frame: now, or as soon as no task is running. on_done is not called any more.

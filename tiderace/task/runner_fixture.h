@@ -16,7 +16,7 @@ namespace tiderace::task {
 
 class TaskTest : public ::testing::Test {
   protected:
-    // Runs `task` in virtual time until it ends; what it throws is thrown here.
+    // Runs `task` in virtual time until it ends; rethrows its exception.
     void run(Task<> task) {
         Kept root;
         root.start(runner, std::move(task));

@@ -8,7 +8,7 @@
 //
 // They order the tasks of one loop. Between loops share nothing; post instead.
 //
-// Owner    Whoever made it; it outlives its waiters and its permits.
+// Owner    Its creator; it outlives its waiters and its permits.
 // Thread   The loop's.
 // Errors   None. A cancelled waiter leaves the queue; a permit that it was granted goes on.
 #pragma once

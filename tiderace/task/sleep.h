@@ -7,7 +7,6 @@
 // Memory   In the frame that awaits; cancelling takes the timer back.
 #pragma once
 
-#include <algorithm>
 #include <coroutine>
 #include <utility>
 
@@ -37,7 +36,7 @@ class [[nodiscard("co_await it")]] Sleep final : private core::Timer {
 
 // At least this long; zero or less gives way to the other ready tasks once.
 inline Sleep sleep(Duration duration) {
-    return Sleep(std::max(duration, Duration::zero()));
+    return Sleep(duration > Duration::zero() ? duration : Duration::zero());
 }
 inline Sleep sleep_until(Instant until) {
     return Sleep(until);

@@ -8,16 +8,16 @@
 // A task that is destroyed before it is done is cancelled: its frame ends at the await where it
 // stands, locals are destroyed, and the operation that it waits for is taken back.
 //
-// g++ 12 (not clang) mistreats a temporary aggregate or lambda inside a co_await expression: with
-// members that need a destructor it is copied bit by bit and destroyed twice. Name it first:
-//
+// g++ 12 (not clang) mistreats a temporary aggregate, lambda or `c ? a : b` in a co_await, and an
+// aggregate with a co_await between its braces: what needs a destructor is copied bit by bit and
+// destroyed twice. Name it first:
 //   auto draft = NewPost{.title = title};
 //   co_await save(std::move(draft));
 //
 // Parameters are copied or moved into the frame; a reference must outlive the task. The captures of
 // a lambda live in the lambda, not in the frame: keep the lambda, or pass values as parameters.
 //
-// Owner    Whoever holds the Task. Awaiting it keeps it until the await ends.
+// Owner    The holder of the Task. Awaiting it keeps it until the await ends.
 // Thread   One loop's.
 // Errors   What the body throws is thrown again where the task is awaited.
 // Memory   One frame, from the thread's FramePool.
@@ -134,14 +134,15 @@ class Task {
     }
     ~Task() { reset(); }
 
-    explicit operator bool() const { return handle_ != nullptr; }
-    bool done() const { return handle_ != nullptr && handle_.done(); }
+    // Not `handle_ != nullptr`: that would look into T for an operator, std::expected's among them.
+    explicit operator bool() const { return static_cast<bool>(handle_); }
+    bool done() const { return handle_ && handle_.done(); }
     Handle handle() const { return handle_; }
     // The frame is the caller's, to be destroyed.
     Handle release() { return std::exchange(handle_, nullptr); }
     // Ends the frame at the await where it stands.
     void reset() {
-        if (handle_ != nullptr) std::exchange(handle_, nullptr).destroy();
+        if (handle_) std::exchange(handle_, nullptr).destroy();
     }
 
     // Awaiting runs it; `co_await std::move(task)` and `co_await make_task()` alike.
@@ -154,7 +155,7 @@ class Task {
 
         bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
-            TR_CHECK(task.handle_ != nullptr && !task.handle_.done(), "a task is awaited once");
+            TR_CHECK(task.handle_ && !task.handle_.done(), "a task is awaited once");
             task.handle_.promise().set_continuation(awaiting);
             return task.handle_;
         }

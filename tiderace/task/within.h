@@ -10,7 +10,6 @@
 // Errors   TimedOut; what the task throws is thrown on.
 #pragma once
 
-#include <algorithm>
 #include <coroutine>
 #include <expected>
 #include <type_traits>
@@ -41,7 +40,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Timer {
         const Instant now = loop.now();
         const Instant until = limit_ < Instant::max() - now ? now + limit_ : Instant::max();
         // An earlier outer deadline cancels us with the frame that we stand in.
-        context_.deadline = std::min(context_.deadline, until);
+        if (until < context_.deadline) context_.deadline = until;
         loop.arm(*this, until);
         Context::current() = &context_;
         task_.handle().promise().set_continuation(awaiting);

@@ -1,5 +1,5 @@
-// ColdDisk: the real kernel, except that chosen files are not in the system's cache until somebody
-// who may wait has read them.
+// ColdDisk: the real kernel, except that chosen files are not in the system's cache until a thread
+// that may block has read them.
 //
 //   disk.make_cold(path);      read_now() says -EAGAIN from here on
 //   disk.set_holding(true);    another thread's read_at() waits until set_holding(false)
@@ -28,6 +28,11 @@ class ColdDisk final : public core::SystemKernel {
         const std::lock_guard held(lock_);
         cold_.insert(status.st_ino);
     }
+    // What lies before is cached, of each cold file.
+    void set_cold_from(off_t offset) {
+        const std::lock_guard held(lock_);
+        cold_from_ = offset;
+    }
     void set_holding(bool on) {
         {
             const std::lock_guard held(lock_);
@@ -43,6 +48,11 @@ class ColdDisk final : public core::SystemKernel {
     // Reads of cold files that the loop had to wait for, and that others did.
     int loop_waits() const { return count(loop_waits_); }
     int other_waits() const { return count(other_waits_); }
+    // Bytes that others read, of whatever file.
+    std::size_t other_bytes() const {
+        const std::lock_guard held(lock_);
+        return other_bytes_;
+    }
     // Opened and not closed yet, through this kernel.
     std::size_t open_files() const {
         const std::lock_guard held(lock_);
@@ -64,18 +74,24 @@ class ColdDisk final : public core::SystemKernel {
         {
             const std::lock_guard held(lock_);
             if (!telling_) return -EOPNOTSUPP;
-            if (cold_.contains(inode_of(fd))) return -EAGAIN;
+            const off_t end = offset + static_cast<off_t>(bytes);
+            if (end > cold_from_ && cold_.contains(inode_of(fd))) return -EAGAIN;
         }
         return SystemKernel::read_at(fd, buffer, bytes, offset);
     }
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override {
+        const bool on_loop = std::this_thread::get_id() == loop_;
         {
             std::unique_lock held(lock_);
-            const bool on_loop = std::this_thread::get_id() == loop_;
             if (!on_loop) released_.wait(held, [this] { return !holding_; });
             if (cold_.erase(inode_of(fd)) > 0) ++(on_loop ? loop_waits_ : other_waits_);
         }
-        return SystemKernel::read_at(fd, buffer, bytes, offset);
+        const ssize_t got = SystemKernel::read_at(fd, buffer, bytes, offset);
+        if (!on_loop && got > 0) {
+            const std::lock_guard held(lock_);
+            other_bytes_ += static_cast<std::size_t>(got);
+        }
+        return got;
     }
 
   private:
@@ -94,10 +110,12 @@ class ColdDisk final : public core::SystemKernel {
     std::condition_variable released_;
     std::set<ino_t> cold_;
     std::set<int> open_;
+    off_t cold_from_ = 0;
     bool holding_ = false;
     bool telling_ = true;
     int loop_waits_ = 0;
     int other_waits_ = 0;
+    std::size_t other_bytes_ = 0;
 };
 
 }  // namespace tiderace::testing

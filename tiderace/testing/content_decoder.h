@@ -1,7 +1,10 @@
 // ContentDecoder: undoes a content coding, for tests of what compresses.
 //
+// Apart from http/coding/content_decoder.h, which a client reads with: that one has limits, and the
+// tests of an encoder should not stand on it. This one calls the libraries with no options.
+//
 // Thread   One at a time.
-// Errors   broken(): what was given is not of that coding. Tests look at it.
+// Errors   broken(): the input is not of that coding. Tests check it.
 #pragma once
 
 #include <memory>
@@ -15,7 +18,7 @@ namespace tiderace::testing {
 class ContentDecoder {
   public:
     virtual ~ContentDecoder() = default;
-    // All that can be told from the bytes given so far.
+    // Everything that can be decoded from the bytes so far.
     virtual std::string decode(ByteView bytes) = 0;
     // The stream's own end was seen, and nothing came after it.
     virtual bool ended() const = 0;

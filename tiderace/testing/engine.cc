@@ -5,7 +5,7 @@
 
 #include "tiderace/core/backend/kqueue.h"
 #include "tiderace/core/backend/readiness.h"
-#include "tiderace/testing/stand_in_queue.h"
+#include "tiderace/testing/fake/stand_in_queue.h"
 
 namespace tiderace::testing {
 
@@ -36,7 +36,7 @@ Result<std::unique_ptr<core::Backend>> make_engine(std::string_view name,
     }
     if (!is_stand_in(name)) return core::make_backend(name, options);
     return std::make_unique<core::ReadinessBackend>(
-        core::make_kqueue_poller(std::make_unique<PolledQueue>()), options);
+        "kqueue", core::make_kqueue_poller(std::make_unique<PolledQueue>()), options);
 }
 
 }  // namespace tiderace::testing

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/testing/fake_network.h"
+#include "tiderace/testing/fake/network.h"
 
 namespace tiderace::testing {
 namespace {
@@ -46,7 +46,7 @@ TEST_F(FailNthTest, FailsTheNthOfOneKindWithTheGivenError) {
     EXPECT_EQ(kernel_.open_socket(AF_INET, SOCK_STREAM, 0), -ENFILE);
 }
 
-TEST_F(FailNthTest, FailsAllOfAKindUntilItIsTold) {
+TEST_F(FailNthTest, FailsAllOfAKindUntilReset) {
     kernel_.fail_all(Call::open_socket, EMFILE);
     EXPECT_EQ(kernel_.open_socket(AF_INET, SOCK_STREAM, 0), -EMFILE);
     EXPECT_EQ(kernel_.open_socket(AF_INET, SOCK_STREAM, 0), -EMFILE);

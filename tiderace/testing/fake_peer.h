@@ -1,4 +1,4 @@
-// FakePeer: a peer of the fake network, as fast, as slow and as erratic as it is told to be.
+// FakePeer: a peer of the fake network, as fast, slow or erratic as the test chooses.
 //
 // Owner    The test. It may go before or after the other end.
 // Thread   One. It acts in events of the network, never inside a call of the other side.
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "tiderace/testing/fake_network.h"
+#include "tiderace/testing/fake/network.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::testing {
@@ -29,9 +29,9 @@ class FakePeer final : public Peer {
     void set_hearing_pace(Pace pace) { hearing_ = pace; }
 
     bool connected() const { return socket_ != nullptr; }
-    // Nobody listened there.
+    // There was no listener.
     bool refused() const { return refused_; }
-    // Bytes that were said and have left.
+    // Bytes that were sent and have left.
     std::uint64_t said() const { return said_; }
 
     void say(ByteView bytes) override;

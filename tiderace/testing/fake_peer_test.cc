@@ -8,7 +8,7 @@
 namespace tiderace::testing {
 namespace {
 
-// What all peers have in common is in world_test.cc.
+// The behaviour of all peers is tested in world_test.cc.
 class FakePeerTest : public ::testing::Test {
   protected:
     FakeWorld world_;
@@ -39,7 +39,7 @@ TEST_F(FakePeerTest, ReadsAtItsPace) {
     EXPECT_EQ(world_.elapsed() - began, 9ms);
 }
 
-TEST_F(FakePeerTest, TriesAgainWhileTheQueueIsFullAndGivesUpWhereNobodyListens) {
+TEST_F(FakePeerTest, RetriesWhileTheQueueIsFullAndGivesUpWithoutAListener) {
     core::Descriptor listener = world_.listen(1);
     const auto first = world_.connect_fake();
     const auto second = world_.connect_fake();

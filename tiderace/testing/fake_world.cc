@@ -1,7 +1,7 @@
 #include "tiderace/testing/fake_world.h"
 
-#include "tiderace/testing/fake_poller.h"
-#include "tiderace/testing/stand_in_queue.h"
+#include "tiderace/testing/fake/poller.h"
+#include "tiderace/testing/fake/stand_in_queue.h"
 
 namespace tiderace::testing {
 
@@ -39,8 +39,8 @@ bool FakeWorld::run_until(unique_function<bool()> done) {
 }
 
 void FakeWorld::settle() {
-    // A round in which the kernel was asked for nothing but what fails at once ends it; the count
-    // bounds what goes on for ever at one moment.
+    // Ends after a round in which every call to the kernel failed at once; the count
+    // bounds activity that would continue for ever at one moment.
     for (int round = 0; round < 64; ++round) loop_->turn(Duration::zero());
 }
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "tiderace/testing/fake_network.h"
+#include "tiderace/testing/fake/network.h"
+#include "tiderace/testing/fake/wait.h"
 #include "tiderace/testing/fake_peer.h"
-#include "tiderace/testing/fake_wait.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::testing {
@@ -25,6 +25,8 @@ class FakeWorld final : public World {
     Random& random() { return network_.random(); }
     std::unique_ptr<FakePeer> connect_fake(const core::Address& to);
     std::unique_ptr<FakePeer> connect_fake() { return connect_fake(listening_at()); }
+    // A loop that is driven by hand, request by request, does not spin.
+    void forget_turns() { waiting_.forget_turns(); }
     // Virtual time since this world began.
     Duration elapsed() const { return clock_.now() - began_; }
 

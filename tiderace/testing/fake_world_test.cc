@@ -7,7 +7,7 @@
 namespace tiderace::testing {
 namespace {
 
-// What all worlds have in common is in world_test.cc.
+// The behaviour of all worlds is tested in world_test.cc.
 class FakeWorldTest : public ::testing::Test {
   protected:
     FakeWorld world_;

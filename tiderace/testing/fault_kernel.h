@@ -6,8 +6,8 @@
 //
 // Counts the calls about files (open, status, read, directory); sockets pass through uncounted.
 //
-// Thread   Calls come from the loop and from the pool that reads for it; what is to happen is said
-//          while none is under way.
+// Thread   Calls come from the loop and from the pool that reads for it; faults are set
+//          while no call is in flight.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class FaultKernel final : public core::SystemKernel {
         act_at_ = call;
         happens_ = std::move(happens);
     }
-    // A read returns half of what was asked for.
+    // A read returns half of the requested bytes.
     void set_short_reads(bool on) { short_reads_ = on; }
     void reset() {
         calls_ = 0;

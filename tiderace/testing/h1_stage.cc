@@ -88,7 +88,7 @@ void echo_target(http::Exchange& exchange) {
                          std::string(request.authority));
 }
 
-// Answers in a later turn, from the request as it stands then.
+// Answers in a later turn, from the request's views, which are still valid then.
 void answer_later(http::Exchange& exchange) {
     exchange.loop().post([kept = exchange.defer()]() mutable {
         answer(*kept, std::string(kept->request().path.substr(1)) + '\n');

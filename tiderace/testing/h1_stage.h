@@ -5,7 +5,7 @@
 //   auto peer = stage.connect();
 //   peer->say("GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
 //
-// A path nobody wrote is answered 404. The access log is kept, line by line.
+// An unknown path is answered 404. The access log is kept, line by line.
 //
 // Owner    The test; it goes before its world and after the peers' last turn.
 // Thread   One.
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/h1_service.h"
+#include "tiderace/http/h1/service.h"
 #include "tiderace/http/site.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/world.h"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/h2_frame_writer.h"
-#include "tiderace/http/wire/hpack_encoder.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/h2/hpack_encoder.h"
 
 namespace tiderace::testing {
 

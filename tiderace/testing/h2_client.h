@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/wire/h2_error.h"
-#include "tiderace/http/wire/h2_frame.h"
-#include "tiderace/http/wire/h2_settings.h"
-#include "tiderace/http/wire/hpack_decoder.h"
+#include "tiderace/http/wire/h2/error.h"
+#include "tiderace/http/wire/h2/frame.h"
+#include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/h2/settings.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::testing {
@@ -78,7 +78,7 @@ class H2Client {
     // Numbers up to `stream` are not used any more.
     void skip(std::uint32_t stream) { next_stream_ = std::max(next_stream_, stream + 2); }
 
-    // What was said from here on is kept back until say_all().
+    // Frames from here on are held back until say_all().
     void hold() { holding_ = true; }
     void say_all();
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/h2_connection.h"
+#include "tiderace/http/h2/connection.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h2_stage.h"
 

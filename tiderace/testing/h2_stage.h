@@ -4,11 +4,12 @@
 // Thread   One.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "tiderace/http/h2_service.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/testing/h1_stage.h"
 #include "tiderace/testing/h2_client.h"
 

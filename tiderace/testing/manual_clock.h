@@ -1,4 +1,4 @@
-// ManualClock: time that a test owns. It stands still until it is told to move.
+// ManualClock: time that a test owns. It stands still until the test moves it.
 //
 // Thread   One; not synchronised.
 #pragma once
@@ -22,7 +22,7 @@ class ManualClock final : public core::Clock {
         monotonic_ += by;
         unix_ns_ += by.count();
     }
-    // Somebody set the calendar; the monotonic clock does not notice.
+    // Sets the calendar clock; the monotonic clock does not change.
     void set_unix(UnixSeconds to) { unix_ns_ = to * 1'000'000'000; }
 
   private:

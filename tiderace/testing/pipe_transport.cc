@@ -26,7 +26,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
         bool end_told = false;
         bool closed = false;
         bool reset_on_close = false;
-        int broken = 0;  // -errno to be told
+        int broken = 0;  // -errno to be reported
     };
 
     PipeState(core::EventLoop& loop, const PipeOptions& options)
@@ -118,7 +118,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
             const std::size_t given = std::min(to.arrived.size(), options_.bytes_per_delivery_max);
             const std::string bytes = to.arrived.substr(0, given);
             to.arrived.erase(0, given);
-            act_later();  // for the rest, and for who waits for room
+            act_later();  // for the rest, and for a writer that waits for room
             to.observer->on_received(bytes);
         } else if (other(number).finished) {
             to.end_told = true;

@@ -24,7 +24,7 @@ struct Pipe {
 
 struct PipeOptions {
     std::size_t capacity = 64_KiB;
-    std::size_t bytes_per_delivery_max = 64_KiB;  // what one on_received is given at most
+    std::size_t bytes_per_delivery_max = 64_KiB;  // at most, for one on_received
 };
 
 Pipe make_pipe(core::EventLoop& loop, const PipeOptions& options = {});

@@ -70,7 +70,7 @@ TEST_F(PipeTest, TakesTheRestItselfWhenThereIsRoomAndTellsHowMuch) {
     EXPECT_EQ(far_.deliveries.back(), "89");
 }
 
-TEST_F(PipeTest, AnEndIsToldOnceAndAfterTheBytes) {
+TEST_F(PipeTest, AnEndIsReportedOnceAndAfterTheBytes) {
     send("last");
     pipe_.near->finish();
     pipe_.far->set_receiving(true);

@@ -1,5 +1,5 @@
 // ScriptedSessions: a protocol whose every callback is a function that the test sets, and which
-// writes down what it was told.
+// records its calls.
 //
 // Owner    The test, for longer than the server. It owns its sessions until their on_close.
 #pragma once

@@ -7,7 +7,7 @@
 namespace tiderace::testing {
 namespace {
 
-TEST(ScriptedSessions, DoAsTheyAreToldAndWriteDownWhatHappened) {
+TEST(ScriptedSessions, FollowTheirScriptAndRecordEvents) {
     FakeWorld world;
     ScriptedSessions sessions;
     std::string order;

@@ -23,7 +23,7 @@ class SocketWorld::SocketPeer final : public Peer {
         // Blocking, on loopback: it waits for a place in the queue at most.
         was_reset_ = ::connect(fd_, reinterpret_cast<const sockaddr*>(&storage), bytes) != 0;
         ::fcntl(fd_, F_SETFL, O_NONBLOCK);
-        // What is said in pieces arrives in pieces.
+        // Separate writes arrive separately.
         const int on = 1;
         ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         world.peers_.push_back(this);

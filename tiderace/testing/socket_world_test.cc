@@ -7,7 +7,7 @@
 namespace tiderace::testing {
 namespace {
 
-// What all worlds have in common is in world_test.cc.
+// The behaviour of all worlds is tested in world_test.cc.
 TEST(SocketWorld, ListensOnLoopbackAtAPortOfTheKernels) {
     SocketWorld world("auto");
     const core::Descriptor listener = world.listen();
@@ -15,7 +15,7 @@ TEST(SocketWorld, ListensOnLoopbackAtAPortOfTheKernels) {
     EXPECT_GT(world.listening_at().port(), 0);
 }
 
-TEST(SocketWorld, APeerOfNobodyIsReset) {
+TEST(SocketWorld, APeerWithoutAListenerIsReset) {
     SocketWorld world("auto");
     {
         const core::Descriptor gone = world.listen();

@@ -1,6 +1,6 @@
 // TemporaryFolder: a real directory of a test's own, gone with all that is in it at the end.
 //
-// Errors   What it is asked for must succeed: a test that cannot make its files aborts.
+// Errors   Every call must succeed: a test that cannot make its files aborts.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace {
 using http::wire::WebSocketOpcode;
 using http::wire::WebSocketReader;
 
-// Long payloads are told by their length.
+// Long payloads are shown by their length.
 std::string shown(ByteView payload) {
     if (payload.size() <= 64) return std::string(payload);
     return std::to_string(payload.size()) + " bytes";
@@ -153,8 +153,9 @@ void WebSocketStage::on_drained(http::WebSocketConnection& socket) {
     if (when_drained) when_drained(socket);
 }
 
-void WebSocketStage::on_pong(http::WebSocketConnection&, ByteView payload) {
+void WebSocketStage::on_pong(http::WebSocketConnection& socket, ByteView payload) {
     add_word(told_, describe(WebSocketOpcode::pong, payload));
+    if (when_ponged) when_ponged(socket);
 }
 
 void WebSocketStage::on_close(http::WebSocketConnection& socket, std::uint16_t code,
@@ -162,6 +163,7 @@ void WebSocketStage::on_close(http::WebSocketConnection& socket, std::uint16_t c
     add_word(told_, "closed(" + std::to_string(code) +
                         (reason.empty() ? "" : ' ' + std::string(reason)) + ')');
     std::erase(sockets_, &socket);
+    if (when_closed) when_closed(socket);
 }
 
 }  // namespace tiderace::testing

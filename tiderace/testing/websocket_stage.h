@@ -1,11 +1,11 @@
-// WebSocketStage: WebSockets on a World, at /ws of an H1Stage, with a handler that writes down what
-// it is told, and echoes where it is asked to.
+// WebSocketStage: WebSockets on a World, at /ws of an H1Stage, with a handler that records its
+// calls, and echoes on request.
 //
 //   WebSocketStage stage(world);
 //   auto peer = stage.open();                         // the opening handshake is done
 //   peer->say(client_frame(Opcode::text, "Hello"));
-//   EXPECT_EQ(stage.heard(*peer), "text(Hello)");     // what it was sent, frame by frame
-//   EXPECT_EQ(stage.told(), "open text(Hello)");      // what the handler was told
+//   EXPECT_EQ(stage.heard(*peer), "text(Hello)");     // what it received, frame by frame
+//   EXPECT_EQ(stage.told(), "open text(Hello)");      // the handler's calls
 //
 // Owner    The test; it goes before its world.
 // Thread   One.
@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/websocket_accept.h"
-#include "tiderace/http/websocket_connection.h"
+#include "tiderace/http/websocket/accept.h"
+#include "tiderace/http/websocket/connection.h"
 #include "tiderace/testing/h1_stage.h"
 
 namespace tiderace::testing {
@@ -51,7 +51,7 @@ class WebSocketStage final : private http::WebSocketHandler {
     bool hears(const Peer& peer, const std::string& frames);
     bool run_until(const std::function<bool()>& done) { return http_.run_until(done); }
 
-    // What the handler was told, parted by spaces; then it is forgotten.
+    // The handler's calls since the last told(), separated by spaces.
     std::string told();
     // Sockets that are open, the oldest first.
     const std::vector<http::WebSocketConnection*>& sockets() const { return sockets_; }
@@ -60,6 +60,8 @@ class WebSocketStage final : private http::WebSocketHandler {
     std::function<void(http::WebSocketConnection&)> when_opened;
     std::function<void(http::WebSocketConnection&)> when_told;  // of a message
     std::function<void(http::WebSocketConnection&)> when_drained;
+    std::function<void(http::WebSocketConnection&)> when_ponged;
+    std::function<void(http::WebSocketConnection&)> when_closed;
 
     http::WebSocketService& service() { return service_; }
     H1Stage& http() { return http_; }

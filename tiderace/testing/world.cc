@@ -23,7 +23,8 @@ void World::start(core::Kernel& below, std::unique_ptr<core::Poller> poller) {
     kernel_ = std::make_unique<FailNth>(below);
     const core::LoopOptions chosen = options();
     loop_ = std::make_unique<core::EventLoop>(
-        std::make_unique<core::ReadinessBackend>(std::move(poller), chosen.backend), chosen);
+        std::make_unique<core::ReadinessBackend>("fake", std::move(poller), chosen.backend),
+        chosen);
 }
 
 void World::start(core::Kernel& below, std::string_view engine) {
@@ -63,7 +64,7 @@ std::vector<std::string> world_names() {
 std::vector<std::string> main_world_names() {
     std::vector<std::string> names = world_names();
     std::erase_if(names, [](const std::string& name) {
-        return name.starts_with("epoll-") || name == "io_uring-together" || is_stand_in(name);
+        return name == "io_uring-together" || is_stand_in(name);
     });
     return names;
 }

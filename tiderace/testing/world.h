@@ -29,9 +29,9 @@ class Peer {
 
     // Never blocks; what finds no room goes later. Nothing after finish() or an end.
     virtual void say(ByteView bytes) = 0;
-    // Ends our direction, after all that was said.
+    // Ends our direction, after everything sent.
     virtual void finish() = 0;
-    // Closes both directions now; what was not sent is dropped.
+    // Closes both directions now; unsent bytes are dropped.
     virtual void close() = 0;
     // The same with a RST.
     virtual void reset() = 0;
@@ -70,7 +70,7 @@ class World {
     std::unique_ptr<Peer> connect() { return connect(listening_at_); }
     virtual std::unique_ptr<Peer> connect(const core::Address& to) = 0;
 
-    // Turns until `done` says so, without letting deadlines pass where it can. False: nothing more
+    // Turns until `done` returns true, if possible without passing a deadline. False: nothing more
     // happened and it is still not so.
     virtual bool run_until(unique_function<bool()> done) = 0;
     // Turns until what can happen now has happened. Time stands still.

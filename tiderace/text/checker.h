@@ -1,6 +1,6 @@
 // check(): whether a Program fits a type: every name exists, lists are gone through, texts are
-// shown, filters get what they expect. What only the values know (text::Map, text::Value) is left
-// for the rendering to find.
+// shown, filters get what they expect. Dynamic values (text::Map, text::Value) are left
+// for rendering to check.
 //
 // Thread   Any.
 #pragma once

@@ -1,4 +1,4 @@
-// What a template's author is told: every message in full, with its place.
+// The messages for a template's author: every one in full, with its place.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -25,7 +25,7 @@ char lower_of(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
-// The text of a value that has one: it was looked at before.
+// The text of a value that has one; the caller has checked that.
 std::string_view text_in(Ref value, NumberRoom room) {
     return text_of(value, room).value_or(std::string_view());
 }

@@ -34,7 +34,7 @@ namespace tiderace::text {
 inline constexpr std::size_t filter_arguments_max = 3;
 inline constexpr std::int64_t fixed_digits_max = 18;
 
-// Appends to `out` what `text` becomes. The arguments are as many as were said.
+// Appends the filtered `text` to `out`. The number of arguments is the declared one.
 using UserFilter = std::function<void(std::string& out, std::string_view text,
                                       std::span<const std::string_view> arguments)>;
 

@@ -386,10 +386,11 @@ std::string HtmlContext::describe() const {
 
 bool HtmlContext::join_tags(const HtmlContext& other) {
     const auto is_between = [](State state) {
-        return state == State::tag || state == State::tag_unclear ||
+        return state == State::tag || state == State::tag_unclear || state == State::tag_name ||
                state == State::attribute_name || state == State::after_name;
     };
     if (!is_between(state_) || !is_between(other.state_)) return false;
+    element_ = element_of(tag_name_);  // the name ends here: a space, / or > follows
     if (state_ != State::tag || other.state_ != State::tag) state_ = State::tag_unclear;
     attribute_name_.clear();
     return true;

@@ -184,7 +184,7 @@ bool Renderer::run_body(Body& body, std::string_view key, const void* element) {
         keys_[instruction.loop] = key;
         slots_[instruction.slot - 1] = {&view_type, &keys_[instruction.loop]};
     }
-    // Texts alone could grow without a value that is looked at.
+    // Literal texts alone could grow the output without a check at any value.
     return run(body.begin, instruction.to) && check_output(operation);
 }
 

@@ -4,7 +4,7 @@
 //   add(), reload() ──compiles──> good: takes the place of the version before
 //                          └────> broken: its fault is returned, the version before stays
 //
-// Thread   add, check and reload: one at a time, while nobody renders. render: any.
+// Thread   add, check and reload: one at a time, while no thread renders. render: any.
 // Errors   Faults, never an end of the process.
 // Limits   Limits; templates_max in a set.
 #pragma once
@@ -74,6 +74,14 @@ class Templates {
     std::expected<void, Fault> render(std::string& out, std::string_view name,
                                       const T& value) const {
         return render_value(out, name, ref_to(value));
+    }
+
+    // The same for a type that is not known here.
+    std::expected<void, Fault> check(std::string_view name, const Type& type) {
+        return check_type(name, type);
+    }
+    std::expected<void, Fault> render(std::string& out, std::string_view name, Ref value) const {
+        return render_value(out, name, value);
     }
 
     bool has(std::string_view name) const { return program(name) != nullptr; }

@@ -118,7 +118,7 @@ TEST(Templates, KeepTheLastGoodVersionOfABrokenOne) {
     EXPECT_EQ(render(set, "layout"), "[]");
     ASSERT_TRUE(set.add("layout", "({% block a %}{% endblock %})"));
     EXPECT_EQ(render(set, "page"), "(T)");
-    // What was checked once is checked again.
+    // A template that was checked once is checked again.
     EXPECT_EQ(first_fault(set.add("page", "{{ titel }}")), "no \"titel\"; Page has title");
     EXPECT_EQ(render(set, "page"), "(T)");
     EXPECT_EQ(set.check<Page>("absent").error().message(), "absent: no such template");

@@ -88,7 +88,7 @@ struct Moment {
     std::int64_t second_of_day;
 };
 
-// chrono's years are 16 bits; what is outside is shown as the nearest that they hold.
+// chrono's years are 16 bits; times outside are shown as the nearest representable one.
 Moment moment_of(std::int64_t seconds) {
     constexpr std::int64_t day_seconds = 86'400;
     constexpr std::int64_t days_most = 10'000'000;

@@ -13,7 +13,7 @@
 //   text::SafeHtml                                 HTML that is shown as it is by {{ x | safe }}
 //
 // Thread   Any; constants.
-// Errors   A type that has no row above does not compile, with a sentence that says so.
+// Errors   A type that has no row above is a compile error with one readable sentence.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // UrlContext: where the URL in an attribute is. A value at its start is a whole URL, whose scheme
-// is looked at; a value behind a literal start is a part of one, and percent-encoded.
+// is checked; a value behind a literal start is a part of one, and percent-encoded.
 //
 //   start ──literal──> scheme or path ──/ ? #──> settled
 //     │                       └── no value may stand here: it could complete `javascript:`

@@ -81,7 +81,7 @@ class Value {
     template <typename T>
     static Value view(const T&&) = delete;
 
-    // What it holds; nothing when it is empty.
+    // The held value; none when it is empty.
     Ref ref() const;
 
     static consteval Type template_type() { return {.kind = Kind::dynamic, .resolve = &resolve}; }

@@ -14,7 +14,7 @@ enum class Role : std::uint8_t { server, client };  // ours
 
 class BothRolesTest : public TlsTest {
   protected:
-    // Both sides of what meet() makes. The client shows its certificate where `asks` is said.
+    // Both sides of meet()'s connection. The client shows its certificate if `asks`.
     void prepare(Role role, int version, bool asks = false) {
         role_ = role;
         ServerOptions options = server_options();
@@ -61,7 +61,7 @@ class BothRolesTest : public TlsTest {
     }
 
     Role role_ = Role::server;
-    bool resumes_ = false;  // our client does; to be said before prepare()
+    bool resumes_ = false;  // offered by our client; set before prepare()
     SslContextPtr raw_context_;
     std::unique_ptr<testing::TransportPeer> ours_;  // as the client
     // What the other side resumes from here on.

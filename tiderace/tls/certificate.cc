@@ -34,6 +34,7 @@ std::string why_none(ByteView text, const PemBlocks& found, std::string_view wan
         return "expected " + std::string(wanted) + " and found " +
                std::string(found.blocks.front().label) + ": are the two files swapped?";
     }
+    // 0x30 is the tag of a SEQUENCE, with which every certificate and key in DER begins.
     if (text.front() == '\x30') {
         return "the file is DER, expected PEM; `openssl x509` and `openssl pkey` convert it";
     }
@@ -44,6 +45,7 @@ BioPtr memory_bio(std::string_view text) {
     return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
+// Without a callback OpenSSL would prompt on the terminal and hang a server that has none.
 int no_password(char*, int, int, void*) {
     return -1;
 }
@@ -58,6 +60,8 @@ Result<> load_chain(Certificate& into) {
     }
     bool has_key = false;
     for (const PemBlock& block : found.blocks) {
+        // A key in the certificate's file is normal (one file for both); it is noted for the
+        // message.
         has_key = has_key || is_key(block.label);
         if (block.label != "CERTIFICATE" && block.label != "X509 CERTIFICATE") continue;
         X509Ptr read(
@@ -66,6 +70,7 @@ Result<> load_chain(Certificate& into) {
             return refuse(file, block.line,
                           "the CERTIFICATE block is damaged: " + take_openssl_error());
         }
+        // The first one is the server's own, the others lead to its authority (RFC 8446, 4.4.2).
         if (into.leaf == nullptr) {
             into.leaf = std::move(read);
         } else {
@@ -93,6 +98,7 @@ Result<> load_key(Certificate& into) {
                       why_none(*text, found, "PRIVATE KEY", !found.blocks.empty(),
                                file == into.files.certificate));
     }
+    // PKCS #8 has a label of its own; the older formats say it in a header.
     if (key->label == "ENCRYPTED PRIVATE KEY" ||
         key->text.find("Proc-Type: 4,ENCRYPTED") != std::string_view::npos) {
         return refuse(file, key->line,
@@ -106,10 +112,13 @@ Result<> load_key(Certificate& into) {
             file, key->line,
             "the " + std::string(key->label) + " block is damaged: " + take_openssl_error());
     }
+    // The text held the private key; the parsed key stays in OpenSSL's memory only.
     OPENSSL_cleanse(text->data(), text->size());
     return {};
 }
 
+// Failed checks leave entries in the thread's error queue, which a later SSL_get_error() would take
+// for its own, so each is cleared.
 Result<> check_pair(const Certificate& pair) {
     if (X509_check_private_key(pair.leaf.get(), pair.key.get()) == 1) return {};
     take_openssl_error();
@@ -125,7 +134,8 @@ Result<> check_pair(const Certificate& pair) {
                   "the key does not belong to the certificate in " + pair.files.certificate);
 }
 
-// OpenSSL takes any key here, and then finds nothing to agree on with any client.
+// OpenSSL accepts any key here, but with these no client could agree on a signature algorithm; each
+// TLS 1.3 algorithm for ECDSA names its curve (RFC 8446, 4.2.3).
 Result<> check_kind(const Certificate& pair) {
     const int kind = EVP_PKEY_get_base_id(pair.key.get());
     if (kind == EVP_PKEY_DSA) {
@@ -158,6 +168,7 @@ std::vector<std::string> names_of(X509* leaf) {
         if (name->type == GEN_DNS) names.push_back(text_of(name->d.dNSName));
     }
     GENERAL_NAMES_free(alternatives);
+    // The common name counts only without alternative names (RFC 6125, 6.4.4).
     if (alternatives != nullptr) return names;
     X509_NAME* subject = X509_get_subject_name(leaf);
     const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
@@ -187,6 +198,7 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
         if (auto done = step(made); !done) return fail(done.error());
     }
     for (auto check : {check_pair, check_kind}) {
+        // An expired certificate is no error: a server that does not start is worse than a warning.
         if (auto done = check(made); !done) return fail(done.error());
     }
     const UnixSeconds now = std::time(nullptr);
@@ -203,6 +215,8 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
 }
 
 Certificate Certificate::share() const {
+    // The parts are shared by reference count, not copied: OpenSSL objects are not changed after
+    // load.
     const auto shared = [](const X509Ptr& one) {
         X509_up_ref(one.get());
         return X509Ptr(one.get());

@@ -3,7 +3,8 @@
 //
 // Owner    A value, moved.
 // Thread   Any.
-// Errors   Which file, which line, what was expected; swapped and encrypted files are told as such.
+// Errors   Which file, which line, what was expected; swapped and encrypted files are named as
+//          such.
 // Limits   file_bytes_max for each file.
 #pragma once
 
@@ -41,7 +42,7 @@ struct Certificate {
     static Result<Certificate> load(const CertificateFiles& files);
 };
 
-// Of ASCII alone; names of hosts compare so (RFC 4343).
+// Changes ASCII letters only; host names compare like that (RFC 4343).
 std::string lower_case(std::string_view text);
 
 }  // namespace tiderace::tls

@@ -9,11 +9,13 @@ namespace {
 Result<> use_certificate(SSL_CTX* context, const Certificate& pair) {
     if (SSL_CTX_use_certificate(context, pair.leaf.get()) == 1 &&
         SSL_CTX_use_PrivateKey(context, pair.key.get()) == 1) {
+        // The chain belongs to the certificate that was set last.
         SSL_CTX_clear_chain_certs(context);
         for (const X509Ptr& other : pair.chain) {
             if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) break;
         }
     }
+    // OpenSSL refuses keys and signatures below its security level here, with a terse reason.
     if (const std::string why = take_openssl_error(); !why.empty()) {
         return fail(Error(0, "use", pair.files.certificate,
                           why + "; expected RSA of 2048 bits or P-256 at least, and signatures "
@@ -58,7 +60,7 @@ Result<> CertificateSet::load_files(const std::vector<CertificateFiles>& files,
     return {};
 }
 
-// A renewal that went wrong (an old backup, a clock ahead of ours) must not end what works.
+// A failed renewal (an old backup, a clock ahead of ours) must not replace a working certificate.
 Certificate CertificateSet::better(Certificate fresh, const Certificate& old, UnixSeconds now) {
     if (fresh.is_valid(now) || !old.is_valid(now)) return fresh;
     Certificate kept = old.share();
@@ -67,6 +69,7 @@ Certificate CertificateSet::better(Certificate fresh, const Certificate& old, Un
         (is_early ? fresh.files.certificate + " is not valid before " + time_text(fresh.begins)
                   : fresh.expired_text()) +
         ": the certificate before it stays, valid until " + time_text(old.ends));
+    // Looked at again when it becomes valid, although its files will not change then.
     if (is_early) better_from_ = std::min(better_from_, fresh.begins);
     return kept;
 }
@@ -84,7 +87,8 @@ void CertificateSet::add_names() {
         const int kind = EVP_PKEY_get_base_id(certificates_[i].key.get());
         for (const std::string& name : certificates_[i].names) {
             Combination& known = by_name_[name];
-            // Of two for the same name and kind of key the first one given serves.
+            // Of two certificates for one name and kind of key the first one serves. One of each
+            // kind may serve: OpenSSL picks ECDSA or RSA by what the client supports.
             const bool taken = std::ranges::any_of(known, [&](std::size_t other) {
                 return EVP_PKEY_get_base_id(certificates_[other].key.get()) == kind;
             });
@@ -94,15 +98,17 @@ void CertificateSet::add_names() {
 }
 
 Result<> CertificateSet::make_contexts(Settle settle, void* about) {
-    // The usual one first: the first certificate, with its companion for the same name.
-    Combination usual{0};
+    // The default comes first: the first certificate, with its companion of the other kind for the
+    // same name.
+    Combination by_default{0};
     for (const std::string& name : certificates_[0].names) {
         const Combination& known = by_name_[name];
-        if (known.front() == 0 && known.size() > usual.size()) usual = known;
+        if (known.front() == 0 && known.size() > by_default.size()) by_default = known;
     }
-    std::vector<Combination> wanted{usual};
+    std::vector<Combination> wanted{by_default};
     for (const auto& [name, combination] : by_name_) wanted.push_back(combination);
     for (const Combination& combination : wanted) {
+        // Names with the same certificates share a context.
         if (context_of_.contains(combination)) continue;
         SslContextPtr context(SSL_CTX_new(TLS_server_method()));
         if (context == nullptr) return fail(Error(0, "make", "SSL_CTX", take_openssl_error()));
@@ -117,14 +123,17 @@ Result<> CertificateSet::make_contexts(Settle settle, void* about) {
 }
 
 SSL_CTX* CertificateSet::find(std::string_view name) const {
+    // An absolute name ("example.org.") is the same host; SNI should not have the dot (RFC 6066,
+    // 3).
     if (name.ends_with('.')) name.remove_suffix(1);
     auto found = by_name_.find(name);
     if (found == by_name_.end()) {
         const std::size_t dot = name.find('.');
-        if (dot == std::string_view::npos) return usual();
+        if (dot == std::string_view::npos) return by_default();
+        // A wildcard stands for the whole first label and no more (RFC 6125, 6.4.3).
         found = by_name_.find("*" + std::string(name.substr(dot)));
     }
-    return found == by_name_.end() ? usual() : contexts_[context_of_.at(found->second)].get();
+    return found == by_name_.end() ? by_default() : contexts_[context_of_.at(found->second)].get();
 }
 
 const Staple* CertificateSet::staple_of(const X509* leaf) const {

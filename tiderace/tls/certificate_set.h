@@ -1,5 +1,5 @@
 // CertificateSet: which certificates serve which name: one SSL_CTX for each combination, so that an
-// RSA and an ECDSA certificate for the same name stand side by side.
+// RSA and an ECDSA certificate for the same name both serve.
 //
 //   "www.example.org" -> exactly that name, else "*.example.org", else the first certificate
 //
@@ -28,26 +28,25 @@ class CertificateSet {
 
     static Result<CertificateSet> load(const std::vector<CertificateFiles>& files, Settle settle,
                                        void* about);
-    // The same files again. What `previous` has for them stays where the new certificate is not
-    // valid at `now` and the old one is.
+    // Loads the same files again. A certificate of `previous` stays if the new one is not valid at
+    // `now` and the old one is.
     static Result<CertificateSet> load_again(const std::vector<CertificateFiles>& files,
                                              Settle settle, void* about,
                                              const CertificateSet& previous, UnixSeconds now);
 
-    // For clients that ask for no name, or for one that nobody has.
-    SSL_CTX* usual() const { return contexts_.front().get(); }
+    // For clients that send no SNI, or a name that no certificate matches.
+    SSL_CTX* by_default() const { return contexts_.front().get(); }
     // `name` in lower case.
     SSL_CTX* find(std::string_view name) const;
     // The staple of a certificate of this set, nullptr for none.
     const Staple* staple_of(const X509* leaf) const;
-    // What an operator should know: expired ones, staples that do not serve, ones that are never
-    // shown.
+    // Facts for the operator: expired certificates, staples that do not fit, certificates that are
+    // never used.
     std::vector<std::string> warnings() const;
-    // What came to its end after `since`, up to `now`.
+    // Certificates and staples that ended after `since`, up to `now`.
     std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
 
-    // When the first certificate that was not valid yet, and so was passed over, becomes valid;
-    // INT64_MAX: none.
+    // When the first certificate that was skipped as not yet valid becomes valid; INT64_MAX: none.
     UnixSeconds better_from() const { return better_from_; }
 
   private:

@@ -38,7 +38,7 @@ TEST_F(CertificateSetTest, FindsTheExactNameThenTheWildcardThenTheFirst) {
     SSL_CTX* exact = set.find("www.two.test");
     EXPECT_NE(one, two);
     EXPECT_NE(two, exact);
-    EXPECT_EQ(set.usual(), one);
+    EXPECT_EQ(set.by_default(), one);
     EXPECT_EQ(set.find("other.two.test"), two);
     EXPECT_EQ(set.find("two.test."), two);
     for (const char* unknown : {"a.b.two.test", "three.test", "test", "", ".", "*", ".two.testx"}) {
@@ -49,7 +49,7 @@ TEST_F(CertificateSetTest, FindsTheExactNameThenTheWildcardThenTheFirst) {
 TEST_F(CertificateSetTest, PutsBothKindsOfKeyForANameSideBySide) {
     const auto set = load(
         {issue("ec", {"a.test", "b.test"}), issue("rsa", {"a.test"}, testing::KeyKind::rsa_2048)});
-    EXPECT_EQ(set.usual(), set.find("a.test"));
+    EXPECT_EQ(set.by_default(), set.find("a.test"));
     EXPECT_NE(set.find("a.test"), set.find("b.test"));
     int kinds = 0;
     for (long more = SSL_CTX_set_current_cert(set.find("a.test"), SSL_CERT_SET_FIRST); more == 1;
@@ -61,8 +61,8 @@ TEST_F(CertificateSetTest, PutsBothKindsOfKeyForANameSideBySide) {
 
 TEST_F(CertificateSetTest, OfTwoForTheSameNameAndKindTheFirstServes) {
     const auto set = load({issue("one", {"a.test"}), issue("two", {"a.test", "b.test"})});
-    EXPECT_EQ(set.find("a.test"), set.usual());
-    EXPECT_NE(set.find("b.test"), set.usual());
+    EXPECT_EQ(set.find("a.test"), set.by_default());
+    EXPECT_NE(set.find("b.test"), set.by_default());
     EXPECT_TRUE(set.warnings().empty());
 }
 

@@ -20,7 +20,7 @@ class CertificateTest : public ::testing::Test {
         }
         return text;
     }
-    // What is said, without the folder's name.
+    // The message, without the folder's name.
     std::string refusal(const CertificateFiles& files) {
         const auto loaded = Certificate::load(files);
         if (loaded) return "(it loads)";

@@ -29,6 +29,8 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     SslPtr make_ssl() override { return SslPtr(SSL_new(ssl_context.get())); }
     std::string_view known_protocol(std::string_view chosen) const override {
         for (const std::string& known : context_->options_.protocols) {
+            // Only names that we offered can be chosen; the view has to outlive the SSL that holds
+            // the answer.
             if (known == chosen) return known;
         }
         return {};
@@ -36,12 +38,14 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     std::string_view plain_http_answer() const override { return {}; }
 
     void keep_sessions() {
+        // OpenSSL's own store is keyed by session id, which a client has no use for; ours is keyed
+        // by name.
         SSL_CTX_set_session_cache_mode(ssl_context.get(),
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
         SSL_CTX_set_app_data(ssl_context.get(), this);
         SSL_CTX_sess_set_new_cb(ssl_context.get(), &Endpoint::on_session);
     }
-    // Copies: a connection that is cut spoils the session that it was given.
+    // Offers a copy: a connection that is cut marks its session as not resumable.
     void offer_session(SSL* ssl) const {
         const auto found = sessions_.find(verified_name(ssl));
         if (found == sessions_.end()) return;
@@ -52,7 +56,8 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     SslContextPtr ssl_context;
 
   private:
-    // What the certificate had to be for. A session is resumed without one.
+    // The name that the certificate was checked for. A resumed session checks no certificate, so it
+    // must never be offered for another name.
     static std::string verified_name(SSL* ssl) {
         if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name)) return name;
         const std::unique_ptr<char, FreedByOpenssl> ip(
@@ -65,6 +70,7 @@ class ClientContext::Endpoint final : public tls::Endpoint {
         try {
             std::string name = verified_name(ssl);
             SslSessionPtr copy(SSL_SESSION_dup(session));
+            // A full table keeps its entries: a name without one only costs a full handshake.
             const bool has_room =
                 self.sessions_.size() < resumed_names_max || self.sessions_.contains(name);
             if (copy != nullptr && has_room) self.sessions_[std::move(name)] = std::move(copy);
@@ -85,6 +91,7 @@ Result<> trust(SSL_CTX* context, const ClientOptions& options) {
         return fail(Error(0, "load", "the system's trusted roots", take_openssl_error()));
     }
     if (options.ca.empty()) return {};
+    // Read once by us, because OpenSSL's message about a missing file does not name it.
     auto text = read_file(options.ca, Certificate::file_bytes_max);
     if (!text) return fail(text.error());
     if (SSL_CTX_load_verify_file(context, options.ca.c_str()) == 1) return {};
@@ -106,9 +113,13 @@ Result<> identify(SSL_CTX* context, const CertificateFiles& files) {
 
 // True: the certificate has to be for `name`.
 bool expect_name(SSL* ssl, const std::string& name) {
+    // A NUL would end the name early for OpenSSL: "good.example\0.evil.example" would pass as
+    // another.
     if (name.empty() || name.find('\0') != std::string::npos) return false;
     X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
+    // An address is never sent as SNI (RFC 6066, 3), so the host's settings below are skipped.
     if (X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1) return true;
+    // "f*.example.org" is refused; a wildcard is a whole label (RFC 6125, 6.4.3).
     X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(ssl, name.c_str()) == 1 &&
            SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;

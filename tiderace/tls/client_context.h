@@ -1,10 +1,10 @@
-// ClientContext: the client's side of TLS on one loop. The server's certificate is verified against
-// the system's roots and the name asked for, unless told otherwise.
+// ClientContext: the client's side of TLS on one loop. By default the server's certificate is
+// verified against the system's roots and the requested name.
 //
 //   auto context = tls::ClientContext::create(loop, {});
 //   auto transport = context->wrap(std::move(tcp), "example.org");
 //
-// Owner    Whoever made it. It outlives every transport it wrapped.
+// Owner    Its creator. It outlives every transport it wrapped.
 // Thread   Its loop's.
 // Errors   create(): which file, what was expected. A server that does not verify: -EPROTO from the
 //          transport, and HandshakeFailure::certificate in the counters.
@@ -27,12 +27,12 @@ namespace tiderace::tls {
 class LoopParts;
 
 struct ClientOptions {
-    bool verify = true;                  // false: encrypted to whoever answers; for tests
-    bool system_roots = true;            // whom the system trusts
+    bool verify = true;                  // false: do not verify the server's certificate; for tests
+    bool system_roots = true;            // trust the system's authorities
     std::string ca;                      // PEM file of others to trust; "": none
     CertificateFiles certificate;        // our own, for servers that ask; "": none
     std::vector<std::string> protocols;  // ALPN, best first; empty: not offered
-    // Sessions are kept and offered again: the handshake is shorter, the certificate is not shown.
+    // Sessions are kept and offered again: the handshake is shorter, and no certificate is sent.
     bool resume = false;
     Duration handshake_timeout = 10s;
 };
@@ -45,8 +45,8 @@ class ClientContext final {
                                                          ClientOptions options);
     ~ClientContext();
 
-    // `server_name` is what is asked for (SNI) and what the certificate has to be for: a host name,
-    // or an IP address in text. nullptr: no such name can be (it is empty, or has a NUL).
+    // `server_name` is sent as SNI, and the certificate must match it: a host name, or an IP
+    // address in text. nullptr: no such name can be (it is empty, or has a NUL).
     std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below,
                                          const std::string& server_name) TR_ON_LOOP;
 

@@ -18,7 +18,7 @@ class ClientTest : public TlsTest {
     }
 };
 
-TEST_F(ClientTest, TrustsACertificateOfItsAuthorityForTheNameItAskedFor) {
+TEST_F(ClientTest, TrustsACertificateOfItsAuthorityForTheRequestedName) {
     ServerOptions options = server_options();
     options.certificates = {
         authority_.issue(folder_, "server", {.names = {"a.test", "*.b.test", "127.0.0.1"}})};
@@ -34,7 +34,7 @@ TEST_F(ClientTest, TrustsACertificateOfItsAuthorityForTheNameItAskedFor) {
     EXPECT_EQ(context_->counters().failures(Failure::peer_alert), 4U);
 }
 
-TEST_F(ClientTest, TrustsNobodyElse) {
+TEST_F(ClientTest, TrustsNoOther) {
     const testing::Authority other;
     trust({.system_roots = false, .ca = other.write(folder_, "other.pem")});
     EXPECT_FALSE(talks_to("localhost"));
@@ -46,7 +46,7 @@ TEST_F(ClientTest, TrustsNobodyElse) {
     EXPECT_TRUE(talks_to("localhost"));
 }
 
-TEST_F(ClientTest, TrustsWhomTheSystemTrustsUnlessToldOtherwise) {
+TEST_F(ClientTest, TrustsTheSystemsAuthoritiesByDefault) {
     const testing::EnvironmentVariable roots("SSL_CERT_FILE",
                                              authority_.write(folder_, "roots.pem"));
     trust({});
@@ -99,13 +99,15 @@ TEST_F(ClientTest, SaysThatItIsSecuredBeforeAnyByte) {
     ASSERT_TRUE(run_until([&] { return sessions.received == "x"; }));
     EXPECT_EQ(sessions.secured, 1);
     // One that ends the connection there and then.
-    sessions.on_secured = [](net::Connection& connection) { connection.abort(); };
+    sessions.on_secured = [](net::Connection& connection) {
+        connection.close(net::CloseReason::aborted);
+    };
     clients.adopt(client_->wrap(reach(), "localhost"), core::Address::loopback(2));
     ASSERT_TRUE(run_until([&] { return clients.size() == 1; }));
     EXPECT_EQ(sessions.secured, 2);
 }
 
-TEST_F(ClientTest, ResumesWhereItIsToldTo) {
+TEST_F(ClientTest, ResumesWhereTheCallerWants) {
     const auto talk_twice = [&](const char* first, const char* second) {
         EXPECT_TRUE(talks_to(first));
         world_.settle();
@@ -152,7 +154,7 @@ TEST_F(ClientTest, SaysWhichFileIsWrong) {
     EXPECT_FALSE(ClientContext::create(world_.loop(), options));
 }
 
-TEST_F(ClientTest, AServerThatSaysNothingIsGivenUp) {
+TEST_F(ClientTest, AServerThatSendsNothingTimesOut) {
     trust();
     auto pipe = testing::make_pipe(world_.loop());
     testing::TransportPeer silent(world_.loop(), std::move(pipe.far));

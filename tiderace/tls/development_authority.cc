@@ -76,7 +76,8 @@ bool is_ipv4(const std::vector<unsigned char>& address) {
     return address.size() == 4;
 }
 
-// Letters, digits, hyphens and dots: nothing that means something in OpenSSL's own syntax.
+// Letters, digits, hyphens and dots. Names go into OpenSSL's configuration syntax, where a comma or
+// a colon from a host's name could add permissions.
 bool is_host(std::string_view host) {
     return !host.empty() && host.size() <= host_bytes_max && host.front() != '.' &&
            host.front() != '-' && host.back() != '.' && std::ranges::all_of(host, [](char c) {
@@ -103,7 +104,8 @@ X509Ptr read_certificate(std::string_view pem) {
 
 KeyPtr read_key(std::string_view pem) {
     const BioPtr bio = reader(pem);
-    // No passphrase is asked for: an encrypted key is none of ours.
+    // Never prompt for a passphrase: we write our keys unencrypted, so an encrypted one is not
+    // ours.
     const auto no_passphrase = [](char*, int, int, void*) { return -1; };
     KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
     ERR_clear_error();
@@ -118,6 +120,7 @@ std::string written(const BioPtr& bio) {
 
 Result<CertificateAndKey> as_pem(const X509Ptr& certificate, const KeyPtr& key) {
     const BioPtr first(BIO_new(BIO_s_mem()));
+    // BIO_s_secmem wipes its memory when it is freed.
     const BioPtr second(BIO_new(BIO_s_secmem()));
     if (PEM_write_bio_X509(first.get(), certificate.get()) != 1 ||
         PEM_write_bio_PrivateKey(second.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
@@ -134,10 +137,13 @@ bool add_extension(X509* certificate, X509* issuer, int kind, const std::string&
     return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
+// RFC 5280, 4.1.2.2: positive, unique for the issuer, at most 20 bytes. Random, because nothing
+// remembers the last one.
 bool set_serial(X509* certificate) {
     std::array<unsigned char, 16> random{};
     if (RAND_bytes(random.data(), random.size()) != 1) return false;
-    random[0] = static_cast<unsigned char>((random[0] & 0x7f) | 0x40);  // positive, always 16 bytes
+    // the sign bit clear and the next one set: positive, always 16 bytes
+    random[0] = static_cast<unsigned char>((random[0] & 0x7f) | 0x40);
     const std::unique_ptr<BIGNUM, FreedBy<BN_free>> number(
         BN_bin2bn(random.data(), random.size(), nullptr));
     return number != nullptr &&
@@ -177,9 +183,9 @@ bool finish(const X509Ptr& certificate, X509* issuer, const KeyPtr& signer,
     return X509_sign(certificate.get(), signer.get(), EVP_sha256()) > 0;
 }
 
-// A name in a constraint stands for all below it, too (RFC 5280, 4.2.1.10); with a dot before it,
-// for those below it alone. So a host that is permitted and excluded with a dot is exactly itself.
-// What is below localhost never leaves the machine (RFC 6761, 6.3).
+// A name in a constraint also stands for all names below it (RFC 5280, 4.2.1.10); with a dot before
+// it, for those below it alone. So a host that is permitted, and excluded with a dot, is exactly
+// itself. Names below localhost never leave the machine (RFC 6761, 6.3), so they stay permitted.
 std::string constraint(const LocalNames& names) {
     std::string text = "critical";
     for (const std::string& host : names.hosts) {
@@ -266,7 +272,7 @@ bool is_private_range(std::string_view range) {
     });
 }
 
-// Whether it may sign for no more than make_authority lets one sign for: an older one may.
+// Whether it may sign for no more than make_authority() allows: one of an older version may.
 bool is_narrow(const NAME_CONSTRAINTS* constraints) {
     const std::vector<std::string> excluded = hosts_in(constraints->excludedSubtrees);
     for (int i = 0; i < sk_GENERAL_SUBTREE_num(constraints->permittedSubtrees); ++i) {
@@ -285,8 +291,8 @@ bool is_narrow(const NAME_CONSTRAINTS* constraints) {
     return true;
 }
 
-// Whether the authority's own constraint lets it sign for all of them: asked of OpenSSL with a
-// certificate that names them.
+// Whether the authority's own constraint lets it sign for all of them. OpenSSL decides, on a
+// certificate that names them, as a client's library will.
 bool permits(X509* authority, const LocalNames& names) {
     const ConstraintsPtr constraints = constraints_of(authority);
     const X509Ptr probe(X509_new());
@@ -340,6 +346,8 @@ Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds no
         certificate != nullptr &&
         X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) == 1 &&
         finish(certificate, certificate.get(), key,
+               // No authority below it, servers only: a stolen key cannot be turned into anything
+               // wider.
                {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
                 {NID_key_usage, "critical,keyCertSign,cRLSign"},
                 {NID_ext_key_usage, "serverAuth"},
@@ -358,6 +366,7 @@ Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const Lo
     }
     const KeyPtr key(EVP_EC_gen("P-256"));
     if (key == nullptr) return fail(refused("make", "a P-256 key"));
+    // It begins a day early, so that the whole span is leaf_days; and never outlives its issuer.
     const UnixSeconds ends = std::min(now + (leaf_days - 1) * seconds_per_day,
                                       unix_time(X509_get0_notAfter(issuer.get())));
     const X509Ptr certificate = blank(key, "localhost", now - seconds_per_day, ends);
@@ -392,6 +401,8 @@ bool leaf_serves(const CertificateAndKey& leaf, const CertificateAndKey& authori
     const KeyPtr key = read_key(leaf.key);
     const bool serves = is_pair_with_time_left(certificate, key, now, leaf_spare_days) &&
                         issuer != nullptr &&
+                        // The signature, not just the name: an authority that was made anew has the
+                        // same name.
                         X509_verify(certificate.get(), X509_get0_pubkey(issuer.get())) == 1 &&
                         names_all(certificate.get(), names);
     ERR_clear_error();

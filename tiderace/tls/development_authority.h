@@ -2,7 +2,7 @@
 //
 //   authority  P-256, may sign for localhost and what is below it, for exactly the names of this
 //              machine, for private addresses and this machine's own, and for nothing else (a
-//              critical name constraint): whoever steals its key cannot pass for a site on the
+//              critical name constraint): a thief of its key cannot pass for a site on the
 //              Internet. Trusted once by the people who develop here.
 //   leaf       P-256, for localhost, the loopback and LAN addresses and the host's name; browsers
 //              take no certificate that is valid for more than 398 days, so it is made anew often.
@@ -35,7 +35,7 @@ struct LocalNames {
 inline constexpr UnixSeconds seconds_per_day = 86'400;
 inline constexpr UnixSeconds authority_days = 5 * 365;
 inline constexpr UnixSeconds leaf_days = 397;
-// What is nearer to its end than this is made anew.
+// Certificates with less time left than this are made anew.
 inline constexpr UnixSeconds authority_spare_days = leaf_days + 1;
 inline constexpr UnixSeconds leaf_spare_days = 30;
 

@@ -216,7 +216,7 @@ TEST_F(DevelopmentAuthority, ALeafServesUntilItNearsItsEndOrANameIsMissing) {
     EXPECT_FALSE(leaf_serves(leaf_, authority_, local_names("box", {"10.0.0.9"}), today));
 }
 
-TEST_F(DevelopmentAuthority, WhatIsNoPemServesNobody) {
+TEST_F(DevelopmentAuthority, AFileThatIsNotPemIsRefused) {
     EXPECT_FALSE(authority_serves({"", ""}, names_, today));
     EXPECT_FALSE(authority_serves({"nonsense", authority_.key}, names_, today));
     EXPECT_FALSE(leaf_serves({leaf_.certificate, ""}, authority_, names_, today));

@@ -24,14 +24,15 @@ std::optional<std::size_t> take_number(ByteView& rest, std::size_t bytes) {
 
 // Takes a length of `bytes` bytes and what it announces.
 std::optional<ByteView> take_vector(ByteView& rest, std::size_t bytes) {
-    const auto length = take_number(rest, bytes);
-    if (!length || *length > rest.size()) return std::nullopt;
-    const ByteView taken = rest.substr(0, *length);
-    rest.remove_prefix(*length);
+    const std::size_t length = take_number(rest, bytes).value_or(ByteView::npos);
+    if (length > rest.size()) return std::nullopt;
+    const ByteView taken = rest.substr(0, length);
+    rest.remove_prefix(length);
     return taken;
 }
 
-// False: it may change records in a way that we do not know.
+// False: an extension that may change the format of records, such as record_size_limit (RFC 8449).
+// Our record layer must not take over then.
 bool take_extension(RecordAgreement& agreed, std::size_t type, ByteView value) {
     switch (static_cast<Extension>(type)) {
         case Extension::server_name:

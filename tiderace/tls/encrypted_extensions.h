@@ -1,6 +1,6 @@
-// EncryptedExtensions: what a TLS 1.3 server agreed to in its message of that name (RFC 8446,
-// 4.3.1), as far as a record layer has to know it. Whatever changes records is negotiated there, so
-// a record layer that knows every extension in it obeys all that was negotiated.
+// EncryptedExtensions: the part of a TLS 1.3 server's message of that name (RFC 8446, 4.3.1) that a
+// record layer has to know. Every change of records is negotiated there, so a record layer that
+// knows every extension in it obeys all that was negotiated.
 //
 //   08 | length 3 | length 2 | { type 2 | length 2 | … } …
 //
@@ -17,7 +17,7 @@
 namespace tiderace::tls {
 
 struct RecordAgreement {
-    // Of a record's payload, in both directions (max_fragment_length, RFC 6066, 4).
+    // Limit of a record's payload, in both directions (max_fragment_length, RFC 6066, 4).
     std::uint16_t payload_bytes_max = 16'384;
 
     bool operator==(const RecordAgreement&) const = default;

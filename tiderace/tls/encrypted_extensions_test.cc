@@ -71,6 +71,7 @@ TEST(EncryptedExtensions, ThatAreCutOrHaveMoreBehindThemAreNoMessage) {
     other[0] = 2;
     EXPECT_FALSE(read_encrypted_extensions(other).has_value());
     EXPECT_EQ(payload_bytes_max("\0"s), 0u);
+    EXPECT_EQ(payload_bytes_max("\0\x10"s), 0u);
     EXPECT_EQ(payload_bytes_max("\0\x10\0"s), 0u);
     EXPECT_EQ(payload_bytes_max("\0\x10\0\1"s), 0u);
 }

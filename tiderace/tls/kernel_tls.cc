@@ -17,8 +17,10 @@ KernelTls find_kernel_tls(core::Kernel& kernel) {
     const std::array<char, 3> name{'t', 'l', 's'};
     const int asked = kernel.set_option(socket, IPPROTO_TCP, TCP_ULP, name.data(), name.size());
     kernel.close(socket);
-    // A socket that is connected to nobody: whoever knows the name has only that to object to.
+    // The socket is not connected: a kernel that has kTLS objects to that only.
     if (asked == 0 || asked == -ENOTCONN) return KernelTls::present;
+    // ENOENT: the module cannot be loaded. ENOPROTOOPT: a kernel before TCP_ULP. Others, such as
+    // EPERM in a container, decide nothing.
     return asked == -ENOENT || asked == -ENOPROTOOPT ? KernelTls::absent : KernelTls::refused;
 }
 

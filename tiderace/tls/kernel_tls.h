@@ -1,5 +1,5 @@
-// kernel_tls: whether this kernel can seal the records of TLS by itself (kTLS). It is told, not
-// used: docs/decisions/0008-ktls-is-told-not-used.md.
+// kernel_tls: whether this kernel can seal the records of TLS by itself (kTLS). This is reported,
+// not used: docs/decisions/0008-ktls-is-told-not-used.md.
 //
 // Thread   Any; opens a socket for a moment.
 #pragma once
@@ -18,7 +18,7 @@ enum class KernelTls : std::uint8_t {
     foreign,  // not Linux: kTLS is another thing there, and nothing asks for it
 };
 
-// Asks a TCP socket for the protocol "tls" above it, which loads the module where that is allowed.
+// Sets the protocol "tls" on a TCP socket, which loads the module if that is allowed.
 KernelTls find_kernel_tls(core::Kernel& kernel);
 
 // "no (the kernel has no tls module)"

@@ -54,7 +54,7 @@ TEST(KernelTls, IsWhatTheKernelAnswers) {
 }
 #endif
 
-TEST(KernelTls, IsToldInWordsThatAllSayNo) {
+TEST(KernelTls, IsReportedInWordsThatAllSayNo) {
     for (const KernelTls found :
          {KernelTls::present, KernelTls::absent, KernelTls::refused, KernelTls::foreign}) {
         EXPECT_TRUE(to_string(found).starts_with("no (")) << to_string(found);

@@ -1,5 +1,5 @@
-// LoopParts: what the TLS connections of one loop and context have in common: the buffer that bytes
-// are opened into, the queue of handshakes that wait for their step, counters, the log.
+// LoopParts: shared by the TLS connections of one loop and context: the buffer that records are
+// opened into, the queue of handshakes that wait for their step, counters, the log.
 //
 //   established connections: opened and told while the kernel's events are dispatched
 //   handshakes:              their bytes wait; at the end of the turn steps_per_turn_max of them
@@ -22,7 +22,7 @@
 
 namespace tiderace::tls {
 
-// Something that goes on when it is its turn: a handshake, or who had much to send.
+// Work that continues in its turn: a handshake, or a connection with much to send.
 class Step : public ListHook {
   public:
     virtual void take_step() TR_ON_LOOP = 0;
@@ -33,7 +33,7 @@ class Step : public ListHook {
 
 class LoopParts final : private core::TurnEnd {
   public:
-    // Five records: what one receive of the loop holds, opened.
+    // Five records: the content of one receive of the loop.
     static constexpr std::size_t plain_bytes = 80_KiB;
     static constexpr std::uint32_t log_lines_per_second_max = 10;
 
@@ -44,7 +44,7 @@ class LoopParts final : private core::TurnEnd {
 
     core::EventLoop& loop() { return *loop_; }
     Duration handshake_timeout() const { return handshake_timeout_; }
-    // Free for whoever asks until it returns to the loop; what is in it is gone then.
+    // Valid until control returns to the loop, which reuses it.
     std::span<char> plain() TR_ON_LOOP;
 
     void step_later(Step& step) TR_ON_LOOP;
@@ -66,8 +66,8 @@ class LoopParts final : private core::TurnEnd {
     std::unique_ptr<char[]> plain_;
     IntrusiveList<Step> waiting_;  // handshakes
     IntrusiveList<Step> sending_;
-    std::uint64_t turn_ = 0;     // whose budget is being spent
-    std::uint64_t sent_in_ = 0;  // the turn in which those who send were asked last
+    std::uint64_t turn_ = 0;     // the turn whose budget is being spent
+    std::uint64_t sent_in_ = 0;  // the turn in which waiting senders were last served
     std::size_t steps_left_ = 0;
     UnixSeconds log_second_ = 0;
     std::uint32_t log_lines_ = 0;

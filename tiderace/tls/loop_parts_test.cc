@@ -46,7 +46,7 @@ TEST(LoopParts, AStepThatIsGoneIsNotTaken) {
     EXPECT_EQ(stays.taken, 1);
 }
 
-TEST(LoopParts, WhoHasMuchToSendGoesOnOnceInALaterTurn) {
+TEST(LoopParts, ALongSendContinuesOnceInALaterTurn) {
     testing::FakeWorld world;
     LoopParts parts(world.loop(), 1, 1s);
     struct Endless final : Step {

@@ -5,6 +5,8 @@
 namespace tiderace::tls {
 
 std::string take_openssl_error() {
+    // The first entry is the cause; later ones report that callers failed because of it. The queue
+    // must end empty, because SSL_get_error() reads it.
     const unsigned long first = ERR_peek_error();
     ERR_clear_error();
     if (first == 0) return {};
@@ -16,6 +18,8 @@ std::string take_openssl_error() {
 int take_tls_reason() {
     int reason = 0;
     for (unsigned long error = 0; (error = ERR_get_error()) != 0;) {
+        // Entries of other libraries (ASN.1, EVP) are details; only those of TLS have a reason to
+        // count.
         if (reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) reason = ERR_GET_REASON(error);
     }
     return reason;

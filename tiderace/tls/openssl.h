@@ -26,11 +26,11 @@ using SslContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
 using SslSessionPtr = std::unique_ptr<SSL_SESSION, FreedBy<SSL_SESSION_free>>;
 using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 
-// The first error of the queue, in OpenSSL's words without its numbers ("no start line"), and the
-// queue is empty. "" if there was none.
+// Empties the queue and returns its first error, in OpenSSL's words without its numbers ("no start
+// line"); "" if there was none.
 std::string take_openssl_error();
-// The reason number (ERR_GET_REASON) of the first error that is TLS's own, 0 if there is none; the
-// queue is empty.
+// Empties the queue and returns the reason number (ERR_GET_REASON) of the first error of TLS
+// itself; 0 if there is none.
 int take_tls_reason();
 
 }  // namespace tiderace::tls

@@ -1,5 +1,5 @@
-// This room in a program that was built without OpenSSL: what makes something fails, with one
-// sentence; what is made of it never runs.
+// This room in a program that was built without OpenSSL: functions that make an object fail with
+// one sentence, so members of such objects never run.
 #include "tiderace/base/check.h"
 #include "tiderace/tls/client_context.h"
 #include "tiderace/tls/library.h"
@@ -64,7 +64,7 @@ const HandshakeCounters& ClientContext::counters() const {
     return parts_->counters();
 }
 
-// ---- what they are made of ----------------------------------------------------------------------
+// ---- their parts --------------------------------------------------------------------------------
 
 TicketKey::~TicketKey() = default;
 Result<std::shared_ptr<const TicketKeys>> TicketKeys::fresh() {
@@ -81,7 +81,7 @@ const TicketKey* TicketKeys::find(const unsigned char*) const {
 TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target>,
                                std::shared_ptr<const TicketKeys>, Duration period)
     : loop_(&loop), period_(period) {
-    // Named, or clang would mind that there is no use for them here.
+    // Named, because clang warns about unused members.
     static_cast<void>(loop_);
     static_cast<void>(period_);
     TR_CHECK(false, "this program was built without TLS");

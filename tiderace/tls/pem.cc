@@ -9,6 +9,7 @@ constexpr std::string_view dashes = "-----";
 
 // The label of a BEGIN or END line, or "".
 std::string_view label_of(std::string_view line, std::string_view mark) {
+    // Files from Windows end lines with CR LF, and editors leave spaces.
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (!line.starts_with(mark) || !line.ends_with(dashes)) return {};
     if (line.size() < mark.size() + dashes.size()) return {};
@@ -29,7 +30,8 @@ PemBlocks find_pem_blocks(ByteView text) {
         if (end == std::string_view::npos) end = text.size();
         const std::string_view line = text.substr(at, end - at);
         if (const auto label = label_of(line, begin_mark); !label.empty()) {
-            if (open.line != 0) break;  // another begins before this one ended
+            // another begins before this one ended: the file was cut and joined
+            if (open.line != 0) break;
             open = {.label = label, .text = {}, .line = number};
             begin = at;
         } else if (open.line != 0 && label_of(line, end_mark) == open.label) {

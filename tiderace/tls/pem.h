@@ -1,7 +1,7 @@
 // pem: the blocks of a PEM file and where they begin, so that an error can name the line.
 //
 // Thread   Any.
-// Errors   A BEGIN without its END is told with its line.
+// Errors   A BEGIN without its END is reported with its line.
 // Limits   The caller's: the text is in memory.
 #pragma once
 

@@ -1,6 +1,5 @@
 // RawPeer: OpenSSL alone, with its own buffers, as the peer of this room's server, or of its client
-// (with a context of TLS_server_method). What it does is the test's business: any version, any
-// cipher, any alert.
+// (with a context of TLS_server_method). The test drives it: any version, any cipher, any alert.
 #pragma once
 
 #include <openssl/err.h>

@@ -14,14 +14,15 @@ namespace {
 
 FileOpener file_opener;  // see set_file_opener()
 
-// Not held up by a FIFO that nobody writes.
+// Non-blocking, so that a FIFO without a writer does not hang us.
 core::Descriptor open_file(const std::string& path) {
     return {core::system_kernel(), file_opener
                                        ? file_opener(path)
                                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 }
 
-// What a rename or a write changes.
+// The facts that change with a rename or a write. A process that has given up root may not reach
+// the file, so it asks its opener instead.
 bool get_status(const std::string& path, struct stat& status) {
     if (::stat(path.c_str(), &status) == 0) return true;
     if (errno != EACCES || !file_opener) return false;
@@ -40,6 +41,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
     if (!file) return fail(Error::last("read", path));
     struct stat status{};
     if (::fstat(file.get(), &status) != 0) return fail(Error::last("read", path));
+    // A FIFO or a device could block the loop's thread, or never end.
     if (!S_ISREG(status.st_mode)) {
         return fail(Error(0, "read", path, "expected a file, found something else of that name"));
     }
@@ -50,6 +52,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
         if (got < 0) return fail(Error::last("read", path));
         if (got == 0) return text;
         text.append(block, static_cast<std::size_t>(got));
+        // Counted while reading, because the file may grow after a look at its size.
         if (text.size() > bytes_max) {
             return fail(Error(0, "read", path,
                               "the file is longer than " + std::to_string(bytes_max) + " bytes"));
@@ -57,7 +60,7 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
     }
 }
 
-// macOS has another name for it.
+// macOS names the field differently.
 static const timespec& modified_at(const struct stat& status) {
 #ifdef __APPLE__
     return status.st_mtimespec;

@@ -41,7 +41,7 @@ unsigned char* bytes_of(char* text) {
 }  // namespace
 
 const Suite13* Suite13::find(const SSL_CIPHER* negotiated) {
-    // Fetched once: the fetch of each use takes a lock that all threads share.
+    // Fetched once: every fetch takes a lock that all threads share.
     static const Suite13 aes_128{EVP_CIPHER_fetch(nullptr, "AES-128-GCM", nullptr),
                                  EVP_MD_fetch(nullptr, "SHA256", nullptr), 16, 32};
     static const Suite13 aes_256{EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr),
@@ -62,7 +62,7 @@ const Suite13* Suite13::find(const SSL_CIPHER* negotiated) {
         default:
             break;
     }
-    // Not there: an OpenSSL under rules that forbid it would not have negotiated it either.
+    // Absent: such an OpenSSL (FIPS, say) would not have negotiated it either.
     return found != nullptr && found->cipher != nullptr && found->digest != nullptr ? found
                                                                                     : nullptr;
 }
@@ -90,6 +90,7 @@ void RecordCipher::key() {
     sequence_ = 0;
 }
 
+// RFC 8446, 7.2. The old secret is overwritten, so that a later theft opens no earlier record.
 void RecordCipher::update() {
     TrafficSecrets::Secret next{};
     expand_label(*suite_, secret_, "traffic upd", {next.data(), suite_->secret_bytes});
@@ -98,6 +99,8 @@ void RecordCipher::update() {
     key();
 }
 
+// RFC 8446, 5.3: the nonce is the IV with the sequence number in its last 8 bytes. The header is
+// authenticated, too, so that no one can change a record's length.
 void RecordCipher::start_record(const unsigned char* header) {
     std::array<unsigned char, 12> nonce = iv_;
     for (unsigned i = 0; i < 8; ++i) {
@@ -105,6 +108,7 @@ void RecordCipher::start_record(const unsigned char* header) {
     }
     ++sequence_;
     int ignored = 0;
+    // With a key set neither call can fail; a failure here would reuse a nonce.
     TR_CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, nonce.data(), -1, nullptr) == 1 &&
                  EVP_CipherUpdate(context_.get(), nullptr, &ignored, header,
                                   static_cast<int>(header_bytes)) == 1,
@@ -113,6 +117,8 @@ void RecordCipher::start_record(const unsigned char* header) {
 
 void RecordCipher::seal(ContentType type, std::span<const iovec> pieces, std::size_t bytes,
                         char* to) {
+    // Every record looks like application data of TLS 1.2; its true type is the last encrypted byte
+    // (RFC 8446, 5.2).
     unsigned char* at = bytes_of(to);
     const std::size_t ciphered = bytes + 1 + tag_bytes;
     at[0] = static_cast<unsigned char>(ContentType::application_data);
@@ -139,6 +145,7 @@ void RecordCipher::seal(ContentType type, std::span<const iovec> pieces, std::si
     TR_CHECK(good, "sealing a record failed");
 }
 
+// Writes to `to` before the tag is checked: the caller reads nothing from there after npos.
 std::size_t RecordCipher::open(ByteView record, char* to) {
     if (record.size() < header_bytes + 1 + tag_bytes) return ByteView::npos;
     const auto* at = reinterpret_cast<const unsigned char*>(record.data());

@@ -5,8 +5,8 @@
 //
 // Owner    Records13.
 // Thread   The loop's.
-// Errors   std::bad_alloc where a key finds no memory; records need none.
-// Limits   records_per_key_max; worn_out() says that a new key is due.
+// Errors   std::bad_alloc if there is no memory for a key; records need none.
+// Limits   records_per_key_max; worn_out() reports that a new key is due.
 // Memory   About 1 KiB: the expanded key.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Suite13 {
     std::size_t key_bytes;
     std::size_t secret_bytes;
 
-    // nullptr: a suite that RecordCipher does not do.
+    // nullptr: a suite that RecordCipher does not support.
     static const Suite13* find(const SSL_CIPHER* negotiated);
 };
 
@@ -57,8 +57,8 @@ class RecordCipher {
     // Writes one record of `bytes` + overhead_bytes to `to`. The payload comes from `pieces`, which
     // may be at to + header_bytes already (one piece, sealed in place).
     void seal(ContentType type, std::span<const iovec> pieces, std::size_t bytes, char* to);
-    // Opens the whole record `record` to `to`, which has room for it. The bytes of payload and its
-    // type that are there; npos: it was damaged.
+    // Opens the whole record `record` into `to`, which has room for it. Returns the bytes of
+    // payload and type; npos: it was damaged.
     std::size_t open(ByteView record, char* to);
 
     // The next key from this one (KeyUpdate).

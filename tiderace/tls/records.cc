@@ -9,6 +9,8 @@ std::size_t declared_bytes(ByteView in) {
     return Records::header_bytes + (static_cast<std::size_t>(high) << 8U | low);
 }
 
+// Of a record that claims too much, the header alone is enough: it is refused at once, instead of
+// after the 64 KiB that a header may announce.
 std::size_t openable_bytes(ByteView in, std::size_t record_bytes_max) {
     const std::size_t declared = declared_bytes(in);
     return declared <= record_bytes_max ? declared : Records::header_bytes;
@@ -21,6 +23,7 @@ std::size_t ready_bytes(ByteView in, std::size_t record_bytes_max) {
         const std::size_t next = openable_bytes(rest, record_bytes_max);
         if (next == 0 || next > rest.size()) return ready;
         ready += next;
+        // A refused header ends the connection, so what follows it is not looked at.
         if (declared_bytes(rest) > next) return ready;
     }
 }

@@ -30,8 +30,8 @@ class Records {
     static constexpr std::size_t payload_bytes_max = 16'384;
 
     enum class Event : std::uint8_t {
-        none,    // all of it is opened
-        full,    // `plain` has no room for the next record: ask again with an empty one
+        none,    // everything is opened
+        full,    // `plain` has no room for the next record: call again with an empty one
         closed,  // the peer's orderly end (close_notify); nothing after it counts
         failed,  // against the protocol, or damaged
     };
@@ -44,10 +44,11 @@ class Records {
     explicit Records(std::size_t record_bytes_max) : record_bytes_max_(record_bytes_max) {}
     virtual ~Records() = default;
 
-    // Of a whole record. What says that it is longer is not waited for: see ready_bytes.
+    // Limit of a whole record. A header that claims more is reported without waiting: see
+    // ready_bytes.
     std::size_t record_bytes_max() const { return record_bytes_max_; }
 
-    // `in` is what ready_bytes says; `plain` has room for at least one record.
+    // `in` holds exactly ready_bytes(); `plain` has room for at least one record.
     virtual Opened open(ByteView in, std::span<char> plain, Out out) = 0;
     // Moves from the front of `plain` until it is empty or `out` has `bytes_max` bytes or more.
     // 0, or -errno of the file it read from; -EBADMSG: a file in the queue became shorter.
@@ -60,10 +61,10 @@ class Records {
     std::size_t record_bytes_max_;
 };
 
-// What the record at the front of `in` says it has in all, 0 while its header is not there.
+// Total size of the record at the front of `in` by its header; 0 while the header is incomplete.
 std::size_t declared_bytes(ByteView in);
-// What of it has to be there to open it, 0 while that is not known: all of it, or its header alone
-// if it is too long, and so is refused.
+// How much of it has to be there to open it, 0 while unknown: all of it, or its header alone if it
+// is too long, and so is refused.
 std::size_t openable_bytes(ByteView in, std::size_t record_bytes_max);
 // Bytes at the front of `in` that can be opened now. A record that is too long ends them.
 std::size_t ready_bytes(ByteView in, std::size_t record_bytes_max);

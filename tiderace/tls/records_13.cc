@@ -7,6 +7,7 @@
 namespace tiderace::tls {
 namespace {
 
+// RFC 8446, 5.2: encryption may add at most 256 bytes to a record's payload.
 constexpr std::size_t longest_record_bytes =
     Records::header_bytes + Records::payload_bytes_max + 256;
 constexpr std::size_t pieces_per_record = 16;
@@ -38,6 +39,7 @@ Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
         const ByteView rest = in.substr(opened.used);
         const ByteView record = rest.substr(0, openable_bytes(rest, record_bytes_max()));
         const std::span<char> room = plain.subspan(opened.plain);
+        // No room for this one: the caller delivers what is open, and comes again.
         if (record.size() > room.size()) {
             opened.event = Event::full;
             break;
@@ -45,6 +47,7 @@ Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
         const Alert alert = open_one(record, room, opened);
         opened.used += record.size();
         if (alert == Alert::none) continue;
+        // A fatal alert (level 2) is our last word (RFC 8446, 6.2).
         seal_small(ContentType::alert, std::string{'\2', static_cast<char>(alert)}, out);
         opened.event = Event::failed;
     }
@@ -53,12 +56,15 @@ Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
 
 Records13::Alert Records13::open_one(ByteView record, std::span<char> to, Opened& opened) {
     if (declared_bytes(record) > record_bytes_max()) return Alert::record_overflow;
+    // No change_cipher_spec after the handshake (RFC 8446, 5), nothing unencrypted.
     if (record[0] != static_cast<char>(ContentType::application_data)) {
         return Alert::unexpected_message;
     }
     std::size_t bytes = in_.open(record, to.data());
     if (bytes == ByteView::npos) return Alert::bad_record_mac;
-    while (bytes > 0 && to[bytes - 1] == 0) --bytes;  // padding
+    // Zeros are padding (RFC 8446, 5.4); the last other byte is the type. A record of zeros alone
+    // has no type.
+    while (bytes > 0 && to[bytes - 1] == 0) --bytes;
     if (bytes == 0) return Alert::unexpected_message;
     if (bytes - 1 > fragment_bytes_max_) return Alert::record_overflow;
     return take_inner(
@@ -77,6 +83,7 @@ Records13::Alert Records13::take_inner(const Inner& inner, Opened& opened) {
         opened.plain += inner.payload.size();
         return Alert::none;
     }
+    // Records without payload cost the peer little and us a decryption each, so a run of them ends.
     if (++empty_records_ > empty_records_max) return Alert::unexpected_message;
     if (inner.type == ContentType::handshake) return take_handshake(inner.payload);
     return inner.type == ContentType::application_data ? Alert::none : Alert::unexpected_message;
@@ -87,14 +94,17 @@ Records13::Alert Records13::take_alert(ByteView alert, Opened& opened) {
     if (alert.empty()) return Alert::unexpected_message;
     if (alert.size() != 2) return Alert::decode_error;
     const auto said = static_cast<Alert>(alert[1]);
+    // It cancels a handshake, which is over (RFC 8446, 6.1): ignored, but counted.
     if (said == Alert::user_canceled) {
         return ++empty_records_ > empty_records_max ? Alert::unexpected_message : Alert::none;
     }
+    // Every other alert ends the connection, whatever level it claims (RFC 8446, 6).
     opened.event = said == Alert::close_notify ? Event::closed : Event::failed;
     return Alert::none;
 }
 
-// A KeyUpdate, or the next piece of one; refused as soon as it can be nothing else.
+// A KeyUpdate, or the next piece of one. We never request a client's certificate after the
+// handshake, so nothing else may come, and we refuse it at the first wrong byte.
 Records13::Alert Records13::take_handshake(ByteView piece) {
     if (piece.empty()) return Alert::unexpected_message;
     const std::size_t taken = std::min(piece.size(), message_.size() - message_bytes_);
@@ -112,7 +122,8 @@ Records13::Alert Records13::take_handshake(ByteView piece) {
     message_bytes_ = 0;
     if (message.back() != 0 && message.back() != 1) return Alert::illegal_parameter;
     in_.update();
-    // Answered once, however often it asks before we say something again: no flood comes of it.
+    // Answered once, however often the peer asks before we send again, so that KeyUpdates cannot
+    // make us flood the queue.
     update_owed_ = update_owed_ || message.back() == 1;
     return Alert::none;
 }
@@ -125,6 +136,8 @@ void Records13::seal_small(ContentType type, ByteView payload, Out out) {
     out.queue.commit(bytes);
 }
 
+// Before the record whose sending needs a new key: by request, or because a key may seal only so
+// many records (RFC 8446, 5.5).
 void Records13::seal_owed(Out out) {
     if (!update_owed_ && !out_.worn_out()) return;
     update_owed_ = false;
@@ -134,6 +147,7 @@ void Records13::seal_owed(Out out) {
 
 void Records13::seal_end(Out out) {
     seal_owed(out);
+    // A warning (level 1), close_notify (0).
     seal_small(ContentType::alert, {"\1\0", 2}, out);
 }
 
@@ -158,6 +172,7 @@ int Records13::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core
 
 void Records13::seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out out) {
     std::size_t offered = 0;
+    // Pieces beyond one record stay for the next.
     for (const iovec& piece : pieces) {
         offered += piece.iov_len;
         if (offered >= fragment_bytes_max_) break;
@@ -176,7 +191,7 @@ void Records13::seal_memory(core::SendQueue& plain, std::span<iovec> pieces, Out
     plain.consume(bytes);
 }
 
-// Read to where its record will be, and sealed in place.
+// The file is read to where its record will be, and sealed in place: no copy in between.
 int Records13::seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel) {
     const core::SendQueue::FileRange range = plain.front_file();
     const std::size_t offered =
@@ -186,6 +201,7 @@ int Records13::seal_file(core::SendQueue& plain, Out out, core::Kernel& kernel) 
     const ssize_t got = kernel.read_at(range.descriptor, payload, payload_in(room, offered),
                                        static_cast<off_t>(range.offset));
     if (got <= 0) {
+        // The reservation is returned unused. 0 bytes: the file became shorter than promised.
         out.queue.commit(0);
         return got == 0 ? -EBADMSG : static_cast<int>(got);
     }

@@ -1,5 +1,5 @@
 // Records13: the record layer of an established TLS 1.3 connection, server's side, without an SSL:
-// what stays of the handshake are two keys (RFC 8446, 5, 4.6.3 and 6).
+// only two keys remain of the handshake (RFC 8446, 5, 4.6.3 and 6).
 //
 // Takes application data, alerts and KeyUpdate, which may come in pieces, a record each, with
 // nothing else between them. Updates its own key after records_per_key_max.
@@ -7,9 +7,10 @@
 // Owner    A TlsTransport.
 // Thread   The loop's.
 // Errors   Damaged, too long, out of place: the right alert is in `out`, and Event::failed.
-// Limits   What was agreed on in the handshake (encrypted_extensions.h), both ways.
-//          empty_records_max without payload between: KeyUpdates, their pieces and alerts that end
-//          nothing are among them. Of a message in pieces, the 5 bytes of a KeyUpdate are kept.
+// Limits   As agreed in the handshake (encrypted_extensions.h), both ways. At most
+//          empty_records_max records without payload in a row; KeyUpdates, their pieces and alerts
+//          that end nothing count among them. Only the 5 bytes of a KeyUpdate are kept of a message
+//          in pieces.
 // Memory   About 2.5 KiB: two expanded keys.
 #pragma once
 
@@ -61,8 +62,8 @@ class Records13 final : public Records {
     std::size_t fragment_bytes_max_;  // of a payload, either way
     unsigned empty_records_ = 0;
     std::array<char, key_update_bytes> message_{};  // the beginning of a KeyUpdate, and
-    std::size_t message_bytes_ = 0;                 // how much of it has come
-    bool update_owed_ = false;  // the peer asked for a KeyUpdate: it goes before our next payload
+    std::size_t message_bytes_ = 0;                 // how much of it has arrived
+    bool update_owed_ = false;  // the peer requested a KeyUpdate: send it before our next payload
 };
 
 }  // namespace tiderace::tls

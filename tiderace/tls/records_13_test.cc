@@ -306,7 +306,7 @@ TEST_F(Records13Test, EmptyRecordsAreTakenInModeration) {
     EXPECT_EQ(open(record("")), Event::failed);
 }
 
-TEST_F(Records13Test, AnUpdateThatIsAskedForGoesBeforeTheNextPayload) {
+TEST_F(Records13Test, ARequestedKeyUpdateGoesBeforeTheNextPayload) {
     EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
     peer_out_.update();
     EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
@@ -329,7 +329,7 @@ TEST_F(Records13Test, AnUpdateThatIsAskedForGoesBeforeTheNextPayload) {
     EXPECT_EQ(got, std::vector<std::string>{"(damaged)"});  // the second with that key
 }
 
-TEST_F(Records13Test, AnUpdateThatIsOwedIsNotForgottenForOneThatAsksForNone) {
+TEST_F(Records13Test, AnOwedKeyUpdateIsNotForgottenForOneThatRequestsNone) {
     EXPECT_EQ(open(record(update_asked, ContentType::handshake)), Event::none);
     peer_out_.update();
     EXPECT_EQ(open(record(update_plain, ContentType::handshake)), Event::none);
@@ -418,7 +418,7 @@ TEST_F(Records13Test, KeepsToTheFragmentsThatWereAgreedOn) {
     }
 }
 
-TEST_F(Records13Test, SealsNoMoreThanIsAskedFor) {
+TEST_F(Records13Test, SealsNoMoreThanRequested) {
     core::SendQueue plain;
     plain.append(pool_, std::string(200'000, 'x'));
     EXPECT_EQ(records_.seal(plain, out(), 50'000, core::system_kernel()), 0);

@@ -37,7 +37,8 @@ std::string environment(const char* name) {
     return value != nullptr ? value : "";
 }
 
-// Ours alone, and locked until the handle is gone.
+// The folder is ours alone, and locked until the handle is closed, so that two servers that start
+// at once do not make two authorities.
 Result<Handle> open_folder(const std::string& path) {
     std::error_code fault;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), fault);
@@ -48,6 +49,7 @@ Result<Handle> open_folder(const std::string& path) {
     if (!folder) return fail(Error::last("open", path));
     struct stat facts{};
     if (::fstat(folder.get(), &facts) != 0) return fail(Error::last("look at", path));
+    // In another user's folder the key could be read or replaced.
     if (facts.st_uid != ::geteuid()) {
         return fail(Error(EPERM, "keep keys in", path, "it belongs to another user"));
     }
@@ -58,7 +60,8 @@ Result<Handle> open_folder(const std::string& path) {
     return folder;
 }
 
-// "" where there is none, where it is not a plain file of ours, or where others may read it.
+// "" if there is none, or if it is not a plain file of ours that only we may read. O_NOFOLLOW: a
+// link could point the server at another's key; O_NONBLOCK: a FIFO could hang it.
 std::string read(const Handle& folder, const char* name) {
     const Handle file(::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat facts{};
@@ -80,6 +83,7 @@ bool write_all(int file, std::string_view text) {
         if (taken <= 0) return false;
         text.remove_prefix(static_cast<std::size_t>(taken));
     }
+    // On the disk before the rename: after a crash there is the old file or all of the new one.
     return ::fsync(file) == 0;
 }
 
@@ -97,7 +101,7 @@ Result<> write(const Handle& folder, const std::string& path, const char* name,
     return {};
 }
 
-// The key first: a certificate without its key would be taken for a pair by nobody.
+// Write the key first, so that a crash never leaves a certificate without one.
 Result<> write_pair(const Handle& folder, const std::string& path, const std::string& stem,
                     const CertificateAndKey& pair) {
     if (auto done = write(folder, path, (stem + "-key.pem").c_str(), pair.key); !done) return done;
@@ -112,7 +116,8 @@ CertificateAndKey read_pair(const Handle& folder, const std::string& stem) {
 
 Result<std::string> self_signed_folder() {
     const std::string data = environment("XDG_DATA_HOME");
-    if (data.starts_with('/')) return data + "/tiderace";  // a relative one is to be ignored
+    // the XDG specification ignores relative paths
+    if (data.starts_with('/')) return data + "/tiderace";
     const std::string home = environment("HOME");
     if (home.starts_with('/')) return home + "/.local/share/tiderace";
     return fail(Error(0, "find", "a folder for the development certificate",
@@ -129,6 +134,8 @@ Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_
                     .names = local_names(host_name, addresses)};
 
     CertificateAndKey authority = read_pair(*opened, "authority");
+    // A new network or host name needs another authority, because the old one's constraint excludes
+    // it.
     if (!authority_serves(authority, made.names, now)) {
         auto fresh = make_authority(made.names, now);
         if (!fresh) return fail(fresh.error());

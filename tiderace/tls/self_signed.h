@@ -9,7 +9,7 @@
 //          Two programs at once wait for each other (a lock on the folder).
 // Thread   Any; before the loops run, as it reads and writes files.
 // Errors   A folder that cannot be made or is someone else's, a file that cannot be written: which,
-//          and why. Files that are not what they should be are made anew.
+//          and why. Files of any other content are made anew.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct SelfSigned {
     std::string fingerprint;            // of the certificate
     std::string authority_fingerprint;  // SHA-256, "3F:0A:…"
     LocalNames names;                   // in the certificate
-    // What the authority may sign for: these alone, what is below localhost, these ranges.
+    // The names the authority may sign for: these alone, names below localhost, these ranges.
     LocalNames authority_names;
     std::vector<std::string> private_ranges;
     UnixSeconds ends = 0;  // of the certificate
@@ -40,7 +40,8 @@ struct SelfSigned {
 // $XDG_DATA_HOME/tiderace, or $HOME/.local/share/tiderace.
 Result<std::string> self_signed_folder();
 
-// `host_name` and `addresses` are the machine's; those that may not stand in it are left out.
+// `host_name` and `addresses` are the machine's; those that the certificate may not hold are left
+// out.
 Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
                                const std::vector<std::string>& addresses, UnixSeconds now);
 

@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "tiderace/core/contain.h"
 #include "tiderace/tls/certificate_set.h"
 #include "tiderace/tls/loop_parts.h"
 #include "tiderace/tls/openssl.h"
@@ -28,7 +29,7 @@ class ServerContext::Endpoint final : public tls::Endpoint {
 
     LoopParts& parts() override { return *context_->parts_; }
     SslPtr make_ssl() override {
-        SslPtr ssl(SSL_new(context_->certificates_->usual()));
+        SslPtr ssl(SSL_new(context_->certificates_->by_default()));
         if (ssl != nullptr) SSL_set_accept_state(ssl.get());
         return ssl;
     }
@@ -51,7 +52,7 @@ class ServerContext::ReloadTimer final : public core::Timer {
     explicit ReloadTimer(ServerContext& context) : context_(&context) {}
 
   private:
-    void on_expired() TR_ON_LOOP override { context_->check_files(); }
+    void on_expired() TR_ON_LOOP override { context_->look_for_changes(); }
 
     ServerContext* context_;
 };
@@ -108,8 +109,8 @@ struct ServerCallbacks {
         return aes;
     }
 
-    // What is made once is made before the first connection: later there may be no memory for it,
-    // and it would be missing for ever.
+    // Things that are made once are made before the first connection: later there may be no memory
+    // for them, and they would be missing for ever.
     static Result<> prepare() {
         Suite13::find(nullptr);
         if (prepare_stream_bio() && ticket_cipher() != nullptr) return {};
@@ -277,17 +278,22 @@ std::vector<std::string> ServerContext::warnings() const {
 // ---- reloading ----------------------------------------------------------------------------------
 
 ServerContext::Reload ServerContext::load_again() {
-    loaded_files_ = seen_files_ = look_at(options_);
+    // Kept once they are loaded: without memory for that, the next look tries again.
+    std::string look = look_at(options_);
     auto fresh = certificates_ == nullptr
                      ? CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this)
                      : CertificateSet::load_again(options_.certificates, &ServerCallbacks::settle,
                                                   this, *certificates_, loop_->unix_now());
+    std::string loaded = look;
     if (!fresh) {
         load_error_ = std::make_unique<Error>(fresh.error());
         last_refusal_ = load_error_->message();
-        return Reload::refused;
+    } else {
+        certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
     }
-    certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
+    seen_files_ = std::move(look);
+    loaded_files_ = std::move(loaded);
+    if (!fresh) return Reload::refused;
     told_to_ = loop_->unix_now();
     last_refusal_.clear();
     return Reload::reloaded;
@@ -311,6 +317,12 @@ ServerContext::Reload ServerContext::reload_if_changed() {
     return outcome;
 }
 
+void ServerContext::look_for_changes() {
+    core::contain(loop_->log(), "tls", "the look at the certificate files",
+                  [this]() TR_ON_LOOP { check_files(); });
+    loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);
+}
+
 // Two looks that agree: files that are being written one after the other are left alone.
 void ServerContext::check_files() {
     std::string look = look_at(options_);
@@ -320,10 +332,9 @@ void ServerContext::check_files() {
     }
     seen_files_ = std::move(look);
     tell_what_ended();
-    loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);
 }
 
-// A certificate that nobody renewed: its files never change, and clients just stay away.
+// Reports certificates that were not renewed: their files never change, and clients just stay away.
 void ServerContext::tell_what_ended() {
     const UnixSeconds since = std::exchange(told_to_, loop_->unix_now());
     log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;

@@ -5,13 +5,13 @@
 //   server.listen(std::move(socket), context->get());
 //
 // TLS 1.2 and 1.3 with AEAD ciphers only; no renegotiation, no compression, no early data. The
-// certificate files are looked at from time to time: new ones serve new connections, a broken new
-// one is logged once and the old ones stay. One that is not valid never replaces one that is.
+// certificate files are checked periodically: new connections use new certificates, a broken new
+// file is logged once and the old ones stay. One that is not valid never replaces one that is.
 //
-// Owner    Whoever made it. It outlives every transport it wrapped, so the TcpServer too.
+// Owner    Its creator. It outlives every transport it wrapped, so the TcpServer too.
 // Thread   Its loop's.
-// Errors   create(): which file, which line, what was expected. Never open where a file that guards
-//          (client_ca) cannot be read.
+// Errors   create(): which file, which line, what was expected. It fails if client_ca cannot be
+//          read, rather than serve without it.
 // Limits   handshakes_per_turn_max, handshake_timeout (server_options.h). log_lines_per_second_max.
 // Memory   About 150 KiB: the loop's buffers for all its TLS connections; a few dozen KiB a name.
 #pragma once
@@ -43,19 +43,19 @@ class ServerContext final : public net::TransportLayer {
     enum class Reload : std::uint8_t {
         unchanged,
         reloaded,
-        refused,  // the new files are broken: the old ones stay; last_refusal() says why
+        refused,  // the new files are broken: the old ones stay; last_refusal() has the reason
     };
     Reload reload_if_changed() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
-    // Tickets made from here on; those of the set's older keys are still taken. As it stands: keys
-    // of this context's own, never rotated; see TicketRotation.
+    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: keys of
+    // this context's own, never rotated; see TicketRotation.
     void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) TR_ON_LOOP {
         ticket_keys_ = std::move(keys);
     }
 
     const HandshakeCounters& counters() const;
-    // Of the certificates as they are loaded now, a line each: expired, not valid yet.
+    // Faults of the loaded certificates, a line each: expired, not valid yet.
     std::vector<std::string> warnings() const;
     const ServerOptions& options() const { return options_; }
 
@@ -65,22 +65,23 @@ class ServerContext final : public net::TransportLayer {
     friend struct ServerCallbacks;
 
     ServerContext(core::EventLoop& loop, ServerOptions options);
+    void look_for_changes() TR_ON_LOOP;
     void check_files() TR_ON_LOOP;
     void tell_what_ended() TR_ON_LOOP;
     Reload load_again() TR_ON_LOOP;
 
     core::EventLoop* loop_;
     ServerOptions options_;
-    std::string alpn_;  // as it stands in the handshake: each with its length before it
+    std::string alpn_;  // in the handshake's format: each name after its length
     std::shared_ptr<const TicketKeys> ticket_keys_;
     std::unique_ptr<LoopParts> parts_;
     std::unique_ptr<CertificateSet> certificates_;
     std::unique_ptr<Endpoint> endpoint_;
     std::unique_ptr<ReloadTimer> reload_timer_;
-    std::string seen_files_;    // what the files looked like at the last look
+    std::string seen_files_;    // the files' status at the last check
     std::string loaded_files_;  // and when they were last loaded, or refused
     std::string last_refusal_;
-    UnixSeconds told_to_ = 0;  // what ended up to then has been told
+    UnixSeconds told_to_ = 0;  // certificates that ended before this were reported
     std::unique_ptr<Error> load_error_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "tiderace/log/logger.h"
 #include "tiderace/log/ring_fixture.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/tls/server_fixture.h"
 
 namespace tiderace::tls {
@@ -57,6 +58,36 @@ TEST_F(ServerTest, LooksForItselfAndWaitsUntilFilesStandStill) {
     EXPECT_EQ(shown("a.test"), "first");
     world_.advance(2s);  // and still the same
     EXPECT_EQ(shown("a.test"), "new");
+}
+
+// Any allocation of a look at the files may fail: the certificate in use stays, and the next look
+// takes the new one.
+TEST_F(ServerTest, WithoutMemoryForAReloadTheNextLookTriesAgain) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    ServerOptions options = server_options();
+    options.certificates = {issue("first", {"a.test"})};
+    options.reload_check = 2s;
+    serve(options);
+    std::uint64_t tried = 0;
+    for (const bool seen_before : {false, true}) {
+        // The first few, then some of the many that the new certificate takes.
+        for (std::uint64_t nth = 1; nth < 2'000; nth += nth < 20 ? 1 : 1 + nth / 4) {
+            const std::string name = "new" + std::to_string(++tried);
+            authority_.issue(folder_, "first", {.names = {"a.test"}, .common_name = name});
+            if (seen_before) world_.advance(2s);
+            bool failed = false;
+            {
+                testing::ScarceMemory scarce(nth);
+                world_.advance(2s);
+                failed = scarce.failed();
+            }
+            world_.advance(2s);
+            world_.advance(2s);
+            ASSERT_EQ(shown("a.test"), name) << nth;
+            if (!failed) break;
+        }
+    }
+    EXPECT_GT(tried, 6U);
 }
 
 class SteadyTime final : public log::TimeSource {
@@ -155,7 +186,7 @@ TEST_F(ValidityTest, ACertificateThatIsNotValidYetWaitsForItsTime) {
     EXPECT_EQ(shown("a.test"), "good");
     EXPECT_NE(told().find("site.pem is not valid before "), std::string::npos);
     world_.advance(900s);
-    EXPECT_EQ(told(), "");  // said once
+    EXPECT_EQ(told(), "");  // logged once
     EXPECT_EQ(shown("a.test"), "good");
     world_.advance(100s);
     EXPECT_EQ(shown("a.test"), "early");

@@ -116,8 +116,8 @@ TEST_F(ServerTest, TakesNoEarlyData) {
     EXPECT_EQ(SSL_SESSION_get_max_early_data(SSL_get0_session(client.ssl())), 0U);
 }
 
-// A client that was told by somebody else that it may.
-TEST_F(ServerTest, PassesOverEarlyDataThatComesAllTheSame) {
+// A client that sends early data although our ticket does not allow it.
+TEST_F(ServerTest, IgnoresUnexpectedEarlyData) {
     const SslContextPtr context = raw_context(TLS1_3_VERSION);
     RawPeer first = raw(context.get());
     ASSERT_TRUE(shakes_hands(first));
@@ -150,7 +150,7 @@ void expect_records_within(const RawPeer& client, std::size_t bytes_max) {
 }
 
 // RFC 6066, 4. A nonce of eight bytes, a type, a tag of sixteen: what ciphers add.
-TEST_F(ServerTest, SendsNoLongerFragmentsThanAClientAsksFor) {
+TEST_F(ServerTest, SendsNoLongerFragmentsThanTheClientAllows) {
     const std::string text(50'000, 't');
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         for (int mode = TLSEXT_max_fragment_length_512; mode <= TLSEXT_max_fragment_length_4096;
@@ -204,7 +204,7 @@ TEST_F(ServerTest, ObeysARecordSizeLimitThatItAnswered) {
 
 // ---- names --------------------------------------------------------------------------------------
 
-TEST_F(ServerTest, ShowsTheCertificateOfTheNameThatIsAskedFor) {
+TEST_F(ServerTest, ShowsTheCertificateOfTheRequestedName) {
     ServerOptions options = server_options();
     options.certificates = {issue("one", {"one.test"}), issue("two", {"two.test", "*.two.test"})};
     serve(options);
@@ -265,7 +265,7 @@ class ClientCertificateTest : public ServerTest {
     bool said_ = false;
 };
 
-TEST_F(ClientCertificateTest, AreAskedForAndVerifiedAsTheServerWants) {
+TEST_F(ClientCertificateTest, AreRequestedAndVerifiedAsTheServerWants) {
     const auto known = authority_.issue(folder_, "known", {.common_name = "known"});
     const auto unknown = strangers_.issue(folder_, "unknown", {.common_name = "unknown"});
     const auto expired =
@@ -446,7 +446,7 @@ class StapleTest : public ServerTest {
     std::string own() { return server_options().certificates[0].certificate; }
 };
 
-TEST_F(StapleTest, IsShownToWhoAsks) {
+TEST_F(StapleTest, IsSentToClientsThatRequestIt) {
     const std::string staple = authority_.answer_for(folder_, own(), "staple");
     const auto written = read_file(staple, 1'000'000);
     ASSERT_TRUE(written);

@@ -31,7 +31,7 @@ HandshakeFailure failure_of(int reason) {
         case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
             return HandshakeFailure::certificate;
         default:
-            // SSL_AD_REASON_OFFSET and more: an alert that the peer sent.
+            // From SSL_AD_REASON_OFFSET on, a reason is an alert that the peer sent.
             return reason >= SSL_AD_REASON_OFFSET ? HandshakeFailure::peer_alert
                                                   : HandshakeFailure::bad_message;
     }
@@ -54,6 +54,8 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
         if (got <= 0) return {.bytes = {}, .error = got == 0 ? -EBADMSG : static_cast<int>(got)};
         return {{block.data(), static_cast<std::size_t>(got)}};
     }
+    // Small pieces (a head, then a body) are copied together, because each record costs 22 to 29
+    // bytes and a start of the cipher; a large piece is sealed where it is.
     if (count == 1 || pieces[0].iov_len >= block.size()) {
         return {{static_cast<const char*>(pieces[0].iov_base),
                  std::min(pieces[0].iov_len, block.size())}};
@@ -79,6 +81,8 @@ SslRecords::SslRecords(SslPtr ssl)
     SSL_set_msg_callback_arg(ssl_.get(), this);
 }
 
+// Counts the records that OpenSSL writes: our own record layer has to continue its sequence
+// numbers. Notes the EncryptedExtensions, which OpenSSL does not show otherwise.
 void SslRecords::on_message(int written, int, int type, const void* data, std::size_t bytes, SSL*,
                             void* self) {
     if (written == 0) return;
@@ -106,6 +110,7 @@ void SslRecords::on_key_log(const SSL* ssl, const char* line) {
 
 SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
     stream_ = {.in = in, .out = &out.queue, .pool = &out.pool};
+    // SSL_get_error() also reads the thread's error queue, so it must be empty before each call.
     ERR_clear_error();
     const int done = SSL_do_handshake(ssl_.get());
     Stepped stepped{.used = in.size() - stream_.in.size()};
@@ -113,6 +118,7 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
         stepped.progress = Progress::done;
         secrets_.server_wrote = records_written_ - secrets_.server_wrote;
     } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
+        // WANT_READ is all that may be missing: the BIO accepts every write.
         stepped.progress = Progress::failed;
         const int reason = take_tls_reason();
         stepped.why = failure_of(reason);
@@ -126,6 +132,8 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
     stream_ = {.in = in, .out = &out.queue, .pool = &out.pool};
     Opened opened;
     for (;;) {
+        // Stop while a whole record still fits: OpenSSL would keep the rest of one inside, where a
+        // transport that waits for the socket would never come to read it.
         if (plain.size() - opened.plain < payload_bytes_max) {
             opened.event = Event::full;
             break;
@@ -140,7 +148,8 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             continue;
         }
         const int error = SSL_get_error(ssl_.get(), done);
-        // A record that is nothing to the observer: a ticket, say.
+        // It consumed a record that has no payload for the observer (a ticket, say): try the next
+        // one.
         if (error == SSL_ERROR_WANT_READ && !stream_.in.empty() && stream_.in.size() < before) {
             continue;
         }
@@ -152,13 +161,14 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
         break;
     }
     opened.used = in.size() - stream_.in.size();
-    // What it does not take now it never will.
+    // It was given a whole record. If it takes nothing, it never will, and we would loop.
     if (opened.used == 0 && opened.event == Event::none) opened.event = Event::failed;
     return opened;
 }
 
 int SslRecords::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, core::Kernel& kernel) {
     stream_ = {.in = {}, .out = &out.queue, .pool = &out.pool};
+    // A pool's block is as large as a record's payload; it holds bytes of files and joined pieces.
     void* block = out.pool.take();
     int error = 0;
     while (error == 0 && !plain.empty() && out.queue.bytes() < bytes_max) {

@@ -20,7 +20,7 @@ namespace tiderace::tls {
 
 class SslRecords final : public Records {
   public:
-    // An SSL that was told whether it accepts or connects.
+    // An SSL that is set to accept or to connect.
     explicit SslRecords(SslPtr ssl);
 
     enum class Progress : std::uint8_t { wants_more, done, failed };
@@ -37,12 +37,12 @@ class SslRecords final : public Records {
     void seal_end(Out out) override;
 
     SSL* ssl() { return ssl_.get(); }
-    // For going on without the SSL: both secrets are there, and nothing was agreed on that another
-    // record layer would not know.
+    // Whether to continue without the SSL: both secrets are there, and every agreed extension is
+    // known to our record layer.
     bool can_be_left() const { return secrets_.complete() && agreement_.has_value(); }
     const TrafficSecrets& secrets() const { return secrets_; }
     const RecordAgreement& agreement() const { return *agreement_; }
-    // For SSL_CTX_set_keylog_callback, on contexts whose connections may go on without.
+    // For SSL_CTX_set_keylog_callback, on contexts whose connections may continue without an SSL.
     static void on_key_log(const SSL* ssl, const char* line);
 
   private:

@@ -10,7 +10,7 @@ constexpr const char* ciphers_12 =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr const char* groups = "X25519:P-256:P-384";
-// 112 bits: RSA of 2048, curves of 224, and no SHA-1. Some systems' OpenSSL would take less.
+// Level 2, 112 bits: RSA of 2048, curves of 224, and no SHA-1. Some systems' OpenSSL accepts less.
 constexpr int security_level_least = 2;
 constexpr const char* groups_post_quantum = "X25519MLKEM768:X25519:P-256:P-384";
 
@@ -20,14 +20,22 @@ Result<> apply_settings(SSL_CTX* context) {
     if (SSL_CTX_get_security_level(context) < security_level_least) {
         SSL_CTX_set_security_level(context, security_level_least);
     }
+    // Renegotiation lets a client force signatures (CVE-2011-1473), compression leaks secrets
+    // (CRIME). Our order of ciphers wins, but a client that prefers ChaCha20, having no AES in
+    // hardware, gets it.
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    // Without AUTO_RETRY a read returns after each record, so that we see ones without payload.
+    // RELEASE_BUFFERS: an idle SSL keeps no record buffers, some 34 KB.
     SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // Sessions live in tickets, so that an idle client costs no memory here.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     const bool good = SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
                       SSL_CTX_set_ciphersuites(context, ciphers_13) == 1 &&
                       SSL_CTX_set_cipher_list(context, ciphers_12) == 1 &&
+                      // OpenSSL before 3.5 does not know the post-quantum group, and refuses the
+                      // whole list.
                       (SSL_CTX_set1_groups_list(context, groups_post_quantum) == 1 ||
                        SSL_CTX_set1_groups_list(context, groups) == 1);
     std::string why = take_openssl_error();

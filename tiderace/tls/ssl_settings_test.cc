@@ -20,10 +20,25 @@ TEST(SslSettings, AllowOnlyAuthenticatedCiphersWithForwardSecrecy) {
     }
 }
 
+TEST(SslSettings, KeepNoMemoryOfAnIdleConnectionAndNoSessionOfTheirOwn) {
+    const SslContextPtr context(SSL_CTX_new(TLS_server_method()));
+    ASSERT_TRUE(apply_settings(context.get()));
+    const long mode = SSL_CTX_get_mode(context.get());
+    EXPECT_NE(mode & SSL_MODE_RELEASE_BUFFERS, 0);
+    EXPECT_NE(mode & SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, 0);
+    EXPECT_EQ(mode & SSL_MODE_AUTO_RETRY, 0);
+    EXPECT_EQ(SSL_CTX_get_session_cache_mode(context.get()), SSL_SESS_CACHE_OFF);
+    for (const auto option : {SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_COMPRESSION,
+                              SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA}) {
+        EXPECT_NE(SSL_CTX_get_options(context.get()) & option, 0U) << option;
+    }
+}
+
 TEST(SslSettings, ProtocolsCarryTheirLengths) {
     EXPECT_EQ(*alpn_bytes({"h2", "http/1.1"}), "\x02h2\x08http/1.1");
     EXPECT_EQ(*alpn_bytes({}), "");
     EXPECT_FALSE(alpn_bytes({""}));
+    EXPECT_EQ(alpn_bytes({std::string(255, 'x')})->size(), 256u);
     EXPECT_FALSE(alpn_bytes({std::string(256, 'x')}));
 }
 

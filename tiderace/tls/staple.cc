@@ -25,7 +25,7 @@ BasicPtr parse(const std::string& der) {
     return BasicPtr(OCSP_response_get1_basic(response.get()));
 }
 
-// What it says of this certificate; by the serial number, which its authority gives once.
+// The response for this certificate, by its serial number, which is unique for its authority.
 OCSP_SINGLERESP* find(OCSP_BASICRESP* basic, const X509* leaf) {
     for (int i = 0; i < OCSP_resp_count(basic); ++i) {
         OCSP_SINGLERESP* single = OCSP_resp_get0(basic, i);
@@ -51,12 +51,15 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
     }
     Staple made;
     OCSP_SINGLERESP* single = find(basic.get(), leaf);
+    // A warning, not an error: after a renewal the old response may lie there until the next fetch.
     if (single == nullptr) {
         made.warning = file + " is about another certificate and is not stapled";
         return made;
     }
     ASN1_GENERALIZEDTIME* next = nullptr;
     OCSP_single_get0_status(single, nullptr, nullptr, nullptr, &next);
+    // Without nextUpdate newer information is always available (RFC 6960, 4.2.2.1); we do not judge
+    // it.
     made.ends = next != nullptr ? seconds_of(next) : std::numeric_limits<UnixSeconds>::max();
     if (made.ends <= now) {
         made.warning = made.ended_text(file);

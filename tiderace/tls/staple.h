@@ -1,8 +1,8 @@
-// Staple: an authority's answer that a certificate is still good (OCSP), from a file, shown with it
-// in the handshake.
+// Staple: an authority's response that a certificate is still good (OCSP), from a file, sent with
+// it in the handshake.
 //
-// One that speaks of another certificate, or has ended, is kept back and told: clients break off at
-// a wrong staple, and go on without one. A certificate may so be renewed before its staple is.
+// A response for another certificate, or an expired one, is not sent but reported: clients reject a
+// wrong staple, and accept none. So a certificate may be renewed before its staple is.
 //
 // Owner    A Certificate.
 // Thread   Any.
@@ -19,8 +19,8 @@
 namespace tiderace::tls {
 
 struct Staple {
-    std::string der;       // "" if there is none that may be shown
-    UnixSeconds ends = 0;  // it is shown before
+    std::string der;       // "" if there is none to send
+    UnixSeconds ends = 0;  // it is sent before
     std::string warning;   // "site.ocsp ended on …", or ""
 
     bool serves(UnixSeconds now) const { return !der.empty() && now < ends; }

@@ -15,6 +15,7 @@ int read_some(BIO* bio, char* to, int wanted) {
     StreamBio& stream = stream_of(bio);
     BIO_clear_retry_flags(bio);
     if (stream.in.empty()) {
+        // More may come: OpenSSL reports WANT_READ instead of an end.
         BIO_set_retry_read(bio);
         return -1;
     }
@@ -24,7 +25,7 @@ int read_some(BIO* bio, char* to, int wanted) {
     return static_cast<int>(bytes);
 }
 
-// Takes all: who calls the SSL bounds what it makes.
+// Accepts every write; the caller of SSL bounds its size.
 int write_all(BIO* bio, const char* from, int bytes) {
     StreamBio& stream = stream_of(bio);
     BIO_clear_retry_flags(bio);
@@ -39,6 +40,7 @@ int write_all(BIO* bio, const char* from, int bytes) {
 }
 
 long control(BIO*, int command, long, void*) {
+    // OpenSSL flushes after each flight of the handshake and treats anything but 1 as a failure.
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
@@ -47,7 +49,7 @@ int create(BIO* bio) {
     return 1;
 }
 
-// Made once, by the first who asks; the language sees to it that only one does.
+// Made by the first caller; a static's initialization is thread-safe.
 BIO_METHOD* method() {
     static BIO_METHOD* const made = [] {
         BIO_METHOD* fresh = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "tiderace");

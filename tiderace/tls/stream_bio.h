@@ -1,7 +1,7 @@
-// StreamBio: what an SSL reads from and writes to: a view of received bytes, and a send queue. No
-// buffer of its own.
+// StreamBio: the input and output of an SSL: a view of received bytes, and a send queue. No buffer
+// of its own.
 //
-// Owner    The SSL owns the BIO; whoever owns the SSL owns the StreamBio and sets it up before each
+// Owner    The SSL owns the BIO; the SSL's owner owns the StreamBio and sets it up before each
 //          call.
 // Thread   The loop's.
 #pragma once
@@ -16,11 +16,10 @@ struct StreamBio {
     ByteView in;  // shrinks as it is read
     core::SendQueue* out = nullptr;
     core::BlockPool* pool = nullptr;
-    std::uint32_t writes = 0;  // how many there were
+    std::uint32_t writes = 0;  // number of writes
 };
 
-// What all of them share is made once, before the first connection: false, where there is no memory
-// for it.
+// Makes the shared method table, before the first connection. False: there is no memory for it.
 bool prepare_stream_bio();
 // Reads and writes `stream`, which outlives it. nullptr: out of memory.
 BIO* make_stream_bio(StreamBio& stream);

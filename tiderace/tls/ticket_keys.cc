@@ -15,6 +15,8 @@ namespace {
 Result<TicketKey> make_key() {
     TicketKey key{};
     if (RAND_bytes(key.name.data(), static_cast<int>(key.name.size())) != 1 ||
+        // The private generator: its state is not exposed by the public random bytes in names and
+        // nonces.
         RAND_priv_bytes(key.cipher_key.data(), static_cast<int>(key.cipher_key.size())) != 1 ||
         RAND_priv_bytes(key.mac_key.data(), static_cast<int>(key.mac_key.size())) != 1) {
         return fail(Error(0, "make", "a session ticket key", take_openssl_error()));
@@ -39,6 +41,7 @@ Result<std::shared_ptr<const TicketKeys>> TicketKeys::rotated() const {
     auto next = std::make_shared<TicketKeys>();
     next->keys_.reserve(keys_max);
     next->keys_.push_back(*key);
+    // Older keys stay to open tickets that were sealed with them, until keys_max pushes them out.
     for (const TicketKey& old : keys_) {
         if (next->keys_.size() < keys_max) next->keys_.push_back(old);
     }
@@ -47,6 +50,7 @@ Result<std::shared_ptr<const TicketKeys>> TicketKeys::rotated() const {
 
 const TicketKey* TicketKeys::find(const unsigned char* name) const {
     for (const TicketKey& key : keys_) {
+        // The name is sent in clear text, so a comparison in constant time would protect nothing.
         if (std::memcmp(key.name.data(), name, key.name.size()) == 0) return &key;
     }
     return nullptr;
@@ -71,6 +75,7 @@ void TicketRotation::on_expired() {
 void TicketRotation::rotate_now() {
     auto next = keys_->rotated();
     if (next) {
+        // Without randomness the old keys go on: tickets stay safe, only longer than planned.
         keys_ = std::move(*next);
         hand_out();
     } else if (loop_->log() != nullptr) {
@@ -79,6 +84,7 @@ void TicketRotation::rotate_now() {
 }
 
 void TicketRotation::hand_out() {
+    // One set for all loops, so that a ticket from one is resumed on any other.
     for (const Target& target : targets_) {
         target.loop->post([target, keys = keys_] {
             target.loop->assert_on_loop();

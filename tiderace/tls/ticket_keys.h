@@ -1,12 +1,12 @@
-// TicketKeys: what session tickets are sealed with: one key for new ones, and those before it, so
-// that a ticket outlives the rotation. A value; loops that share it resume each other's sessions.
+// TicketKeys: the keys of session tickets: one for new ones, and those before it, so that a ticket
+// outlives the rotation. A value; loops that share it resume each other's sessions.
 //
 // TicketRotation makes a new key from time to time and hands it to every loop's context.
 //
 // Owner    TicketKeys: copied at will. TicketRotation: its loop's side; the targets outlive it.
-// Thread   TicketRotation: its loop's; targets are told by post on theirs.
+// Thread   TicketRotation: its loop's; targets get new keys by post on theirs.
 // Errors   A machine without randomness to give.
-// Limits   keys_max; the oldest goes, and what it sealed is not resumed any more.
+// Limits   keys_max; the oldest is dropped, and its tickets are no longer accepted.
 #pragma once
 
 #include <array>

@@ -37,7 +37,8 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     LoopParts* parts_;
 };
 
-// Around a call that may end the transport: over() says whether it did, also after an exception.
+// Around a call that may end the transport: over() reports whether it did, also after an exception.
+// Nested ones each learn of it.
 class TlsTransport::Presence {
   public:
     explicit Presence(TlsTransport& transport)
@@ -59,7 +60,7 @@ class TlsTransport::Presence {
     bool over_ = false;
 };
 
-// Where memory runs out, this connection ends, and no other.
+// When memory runs out, this connection ends, and no other.
 template <typename Call>
 void TlsTransport::within_memory(Call&& call) {
     const Presence presence(*this);
@@ -70,14 +71,15 @@ void TlsTransport::within_memory(Call&& call) {
     }
 }
 
-// What there is of this connection is not whole any more. Nothing here allocates.
+// The connection's state is inconsistent (an allocation failed midway). Nothing here allocates.
 void TlsTransport::give_up() {
+    // While a send is pending below, the layer below still reads from out_.
     if (!below_pending_) out_.clear();
     if (broken_ == 0) broken_ = -ENOMEM;
     const bool waits = std::exchange(room_wanted_, false);
     if (handshake_ != nullptr) {
         fail_handshake(HandshakeFailure::no_memory, "", -ENOMEM);
-    } else if (!ended_) {
+    } else if (!is_receiving_over()) {
         fail_receiving(-ENOMEM);
     } else if (waits) {
         observer_->on_sent(-ENOMEM);
@@ -89,14 +91,15 @@ namespace {
 constexpr char cipher_change_record = 20;
 constexpr char handshake_record = 22;
 constexpr char data_record = 23;
-// A record that nobody may begin with is answered: an alert, unexpected_message (RFC 8446, 6.2).
+// Answer to a first record of any other type: an alert, unexpected_message (RFC 8446, 6.2).
 constexpr std::string_view unexpected_message("\x15\3\3\0\2\2\x0a", 7);
 
-// A method's first letter. No record of TLS begins with one.
+// A request line's first letter. No record of TLS begins with one.
 bool looks_like_http(ByteView bytes) {
     return bytes.front() >= 'A' && bytes.front() <= 'Z';
 }
 
+// Only a verified certificate names a client: with `optional`, an unverified one must not.
 std::string client_subject(SSL* ssl) {
     X509* certificate = SSL_get0_peer_certificate(ssl);
     if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
@@ -119,6 +122,7 @@ net::TransportSecurity security_of(SSL* ssl, const Endpoint& endpoint) {
     made.version = SSL_get_version(ssl);
     made.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
     if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name); name != nullptr) {
+        // Host names have no case (RFC 4343); the comparisons above this layer rely on lower case.
         made.server_name = name;
         for (char& letter : made.server_name) {
             if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
@@ -142,6 +146,7 @@ TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> b
 }
 
 TlsTransport::~TlsTransport() {
+    // Tells the Presence on the stack.
     if (gone_ != nullptr) *gone_ = true;
 }
 
@@ -153,7 +158,35 @@ void TlsTransport::open(net::Transport::Observer& observer) {
     observer_ = &observer;
     below_->open(*this);
     handshake_->start_clock();
+    // A client speaks first, so its handshake does not wait for bytes.
     if (handshake_->ssl != nullptr) endpoint_->parts().step_later(*handshake_);
+}
+
+bool TlsTransport::may_follow(Phase from, Phase to) {
+    switch (to) {
+        case Phase::handshake:
+            return false;
+        case Phase::refusing:
+        case Phase::open:
+            return from == Phase::handshake;
+        case Phase::ended:
+            return from == Phase::open;
+        case Phase::failed:
+            return from <= Phase::open;
+        case Phase::closed:
+            return from != Phase::closed;
+    }
+    return false;
+}
+
+void TlsTransport::enter(Phase next) {
+    TR_CHECK(may_follow(phase_, next), "a phase that cannot follow");
+    phase_ = next;
+}
+
+void TlsTransport::enter(Sending next) {
+    TR_CHECK(sending_ < next, "our direction ends once");
+    sending_ = next;
 }
 
 // ---- receiving ----------------------------------------------------------------------------------
@@ -163,12 +196,26 @@ void TlsTransport::set_receiving(bool on) {
     update_receiving();
 }
 
-// A handshake reads whatever the observer wants.
+// A handshake reads whatever the observer wants, up to a bound: its steps wait their turn, and the
+// bytes for them must not pile up.
+bool TlsTransport::wants_bytes() const {
+    switch (phase_) {
+        case Phase::handshake:
+            return handshake_->waiting.size() < waiting_bytes_max;
+        case Phase::refusing:
+            return true;
+        case Phase::open:
+            return receiving_;
+        case Phase::ended:
+        case Phase::failed:
+        case Phase::closed:
+            return false;
+    }
+    return false;
+}
+
 void TlsTransport::update_receiving() {
-    const bool want =
-        !ended_ &&
-        (refusing_ ||
-         (handshake_ != nullptr ? handshake_->waiting.size() < waiting_bytes_max : receiving_));
+    const bool want = wants_bytes();
     if (want == below_receiving_) return;
     below_receiving_ = want;
     below_->set_receiving(want);
@@ -179,22 +226,25 @@ void TlsTransport::on_received(ByteView bytes) {
 }
 
 void TlsTransport::take_bytes(ByteView bytes) {
-    if (ended_) return;
+    if (is_receiving_over()) return;
+    // An end without close_notify may be an attacker's, who cuts an answer short (RFC 8446, 6.1):
+    // it is reported as a reset.
     if (bytes.empty()) {
         below_receiving_ = false;
         if (handshake_ != nullptr) {
-            const int error = refusing_ ? -EPROTO : -ECONNRESET;
+            const int error = phase_ == Phase::refusing ? -EPROTO : -ECONNRESET;
             fail_handshake(HandshakeFailure::peer_gone, "", error);
         } else {
             fail_receiving(-ECONNRESET);
         }
         return;
     }
-    if (refusing_) return;
-    if (handshake_ == nullptr) {
+    if (phase_ == Phase::refusing) return;
+    if (phase_ == Phase::open) {
         receive_records(bytes);
         return;
     }
+    // Only the very first byte is judged here; later ones are OpenSSL's to check.
     if (handshake_->ssl == nullptr && handshake_->waiting.empty() &&
         bytes.front() != handshake_record) {
         refuse_first(bytes);
@@ -205,7 +255,7 @@ void TlsTransport::take_bytes(ByteView bytes) {
     update_receiving();
 }
 
-// What a handshake does not begin with.
+// The first byte does not begin a handshake record.
 void TlsTransport::refuse_first(ByteView bytes) {
     if (looks_like_http(bytes)) {
         refuse_clear_text();
@@ -220,7 +270,7 @@ void TlsTransport::refuse_first(ByteView bytes) {
 
 void TlsTransport::on_receive_failed(int error) {
     below_receiving_ = false;
-    if (ended_) return;
+    if (is_receiving_over()) return;
     if (handshake_ != nullptr) {
         fail_handshake(HandshakeFailure::peer_gone, "", error);
     } else {
@@ -229,20 +279,21 @@ void TlsTransport::on_receive_failed(int error) {
 }
 
 void TlsTransport::fail_receiving(int error) {
-    ended_ = true;
+    enter(Phase::failed);
     part_.reset();
     if (broken_ == 0) broken_ = error;
     update_receiving();
     observer_->on_receive_failed(error);
 }
 
-// The last thing is to tell the observer, who may end this.
+// The observer is called last, because it may end this connection.
 void TlsTransport::receive_records(ByteView bytes) {
+    // Opened bytes are delivered together, with one call, unless the buffer fills up before.
     std::size_t plain = 0;
     bool alive = true;
     Records::Event event = Records::Event::none;
     if (part_ != nullptr) {
-        // Only what completes the record begun earlier is copied.
+        // Copies only the bytes that complete the record begun earlier.
         const std::size_t have = part_->size();
         if (have < Records::header_bytes) {
             const std::size_t lacking = Records::header_bytes - have;
@@ -265,6 +316,7 @@ void TlsTransport::receive_records(ByteView bytes) {
         if (!alive) return;
     }
     if (plain > 0 && !deliver(plain)) return;
+    // A peer that requests answers (KeyUpdates) without reading them.
     if (out_.bytes() > out_bytes_max + answers_bytes_max) event = Records::Event::failed;
     if (event != Records::Event::none) {
         end_receiving(event);
@@ -273,7 +325,7 @@ void TlsTransport::receive_records(ByteView bytes) {
     }
 }
 
-// Opens what can be opened, keeps the rest. Delivers only what finds no room in the loop's buffer.
+// Opens all complete records, keeps the rest. Delivers early only if the loop's buffer is full.
 Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bool& alive) {
     const std::size_t ready = ready_bytes(bytes, records_->record_bytes_max());
     ByteView records = bytes.substr(0, ready);
@@ -298,7 +350,7 @@ Records::Event TlsTransport::open_records(ByteView bytes, std::size_t& plain, bo
 bool TlsTransport::deliver(std::size_t bytes) {
     const Presence presence(*this);
     observer_->on_received({endpoint_->parts().plain().data(), bytes});
-    return !presence.over() && !ended_;
+    return !presence.over() && !is_receiving_over();
 }
 
 void TlsTransport::end_receiving(Records::Event event) {
@@ -307,7 +359,8 @@ void TlsTransport::end_receiving(Records::Event event) {
         fail_receiving(-EPROTO);
         return;
     }
-    ended_ = true;
+    // close_notify: the peer's direction has ended, ours may go on (RFC 8446, 6.1).
+    enter(Phase::ended);
     part_.reset();
     update_receiving();
     observer_->on_received({});
@@ -317,6 +370,8 @@ void TlsTransport::end_receiving(Records::Event event) {
 
 void TlsTransport::take_handshake_step() {
     if (handshake_->ssl == nullptr) {
+        // Not in open(): an SSL takes several KB, which a client that connects and sends nothing
+        // must not cost.
         SslPtr ssl = endpoint_->make_ssl();
         if (ssl == nullptr) {
             fail_handshake(HandshakeFailure::bad_message, take_openssl_error(), -ENOMEM);
@@ -345,6 +400,9 @@ void TlsTransport::take_handshake_step() {
 }
 
 void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
+    // Everything worth keeping of the SSL is copied first; then our own record layer takes over,
+    // which saves about 12 KB a connection (docs/decisions/0006-a-record-layer-of-our-own.md). Not
+    // with data inside OpenSSL, which could not be moved.
     security_ = security_of(made->ssl(), *endpoint_);
     endpoint_->parts().count_done(security_.resumed);
     const Suite13* suite =
@@ -356,25 +414,30 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     } else {
         records_ = std::move(made);
     }
+    // Kept alive to the end of this function: it holds the bytes that came behind the handshake.
     const std::unique_ptr<Handshake> done = std::move(handshake_);
+    enter(Phase::open);
     update_receiving();
     const Presence presence(*this);
     observer_->on_secured();
     if (presence.over()) return;
-    // Tickets wait for the first answer, which leaves with them.
+    // The tickets in out_ are sent after the first answer was made, in one packet with it.
     if (!done->waiting.empty()) receive_records(done->waiting);
     if (presence.over()) return;
-    if (!below_pending_ && !ended_) go_on_sending(0);
+    if (!below_pending_ && phase_ == Phase::open) go_on_sending(0);
 }
 
 void TlsTransport::fail_handshake(HandshakeFailure why, std::string_view words, int error) {
-    if (!refusing_) endpoint_->parts().count_failure(why, words);
+    // A peer that spoke in clear text was counted when it did so.
+    if (phase_ != Phase::refusing) endpoint_->parts().count_failure(why, words);
+    // The observer may destroy this transport; the Handshake must not die with it inside its own
+    // call.
     const std::unique_ptr<Handshake> over = std::move(handshake_);
     fail_receiving(error);
 }
 
-// The answer, our end, and patience until the peer has read it: closing now could reset it away.
-// The handshake's clock goes on.
+// Sends the answer and our end, then reads until the peer ends: closing now could reset the
+// connection before it has read the answer. The handshake's time-out still runs.
 void TlsTransport::refuse_clear_text() {
     const std::string_view answer = endpoint_->plain_http_answer();
     if (answer.empty()) {
@@ -382,9 +445,9 @@ void TlsTransport::refuse_clear_text() {
         return;
     }
     endpoint_->parts().count_failure(HandshakeFailure::plain_http, "");
-    refusing_ = true;
+    enter(Phase::refusing);
     out_.append(endpoint_->parts().loop().blocks(), answer);
-    finishing_ = true;
+    enter(Sending::finishing);
     go_on_sending(0);
 }
 
@@ -402,6 +465,7 @@ int TlsTransport::send_below() {
 }
 
 core::Sent TlsTransport::send(core::SendQueue& queue) {
+    // A record may be half sent: nothing behind it could be read.
     if (broken_ != 0) return {.error = broken_};
     try {
         return send_records(queue);
@@ -414,12 +478,13 @@ core::Sent TlsTransport::send(core::SendQueue& queue) {
 core::Sent TlsTransport::send_records(core::SendQueue& queue) {
     core::Sent sent;
     const std::uint64_t before = queue.bytes();
+    // A bound for each turn: sealing costs CPU, and others on this loop are waiting.
     while (records_ != nullptr && !below_pending_ && !queue.empty() &&
            before - queue.bytes() < sealed_bytes_per_turn_max) {
         sent.error =
             records_->seal(queue, out(), out_bytes_max, endpoint_->parts().loop().kernel());
-        // A file that became shorter breaks nothing here: what stands before it goes out, and the
-        // layer above may mend its queue.
+        // A file that became shorter breaks nothing here: the bytes before it go out, and the layer
+        // above may repair its queue.
         const bool file_is_short = sent.error == -EBADMSG;
         if (sent.error == 0 || file_is_short) {
             if (const int error = send_below(); error != 0) sent.error = error;
@@ -430,9 +495,10 @@ core::Sent TlsTransport::send_records(core::SendQueue& queue) {
         }
     }
     sent.bytes = before - queue.bytes();
-    // Also when all is sealed and only the peer is slow: what is here is not sent yet.
+    // Also when all is sealed and only the peer is slow: sealed bytes in out_ are not sent yet.
     sent.pending = sent.error == 0 && (below_pending_ || !queue.empty());
     room_wanted_ = sent.pending;
+    // No one below will report room, because all was taken: ask for a later turn ourselves.
     if (sent.pending && records_ != nullptr && !below_pending_) {
         endpoint_->parts().send_later(*this);
     }
@@ -452,6 +518,7 @@ void TlsTransport::go_on_sending(std::int64_t result) {
     if (result > 0) bytes_below_ += static_cast<std::uint64_t>(result);
     if (result < 0) {
         broken_ = static_cast<int>(result);
+        // The layer below is broken, so nothing of this can be sent any more.
         out_.clear();
         if (std::exchange(room_wanted_, false)) observer_->on_sent(result);
         return;
@@ -461,8 +528,8 @@ void TlsTransport::go_on_sending(std::int64_t result) {
         return;
     }
     if (below_pending_) return;
-    if (finishing_) {
-        finishing_ = false;
+    if (sending_ == Sending::finishing) {
+        enter(Sending::finished);
         below_->finish();
     } else if (records_ != nullptr && std::exchange(room_wanted_, false)) {
         observer_->on_sent(0);
@@ -470,28 +537,31 @@ void TlsTransport::go_on_sending(std::int64_t result) {
 }
 
 void TlsTransport::say_end() {
-    if (end_said_ || records_ == nullptr || broken_ != 0) return;
-    end_said_ = true;
+    if (sending_ != Sending::open || records_ == nullptr || broken_ != 0) return;
+    enter(Sending::end_said);
     try {
         records_->seal_end(out());
         if (!below_pending_) send_below();
     } catch (const std::bad_alloc&) {
-        broken_ = -ENOMEM;  // an end without words
+        broken_ = -ENOMEM;  // no memory for close_notify: the peer sees a cut
     }
 }
 
 void TlsTransport::finish() {
+    if (sending_ >= Sending::finishing) return;  // after the answer to clear text
     say_end();
     if (below_pending_) {
-        finishing_ = true;
+        enter(Sending::finishing);
     } else {
+        enter(Sending::finished);
         below_->finish();
     }
 }
 
 void TlsTransport::close(core::SendQueue&& unsent) {
+    // Bytes that were never sealed; sealed ones go down with out_, which the kernel may still read.
     unsent.clear();
-    ended_ = true;
+    enter(Phase::closed);
     room_wanted_ = false;
     unlink();
     handshake_.reset();

@@ -6,6 +6,14 @@
 // The handshake's bytes wait for their step at the end of the turn (loop_parts.h). After a TLS 1.3
 // handshake a server's SSL is gone: two keys go on alone (records_13.h).
 //
+//   handshake --done--> open --close_notify--> ended --+
+//     |   |              |                             +--close()--> closed
+//     |   |              +--a fault, a cut stream--> failed
+//     |   +--a fault, handshake_timeout--------------> failed
+//     +--clear text--> refusing --the peer's end, handshake_timeout--> failed
+//
+// Our direction is on its own: open -> end_said -> finishing -> finished (Sending).
+//
 // Owner    A Connection. Its context outlives it.
 // Thread   The loop's.
 // Errors   To the observer, once: -EPROTO what is against the protocol and failed handshakes,
@@ -68,6 +76,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     void say_end() TR_ON_LOOP override;
     void close(core::SendQueue&& unsent) TR_ON_LOOP override;
     void set_reset_on_close() TR_ON_LOOP override;
+    bool tune(const net::SocketOptions& options) override { return below_->tune(options); }
     std::uint64_t progress(std::uint64_t) const override { return bytes_below_; }
     std::uint64_t held_bytes() const override { return out_.copied_bytes() + below_->held_bytes(); }
     const net::TransportSecurity* security() const override {
@@ -77,6 +86,25 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
   private:
     class Handshake;
     class Presence;
+    enum class Phase : std::uint8_t {
+        handshake,
+        refusing,  // the peer spoke in clear text: our answer leaves, and its end is awaited
+        open,
+        ended,   // the peer's direction, in order; ours may go on
+        failed,  // reported to the observer
+        closed,  // close() was called; nothing is reported any more
+    };
+    enum class Sending : std::uint8_t {
+        open,
+        end_said,   // close_notify is in out_, or was sent
+        finishing,  // below ends its direction when out_ is sent
+        finished,
+    };
+
+    static bool may_follow(Phase from, Phase to);
+    void enter(Phase next);
+    void enter(Sending next);
+    bool is_receiving_over() const { return phase_ >= Phase::ended; }
 
     template <typename Call>
     void within_memory(Call&& call) TR_ON_LOOP;
@@ -100,6 +128,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     bool deliver(std::size_t bytes) TR_ON_LOOP;
     void end_receiving(Records::Event event) TR_ON_LOOP;
     void fail_receiving(int error) TR_ON_LOOP;
+    bool wants_bytes() const;
     void update_receiving() TR_ON_LOOP;
     int send_below() TR_ON_LOOP;
     Out out() TR_ON_LOOP;
@@ -118,11 +147,9 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     bool below_receiving_ = false;
     bool below_pending_ = false;
     bool room_wanted_ = false;  // the observer waits for on_sent
-    bool ended_ = false;        // the peer's direction, one way or another
-    bool end_said_ = false;
-    bool finishing_ = false;  // below ends its direction when out_ is sent
-    bool refusing_ = false;   // the peer spoke in clear text
-    int broken_ = 0;
+    Phase phase_ = Phase::handshake;
+    Sending sending_ = Sending::open;
+    int broken_ = 0;  // the -errno that ended sending
 };
 
 }  // namespace tiderace::tls

@@ -144,7 +144,7 @@ bool says_the_same(int got, int expected) {
     return got == expected || (OPENSSL_version_minor() != 0 && got > 0 && expected > 0);
 }
 
-TEST_P(AlertsTest, EveryRecordThatIsWrongIsAnsweredByItsAlertAndNobodyElseIsTroubled) {
+TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
     const auto [role, version] = GetParam();
     prepare(role, version);
     const auto other = connect();

@@ -88,7 +88,7 @@ TEST_F(MemoryTest, EachAllocationOfOpensslMayFail) {
             world_.advance(20s);
             ASSERT_EQ(server_->size(), 0u) << number;
         }
-        EXPECT_GT(ended, 20u);  // it was not all in vain
+        EXPECT_GT(ended, 20u);         // it was not all in vain
         openssl_memory.failed = true;  // none fails from here on
         RawPeer client = raw(context.get());
         EXPECT_TRUE(talks(client));

@@ -90,6 +90,20 @@ INSTANTIATE_TEST_SUITE_P(
                       Kind{"v13_chacha", TLS1_3_VERSION, "TLS_CHACHA20_POLY1305_SHA256"}),
     [](const auto& kind) { return kind.param.name; });
 
+// All connections of a loop are opened into one buffer: each gets its own bytes of it, and none of
+// what was there before.
+TEST_P(EveryKind, AReusedBufferShowsNothingOfAnotherConnection) {
+    const std::string pattern(60'000, 'p');
+    RawPeer one = raw(), two = raw();
+    std::string of_one, of_two;
+    for (const std::string& words : {std::string("x"), numbers(20'000), std::string("last")}) {
+        of_one += pattern;
+        ASSERT_TRUE(talk(one, pattern, of_one));
+        of_two += words;
+        ASSERT_TRUE(talk(two, words, of_two));
+    }
+}
+
 TEST_P(EveryKind, CarriesMegabytesInOrder) {
     RawPeer client = raw();
     const std::string sent = numbers(1'000'000);
@@ -250,7 +264,7 @@ TEST_P(EveryKind, AnEndThatTheServerAsksForIsInOrder) {
     EXPECT_EQ(sessions_.closed.back(), net::CloseReason::finished);
 }
 
-// The end is asked for while the peer has no room: it follows the bytes, and waits for no clock.
+// An end requested while the peer has no room follows the bytes, and needs no timer.
 TEST_P(EveryKind, AnEndBehindASlowReaderIsSentWhenItHasReadAll) {
     const std::string answer = numbers(60'000);
     sessions_.on_data = [&](net::Connection& connection, ByteView data) {
@@ -304,7 +318,7 @@ TEST_P(EveryKind, ACutOfOursIsNoEnd) {
     sessions_.on_data = [](net::Connection& connection, ByteView data) {
         connection.write("hal");
         connection.flush();
-        connection.abort();
+        connection.close(net::CloseReason::aborted);
         return data.size();
     };
     RawPeer client = raw();
@@ -377,7 +391,7 @@ TEST_F(RecordsTest, AFloodOfKeyUpdatesIsRefusedAndAnsweredByNothing) {
 
 // ---- what is not TLS, and what takes too long ---------------------------------------------------
 
-TEST_F(TransportTest, PlainHttpIsToldSoInClearText) {
+TEST_F(TransportTest, PlainHttpGetsAnAnswerInClearText) {
     auto& peer = reach_plainly();
     peer.say("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_TRUE(run_until([&] { return peer.ended(); }));
@@ -414,7 +428,7 @@ TEST_F(TransportTest, OtherBytesAreClosedAtOnce) {
     EXPECT_EQ(failures(Failure::not_tls), 5U);
 }
 
-TEST_F(TransportTest, ARecordThatNobodyMayBeginWithIsToldSo) {
+TEST_F(TransportTest, AnInvalidFirstRecordGetsAnAlert) {
     for (const ByteView bytes : {ByteView("\x14\3\3\0\1\1", 6), ByteView("\x17\3\3\0\1x", 6)}) {
         auto& peer = reach_plainly();
         peer.say(bytes);
@@ -456,7 +470,7 @@ TEST_F(TransportTest, AHandshakeThatIsDoneHasNoDeadline) {
     EXPECT_EQ(server_->size(), 1U);
 }
 
-TEST_F(TransportTest, AStormOfHandshakesDoesNotHoldUpWhoIsEstablished) {
+TEST_F(TransportTest, AStormOfHandshakesDoesNotDelayEstablishedConnections) {
     constexpr std::size_t storm_size = 300;
     ServerOptions options = server_options();
     options.handshakes_per_turn_max = 2;
@@ -494,7 +508,7 @@ TEST_F(TransportTest, AStormOfHandshakesDoesNotHoldUpWhoIsEstablished) {
 
 // ---- ends ---------------------------------------------------------------------------------------
 
-TEST_F(TransportTest, AnEndInOrderIsToldAsOneInBothDirections) {
+TEST_F(TransportTest, AnOrderlyEndIsReportedInBothDirections) {
     const auto peer = connect();
     peer->say("hello");
     peer->finish();
@@ -508,7 +522,7 @@ TEST_F(TransportTest, ACutStreamIsNeverAnEnd) {
     const auto peer = connect();
     peer->say("hello");
     ASSERT_TRUE(run_until([&] { return peer->heard() == "hello"; }));
-    sessions_.connection->abort();
+    sessions_.connection->close(net::CloseReason::aborted);
     ASSERT_TRUE(run_until([&] { return peer->over(); }));
     EXPECT_FALSE(peer->ended());
     EXPECT_TRUE(peer->was_reset());

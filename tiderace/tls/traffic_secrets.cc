@@ -31,6 +31,7 @@ TrafficSecrets::~TrafficSecrets() {
     OPENSSL_cleanse(server.data(), server.size());
 }
 
+// A line in NSS's key log format. OpenSSL's key log callback is its only public way to the secrets.
 bool TrafficSecrets::take_line(ByteView line) {
     const bool of_client = line.starts_with("CLIENT_TRAFFIC_SECRET_0 ");
     if (!of_client && !line.starts_with("SERVER_TRAFFIC_SECRET_0 ")) return false;

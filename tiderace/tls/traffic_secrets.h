@@ -1,6 +1,6 @@
 // TrafficSecrets: what both directions of a TLS 1.3 connection are keyed from (RFC 8446, 7.1).
 //
-// Owner    Whoever keys with it; wiped with it.
+// Owner    The code that derives keys from it; wiped with it.
 // Thread   One at a time.
 #pragma once
 

@@ -25,6 +25,19 @@ TEST(TrafficSecrets, TakesTheTwoOfTheApplication) {
     EXPECT_EQ(secrets.client[0], 0x7f);
 }
 
+TEST(TrafficSecrets, HaveRoomForThoseOfSha384AndBothHaveOneLength) {
+    TrafficSecrets secrets;
+    const std::string longest(2 * TrafficSecrets::bytes_max, 'e');
+    EXPECT_TRUE(secrets.take_line("SERVER_TRAFFIC_SECRET_0 " + random + " " + longest));
+    EXPECT_EQ(secrets.bytes, 48U);
+    EXPECT_EQ(secrets.server[47], 0xee);
+    EXPECT_FALSE(
+        secrets.take_line("CLIENT_TRAFFIC_SECRET_0 " + random + " " + std::string(64, '0')));
+    EXPECT_FALSE(secrets.complete());
+    EXPECT_TRUE(secrets.take_line("CLIENT_TRAFFIC_SECRET_0 " + random + " " + longest));
+    EXPECT_TRUE(secrets.complete());
+}
+
 TEST(TrafficSecrets, TakesNothingThatIsNotHexadecimalOrTooLong) {
     TrafficSecrets secrets;
     for (const std::string& bad : {std::string("0g"), std::string("012"), std::string(98, '0'),

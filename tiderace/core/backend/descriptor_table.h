@@ -1,6 +1,6 @@
 // DescriptorTable: what a backend knows of each descriptor, by its number.
 //
-// An Entry has an `observer` (nullptr: the number is nobody's) and a `generation`, which counts the
+// An Entry has an `observer` (nullptr: the number is free) and a `generation`, which counts the
 // number's users, so that a handle of an earlier one finds nothing.
 //
 // Owner    A backend. References to entries are good until the next add().

@@ -1,9 +1,9 @@
 // Accepting by system call, as direct_send.h sends: for every backend that hears of readiness.
 //
 // Thread   The loop's.
-// Errors   Without descriptors or memory the observer is told, once, and no more are accepted in
-//          this turn. The faults of single connections (ECONNABORTED, those of the peer's network)
-//          are passed over.
+// Errors   For lack of descriptors or memory the observer gets one error, and no more are accepted
+//          in this turn. Faults of single connections (ECONNABORTED, errors of the peer's network)
+//          are ignored.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "tiderace/core/backend.h"
+#include "tiderace/core/peer_address.h"
 
 namespace tiderace::core {
 
@@ -42,7 +43,7 @@ bool accept_directly(Kernel& kernel, int listener, IoObserver& observer, std::si
         auto* const raw = reinterpret_cast<sockaddr*>(&peer);
         const int fd = kernel.accept(listener, raw, &bytes);
         if (fd >= 0) {
-            observer.on_accepted(fd, Address::from_sockaddr(raw, bytes).value_or(Address{}));
+            observer.on_accepted(fd, peer_address(raw, bytes));
             if (!listens()) return false;
         } else if (fd == -EAGAIN || fd == -EWOULDBLOCK) {
             return true;

@@ -1,5 +1,6 @@
 #include "tiderace/core/backend/direct_send.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <span>
 
@@ -10,11 +11,11 @@ constexpr std::size_t pieces_per_send = 64;  // beyond this a gathering write ga
 
 // Less than offered means the socket's buffer is full: asking again would only say so.
 DirectSend outcome(ssize_t sent, std::uint64_t offered, SendQueue& queue) {
-    if (is_no_room(sent)) return {.no_room = true, .full = true};
+    if (is_no_room(sent)) return {.no_room = true};
     if (sent < 0) return {.error = static_cast<int>(sent)};
     const auto taken = static_cast<std::uint64_t>(sent);
     queue.consume(taken);
-    return {.bytes = taken, .no_room = taken < offered, .full = taken < offered};
+    return {.bytes = taken, .no_room = taken < offered};
 }
 
 DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const iovec> pieces) {
@@ -31,23 +32,22 @@ DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const
 DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes_max) {
     const SendQueue::FileRange range = queue.front_file();
     auto offset = static_cast<off_t>(range.offset);
-    const std::uint64_t wanted = range.bytes < bytes_max ? range.bytes : bytes_max;
+    const std::uint64_t wanted = std::min<std::uint64_t>(range.bytes, bytes_max);
     ssize_t sent = 0;
     do {
         sent = kernel.send_file(fd, range.descriptor, &offset, wanted);
     } while (sent == -EINTR);
     // The promised length cannot be kept any more; only a broken connection tells the peer.
     if (sent == 0) return {.error = -EBADMSG};
-    DirectSend done = outcome(sent, range.bytes, queue);
-    // The file may be what is short: only EAGAIN says that it is the socket.
-    if (done.bytes > 0) done.full = false;
-    return done;
+    return outcome(sent, range.bytes, queue);
 }
 
 }  // namespace
 
+static_assert(EWOULDBLOCK == EAGAIN);
+
 bool is_no_room(std::int64_t error) {
-    return error == -EAGAIN || error == -EWOULDBLOCK || error == -ENOBUFS || error == -ENOMEM;
+    return error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM;
 }
 
 DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t file_bytes_max) {
@@ -59,7 +59,6 @@ DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t f
                                            : send_memory(kernel, fd, queue, {pieces, count});
         total.bytes += step.bytes;
         total.no_room = step.no_room;
-        total.full = step.full;
         total.error = step.error;
         if (step.no_room || step.error != 0) break;
     }

@@ -15,11 +15,10 @@ namespace tiderace::core {
 struct DirectSend {
     std::uint64_t bytes = 0;  // taken and consumed
     bool no_room = false;     // the rest waits until the socket is writable
-    bool full = false;        // and it is not, now
     int error = 0;            // -errno; -EBADMSG: a queued file became shorter
 };
 
-// The socket is full, or the kernel has no memory now: what is sent is tried again later.
+// The socket is full, or the kernel has no memory now: the caller retries later.
 bool is_no_room(std::int64_t error);
 
 // Sends from the front of `queue` until it is empty or the socket is full. A file range goes in one

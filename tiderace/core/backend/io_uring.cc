@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,16 +23,6 @@
 namespace tiderace::core {
 namespace {
 
-// The kernel may stop after twenty completions of a call (Linux 6.14 on).
-constexpr std::size_t completions_of_full_turn = 16;
-
-// What came while it was not wanted: it had completed before the kernel heard that.
-struct Held {
-    std::string bytes;
-    bool ended = false;
-    int error = 0;
-};
-
 class IoUringBackend final : public Backend {
   public:
     IoUringBackend(std::unique_ptr<Uring> ring, const BackendOptions& options)
@@ -47,7 +38,7 @@ class IoUringBackend final : public Backend {
     void set_receiving(IoHandle handle, bool on) override;
     Sent send(IoHandle handle, SendQueue& queue) override;
     void shut_down_sending(IoHandle handle) override {
-        TR_CHECK(entries_.find(handle) != nullptr, "a handle that was closed");
+        entries_.at(handle).half_closed = 1;
         options_.kernel->shut_down(handle.fd, SHUT_WR);
     }
     int watch(IoHandle handle, bool readable, bool writable) override;
@@ -59,20 +50,7 @@ class IoUringBackend final : public Backend {
     void wake() override { waker_.wake(); }
 
   private:
-    // An operation is asked for when it is wanted and not under way; it is under way until its last
-    // completion came, cancelled or not.
-    struct Entry {
-        IoObserver* observer = nullptr;
-        std::uint32_t generation = 0;
-        std::uint8_t wanted = 0;        // a bit for each operation
-        std::uint8_t under_way = 0;     // likewise
-        std::uint8_t cancelled = 0;     // of these, told to end
-        std::uint8_t watched : 2 = 0;   // 1: readable, 2: writable
-        std::uint8_t asked_in : 6 = 0;  // the ring's batch in which one was asked for last
-
-        bool wants(Operation operation) const { return (wanted & bit(operation)) != 0; }
-        bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }
-    };
+    using Entry = RingEntry;
 
     void want(IoHandle handle, Operation operation, bool on);
     void start(IoHandle handle, Entry& entry, Operation operation);
@@ -81,11 +59,11 @@ class IoUringBackend final : public Backend {
     void forget_send(IoHandle handle);
     Sent send_by_ring(IoHandle handle, Entry& entry, SendQueue& queue);
     void watch_waker();
-    void complete_at(std::size_t index);
+    bool complete_at(std::size_t index);
     void put_to_rest(Uring::Completion& completion);
     void start_again();
     void redeliver();
-    void redeliver(IoHandle handle, const Held& held);
+    void redeliver(IoHandle handle, const HeldInput& held);
     void tell_failed();
 
     void complete(const Uring::Completion& completion);
@@ -94,6 +72,7 @@ class IoUringBackend final : public Backend {
     void hand_out(const Entry& listener, int fd);
     bool has_late_for_someone();
     void hand_out_late();
+    void keep_late(IoHandle handle, int fd);
     void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
     void finish_connect(IoHandle handle, const Entry& stream);
     void tell_ready(const Entry& foreign, std::int32_t result);
@@ -116,7 +95,7 @@ class IoUringBackend final : public Backend {
     std::vector<IoHandle> ended_;                 // an operation of theirs ended and may be wanted
     std::vector<IoHandle> to_redeliver_;          // want what was held
     std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
-    std::unordered_map<int, Held> held_;                     // by descriptor number; few
+    std::unordered_map<int, HeldInput> held_;                // by descriptor number; few
 };
 
 Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
@@ -147,13 +126,13 @@ void IoUringBackend::forget(IoHandle& handle) {
 void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
     const int fd = handle.fd;
     forget(handle);
-    // The kernel lets go of the socket when the operations are cancelled: in this turn's wait.
+    // The kernel releases the socket when the operations are cancelled: in this turn's wait.
     options_.kernel->close(fd);
     unsent.clear();  // the kernel reads what is in sends_
 }
 
-// What was given to send() leaves, as where sends are calls: also after the loop's last turn, when
-// nothing is handed over any more.
+// Everything given to send() leaves, as with direct sends: also after the loop's last turn, when
+// nothing is submitted any more.
 void IoUringBackend::forget_send(IoHandle handle) {
     const auto [slot, bytes] = sends_.find(handle);
     sends_.forget(slot);
@@ -192,7 +171,7 @@ void IoUringBackend::cancel(IoHandle handle, Entry& target, Operation operation)
     io_uring_sqe& ask = ring_->take(0);
     io_uring_prep_cancel64(&ask, tag_of(operation, handle), 0);
     ask.user_data = tag_of(Operation::none, handle);
-    // Not with the next wait: until the kernel hears it, it accepts connections for nobody.
+    // Not with the next wait: until the kernel sees it, accepted connections reach no listener.
     if (operation == Operation::accept) ring_->submit();
 }
 
@@ -217,7 +196,7 @@ int IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
     if (foreign.watched == 0) ++watches_;
     if (watched == 0) --watches_;
     foreign.watched = watched;
-    // What is under way watches for other things; it is asked again when it has ended.
+    // The poll in flight watches other directions; it is submitted again when it has ended.
     if (foreign.runs(Operation::watch)) {
         cancel(handle, foreign, Operation::watch);
     }
@@ -292,7 +271,9 @@ void IoUringBackend::wait(Duration wait_max) {
 // Operations that ended by themselves, for want of buffers or after a cancellation that was thought
 // better of, and are wanted.
 void IoUringBackend::start_again() {
-    for (const IoHandle handle : std::exchange(ended_, {})) {
+    // By number, and its room is kept: nothing is added meanwhile, and every turn needs it.
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+        const IoHandle handle = ended_[i];
         Entry* const target = entries_.find(handle);
         if (target == nullptr) continue;
         const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
@@ -300,6 +281,7 @@ void IoUringBackend::start_again() {
             if ((missing & bit(operation)) != 0) start(handle, *target, operation);
         }
     }
+    ended_.clear();
 }
 
 void IoUringBackend::dispatch() {
@@ -308,23 +290,35 @@ void IoUringBackend::dispatch() {
     accepts_ = 0;
     if (watches_ > 0) complete_watches();
     if (!late_.empty()) hand_out_late();
-    for (std::size_t i = 0; i < done_.size(); ++i) complete_at(i);
-    done_.clear();
+    // Without memory the rest waits for the next turn, in its order.
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+        if (!complete_at(i)) break;
+    }
+    std::erase_if(done_, [](const Uring::Completion& each) { return each.tag == no_tag; });
 }
 
 // Foreign descriptors come before streams: what they report (a file that changed) happened before
 // the requests that this turn receives.
 void IoUringBackend::complete_watches() {
     for (std::size_t i = 0; i < done_.size(); ++i) {
-        if (Tag(done_[i].tag).operation == Operation::watch) complete_at(i);
+        if (Tag(done_[i].tag).operation == Operation::watch && !complete_at(i)) return;
     }
 }
 
-// A copy: hand_out_accepted() may collect more meanwhile, and must know that this is told.
-void IoUringBackend::complete_at(std::size_t index) {
+// A copy, because hand_out_accepted() may collect more meanwhile and must skip this one. False:
+// there is no memory to remember that its operation ended, so it is not completed yet.
+bool IoUringBackend::complete_at(std::size_t index) {
     const Uring::Completion completion = done_[index];
+    if (ended_.size() == ended_.capacity()) {
+        try {
+            ended_.reserve(std::max<std::size_t>(64, 2 * ended_.size()));
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
     done_[index].tag = no_tag;
     complete(completion);
+    return true;
 }
 
 void IoUringBackend::tell_failed() {
@@ -337,14 +331,14 @@ void IoUringBackend::redeliver() {
     for (const IoHandle handle : std::exchange(to_redeliver_, {})) {
         const auto found = held_.find(handle.fd);
         if (entries_.find(handle) == nullptr || found == held_.end()) continue;
-        const Held held = std::move(found->second);
+        const HeldInput held = std::move(found->second);
         held_.erase(found);
         redeliver(handle, held);
     }
 }
 
 // In pieces as a receive gives them, as long as they are wanted. The observer may close meanwhile.
-void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
+void IoUringBackend::redeliver(IoHandle handle, const HeldInput& held) {
     const auto wanted = [&] {
         const Entry* const stream = entries_.find(handle);
         return stream != nullptr && stream->wants(Operation::receive);
@@ -358,7 +352,7 @@ void IoUringBackend::redeliver(IoHandle handle, const Held& held) {
     const bool over = held.ended || held.error != 0;
     if (entries_.find(handle) == nullptr || (rest.empty() && !over)) return;
     if (rest.empty() && wanted()) return deliver(handle, *entries_.find(handle), held.error, {});
-    Held& again = held_[handle.fd];
+    HeldInput& again = held_[handle.fd];
     again.bytes.insert(0, rest);
     again.ended |= held.ended;
     if (again.error == 0) again.error = held.error;
@@ -369,7 +363,7 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if (tag.operation == Operation::none) return;
     if (tag.operation == Operation::wake) {
-        waker_watched_ = false;  // it is looked at when it is watched again
+        waker_watched_ = false;  // drained when it is watched again
         return;
     }
     if (tag.operation == Operation::send) {
@@ -398,15 +392,14 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
             return finish_connect(tag.handle, *target);
         case Operation::watch:
             return tell_ready(*target, completion.result);
-        case Operation::hang_up: {
+        case Operation::hang_up:
             if (!target->wants(Operation::hang_up)) return;
-            // The kernel also reports a peer that ended its direction, for ever: not asked again.
+            // Also for a peer that ended its direction, for ever, and both ends: not asked again.
             target->wanted &= static_cast<std::uint8_t>(~bit(Operation::hang_up));
-            const bool failed =
-                completion.result < 0 || (completion.result & (POLLERR | POLLHUP)) != 0;
-            if (failed) target->observer->on_receive_failed(-ECONNRESET);
+            if (target->half_closed != 0) return;
+            if (completion.result < 0 || (completion.result & (POLLERR | POLLHUP)) != 0)
+                target->observer->on_receive_failed(-ECONNRESET);
             return;
-        }
         default:
             return;
     }
@@ -418,7 +411,7 @@ void IoUringBackend::finish_accept(IoHandle handle, Entry* listener, std::int32_
             options_.kernel->close(result);
         } else if (!listener->wants(Operation::accept) || !late_.empty() ||
                    accepts_ == options_.accepts_per_turn_max) {
-            late_.emplace_back(handle, result);
+            keep_late(handle, result);
         } else {
             hand_out(*listener, result);
         }
@@ -427,8 +420,17 @@ void IoUringBackend::finish_accept(IoHandle handle, Entry* listener, std::int32_
     if (listener == nullptr || !listener->wants(Operation::accept)) return;
     TR_CHECK(result != -EBADF && result != -EINVAL && result != -ENOTSOCK && result != -EOPNOTSUPP,
              "not a listening socket");
-    // Others are EINTR, ECONNABORTED and the peer's own network errors: it is asked again.
+    // The rest (EINTR, ECONNABORTED, errors of the peer's network) is retried.
     if (lacks_resources(result)) listener->observer->on_accept_failed(result);
+}
+
+// Without memory its client is closed: its descriptor would be lost.
+void IoUringBackend::keep_late(IoHandle handle, int fd) {
+    try {
+        late_.emplace_back(handle, fd);
+    } catch (const std::bad_alloc&) {
+        options_.kernel->close(fd);
+    }
 }
 
 void IoUringBackend::hand_out(const Entry& listener, int fd) {
@@ -436,9 +438,9 @@ void IoUringBackend::hand_out(const Entry& listener, int fd) {
     sockaddr_storage peer;
     socklen_t bytes = sizeof peer;
     auto* const raw = reinterpret_cast<sockaddr*>(&peer);
-    // Gone again already: it is told so by its first receive.
+    // The peer has already left; the first receive will report it.
     if (::getpeername(fd, raw, &bytes) != 0) bytes = 0;
-    listener.observer->on_accepted(fd, Address::from_sockaddr(raw, bytes).value_or(Address{}));
+    listener.observer->on_accepted(fd, peer_address(raw, bytes));
 }
 
 bool IoUringBackend::has_late_for_someone() {
@@ -459,7 +461,7 @@ void IoUringBackend::hand_out_accepted(IoHandle handle) {
     }
     for (const auto& [listener, fd] : std::exchange(late_, {})) {
         Entry* const entry = listener.fd == handle.fd ? entries_.find(listener) : nullptr;
-        entry != nullptr ? hand_out(*entry, fd) : (void)late_.emplace_back(listener, fd);
+        entry != nullptr ? hand_out(*entry, fd) : keep_late(listener, fd);
     }
 }
 
@@ -471,7 +473,7 @@ void IoUringBackend::hand_out_late() {
         } else if (listener->wants(Operation::accept) && accepts_ < options_.accepts_per_turn_max) {
             hand_out(*listener, fd);
         } else {
-            late_.emplace_back(handle, fd);
+            keep_late(handle, fd);
         }
     }
 }
@@ -500,9 +502,7 @@ void IoUringBackend::deliver(IoHandle handle, Entry& stream, std::int32_t result
         return;
     }
     stream.wanted &= static_cast<std::uint8_t>(~bit(Operation::receive));
-    if (stream.runs(Operation::receive)) {
-        cancel(handle, stream, Operation::receive);
-    }
+    if (stream.runs(Operation::receive)) cancel(handle, stream, Operation::receive);
     if (result == 0) {
         stream.observer->on_received({});
     } else {
@@ -511,7 +511,7 @@ void IoUringBackend::deliver(IoHandle handle, Entry& stream, std::int32_t result
 }
 
 void IoUringBackend::hold(IoHandle handle, std::int32_t result, ByteView bytes) {
-    Held& held = held_[handle.fd];
+    HeldInput& held = held_[handle.fd];
     held.bytes += bytes;
     if (result == 0) held.ended = true;
     if (result < 0) held.error = result;
@@ -547,27 +547,26 @@ void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
     }
 }
 
-// The kernel lets go of a ring some milliseconds after its end, and of the sockets that it still
-// works for: a port would be taken for as long. Only this thread can ask for anything.
+// The kernel keeps the port some milliseconds after a ring's end. Only this thread can submit.
 void IoUringBackend::rest() {
     if (!ring_->is_usable()) return;
     ring_->cancel_all(done_);
     for (Uring::Completion& each : done_) put_to_rest(each);
 }
 
-// What has ended is not under way any more; what it tells is told by a dispatch(), if one comes.
+// Marks an ended operation as not in flight; a later dispatch(), if any, reports its result.
 void IoUringBackend::put_to_rest(Uring::Completion& completion) {
     const Tag tag(completion.tag);
     if ((completion.flags & IORING_CQE_F_MORE) != 0) return;
     if (tag.operation == Operation::wake) {
-        waker_watched_ = false;  // and not cleared: whoever woke us waits for the next turn
+        waker_watched_ = false;  // and not cleared: the wake-up counts for the next turn
         completion.tag = no_tag;
         return;
     }
     if (tag.operation == Operation::none || tag.operation == Operation::send) return;
     if (Entry* const target = entries_.find(tag.handle)) {
         target->under_way &= static_cast<std::uint8_t>(~bit(tag.operation));
-        // These two are asked for once, so that they are wanted only from here on.
+        // These two are submitted once, so they are wanted again only from here on.
         const bool once = tag.operation == Operation::room || tag.operation == Operation::connect;
         if (once && completion.result == -ECANCELED) target->wanted |= bit(tag.operation);
         ended_.push_back(tag.handle);

@@ -1,5 +1,5 @@
-// What io_uring does and no other engine: answers that leave together. What all have in common is
-// core/backend_test.cc's, which runs on this engine with every answer by the ring, too.
+// Behaviour of io_uring alone: answers that leave together. The behaviour of all engines is in
+// core/backend_test.cc, which runs on this engine with every answer by the ring, too.
 #include "tiderace/core/backend/io_uring.h"
 
 #include <gtest/gtest.h>
@@ -27,12 +27,16 @@ namespace tiderace::core {
 namespace {
 
 struct Sender final : IoObserver {
-    void on_received(ByteView bytes) override { received += bytes; }
+    void on_received(ByteView bytes) override {
+        received += bytes;
+        ends += bytes.empty();
+    }
     void on_receive_failed(int error) override { failed = error; }
     void on_sent(std::int64_t result) override { sent.push_back(result); }
 
     std::vector<std::int64_t> sent;
     std::string received;
+    int ends = 0;
     int failed = 0;
 };
 
@@ -134,7 +138,7 @@ class AnIoUring : public ::testing::Test {
     int far_ = -1;
 };
 
-TEST_F(AnIoUring, AnAnswerLeavesWithTheNextWaitAndIsToldInBytes) {
+TEST_F(AnIoUring, AnAnswerLeavesWithTheNextWaitAndIsReportedInBytes) {
     const Sent sent = send("hello");
     EXPECT_TRUE(sent.pending);
     EXPECT_EQ(sent.bytes, 0U);
@@ -171,7 +175,7 @@ TEST_F(AnIoUring, FewAnswersOfATurnAreSentAtOnceAndManyLeaveTogether) {
     ::close(other.ends[1]);
 }
 
-TEST_F(AnIoUring, WhatIsQueuedMeanwhileGoesBehindAndOneSendIsUnderWayAtATime) {
+TEST_F(AnIoUring, LaterBytesGoBehindAndOneSendIsInFlightAtATime) {
     send("first, ");
     EXPECT_TRUE(send("second").pending);
     EXPECT_EQ(queue_.bytes(), 6U) << "not taken while the first is under way";
@@ -189,7 +193,7 @@ TEST_F(AnIoUring, ALargeAnswerIsSentAtOnce) {
     EXPECT_EQ(calls(), 1U);
 }
 
-// The kernel accepts without being asked again, so connections come that no turn may hand out yet.
+// Multishot accept continues by itself, so connections arrive that no turn may hand out yet.
 TEST_F(AnIoUring, WhatIsAcceptedBeyondATurnsShareOrInAPauseComesLaterAndNothingIsLost) {
     struct Accepting final : IoObserver {
         ~Accepting() {
@@ -234,6 +238,118 @@ TEST_F(AnIoUring, WhatIsAcceptedBeyondATurnsShareOrInAPauseComesLaterAndNothingI
     backend->set_accepting(server, true);
     EXPECT_EQ(turn_until(10), 10U);
     backend->close(server, {});
+}
+
+// A second close would hit the number's next owner.
+TEST_F(AnIoUring, WhatAClosedListenerHadNotHandedOutIsClosedOnce) {
+    struct Accepting final : IoObserver {
+        void on_accepted(int, const Address&) override { ADD_FAILURE() << "in a pause"; }
+    };
+    testing::Listening listening = testing::listen_on_loopback(kernel_, 16);
+    sockaddr_storage at;
+    const socklen_t bytes = listening.at.to_sockaddr(at);
+    Accepting accepting;
+    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
+    backend_->set_accepting(server, true);
+    turn();
+    const Descriptor client(kernel_, ::socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&at), bytes), 0);
+    backend_->wait(5s);
+    backend_->set_accepting(server, false);
+    backend_->dispatch();
+    const std::uint64_t before = kernel_.calls(testing::Call::close);
+    backend_->close(server, {});
+    EXPECT_EQ(kernel_.calls(testing::Call::close), before + 2) << "the listener and its guest";
+    turn();
+    EXPECT_EQ(kernel_.calls(testing::Call::close), before + 2);
+}
+
+TEST_F(AnIoUring, APeerThatVanishesInAPauseIsReportedThoughItHadSentBefore) {
+    open_tcp();
+    backend_->set_receiving(near_, false);
+    turn();
+    ASSERT_EQ(::write(far_, "unread", 6), 6);
+    turn();
+    EXPECT_EQ(sender_.failed, 0);
+    const linger hard{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(far_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    ::close(std::exchange(far_, -1));
+    turn(5s);
+    EXPECT_EQ(sender_.failed, -ECONNRESET);
+    EXPECT_EQ(sender_.received, "");
+}
+
+TEST_F(AnIoUring, ItsBuffersAreUsedAgainAndAgain) {
+    backend_->set_receiving(near_, true);
+    for (unsigned i = 0; i < 3 * Uring::buffers; ++i) {
+        const std::string text = "message " + std::to_string(i);
+        ASSERT_EQ(::write(far_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+        for (int turns = 0; turns < 10 && sender_.received.size() < text.size(); ++turns) turn(5s);
+        ASSERT_EQ(std::exchange(sender_.received, ""), text);
+    }
+    EXPECT_EQ(sender_.failed, 0);
+}
+
+TEST_F(AnIoUring, AnAnswerOfOneByteIsSentOnce) {
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(send("x").pending);
+        for (int turns = 0; turns < 3; ++turns) turn();
+        EXPECT_EQ(read_all(far_), "x");
+        EXPECT_EQ(std::exchange(sender_.sent, {}), std::vector<std::int64_t>{1});
+        EXPECT_TRUE(queue_.empty());
+    }
+    EXPECT_EQ(pool_.taken(), 0U);
+}
+
+// It had completed before the kernel heard that it is not wanted.
+TEST_F(AnIoUring, WhatCameWhileItWasNotWantedIsGivenOnceWhenItIs) {
+    for (const bool ends : {false, true}) {
+        SCOPED_TRACE(ends);
+        backend_->set_receiving(near_, true);
+        turn();
+        ASSERT_EQ(::write(far_, "bytes", 5), 5);
+        if (ends) ::shutdown(far_, SHUT_WR);
+        backend_->wait(5s);
+        backend_->set_receiving(near_, false);
+        for (int i = 0; i < 3; ++i) {
+            backend_->dispatch();
+            backend_->wait(0s);
+        }
+        EXPECT_EQ(sender_.received, "");
+        EXPECT_EQ(sender_.ends, 0);
+        backend_->set_receiving(near_, true);
+        for (int i = 0; i < 4; ++i) turn();
+        EXPECT_EQ(std::exchange(sender_.received, ""), "bytes");
+        EXPECT_EQ(sender_.ends, ends ? 1 : 0);
+    }
+}
+
+TEST_F(AnIoUring, ARestBeginsNothingThatIsNotWanted) {
+    backend_->set_receiving(near_, true);
+    turn();
+    backend_->set_receiving(near_, false);
+    backend_->rest();
+    turn();
+    ASSERT_EQ(::write(far_, "later", 5), 5);
+    for (int i = 0; i < 3; ++i) turn();
+    EXPECT_EQ(sender_.received, "");
+    backend_->set_receiving(near_, true);
+    for (int i = 0; i < 3; ++i) turn();
+    EXPECT_EQ(sender_.received, "later");
+}
+
+TEST_F(AnIoUring, RoomIsReportedOnceAlsoWhenTheRingRestedMeanwhile) {
+    open(1'000);  // sends by system call
+    ASSERT_TRUE(send(std::string(4 << 20, 'x')).pending);
+    turn();
+    backend_->rest();
+    turn();
+    EXPECT_TRUE(sender_.sent.empty());
+    read_all(far_);
+    turn(5s);
+    EXPECT_EQ(sender_.sent, std::vector<std::int64_t>{0});
+    for (int i = 0; i < 3; ++i) turn();
+    EXPECT_EQ(sender_.sent, std::vector<std::int64_t>{0});
 }
 
 // Every byte in order, through partial sends, full sockets and the rooms between.
@@ -288,7 +404,7 @@ TEST_F(AnIoUring, ClosingWhileASocketIsFullDropsTheRest) {
     EXPECT_EQ(pool_.taken(), 0U);
 }
 
-TEST_F(AnIoUring, APeerThatResetIsToldByTheSend) {
+TEST_F(AnIoUring, AResetIsReportedByTheSend) {
     open_tcp();
     const linger hard{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(far_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
@@ -318,7 +434,7 @@ TEST_F(AnIoUring, AClosedConnectionsAnswerGoesToItAndNotToTheNextOfItsNumber) {
     EXPECT_TRUE(newcomer.sender.sent.empty());
 }
 
-TEST_F(AnIoUring, TheBytesOfASendUnderWayOutliveItsConnection) {
+TEST_F(AnIoUring, TheBytesOfASendInFlightOutliveItsConnection) {
     send("handed over");
     backend_->wait(0s);
     const int number = near_.fd;
@@ -429,7 +545,7 @@ TEST(IoUringAtRest, ItsPortIsFreeAsSoonAsTheLoopHasEnded) {
     }
 }
 
-TEST(IoUringAtRest, AnotherRunGoesOnWithAllThatWasAskedFor) {
+TEST(IoUringAtRest, AnotherRunContinuesWithAllRequests) {
     if (!has_io_uring()) GTEST_SKIP() << "no io_uring here";
     auto loop = std::move(*EventLoop::create({.engine = "io_uring"}));
     struct Reader final : IoObserver {

@@ -49,10 +49,8 @@ class KqueuePoller final : public Poller {
   public:
     explicit KqueuePoller(std::unique_ptr<KernelQueue> queue);
 
-    const char* name() const override { return "kqueue"; }
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override;
-    void remove(int fd) override;
-    void remove_closing(int fd) override;
+    void remove(int fd, Afterwards afterwards) override;
     int wait(std::span<Ready> out, Duration wait) override;
     void wake() override;
 
@@ -113,17 +111,16 @@ int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool)
     return 0;
 }
 
-void KqueuePoller::remove(int fd) {
-    State& gone = state(fd);
-    gone.wanted = {};
-    if (gone.told.any()) list(fd, gone);
-}
-
 // Closing deletes the filters, whatever still holds the file: they belong to the number. A deletion
 // that comes later would only be refused.
-void KqueuePoller::remove_closing(int fd) {
+void KqueuePoller::remove(int fd, Afterwards afterwards) {
     State& gone = state(fd);
-    gone = State{.listed = gone.listed};
+    if (afterwards == Afterwards::closed) {
+        gone = State{.listed = gone.listed};
+        return;
+    }
+    gone.wanted = {};
+    if (gone.told.any()) list(fd, gone);
 }
 
 void KqueuePoller::collect(int fd, decltype(Event::filter) filter, bool wanted, bool& told,
@@ -185,7 +182,7 @@ bool KqueuePoller::read_events(int count, std::span<Ready> out, int& told) {
         }
         Ready ready;
         if (is_refusal ? !read_refusal(event, ready) : !read_event(event, ready)) continue;
-        // What has no room is said again: nothing here is said only once.
+        // Events without room are reported again, because every filter is level-triggered.
         if (static_cast<std::size_t>(told) < out.size()) {
             out[static_cast<std::size_t>(told++)] = ready;
         }
@@ -217,12 +214,12 @@ bool KqueuePoller::read_event(const Event& event, Ready& out) {
     const bool is_read = event.filter == EVFILT_READ;
     const bool told = is_read ? owner.told.readable : owner.told.writable;
     if (!told || generation_of(event) != owner.generation) {
-        // Nobody's any more, and level-triggered: it would be said for ever.
+        // Its descriptor is gone; a level-triggered filter would be reported for ever.
         changes_.push_back(change(fd, event.filter, EV_DELETE, 0));
         return false;
     }
-    // EV_EOF of a reader's filter still has bytes before it, and that of a writer's fails in the
-    // call; only with an error of the socket is it more than what the filter says.
+    // With EV_EOF a read filter may still have bytes to read, and a write filter fails in the
+    // call; only an error of the socket adds anything to the filter's own meaning.
     out = {.fd = fd,
            .generation = owner.generation,
            .readable = is_read,

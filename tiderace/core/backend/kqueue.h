@@ -4,14 +4,14 @@
 //           one call takes the changes of a turn and brings its events
 //
 // A filter is added where it is wanted and deleted where it is not (never disabled: a connection
-// that once waited for room would keep the memory of a filter for life), and never EV_CLEAR: what
-// is left alone for a turn is said again, as Poller wants it, and nobody has to read until EAGAIN.
-// An event carries the generation of its descriptor in udata; adding again replaces it, so a number
-// that is used again needs no deletion first.
+// that once waited for room would keep the memory of a filter for life), and never EV_CLEAR:
+// readiness is reported again in the next turn, as Poller requires, and no reader has to reach
+// EAGAIN. An event carries the generation of its descriptor in udata; adding again replaces it, so
+// a number that is used again needs no deletion first.
 //
 // Thread   The loop's, except wake().
 // Errors   A filter that the kernel refuses is reported as ready and failed, so that its owner
-//          meets the fault in its own call, and is asked for again
+//          meets the fault in its own call, and is registered again
 //          kqueue_retry_interval later.
 // Memory   12 bytes a descriptor number, and the changes of a turn.
 #pragma once
@@ -28,7 +28,7 @@ struct timespec;
 namespace tiderace::core {
 
 // One kqueue, as an object, so that tests can be the kernel where there is none
-// (testing/stand_in_queue.h).
+// (testing/fake/stand_in_queue.h).
 class KernelQueue {
   public:
     virtual ~KernelQueue() = default;

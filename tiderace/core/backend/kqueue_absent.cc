@@ -1,4 +1,4 @@
-// What is compiled where there is no kqueue.
+// Compiled where there is no kqueue.
 #include "tiderace/core/backend/kqueue.h"
 
 namespace tiderace::core {

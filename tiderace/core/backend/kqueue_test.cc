@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Writes down what it is given; answers as it was told to.
+// Records its calls; answers as scripted.
 class ScriptedQueue final : public KernelQueue {
   public:
     int exchange(std::span<const struct kevent> changes, std::span<struct kevent> events,
@@ -115,7 +115,7 @@ TEST_F(Kqueue, WhatIsTakenBackBeforeTheWaitIsNeverSaid) {
     poller_->set(5, 1, {}, true);
     poller_->set(5, 1, {.readable = true}, true);
     poller_->set(6, 1, {.readable = true}, false);
-    poller_->remove(6);
+    poller_->remove(6, Afterwards::open);
     wait();
     EXPECT_THAT(queue_->given, IsEmpty());
 }
@@ -124,8 +124,8 @@ TEST_F(Kqueue, RemovingDeletesAndClosingNeedNot) {
     poller_->set(5, 1, {.readable = true}, false);
     poller_->set(6, 1, {.readable = true}, false);
     wait();
-    poller_->remove(5);
-    poller_->remove_closing(6);
+    poller_->remove(5, Afterwards::open);
+    poller_->remove(6, Afterwards::closed);
     wait();
     EXPECT_THAT(queue_->given, ElementsAre("delete read 5/1"));
 }
@@ -134,9 +134,9 @@ TEST_F(Kqueue, ANumberThatIsUsedAgainIsAddedUnderItsNewGeneration) {
     poller_->set(5, 1, {.readable = true, .writable = true}, false);
     poller_->set(6, 1, {.readable = true, .writable = true}, false);
     wait();
-    poller_->remove_closing(5);
+    poller_->remove(5, Afterwards::closed);
     poller_->set(5, 2, {.readable = true}, false);
-    poller_->remove(6);  // left open, and attached again
+    poller_->remove(6, Afterwards::open);  // left open, and attached again
     poller_->set(6, 2, {.readable = true}, false);
     wait();
     EXPECT_THAT(queue_->given, ElementsAre("add read 5/2", "add read 6/2", "delete write 6/2"));
@@ -155,7 +155,7 @@ TEST_F(Kqueue, EventsBecomeReadiness) {
     EXPECT_TRUE(ready_[0].writable && ready_[0].failed);
 }
 
-TEST_F(Kqueue, WhatIsNobodysAnyMoreIsDeletedAndNotTold) {
+TEST_F(Kqueue, ADetachedFilterIsDeletedAndNotReported) {
     poller_->set(5, 2, {.readable = true}, false);
     EXPECT_EQ(wait_with({event(5, EVFILT_READ, 1), event(5, EVFILT_WRITE, 2)}), 0);
     wait();
@@ -173,7 +173,7 @@ TEST_F(Kqueue, ARefusedDeletionDoesNotEndTheWait) {
     EXPECT_THAT(queue_->given, IsEmpty());
 }
 
-TEST_F(Kqueue, ARefusedFilterIsReadyAndFailedAndAskedForAgainSoon) {
+TEST_F(Kqueue, ARefusedFilterIsReportedAsFailedAndRetriedSoon) {
     poller_->set(5, 1, {.readable = true}, false);
     ASSERT_EQ(wait_with({event(5, EVFILT_READ, 1, EV_ERROR, 0, ENOMEM)}), 1);
     EXPECT_TRUE(ready_[0].readable && ready_[0].failed);

@@ -16,8 +16,6 @@ class PollPoller final : public Poller {
   public:
     PollPoller() { list_.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0}); }
 
-    const char* name() const override { return "poll"; }
-
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override {
         const auto number = static_cast<std::size_t>(fd);
         if (number >= place_of_.size()) place_of_.resize(number + number / 2 + 64);
@@ -33,7 +31,7 @@ class PollPoller final : public Poller {
         return 0;
     }
 
-    void remove(int fd) override {
+    void remove(int fd, Afterwards) override {
         const std::size_t place = place_of_[static_cast<std::size_t>(fd)];
         TR_CHECK(place > 0 && list_[place].fd == fd);
         // The last one takes its place; a wait may be walking the list only between its callbacks.

@@ -1,8 +1,9 @@
-// Poller: the few functions in which epoll, poll, select and kqueue differ. Level-triggered.
+// Poller: the four functions in which epoll, poll, select and kqueue differ. Level-triggered.
 //
 // Level-triggered, because a connection that is left alone for a turn is reported again: fairness,
-// and no event that can be lost, for nothing. Edge-triggered (epoll_edge.h) the kernel saves a look
-// at each socket that it told of: a hundredth of a request, which is not worth it.
+// and no event that can be lost, for nothing. The lab compares the other modes of epoll
+// (lab/engine/edge_poller.h): edge-triggered the kernel saves a look at each socket that it
+// reported, a hundredth of a request, which is not worth it.
 //
 // Thread   The loop's, except wake().
 #pragma once
@@ -14,16 +15,9 @@
 #include <span>
 
 #include "tiderace/base/units.h"
+#include "tiderace/core/interest.h"
 
 namespace tiderace::core {
-
-struct Interest {
-    bool readable = false;
-    bool writable = false;
-
-    bool operator==(const Interest&) const = default;
-    bool any() const { return readable || writable; }
-};
 
 struct Ready {
     int fd = -1;
@@ -41,25 +35,18 @@ inline int timeout_ms(Duration wait) {
     return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
 }
 
+// What becomes of a descriptor right after it was removed.
+enum class Afterwards : std::uint8_t { open, closed };
+
 class Poller {
   public:
     virtual ~Poller() = default;
 
-    virtual const char* name() const = 0;
     // Sets what is reported for `fd` from now on; `known` tells whether it was set before and not
     // removed. Returns 0 or -errno.
     virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;
     // Must come before the descriptor is closed.
-    virtual void remove(int fd) = 0;
-    // The same, of a descriptor that is closed right after this.
-    virtual void remove_closing(int fd) { remove(fd); }
-    // A call for `what` has just met EAGAIN, or got less than it had room for: then there is no
-    // more (urgent data apart, of which no protocol here knows). Only an edge-triggered poller
-    // wants to know.
-    virtual void exhausted(int /*fd*/, Interest /*what*/) {}
-    // What was ready may be so still, and nobody will say that it is exhausted: a foreign
-    // descriptor.
-    virtual void ask_again(int /*fd*/, std::uint32_t /*generation*/) {}
+    virtual void remove(int fd, Afterwards afterwards) = 0;
     // Fills `out` with what is ready, waiting up to `wait` (negative: for ever, zero: not at all).
     // Returns how many, or -errno. A wake() makes it return early, with 0 if nothing is ready.
     virtual int wait(std::span<Ready> out, Duration wait) = 0;

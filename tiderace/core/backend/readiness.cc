@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -17,8 +18,10 @@ constexpr std::size_t events_per_turn = 512;
 
 }  // namespace
 
-ReadinessBackend::ReadinessBackend(std::unique_ptr<Poller> poller, const BackendOptions& options)
-    : poller_(std::move(poller)),
+ReadinessBackend::ReadinessBackend(std::string_view name, std::unique_ptr<Poller> poller,
+                                   const BackendOptions& options)
+    : name_(name),
+      poller_(std::move(poller)),
       options_(options),
       ready_(events_per_turn),
       receive_buffer_(std::make_unique_for_overwrite<char[]>(options.receive_bytes)) {}
@@ -30,13 +33,13 @@ Result<IoHandle> ReadinessBackend::attach(int fd, IoObserver& observer) {
 }
 
 void ReadinessBackend::detach(IoHandle& handle) {
-    if (entries_.at(handle).known_to_poller) poller_->remove(handle.fd);
+    if (entries_.at(handle).known_to_poller) poller_->remove(handle.fd, Afterwards::open);
     forget_watch(handle);
     entries_.remove(handle);
 }
 
 void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
-    if (entries_.at(handle).known_to_poller) poller_->remove_closing(handle.fd);
+    if (entries_.at(handle).known_to_poller) poller_->remove(handle.fd, Afterwards::closed);
     const int fd = handle.fd;
     forget_watch(handle);
     entries_.remove(handle);
@@ -75,7 +78,7 @@ int ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
     const Interest interest{.readable = readable, .writable = writable};
     if (!interest.any()) {
         // Not left there with no interest: its hang-up would be reported all the same, for ever.
-        if (foreign.known_to_poller) poller_->remove(handle.fd);
+        if (foreign.known_to_poller) poller_->remove(handle.fd, Afterwards::open);
         foreign.known_to_poller = false;
         foreign.interest = interest;
         return 0;
@@ -84,8 +87,6 @@ int ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
     const int outcome =
         poller_->set(handle.fd, handle.generation, interest, foreign.known_to_poller);
     if (outcome != 0) return outcome;
-    // What an edge-triggered poller knows of it may be over: nobody says when it is exhausted.
-    if (foreign.known_to_poller) poller_->ask_again(handle.fd, handle.generation);
     foreign.known_to_poller = true;
     foreign.interest = interest;
     return 0;
@@ -98,8 +99,8 @@ void ReadinessBackend::start_connect(IoHandle handle, const Address& address) {
     const int outcome =
         options_.kernel->connect(handle.fd, reinterpret_cast<const sockaddr*>(&storage), bytes);
     stream.purpose = Purpose::connect;
-    // Outcomes are told from dispatch() only, also those known at once (Unix sockets refuse in the
-    // call itself, and leave nothing in SO_ERROR).
+    // Outcomes are reported from dispatch() only, even those known at once (Unix sockets refuse in
+    // the call itself, and leave nothing in SO_ERROR).
     if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
         set_interest(handle, stream, {.writable = true});
     } else {
@@ -118,13 +119,12 @@ Sent ReadinessBackend::wait_for_room(IoHandle handle, std::uint64_t sent) {
 Sent ReadinessBackend::send(IoHandle handle, SendQueue& queue) {
     const DirectSend sent =
         send_directly(*options_.kernel, handle.fd, queue, options_.send_file_bytes_max);
-    if (sent.full) poller_->exhausted(handle.fd, {.writable = true});
     if (sent.no_room) return wait_for_room(handle, sent.bytes);
     return {.bytes = sent.bytes, .error = sent.error};
 }
 
 void ReadinessBackend::shut_down_sending(IoHandle handle) {
-    TR_CHECK(entries_.find(handle) != nullptr, "a handle that was closed");
+    entries_.at(handle).half_closed = true;
     options_.kernel->shut_down(handle.fd, SHUT_WR);
 }
 
@@ -156,7 +156,7 @@ void ReadinessBackend::wait(Duration wait_max) {
 void ReadinessBackend::dispatch() {
     if (!refused_.empty()) tell_refused();
     if (!watched_.empty()) dispatch_watched();
-    if (!crowded_.empty()) accept_from_crowded();
+    if (!backlogged_.empty()) accept_from_crowded();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
     ready_count_ = 0;
 }
@@ -168,20 +168,26 @@ void ReadinessBackend::forget_watch(IoHandle handle) {
 
 // Foreign descriptors come before streams: what they report (a file that changed) happened before
 // the requests that this turn receives. A full turn (the poller's waker may have had one place)
-// reports a part of what is ready, so that it may lack them: then they are polled.
+// reports only a part of the ready ones and may lack them: then they are polled.
 void ReadinessBackend::dispatch_watched() {
     for (std::size_t i = 0; i < ready_count_; ++i) {
         const Entry* const target = entries_.find({ready_[i].fd, ready_[i].generation});
         if (target == nullptr || target->purpose != Purpose::watch) continue;
-        const Ready ready = std::exchange(ready_[i], Ready{});  // fd -1: nobody's from here on
-        if (!full_) dispatch_one(ready);
+        const Ready ready = std::exchange(ready_[i], Ready{});  // fd -1: handled
+        if (!full_) tell_ready(ready, *target);
     }
     if (full_) poll_watched();
 }
 
 void ReadinessBackend::poll_watched() {
     std::vector<pollfd> asked;
-    const std::vector<IoHandle> watched = watched_;  // observers may change it
+    std::vector<IoHandle> watched;
+    try {
+        watched = watched_;  // observers may change it
+        asked.reserve(watched.size());
+    } catch (const std::bad_alloc&) {
+        return;  // they stay ready: the next turn reports them
+    }
     for (const IoHandle handle : watched) {
         const Interest interest = entries_.at(handle).interest;
         asked.push_back({.fd = handle.fd,
@@ -193,14 +199,18 @@ void ReadinessBackend::poll_watched() {
     if (::poll(asked.data(), static_cast<nfds_t>(asked.size()), 0) <= 0) return;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         if (asked[i].revents == 0) continue;
-        dispatch_one({.fd = watched[i].fd,
-                      .generation = watched[i].generation,
-                      .readable = (asked[i].revents & POLLIN) != 0,
-                      .writable = (asked[i].revents & POLLOUT) != 0,
-                      .failed = (asked[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0});
+        const Entry* const target = entries_.find(watched[i]);
+        if (target == nullptr || target->purpose != Purpose::watch) continue;
+        tell_ready({.fd = watched[i].fd,
+                    .generation = watched[i].generation,
+                    .readable = (asked[i].revents & POLLIN) != 0,
+                    .writable = (asked[i].revents & POLLOUT) != 0,
+                    .failed = (asked[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0},
+                   *target);
     }
 }
 
+// Called from one place, so that it is inlined there: it runs for every event.
 void ReadinessBackend::dispatch_one(const Ready& ready) {
     const IoHandle handle{ready.fd, ready.generation};
     const Entry* target = entries_.find(handle);
@@ -225,30 +235,28 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
     Entry* still = entries_.find(handle);
     if (still == nullptr) return;
     if ((ready.writable || ready.failed) && still->interest.writable) {
-        tell_room(handle, *still);
+        notify_writable(handle, *still);
     } else if (ready.failed && !still->interest.any()) {
         // Paused both ways, and the peer is gone: without this it would be reported for ever.
-        poller_->remove(ready.fd);
+        poller_->remove(ready.fd, Afterwards::open);
         still->known_to_poller = false;
-        still->observer->on_receive_failed(-ECONNRESET);
+        // Both directions ended in order are a hang-up, too: what came before is still to be read.
+        if (!still->half_closed) still->observer->on_receive_failed(-ECONNRESET);
     }
 }
 
-// A foreign descriptor that failed is ready for whatever was asked: the call will say what it is.
+// A failed foreign descriptor is ready in every requested direction: the owner's call meets the
+// fault.
 void ReadinessBackend::tell_ready(const Ready& ready, const Entry& foreign) {
-    // An earlier event of this turn may have changed what is asked for.
+    // An earlier event of this turn may have changed the interest.
     const bool readable = (ready.readable || ready.failed) && foreign.interest.readable;
     const bool writable = (ready.writable || ready.failed) && foreign.interest.writable;
     if (readable || writable) foreign.observer->on_ready(readable, writable);
-    const Entry* const still = entries_.find({ready.fd, ready.generation});
-    if (still != nullptr && still->known_to_poller) {
-        poller_->ask_again(ready.fd, ready.generation);
-    }
 }
 
-// A large answer fills the room again at once: then the poller, which still watches for more, need
-// not be told twice.
-void ReadinessBackend::tell_room(IoHandle handle, Entry& stream) {
+// A large answer fills the buffer again at once: then the interest stays as it is, which saves
+// two system calls.
+void ReadinessBackend::notify_writable(IoHandle handle, Entry& stream) {
     stream.waits_for_room = false;
     stream.observer->on_sent(0);
     Entry* still = entries_.find(handle);
@@ -264,26 +272,30 @@ void ReadinessBackend::accept_some(IoHandle handle) {
     };
     if (accept_directly(*options_.kernel, handle.fd, observer,
                         accepts_of_turn(ready_count_, options_), listens)) {
-        poller_->exhausted(handle.fd, {.readable = true});
-    } else if (listens()) {
-        entries_.at(handle).crowded = true;
-        crowded_.push_back(handle);
+        return;  // none is left
     }
+    if (!listens()) return;
+    try {
+        backlogged_.push_back(handle);
+    } catch (const std::bad_alloc&) {
+        return;  // the poller reports it again, in a turn that is not full
+    }
+    entries_.at(handle).crowded = true;
 }
 
-// A full turn tells of a part of what is ready, and of a listening socket once in many turns: each
-// of them has its share of newcomers all the same.
+// A full turn reports a part of the ready descriptors, and a listening socket rarely: each listener
+// still accepts its share of every turn.
 void ReadinessBackend::accept_from_crowded() {
     const bool full = ready_count_ == ready_.size();
-    const auto count = static_cast<std::ptrdiff_t>(crowded_.size());  // more are added meanwhile
+    const auto count = static_cast<std::ptrdiff_t>(backlogged_.size());  // more are added meanwhile
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-        const IoHandle handle = crowded_[static_cast<std::size_t>(i)];
+        const IoHandle handle = backlogged_[static_cast<std::size_t>(i)];
         Entry* const listener = entries_.find(handle);
         if (listener == nullptr) continue;
         listener->crowded = false;
         if (full && listener->interest.readable) accept_some(handle);
     }
-    crowded_.erase(crowded_.begin(), crowded_.begin() + count);
+    backlogged_.erase(backlogged_.begin(), backlogged_.begin() + count);
 }
 
 void ReadinessBackend::finish_connect(IoHandle handle) {
@@ -302,15 +314,10 @@ void ReadinessBackend::receive_once(IoHandle handle) {
     do {
         got = options_.kernel->receive(handle.fd, receive_buffer_.get(), options_.receive_bytes);
     } while (got == -EINTR);
-    if (got == -EAGAIN || got == -EWOULDBLOCK) {
-        poller_->exhausted(handle.fd, {.readable = true});
-        return;
-    }
+    if (got == -EAGAIN || got == -EWOULDBLOCK) return;
     Entry& stream = entries_.at(handle);
     if (got > 0) {
-        const auto bytes = static_cast<std::size_t>(got);
-        if (bytes < options_.receive_bytes) poller_->exhausted(handle.fd, {.readable = true});
-        stream.observer->on_received({receive_buffer_.get(), bytes});
+        stream.observer->on_received({receive_buffer_.get(), static_cast<std::size_t>(got)});
         return;
     }
     set_interest(handle, stream, {.writable = stream.interest.writable});

@@ -7,11 +7,12 @@
 //
 // Owner    One EventLoop; owns its Poller.
 // Thread   The loop's, except wake().
-// Errors   A descriptor that the Poller cannot hold (select's bound) is told to its observer.
+// Errors   A descriptor that the Poller cannot hold (select's bound) is reported to its observer.
 // Memory   16 bytes a descriptor number, and one receive buffer.
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/core/backend.h"
@@ -22,10 +23,12 @@ namespace tiderace::core {
 
 class ReadinessBackend final : public Backend {
   public:
-    ReadinessBackend(std::unique_ptr<Poller> poller, const BackendOptions& options);
+    // `name` is a constant: the engine's.
+    ReadinessBackend(std::string_view name, std::unique_ptr<Poller> poller,
+                     const BackendOptions& options);
     ~ReadinessBackend() override;
 
-    std::string_view name() const override { return poller_->name(); }
+    std::string_view name() const override { return name_; }
     Result<IoHandle> attach(int fd, IoObserver& observer) override;
     void detach(IoHandle& handle) override;
     void close(IoHandle& handle, SendQueue&& unsent) override;
@@ -50,7 +53,8 @@ class ReadinessBackend final : public Backend {
         Interest interest;
         bool known_to_poller : 1 = false;
         bool waits_for_room : 1 = false;
-        bool crowded : 1 = false;  // it is in crowded_
+        bool crowded : 1 = false;      // it is in backlogged_
+        bool half_closed : 1 = false;  // our direction ended
     };
     static_assert(sizeof(void*) != 8 || sizeof(Entry) == 16);
 
@@ -66,22 +70,23 @@ class ReadinessBackend final : public Backend {
     void forget_watch(IoHandle handle);
     void dispatch_one(const Ready& ready);
     void tell_ready(const Ready& ready, const Entry& foreign);
-    void tell_room(IoHandle handle, Entry& stream);
+    void notify_writable(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
     void accept_from_crowded();
     void finish_connect(IoHandle handle);
     void receive_once(IoHandle handle);
     Sent wait_for_room(IoHandle handle, std::uint64_t sent);
 
+    std::string_view name_;
     std::unique_ptr<Poller> poller_;
     BackendOptions options_;
     DescriptorTable<Entry> entries_;
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
-    bool full_ = false;              // the last wait had no room for more
-    std::vector<IoHandle> watched_;  // foreign descriptors
-    std::vector<IoHandle> crowded_;  // at which the last turn left connections waiting
-    std::vector<Refused> refused_;   // operations that failed in the call, told by the next turn
+    bool full_ = false;                 // the last wait had no room for more
+    std::vector<IoHandle> watched_;     // foreign descriptors
+    std::vector<IoHandle> backlogged_;  // at which the last turn left connections waiting
+    std::vector<Refused> refused_;      // operations that failed in the call, told by the next turn
     std::unique_ptr<char[]> receive_buffer_;
 };
 

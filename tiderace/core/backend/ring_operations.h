@@ -1,5 +1,5 @@
-// The operations that a descriptor's user asks an io_uring for: how each is asked, and the tag by
-// which its completions say what they are about, and whose.
+// The operations on a descriptor that io_uring performs: how each is submitted, the tag in its
+// completions that names the operation and the descriptor, and what is kept of a descriptor.
 //
 //   8 bits: operation | 24 bits: descriptor number | 32 bits: generation, which of its users
 //   a send's: its slot in place of the number and generation
@@ -9,12 +9,13 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "tiderace/core/backend.h"
 
 namespace tiderace::core {
 
-// What a completion is about. Cancellations themselves are asked with `none`.
+// The operation of a completion. Cancellations themselves carry `none`.
 enum class Operation : std::uint8_t {
     none,
     accept,  // from here to send: a user's, and a bit in its entry
@@ -30,9 +31,12 @@ constexpr std::array users_operations{Operation::accept,  Operation::receive, Op
                                       Operation::connect, Operation::watch,   Operation::hang_up,
                                       Operation::send};
 
+// The kernel may stop after twenty completions of a call (Linux 6.14 on).
+constexpr std::size_t completions_of_full_turn = 16;
+
 constexpr int descriptor_max = (1 << 24) - 1;
 
-constexpr std::uint64_t no_tag = 0;  // of what nobody waits for
+constexpr std::uint64_t no_tag = 0;  // of operations whose result is ignored
 
 inline std::uint64_t tag_of(Operation operation, IoHandle handle) {
     return std::uint64_t{static_cast<std::uint8_t>(operation)} << 56 |
@@ -56,6 +60,30 @@ struct Tag {
           handle{static_cast<int>(bits >> 32 & descriptor_max), static_cast<std::uint32_t>(bits)} {}
     Operation operation;
     IoHandle handle;
+};
+
+// An operation is submitted when it is wanted and not in flight; it is in flight until its last
+// completion came, cancelled or not.
+struct RingEntry {
+    IoObserver* observer = nullptr;
+    std::uint32_t generation = 0;
+    std::uint8_t wanted = 0;           // a bit for each operation
+    std::uint8_t under_way = 0;        // likewise
+    std::uint8_t cancelled : 7 = 0;    // of these, told to end
+    std::uint8_t half_closed : 1 = 0;  // our direction ended: a hang-up is in order
+    std::uint8_t watched : 2 = 0;      // 1: readable, 2: writable
+    std::uint8_t asked_in : 6 = 0;     // the batch in which an operation was last submitted
+
+    bool wants(Operation operation) const { return (wanted & bit(operation)) != 0; }
+    bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }
+};
+static_assert(sizeof(void*) != 8 || sizeof(RingEntry) == 16);
+
+// What came while it was not wanted: it had completed before the kernel knew that.
+struct HeldInput {
+    std::string bytes;
+    bool ended = false;
+    int error = 0;
 };
 
 }  // namespace tiderace::core

@@ -47,8 +47,8 @@ class RingSends {
     // Takes all of `queue`, which fits and stays where it is until finish() or forget().
     Asked take(IoHandle handle, SendQueue& queue);
 
-    // The kernel took so many bytes; the others are put back, in front of what was queued since.
-    // Whose send it was: nobody's, if it was forgotten.
+    // The kernel took so many bytes; the rest returns to the front of the queue.
+    // Returns the sender's handle; an empty one if it was forgotten.
     IoHandle finish(std::uint32_t slot, std::uint64_t taken);
 
     // What this handle has under way: it must have.
@@ -65,7 +65,7 @@ class RingSends {
 
     std::unique_ptr<char[]> memory_;
     std::size_t used_ = 0;
-    std::vector<Slot> slots_;  // those of the turn: all are under way or finished together
+    std::vector<Slot> slots_;  // of this turn: all in flight or all finished
     std::size_t under_way_ = 0;
 };
 

@@ -115,7 +115,7 @@ TEST_F(ARingsSends, BytesOfAClosedDescriptorStayUntilTheKernelIsDone) {
     EXPECT_EQ(sends_.finish(other, 9).generation, 2U);
 }
 
-TEST_F(ARingsSends, ASendThatIsNotUnderWayHasNoSlot) {
+TEST_F(ARingsSends, ASendThatIsNotInFlightHasNoSlot) {
     queue("x");
     EXPECT_EQ(sends_.finish(sends_.take({7, 1}, queue_).slot, 1).fd, 7);
     EXPECT_DEATH(sends_.find({7, 1}), "under way");

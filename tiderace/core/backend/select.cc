@@ -21,8 +21,6 @@ class SelectPoller final : public Poller {
         highest_ = waker_.descriptor();
     }
 
-    const char* name() const override { return "select"; }
-
     int set(int fd, std::uint32_t generation, Interest interest, bool) override {
         if (fd >= FD_SETSIZE) return -EMFILE;
         interest.readable ? FD_SET(fd, &readable_) : FD_CLR(fd, &readable_);
@@ -32,7 +30,7 @@ class SelectPoller final : public Poller {
         return 0;
     }
 
-    void remove(int fd) override {
+    void remove(int fd, Afterwards) override {
         FD_CLR(fd, &readable_);
         FD_CLR(fd, &writable_);
         while (highest_ > waker_.descriptor() && !watched(highest_)) --highest_;

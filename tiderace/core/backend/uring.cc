@@ -144,7 +144,7 @@ void Uring::enter(Duration wait_max) {
 
 void Uring::cancel_all(std::vector<Completion>& out) {
     if (!enabled_) return;
-    // What is just being done is not found, so it is said again.
+    // Cancelling misses operations that are just running, so it is repeated.
     constexpr Duration round = 10ms;
     constexpr int rounds_max = 100;
     for (int i = 0; under_way_ > 0 && i < rounds_max; ++i) {

@@ -1,5 +1,5 @@
-// Uring: the rings and the receive buffers of one io_uring, as objects. What is asked with them is
-// io_uring.cc's.
+// Uring: the rings and the receive buffers of one io_uring, as objects. The operations are
+// in io_uring.cc.
 //
 // Owner    One backend.
 // Thread   The one that calls enter() first, is_usable() there only; before that, and after its
@@ -41,8 +41,8 @@ class Uring {
     io_uring_sqe& take(std::uint64_t tag);
     // Whether one more can be taken without handing over what was.
     bool has_room() const { return io_uring_sq_space_left(&ring_) > 0; }
-    // Changes whenever all that was taken was handed over: what was taken in an earlier batch is
-    // the kernel's, what was taken in this one may not be.
+    // Changes at every submission: entries of an earlier batch belong to
+    // the kernel, entries of this one may not yet.
     unsigned batch() const { return batch_; }
     // Takes the submission of this batch with this tag back, unless the kernel has it already.
     bool withdraw(std::uint64_t tag);

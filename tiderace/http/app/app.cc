@@ -1,19 +1,202 @@
 #include "tiderace/http/app/app.h"
 
-namespace tiderace::http {
+#include <algorithm>
+#include <cctype>
 
-App& App::add(wire::Method method, std::string pattern, std::size_t parameters,
-              std::unique_ptr<app::Endpoint> endpoint) {
-    if (!fault_.empty()) return *this;
+#include "tiderace/http/app/pages/template_folder.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http {
+namespace {
+
+// "Example.org:8080" is "example.org"; "[::1]:80" is "[::1]".
+ByteView without_port(ByteView authority) {
+    const std::size_t colon = authority.rfind(':');
+    const std::size_t bracket = authority.rfind(']');
+    const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
+    return has_port ? authority.substr(0, colon) : authority;
+}
+
+bool is_host(ByteView name, ByteView host) {
+    if (!name.starts_with('.')) return wire::equals_ignoring_case(name, host);
+    return host.size() > name.size() &&
+           wire::equals_ignoring_case(name, host.substr(host.size() - name.size()));
+}
+
+}  // namespace
+
+app::Scope app::Scope::inner(std::string prefix) const {
+    return {app, app->add_scope(number, std::move(prefix))};
+}
+void app::Scope::use(Middleware middleware) const {
+    app->scopes_[number].middleware.push_back(std::move(middleware));
+}
+void app::Scope::add(wire::Method method, std::string pattern, std::size_t parameters,
+                     std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const {
+    app->add(number, method, std::move(pattern), parameters, std::move(endpoint),
+             std::move(middleware));
+}
+
+std::uint32_t App::add_scope(std::uint32_t parent, std::string prefix) {
+    if (fault_.empty() && (prefix.ends_with('/') || (!prefix.empty() && prefix[0] != '/'))) {
+        fault_ = "group " + prefix + ": a prefix begins with '/' and does not end with one";
+    }
+    const Scope& outer = scopes_[parent];
+    Scope made{.parent = parent, .host = outer.host, .prefix = outer.prefix + prefix};
+    scopes_.push_back(std::move(made));
+    return static_cast<std::uint32_t>(scopes_.size() - 1);
+}
+
+std::uint32_t App::host_number(std::string name) {
+    if (name.starts_with("*.")) name.erase(0, 1);
+    const auto known =
+        std::ranges::find_if(hosts_, [&](const Host& host) { return host.name == name; });
+    const auto number = static_cast<std::uint32_t>(known - hosts_.begin());
+    if (known == hosts_.end()) hosts_.push_back({.name = std::move(name)});
+    return number;
+}
+
+Group<0> App::host(std::string name) {
+    const std::uint32_t scope = add_scope(0, "");
+    scopes_[scope].host = host_number(std::move(name));
+    return Group<0>({this, scope});
+}
+
+const route::Router& App::router_for(ByteView authority) const {
+    if (hosts_.size() == 1) return hosts_[0].router;
+    const ByteView host = without_port(authority);
+    // A name counts before a pattern, and a longer pattern before a shorter one.
+    const Host* best = hosts_.data();
+    for (const Host& one : hosts_) {
+        if (one.name.empty() || !is_host(one.name, host)) continue;
+        if (!one.name.starts_with('.')) return one.router;
+        if (one.name.size() > best->name.size()) best = &one;
+    }
+    return best->router;
+}
+
+void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std::size_t parameters,
+              std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+    if (!fault_.empty()) return;
+    const Scope& outer = scopes_[scope];
+    if (!outer.prefix.empty()) pattern = outer.prefix + (pattern == "/" ? "" : pattern);
+    if (!middleware.empty()) {
+        scope = add_scope(scope, "");
+        scopes_[scope].middleware = std::move(middleware);
+    }
     const auto number = static_cast<std::uint32_t>(routes_.size());
-    if (const auto added = router_.add(method, pattern, number); !added) {
+    route::Router& router = hosts_[scopes_[scope].host].router;
+    if (const auto added = router.add(method, pattern, number); !added) {
         fault_ = added.error();
     } else if (route::count_parameters(pattern) != parameters) {
         fault_ = "route " + pattern + ": its handler takes " + std::to_string(parameters) +
                  " parameters of the path";
     }
-    routes_.push_back({std::move(pattern), std::move(endpoint)});
+    const std::size_t first_use = page_uses_.size();
+    endpoint->list_pages(page_uses_);
+    check_pages(first_use);
+    routes_.push_back({std::move(pattern), method, scope, std::move(endpoint)});
+}
+
+App& App::mount(std::string prefix, App&& other) {
+    if (fault_.empty()) fault_ = other.fault_;
+    const std::uint32_t root = add_scope(0, std::move(prefix));
+    // Its first scope becomes `root`, the others follow.
+    const auto moved = [&](std::uint32_t scope) { return root + scope; };
+    scopes_[root].middleware = std::move(other.scopes_[0].middleware);
+    for (std::size_t i = 1; i < other.scopes_.size(); ++i) {
+        Scope& scope = other.scopes_[i];
+        scopes_.push_back({.parent = moved(scope.parent),
+                           .host = host_number(other.hosts_[scope.host].name),
+                           .prefix = scopes_[root].prefix + scope.prefix,
+                           .middleware = std::move(scope.middleware)});
+    }
+    for (Route& route : other.routes_) {
+        // Its pattern holds the prefix of its scope already.
+        const std::uint32_t scope = moved(route.scope);
+        const std::size_t parameters = route::count_parameters(route.pattern);
+        std::string own = scopes_[root].prefix;
+        std::swap(own, scopes_[scope].prefix);
+        add(scope, route.method, std::move(route.pattern), parameters, std::move(route.endpoint),
+            {});
+        scopes_[scope].prefix = std::move(own);
+    }
+    for (State& state : other.states_) states_.push_back(std::move(state));
+    for (app::Background& one : other.background_) background_.push_back(std::move(one));
+    if (pages_ != nullptr && other.pages_ != nullptr) {
+        fault_ = "mount: both Apps have templates; put them into one folder";
+    } else if (other.pages_ != nullptr) {
+        pages_ = std::move(other.pages_);
+        check_pages(0);
+    }
     return *this;
+}
+
+App& App::trusted_proxies(const TrustedProxyOptions& options) {
+    std::string fault;
+    proxies_ = std::make_shared<const filter::TrustedProxies>(options, fault);
+    if (fault_.empty()) fault_ = std::move(fault);
+    return *this;
+}
+
+App& App::health(std::string path) {
+    return route(wire::Method::get, std::move(path),
+                 [] { return Reply().field("Cache-Control", "no-store").text("ok\n"); });
+}
+
+App& App::ready(std::string path) {
+    return ready(std::move(path), [] { return true; });
+}
+
+App& App::on_answer(shared_function<void(const AccessRecord&)> call) {
+    on_answer_ = std::move(call);
+    return *this;
+}
+
+App& App::add_route(wire::Method method, std::string pattern, std::size_t parameters,
+                    std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+    add(0, method, std::move(pattern), parameters, std::move(endpoint), std::move(middleware));
+    return *this;
+}
+
+App& App::add_ready(std::string path, Duration limit, Middleware check) {
+    const auto stays = [life = life_]() -> std::optional<Problem> {
+        if (life->draining()) return Problem{.status = 503, .detail = "it drains"};
+        return std::nullopt;
+    };
+    return route(
+        wire::Method::get, std::move(path),
+        [] { return Reply().field("Cache-Control", "no-store").text("ready\n"); },
+        Middleware::time_limit(limit), Middleware(stays), std::move(check));
+}
+
+App& App::templates(const std::string& folder) {
+    return templates(folder, {});
+}
+
+App& App::templates(const std::string& folder, const TemplateOptions& options) {
+    if (!fault_.empty()) return *this;
+    auto opened = app::TemplateFolder::open(folder, options);
+    if (!opened) {
+        fault_ = "templates: " + opened.error();
+        return *this;
+    }
+    pages_ = std::move(*opened);
+    check_pages(0);
+    return *this;
+}
+
+void App::check_pages(std::size_t first_use) {
+    if (pages_ == nullptr) return;
+    for (std::size_t i = first_use; i < page_uses_.size() && fault_.empty(); ++i) {
+        if (std::string why = pages_->check(page_uses_[i]); !why.empty()) fault_ = "page " + why;
+    }
+}
+
+const std::string& App::fault() const {
+    static const std::string no_templates =
+        "a handler returns a page, but App::templates was not called";
+    return fault_.empty() && pages_ == nullptr && !page_uses_.empty() ? no_templates : fault_;
 }
 
 }  // namespace tiderace::http

@@ -23,7 +23,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,59 +30,69 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/shared_function.h"
+#include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/endpoint.h"
+#include "tiderace/http/app/group.h"
+#include "tiderace/http/app/life/background.h"
+#include "tiderace/http/app/life/life.h"
+#include "tiderace/http/app/life/ready_rule.h"
+#include "tiderace/http/app/middleware.h"
+#include "tiderace/http/app/openapi/openapi.h"
+#include "tiderace/http/filter/trusted_proxies.h"
 #include "tiderace/http/route/router.h"
+#include "tiderace/http/site.h"
 
 namespace tiderace::http {
 
-struct AppOptions {
-    std::uint64_t body_bytes_max = 1_MiB;  // of a body that is read whole; above: 413
-    Duration handler_timeout = 30s;        // for one that waits; above: 503, and it is cancelled
-    std::size_t pool_threads_max = 4;      // for offload(), of all loops
-    std::size_t pool_queue_max = 1'024;
-};
+namespace app {
+class OpenApiDocument;
+class TemplateFolder;
+}  // namespace app
 
-struct ServeOptions;  // tiderace/app.h
+struct ServeOptions;     // tiderace/app.h
+struct TemplateOptions;  // http/app/pages/page.h
 
-class App {
+class App : public Routes<App, 0> {
   public:
     App() = default;
     explicit App(AppOptions options) : options_(options) {}
 
-    template <route::PatternText pattern, typename F>
-    App& get(F handler) {
-        return add<pattern>(wire::Method::get, std::move(handler));
+    // Of all requests, those without a route too; in the order of the calls.
+    App& use(Middleware middleware) {
+        scopes_[0].middleware.push_back(std::move(middleware));
+        return *this;
     }
-    template <route::PatternText pattern, typename F>
-    App& post(F handler) {
-        return add<pattern>(wire::Method::post, std::move(handler));
+    // Routes below a prefix without parameters.
+    Group<0> group(std::string prefix) { return Group<0>({this, add_scope(0, std::move(prefix))}); }
+    // … with parameters, which its handlers take first.
+    template <route::PatternText prefix>
+    auto group() {
+        constexpr std::size_t parameters = route::count_parameters(prefix.view());
+        return Group<parameters>({this, add_scope(0, std::string(prefix.view()))});
     }
-    template <route::PatternText pattern, typename F>
-    App& put(F handler) {
-        return add<pattern>(wire::Method::put, std::move(handler));
-    }
-    template <route::PatternText pattern, typename F>
-    App& patch(F handler) {
-        return add<pattern>(wire::Method::patch, std::move(handler));
-    }
-    // DELETE, which C++ keeps for itself.
-    template <route::PatternText pattern, typename F>
-    App& del(F handler) {
-        return add<pattern>(wire::Method::delete_, std::move(handler));
-    }
-    // Every method that has no route of its own.
-    template <route::PatternText pattern, typename F>
-    App& any(F handler) {
-        return add<pattern>(wire::Method::other, std::move(handler));
-    }
+    // Routes of one host ("api.example.org", or "*.example.org"), without its port. A host with
+    // routes has no others; every other host has the App's routes.
+    Group<0> host(std::string name);
+    // All routes of another App below a prefix, with their middleware and states. Its options do
+    // not come with it.
+    App& mount(std::string prefix, App&& other);
 
-    // For patterns that the program makes. The parameters are counted when it serves.
-    template <typename F>
-    App& route(wire::Method method, std::string pattern, F handler) {
-        check_handler<F>();
-        return add(method, std::move(pattern), app::SignatureOf<F>::path_parameters,
-                   std::make_unique<app::EndpointOf<F>>(std::move(handler)));
-    }
+    // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
+    // ranges, types, no hidden files. Routes come first.
+    App& files(std::string prefix, const std::string& folder);
+    // Programs of a folder (http/cgi/cgi.h), and a FastCGI peer at "unix:PATH" or "HOST:PORT" for
+    // all below a path, or for the scripts of `root` that a glob names (http/cgi/fastcgi.h).
+    App& cgi(std::string prefix, const std::string& folder);
+    App& fastcgi(std::string pattern, const std::string& address, const std::string& root = "");
+
+    // The templates of the pages that handlers return (http/app/pages/page.h): all .html and .txt
+    // files of a folder, compiled now.
+    App& templates(const std::string& folder);
+    App& templates(const std::string& folder, const TemplateOptions& options);
+
+    // Proxies that are believed about clients: http/filter/trusted_proxies.h.
+    App& trusted_proxies(const TrustedProxyOptions& options);
 
     // Makes a state for each loop, when it starts: handlers take it as `S&`.
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
@@ -103,60 +112,88 @@ class App {
         states_.push_back({app::state_key<S>, {}, const_cast<S*>(&shared)});
         return *this;
     }
+    // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
+    App& openapi(std::string path, OpenApiInfo info = {});
+    // GET: 200 for as long as the process answers.
+    App& health(std::string path);
+    // GET: 200; 503 while it drains, and when `check` is false or lasts longer than `limit`. The
+    // check takes what middleware takes and returns bool or Task<bool>.
+    App& ready(std::string path);
+    template <typename F>
+    App& ready(std::string path, F check, Duration limit = 5s) {
+        return add_ready(std::move(path), limit, app::ready_rule(std::move(check)));
+    }
+    // A task beside the requests, once or on each loop (http/app/life/background.h).
+    template <typename F>
+    App& background(F task, BackgroundOptions options = {}) {
+        background_.push_back(app::background(std::move(task), options));
+        return *this;
+    }
+
+    // Called on its loop for each answer that ended, for logs and counters.
+    App& on_answer(shared_function<void(const AccessRecord&)> call);
 
     // Serves until SIGTERM or SIGINT, which drain. 0: an orderly end; 1: one sentence on standard
     // error says why it could not start.
     int serve(const ServeOptions& options);
+    // Ends serving as SIGTERM does. Any thread; again: nothing happens.
+    void drain() const { life_->drain(); }
+    bool draining() const { return life_->draining(); }
 
     const AppOptions& options() const { return options_; }
     // "": all routes can be. Otherwise what is wrong with the first that cannot.
-    const std::string& fault() const { return fault_; }
+    const std::string& fault() const;
 
   private:
     friend class AppLoop;
+    friend class app::OpenApiDocument;
+    friend class Routes<App, 0>;
+    friend struct app::Scope;
 
+    // Where middleware hangs: the App (the first), a group, a route with middleware of its own.
+    struct Scope {
+        std::uint32_t parent = 0;
+        std::uint32_t host = 0;
+        std::string prefix = {};  // the whole of it
+        std::vector<Middleware> middleware = {};
+    };
     struct Route {
         std::string pattern;
+        wire::Method method;
+        std::uint32_t scope;
         std::unique_ptr<app::Endpoint> endpoint;
     };
     struct State {
         const void* key;
-        std::function<std::shared_ptr<void>(core::EventLoop&)> make;
+        shared_function<std::shared_ptr<void>(core::EventLoop&)> make;
         void* shared;
     };
+    struct Host {
+        std::string name = {};  // "": every other; ".example.org": all below it
+        route::Router router = {};
+    };
 
-    template <typename F>
-    static consteval void check_handler() {
-        static_assert(app::HasSignature<F>,
-                      "a handler is a function or a lambda whose parameters have types: no `auto`");
-        static_assert(app::SignatureOf<F>::constant,
-                      "a handler is shared by all loops and called as const: no `mutable` lambda;"
-                      " keep what changes in a state (App::state)");
-    }
-    template <route::PatternText pattern, typename F>
-    App& add(wire::Method method, F handler) {
-        constexpr route::PatternFault fault = route::check_pattern(pattern.view());
-        static_assert(fault != route::PatternFault::no_slash, "a pattern begins with '/'");
-        static_assert(fault != route::PatternFault::brace_in_literal,
-                      "a parameter is a whole segment of the pattern, as in \"/users/{id}\"");
-        static_assert(fault == route::PatternFault::none,
-                      "the pattern is not valid; see tiderace/http/route/pattern.h");
-        check_handler<F>();
-        constexpr std::size_t named = route::count_parameters(pattern.view());
-        constexpr std::size_t taken = app::SignatureOf<F>::path_parameters;
-        static_assert(named == taken,
-                      "the pattern's parameters and those of the handler (numbers, enums, strings)"
-                      " differ in number");
-        return add(method, std::string(pattern.view()), taken,
-                   std::make_unique<app::EndpointOf<F>>(std::move(handler)));
-    }
-    App& add(wire::Method method, std::string pattern, std::size_t parameters,
-             std::unique_ptr<app::Endpoint> endpoint);
+    std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
+    App& add_route(wire::Method method, std::string pattern, std::size_t parameters,
+                   std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
+    void add(std::uint32_t scope, wire::Method method, std::string pattern, std::size_t parameters,
+             std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
+    std::uint32_t host_number(std::string name);
+    void check_pages(std::size_t first_use);
+    App& add_ready(std::string path, Duration limit, Middleware check);
+    const route::Router& router_for(ByteView authority) const;
 
     AppOptions options_;
-    route::Router router_;
+    std::vector<Host> hosts_{1};
+    std::vector<Scope> scopes_{1};
     std::vector<Route> routes_;
     std::vector<State> states_;
+    std::shared_ptr<app::TemplateFolder> pages_;
+    std::vector<app::PageUse> page_uses_;
+    std::vector<app::Background> background_;
+    std::shared_ptr<const filter::TrustedProxies> proxies_;
+    std::shared_ptr<app::Life> life_ = std::make_shared<app::Life>();
+    shared_function<void(const AccessRecord&)> on_answer_;
     std::string fault_;
 };
 

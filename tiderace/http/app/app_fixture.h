@@ -9,7 +9,8 @@
 
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/app/app_loop.h"
-#include "tiderace/http/h1_service.h"
+#include "tiderace/http/h1/service.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/http/site.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/task/sleep.h"
@@ -29,7 +30,12 @@ class AppTest : public ::testing::Test {
         if (!server_) {
             loop_.emplace(world.loop(), app, &pool_);
             site_.emplace(*loop_);
+            site_->set_log(*loop_);
             service_.emplace(world.loop(), *site_, H1Options{.server_name = ""});
+            http2_.emplace(world.loop(), *site_,
+                           H2Options{.head = {.extended_connect = loop_->takes_websockets()},
+                                     .server_name = ""});
+            service_->set_http2(*http2_);
             server_.emplace(world.loop(), *service_, net::TcpServerOptions{});
             server_->listen(world.listen());
         }
@@ -59,6 +65,7 @@ class AppTest : public ::testing::Test {
         return text;
     }
     task::Runner& runner() { return loop_->runner(); }
+    net::TcpServer& server() { return *server_; }
 
     testing::FakeWorld world;
     App app;
@@ -68,6 +75,7 @@ class AppTest : public ::testing::Test {
     std::optional<AppLoop> loop_;
     std::optional<Site> site_;
     std::optional<H1Service> service_;
+    std::optional<H2Service> http2_;
     std::optional<net::TcpServer> server_;
 };
 

@@ -1,14 +1,16 @@
 #include "tiderace/http/app/app_loop.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
-#include "tiderace/http/wire/framing.h"
+#include "tiderace/http/app/csrf.h"
+#include "tiderace/http/app/pages/template_folder.h"
 
 namespace tiderace::http {
 
 AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     : app_(&app), runner_(loop, pool) {
+    runner_.local<app::LoopPages>().pages = app.pages_.get();
     for (const App::State& state : app.states_) {
         if (state.shared != nullptr) {
             states_.add({state.key, state.shared, true});
@@ -17,11 +19,57 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
         owned_.push_back(state.make(loop));
         states_.add({state.key, owned_.back().get(), false});
     }
+    // An outer scope stands before those inside it.
+    for (const App::Scope& scope : app.scopes_) {
+        add_chain(pool, scope, chains_.empty() ? nullptr : chains_[scope.parent].get());
+    }
+    LayerPlace place{loop, pool, runner_, states_};
+    for (const App::Route& route : app.routes_) {
+        auto part = route.endpoint->make_part(place);
+        if (part == nullptr) continue;
+        states_.add({route.endpoint.get(), part.get(), false});
+        parts_.push_back(std::move(part));
+    }
+    first_loop_ = app.life_->claim_first_loop();
+    background_.emplace(runner_, states_, app.background_, first_loop_);
 }
 
-Instant AppLoop::deadline() const {
-    const Duration limit = app_->options_.handler_timeout;
+AppLoop::~AppLoop() {
+    if (first_loop_) app_->life_->release_first_loop();
+}
+
+bool AppLoop::takes_websockets() const {
+    return std::ranges::any_of(app_->routes_,
+                               [](const auto& route) { return route.endpoint->is_websocket(); });
+}
+
+// A WebSocket's route is a GET, over HTTP/2 too, where CONNECT asks for one.
+route::Found AppLoop::find(const Request& request, route::Parameters& parameters) const {
+    const bool connect = request.method() == wire::Method::connect;
+    return app_->router_for(request.authority)
+        .find(connect ? wire::Method::get : request.method(), request.path, parameters);
+}
+
+void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const Chain* outer) {
+    auto chain = std::make_unique<Chain>();
+    chain->body_bytes_max = app_->options_.body_bytes_max;
+    chain->handler_timeout = app_->options_.handler_timeout;
+    if (outer != nullptr) *chain = *outer;
+    for (const Middleware& middleware : scope.middleware) {
+        chain->body_bytes_max = middleware.body_bytes_max().value_or(chain->body_bytes_max);
+        chain->timeout_is_own |= middleware.handler_timeout().has_value();
+        chain->handler_timeout = middleware.handler_timeout().value_or(chain->handler_timeout);
+        LayerPlace place{runner_.loop(), pool, runner_, states_, chain->handler_timeout, this};
+        const Layer& layer = layers_.emplace_back(middleware.make(place));
+        if (layer.rule != nullptr) chain->rules.push_back(layer.rule);
+        if (layer.filter != nullptr) chain->filters.insert(chain->filters.begin(), layer.filter);
+    }
+    chains_.push_back(std::move(chain));
+}
+
+Instant AppLoop::deadline(const Chain& chain) const {
     const Instant now = runner_.loop().now();
+    const Duration limit = chain.handler_timeout;
     return limit < Instant::max() - now ? now + limit : Instant::max();
 }
 
@@ -33,26 +81,76 @@ void AppLoop::refuse(Exchange& exchange, const route::Found& found) const {
     exchange.respond(response);
 }
 
+bool AppLoop::pass(Chain& chain, Exchange& exchange) {
+    if (chain.empty()) return true;
+    exchange.set_route_filter(chain);
+    while (exchange.route_access_done < chain.rules.size()) {
+        AccessRule& rule = *chain.rules[exchange.route_access_done++];
+        if (rule.check(exchange) != AccessRule::Verdict::pass) return false;
+    }
+    return true;
+}
+
+// Again for each rule that decided later.
 void AppLoop::handle(Exchange& exchange) {
     const Request& request = exchange.request();
-    if (request.method() == wire::Method::connect) return exchange.respond_status(501);
+    if (app_->proxies_ != nullptr && exchange.route_access_done == 0) {
+        app_->proxies_->apply(exchange);
+    }
+    const bool connect = request.method() == wire::Method::connect;
+    if (connect && request.protocol != "websocket") return exchange.respond_status(501);
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its routes are.
     if (request.path == "*") return exchange.respond_status(204);
     route::Parameters parameters;
-    const route::Found found = app_->router_.find(request.method(), request.path, parameters);
+    const route::Found found = find(request, parameters);
+    if (connect && found.kind == route::Found::Kind::route &&
+        !app_->routes_[found.route].endpoint->is_websocket()) {
+        return exchange.respond_status(501);
+    }
+    const bool known = found.kind != route::Found::Kind::nothing;
+    Chain& chain = *chains_[known ? app_->routes_[found.route].scope : 0];
+    if (!pass(chain, exchange)) return;
     if (found.kind != route::Found::Kind::route) return refuse(exchange, found);
     const App::Route& route = app_->routes_[found.route];
-    app::Call call{exchange, runner_, states_, route.pattern, deadline(), parameters};
-    if (route.endpoint->takes_body()) return collect_body(route, call);
-    if (route.endpoint->keeps_views()) {
-        exchange.pin();
-        app_->router_.find(request.method(), exchange.request().path, call.parameters);
+    if (!chain.rules.empty() && app::awaits_csrf_token(exchange)) {
+        return read_form(route, exchange);
     }
+    if (route.endpoint->body() == app::BodyUse::whole) return collect_body(route, exchange);
+    const bool moved = route.endpoint->keeps_views();
+    if (moved) exchange.pin();
+    if (moved || !chain.rules.empty()) return call(exchange, route);
+    app::Call call{
+        exchange,
+        runner_,
+        states_,
+        route.pattern,
+        call_deadline(route, chain),
+        chain.body_bytes_max,
+        parameters,
+    };
     route.endpoint->call(call);
 }
 
-// Keeps the body until all of it is there, and then calls the endpoint. The parameters are looked
-// up again, because the head may lie elsewhere by then.
+Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
+    const bool streamed = route.endpoint->body() == app::BodyUse::streamed;
+    return streamed && !chain.timeout_is_own ? Instant::max() : deadline(chain);
+}
+
+// The parameters are looked up here, because the head may have moved since the route was found.
+void AppLoop::call(Exchange& exchange, const App::Route& route, std::string body) {
+    const Chain& chain = *chains_[route.scope];
+    app::Call call{exchange,
+                   runner_,
+                   states_,
+                   route.pattern,
+                   call_deadline(route, chain),
+                   chain.body_bytes_max};
+    find(exchange.request(), call.parameters);
+    call.body = std::move(body);
+    route.endpoint->call(call);
+}
+
+// Keeps the body until all of it is there, and then calls the endpoint.
 class AppLoop::BodyCollector final : public BodyReceiver {
   public:
     BodyCollector(AppLoop& loop, const App::Route& route) : loop_(&loop), route_(&route) {}
@@ -61,12 +159,7 @@ class AppLoop::BodyCollector final : public BodyReceiver {
     void on_body(Exchange&, ByteView bytes) override { body_.append(bytes); }
     void on_body_end(Exchange& exchange) override {
         if (route_->endpoint->keeps_views()) exchange.pin();
-        const Request& request = exchange.request();
-        app::Call call{exchange, loop_->runner_, loop_->states_, route_->pattern,
-                       loop_->deadline()};
-        loop_->app_->router_.find(request.method(), request.path, call.parameters);
-        call.body = std::move(body_);
-        route_->endpoint->call(call);
+        loop_->call(exchange, *route_, std::move(body_));
     }
     void on_body_failed(Exchange&) override { body_ = {}; }
 
@@ -75,9 +168,57 @@ class AppLoop::BodyCollector final : public BodyReceiver {
     std::string body_;
 };
 
-void AppLoop::collect_body(const App::Route& route, app::Call& call) {
-    call.exchange.receive_body(std::make_unique<BodyCollector>(*this, route),
-                               app_->options_.body_bytes_max);
+// As BodyCollector, until the form has shown its token. An endpoint that takes the body as it comes
+// has the rest of it from there on.
+//
+//   body -> check -> need_more
+//                \-> bad -> 403
+//                \-> good -> [the rest] -> endpoint
+class AppLoop::FormReader final : public BodyReceiver {
+  public:
+    FormReader(AppLoop& loop, const App::Route& route) : loop_(&loop), route_(&route) {}
+
+  private:
+    void on_body(Exchange& exchange, ByteView bytes) override {
+        body_.append(bytes);
+        if (app::awaits_csrf_token(exchange) && check(exchange, false)) go_on(exchange, false);
+    }
+    void on_body_end(Exchange& exchange) override {
+        if (!app::awaits_csrf_token(exchange) || check(exchange, true)) go_on(exchange, true);
+    }
+    void on_body_failed(Exchange&) override { body_ = {}; }
+
+    bool check(Exchange& exchange, bool ended) {
+        const auto found = app::check_csrf_token(exchange, body_, ended);
+        if (found != app::FormCheck::bad) return found == app::FormCheck::good;
+        exchange.withdraw_body();  // this object lives until its call returns
+        app::refuse_csrf(exchange);
+        return false;
+    }
+    void go_on(Exchange& exchange, bool ended) {
+        const bool streamed = route_->endpoint->body() == app::BodyUse::streamed;
+        if (!streamed && !ended) return;
+        AppLoop& loop = *loop_;
+        const App::Route& route = *route_;
+        std::string body = std::move(body_);
+        if (streamed) exchange.withdraw_body();
+        if (route.endpoint->keeps_views()) exchange.pin();
+        loop.call(exchange, route, std::move(body));
+    }
+
+    AppLoop* loop_;
+    const App::Route* route_;
+    std::string body_;
+};
+
+void AppLoop::read_form(const App::Route& route, Exchange& exchange) {
+    exchange.receive_body(std::make_unique<FormReader>(*this, route),
+                          chains_[route.scope]->body_bytes_max);
+}
+
+void AppLoop::collect_body(const App::Route& route, Exchange& exchange) {
+    exchange.receive_body(std::make_unique<BodyCollector>(*this, route),
+                          chains_[route.scope]->body_bytes_max);
 }
 
 }  // namespace tiderace::http

@@ -273,5 +273,21 @@ TEST_F(AppTest, PipelinedRequestsAreAnsweredInOrder) {
     EXPECT_NE(heard.find("fast"), std::string::npos);
 }
 
+TEST_F(AppTest, EachAnswerThatEndedIsToldToTheApp) {
+    std::string seen;
+    app.on_answer([&](const AccessRecord& record) {
+        seen += std::to_string(record.status) + " " + std::string(record.request->path) + "\n";
+    });
+    app.get<"/">([] { return "hello"; });
+    app.get<"/slow">([]() -> task::Task<std::string> {
+        co_await task::sleep(1s);
+        co_return "late";
+    });
+    get("/");
+    get("/slow");
+    get("/none?q=1");
+    EXPECT_EQ(seen, "200 /\n200 /slow\n404 /none\n");
+}
+
 }  // namespace
 }  // namespace tiderace::http

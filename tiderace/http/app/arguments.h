@@ -3,14 +3,19 @@
 //   integers, floating point, enums, std::string     the pattern's parameters, in their order
 //   std::string_view                                 the same, valid as long as the handler runs
 //   const Request&                                   the request's head
+//   Query<T>                                         its query, as a plain struct (form.h)
+//   Cookies                                          its cookies (cookies.h)
 //   Json<T>                                          the body, as a plain struct
+//   Form<T>                                          the body, an urlencoded form (form.h)
 //   Body                                             the body, as bytes
+//   BodyStream                                       … as it comes, for a task (body_stream.h)
+//   Multipart                                        … as the parts of a form (multipart.h)
 //   S&                                               the loop's state, made by App::state<S>()
 //   const S&                                         the same, or the state that all loops share
 //   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
 //
 // Errors   What cannot be read is answered before the handler is called, as a Problem that names
-//          it: 400 (syntax), 413 (too large), 415 (not JSON), 422 (not what was asked for).
+//          it: 400 (syntax), 413 (too large), 415 (not JSON), 422 (not the expected form).
 // Thread   The loop's.
 #pragma once
 
@@ -67,11 +72,16 @@ concept PathParameter = std::integral<T> || std::floating_point<T> || std::is_en
                         std::same_as<T, std::string> || std::same_as<T, std::string_view>;
 
 template <typename T>
-inline constexpr bool takes_body = false;
+inline constexpr BodyUse body_use = BodyUse::none;
 template <typename T>
-inline constexpr bool takes_body<Json<T>> = true;
+inline constexpr BodyUse body_use<Json<T>> = BodyUse::whole;
 template <>
-inline constexpr bool takes_body<Body> = true;
+inline constexpr BodyUse body_use<Body> = BodyUse::whole;
+
+// Views of the request, which has to stay where it is while a task runs.
+template <typename A>
+inline constexpr bool is_view_of_request =
+    std::is_same_v<A, std::string_view> || std::is_same_v<A, const Request&>;
 
 // Finds an argument of type A (with its reference, if it is one).
 template <typename A>

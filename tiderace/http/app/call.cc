@@ -29,12 +29,26 @@ int status_of(json::Error::Kind kind) {
 
 }  // namespace
 
+void Call::fail(const Problem& problem) {
+    if (!exchange.responded()) problem.reply().send(exchange);
+}
+
+void Call::fail_pairs(int status, std::string detail, const json::Faults& faults) {
+    Problem problem{.status = status, .detail = std::move(detail)};
+    for (const json::Fault& fault : faults) {
+        std::string text = fault.problem;
+        if (!fault.found.empty()) (text += ", found ") += fault.found;
+        problem.faults.push_back({fault.path, std::move(text)});
+    }
+    fail(problem);
+}
+
 void Call::fail_parameter(std::string_view expected) {
     const std::size_t index = parameters_used - 1;
     Problem problem;
     problem.detail = "the path has a parameter that cannot be read";
     problem.faults.push_back({std::string(parameter_name(pattern, index)), std::string(expected)});
-    problem.reply().send(exchange);
+    fail(problem);
 }
 
 void Call::fail_json(const json::Error& error) {
@@ -45,29 +59,41 @@ void Call::fail_json(const json::Error& error) {
     for (const json::Fault& fault : error.faults()) {
         problem.faults.push_back({fault.path, fault.message()});
     }
-    problem.reply().send(exchange);
+    fail(problem);
 }
 
 void Call::fail_state() {
+    fail_missing("a handler takes a state that App::state() was not given");
+}
+
+void Call::fail_missing(std::string_view what) {
     log::Logger* log = exchange.loop().log();
-    if (log != nullptr) {
-        log->error("http", "a handler takes a state that App::state() was not given",
-                   log::field("route", pattern));
-    }
-    exchange.respond_status(500);
+    if (log != nullptr) log->error("http", what, log::field("route", pattern));
+    if (!exchange.responded()) exchange.respond_status(500);
+}
+
+namespace {
+
+ByteView type_of_body(const Request& request) {
+    const ByteView type = request.field(wire::FieldName::content_type);
+    return wire::trim_ows(type.substr(0, type.find(';')));
+}
+
+}  // namespace
+
+bool Call::body_is(std::string_view type) {
+    if (wire::equals_ignoring_case(type_of_body(exchange.request()), type)) return true;
+    fail({.status = 415, .detail = "send Content-Type: " + std::string(type)});
+    return false;
 }
 
 bool Call::body_is_json() {
-    const ByteView type = exchange.request().field(wire::FieldName::content_type);
-    const ByteView essence = type.substr(0, type.find(';'));
-    const ByteView trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
+    const ByteView trimmed = type_of_body(exchange.request());
     if (wire::equals_ignoring_case(trimmed, "application/json") ||
         (trimmed.starts_with("application/") && trimmed.ends_with("+json"))) {
         return true;
     }
-    Problem problem{.status = 415};
-    problem.detail = "the body has to be JSON: send Content-Type: application/json";
-    problem.reply().send(exchange);
+    fail({.status = 415, .detail = "the body has to be JSON: send Content-Type: application/json"});
     return false;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/route/router.h"
 #include "tiderace/json/fault.h"
+#include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"
 
 namespace tiderace::http::app {
@@ -44,23 +46,38 @@ class States {
     std::vector<Entry> entries_;
 };
 
+// What an argument needs of the body.
+enum class BodyUse : std::uint8_t {
+    none,
+    whole,     // the handler is called when all of it is there
+    streamed,  // … at once, and takes it as it comes
+};
+
 struct Call {
     Exchange& exchange;
     task::Runner& runner;
     const States& states;
     std::string_view pattern;
-    Instant deadline = Instant::max();  // for a handler that waits
+    Instant deadline = Instant::max();     // for a handler that waits
+    std::uint64_t body_bytes_max = 1_MiB;  // of a body that is streamed
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
     std::string body = {};
 
     ByteView next_parameter() { return parameters.values[parameters_used++]; }
-    // These answer.
+    // These answer, where nothing did yet: of two bad arguments the first is named.
+    void fail(const Problem& problem);
     void fail_parameter(std::string_view expected);
     void fail_json(const json::Error& error);
+    void fail_pairs(int status, std::string detail, const json::Faults& faults);
     void fail_state();
+    void fail_missing(std::string_view what);  // of the program: 500
     // False: answered with 415.
     bool body_is_json();
+    bool body_is(std::string_view type);
+    // False: answered (http/app/form.h).
+    bool read_query(void* value, const json::Type& type);
+    bool read_form(void* value, const json::Type& type);
 };
 
 }  // namespace tiderace::http::app

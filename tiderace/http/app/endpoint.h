@@ -13,91 +13,76 @@
 //          throws is answered as if returned.
 #pragma once
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "tiderace/http/app/arguments.h"
 #include "tiderace/http/app/call.h"
+#include "tiderace/http/app/invocation.h"
+#include "tiderace/http/app/openapi/route_shape.h"
 #include "tiderace/http/app/results.h"
 #include "tiderace/task/task.h"
+
+namespace tiderace::http {
+struct LayerPlace;  // http/app/function_rule.h
+}
 
 namespace tiderace::http::app {
 
 class Endpoint {
   public:
     virtual ~Endpoint() = default;
-    virtual bool takes_body() const = 0;
+    // What it needs on each loop; nullptr: nothing. States::find(this) has it.
+    virtual std::shared_ptr<void> make_part(LayerPlace&) const { return nullptr; }
+    // Its request may be an extended CONNECT (RFC 8441), too.
+    virtual bool is_websocket() const { return false; }
+    virtual BodyUse body() const = 0;
     // Keeps views of the request past its return.
     virtual bool keeps_views() const = 0;
     virtual void call(Call& call) const = 0;
-};
-
-// A handler's task, from its start to the answer.
-class Invocation : public task::Root, private AbandonObserver {
-  public:
-    static void* operator new(std::size_t bytes) { return task::FramePool::allocate(bytes); }
-    static void operator delete(void* block, std::size_t bytes) noexcept {
-        task::FramePool::free(block, bytes);
-    }
-
-    // The task may use the exchange, which is a member and would end before it.
-    ~Invocation() override { end_frame(); }
-
-  protected:
-    explicit Invocation(Call& call);
-
-    // The handler ended with a value.
-    virtual void answer_value(Exchange& exchange, task::Runner& runner) = 0;
-    // It waits: from here on the client's end and the deadline cancel it.
-    void watch();
-
-    bool* ended_at_once_ = nullptr;  // while start() is on the stack
-
-  private:
-    void on_done(std::exception_ptr failure) final;
-    void on_abandoned() final;
-
-    core::Ref<Exchange> exchange_;
-    task::Runner* runner_;
-};
-
-template <typename T>
-class InvocationOf final : public Invocation {
-  public:
-    static void run(Call& call, task::Task<T> task) {
-        auto* invocation = new InvocationOf(call);  // ends itself
-        bool ended = false;
-        invocation->ended_at_once_ = &ended;
-        invocation->start(call.runner, std::move(task), call.deadline);
-        if (!ended) invocation->watch();
-    }
-
-  private:
-    explicit InvocationOf(Call& call) : Invocation(call) {}
-
-    void keep_value(task::PromiseBase& promise) override {
-        if constexpr (!std::is_void_v<T>) {
-            value_.emplace(static_cast<task::Promise<T>&>(promise).take_value());
-        }
-    }
-    void answer_value(Exchange& exchange, task::Runner& runner) override {
-        if constexpr (std::is_void_v<T>) {
-            exchange.respond_status(204);
-        } else {
-            answer(exchange, runner, std::move(*value_));
-        }
-    }
-
-    std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value_;
+    // Appends the pages that it may return.
+    virtual void list_pages(std::vector<PageUse>&) const {}
+    // Appends what it takes and returns, for documents (http/app/openapi/openapi.h).
+    virtual void describe(RouteShape&) const {}
 };
 
 template <typename T>
 inline constexpr bool is_task = false;
 template <typename T>
 inline constexpr bool is_task<task::Task<T>> = true;
+
+// The pages in a result: it may be one, or hold one.
+template <typename R>
+struct PagesIn {
+    static void list(std::vector<PageUse>& uses) {
+        if constexpr (requires { R::use(); }) uses.push_back(R::use());
+    }
+};
+template <typename... R>
+struct PagesInAny {
+    static void list(std::vector<PageUse>& uses) { (PagesIn<R>::list(uses), ...); }
+};
+template <typename T>
+struct PagesIn<task::Task<T>> : PagesIn<T> {};
+template <typename T>
+struct PagesIn<std::optional<T>> : PagesIn<T> {};
+template <typename T, typename E>
+struct PagesIn<std::expected<T, E>> : PagesInAny<T, E> {};
+template <typename... T>
+struct PagesIn<std::variant<T...>> : PagesInAny<T...> {};
+// What the arguments need of the body, taken together.
+template <typename... A>
+consteval BodyUse most_of() {
+    BodyUse most = BodyUse::none;
+    ((most = body_use<A> > most ? body_use<A> : most), ...);
+    return most;
+}
 
 // The parameters and the result of a function object that has one operator().
 template <typename F>
@@ -108,11 +93,12 @@ struct SignatureOf<R (*)(A...)> {
     template <template <typename...> typename To>
     using Arguments = To<A...>;
     static constexpr bool constant = true;
-    static constexpr bool takes_body = (app::takes_body<std::remove_cvref_t<A>> || ...);
+    static constexpr std::size_t body_arguments =
+        (std::size_t{0} + ... + (body_use<A> == BodyUse::none ? 0 : 1));
+    static constexpr BodyUse body = most_of<A...>();
     static constexpr std::size_t path_parameters =
         (std::size_t{0} + ... + (PathParameter<A> ? 1 : 0));
-    static constexpr bool takes_views =
-        ((std::is_same_v<A, std::string_view> || std::is_same_v<A, const Request&>) || ...);
+    static constexpr bool takes_views = (is_view_of_request<A> || ...);
 };
 template <typename R, typename F, typename... A>
 struct SignatureOf<R (F::*)(A...) const> : SignatureOf<R (*)(A...)> {};
@@ -132,8 +118,16 @@ class EndpointOf final : public Endpoint {
 
     explicit EndpointOf(F handler) : handler_(std::move(handler)) {}
 
-    bool takes_body() const override { return Signature::takes_body; }
+    static_assert(Signature::body_arguments <= 1, "one argument of a handler takes the body");
+    static_assert(Signature::body != BodyUse::streamed || is_task<Result>,
+                  "a handler that takes its body as it comes is a coroutine: return a Task");
+
+    BodyUse body() const override { return Signature::body; }
     bool keeps_views() const override { return is_task<Result> && Signature::takes_views; }
+    void list_pages(std::vector<PageUse>& uses) const override { PagesIn<Result>::list(uses); }
+    void describe(RouteShape& shape) const override {
+        Signature::template Arguments<ShapeOf<Result>::template With>::list(shape);
+    }
     void call(Call& call) const override {
         typename Signature::template Arguments<With>().call(*this, call);
     }
@@ -144,12 +138,10 @@ class EndpointOf final : public Endpoint {
         void call(const EndpointOf& endpoint, Call& call) const {
             // In braces, so that they are found from left to right.
             std::tuple found{Argument<A>::find(call)...};
-            std::apply(
-                [&](auto&... each) {
-                    if ((each.has_value() && ...))
-                        endpoint.finish(call, Argument<A>::pass(each)...);
-                },
-                found);
+            const auto finish = [&](auto&... each) {
+                if ((each.has_value() && ...)) endpoint.finish(call, Argument<A>::pass(each)...);
+            };
+            answer_problems(call.exchange, [&] { std::apply(finish, found); });
         }
     };
     template <typename... Values>
@@ -158,8 +150,8 @@ class EndpointOf final : public Endpoint {
             handler_(std::forward<Values>(values)...);
             call.exchange.respond_status(204);
         } else if constexpr (is_task<Result>) {
-            InvocationOf<typename Result::value_type>::run(
-                call, handler_(std::forward<Values>(values)...));
+            using One = InvocationOf<typename Result::value_type>;
+            One::template run<One>(call, handler_(std::forward<Values>(values)...));
         } else {
             answer(call.exchange, call.runner, handler_(std::forward<Values>(values)...));
         }

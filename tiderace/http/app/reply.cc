@@ -1,5 +1,8 @@
 #include "tiderace/http/app/reply.h"
 
+#include <array>
+#include <chrono>
+
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/status.h"
 #include "tiderace/json/writer.h"
@@ -12,6 +15,30 @@ Reply& Reply::field(std::string name, std::string value) & {
 }
 Reply&& Reply::field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
+}
+
+Reply& Reply::cookie(const Cookie& cookie) & {
+    wire::SetCookie one{.name = cookie.name,
+                        .value = cookie.value,
+                        .path = cookie.path,
+                        .domain = cookie.domain,
+                        .same_site = cookie.same_site,
+                        .secure = cookie.secure,
+                        .http_only = cookie.http_only,
+                        .partitioned = cookie.partitioned};
+    if (cookie.max_age) {
+        one.max_age = std::chrono::duration_cast<std::chrono::seconds>(*cookie.max_age).count();
+    }
+    std::array<char, wire::set_cookie_bytes_max> memory;
+    wire::BoundedText text(memory);
+    if (!wire::append_set_cookie(text, one)) {
+        cookie_fault_ = wire::check_cookie(one);
+        return *this;
+    }
+    return field("Set-Cookie", std::string(text.view()));
+}
+Reply&& Reply::cookie(const Cookie& one) && {
+    return std::move(cookie(one));
 }
 
 Reply&& Reply::text(std::string body) && {
@@ -34,6 +61,10 @@ Reply&& Reply::body(std::string type, std::unique_ptr<BodySource> source) && {
 }
 
 void Reply::send(Exchange& exchange) && {
+    if (cookie_fault_ != wire::CookieFault::none && exchange.loop().log() != nullptr) {
+        exchange.loop().log()->error("http", "a cookie was not set",
+                                     log::field("why", to_string(cookie_fault_)));
+    }
     Response response(status_);
     if (!type_.empty()) response.add(wire::FieldName::content_type, type_);
     for (const auto& [name, value] : fields_) {

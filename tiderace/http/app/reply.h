@@ -13,15 +13,31 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/units.h"
 #include "tiderace/http/exchange.h"
+#include "tiderace/http/wire/cookie.h"
 
 namespace tiderace::http {
+
+// A cookie for the client (RFC 6265bis), as careful as it can be unless told otherwise.
+struct Cookie {
+    std::string name;
+    std::string value;
+    std::string path = "/";
+    std::string domain = "";               // "": this host alone
+    std::optional<Duration> max_age = {};  // none: until the browser closes; zero: it is removed
+    wire::SameSite same_site = wire::SameSite::lax;
+    bool secure = true;     // false: sent over plain HTTP, too; browsers take localhost for secure
+    bool http_only = true;  // scripts cannot read it
+    bool partitioned = false;
+};
 
 class Reply {
   public:
@@ -35,6 +51,10 @@ class Reply {
     // Adds a field.
     Reply&& field(std::string name, std::string value) &&;
     Reply& field(std::string name, std::string value) &;
+    // Sets a cookie. One that no client would keep (wire::check_cookie) is left out, with a line
+    // in the log.
+    Reply&& cookie(const Cookie& cookie) &&;
+    Reply& cookie(const Cookie& cookie) &;
     // The body and its type; the last one counts.
     Reply&& text(std::string body) &&;
     Reply&& html(std::string body) &&;
@@ -51,6 +71,7 @@ class Reply {
     std::string body_;
     std::unique_ptr<BodySource> source_;
     std::vector<std::pair<std::string, std::string>> fields_;
+    wire::CookieFault cookie_fault_ = wire::CookieFault::none;
 };
 
 // What was wrong with a request, for programs: application/problem+json (RFC 9457).

@@ -11,6 +11,7 @@
 //   Generator<std::string>                       a body made while it is sent, text/plain
 //   Events                                       text/event-stream
 //   void, std::monostate                         204
+//   Page                                         a template with a value (http/app/pages/page.h)
 //   Json<T>, any other type that has a JSON form application/json
 //   Task<T>                                      T, later
 //
@@ -30,7 +31,17 @@
 #include "tiderace/http/app/stream.h"
 #include "tiderace/json.h"
 
+namespace tiderace::text {
+struct Type;
+}
+
 namespace tiderace::http::app {
+
+// A template that a handler shows values of a type with.
+struct PageUse {
+    std::string_view name;
+    const text::Type* type;
+};
 
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);
@@ -58,6 +69,11 @@ template <typename T>
 inline constexpr bool is_json = false;
 template <typename T>
 inline constexpr bool is_json<Json<T>> = true;
+
+template <typename T>
+concept AnswersItself = requires(T result, Exchange& exchange, task::Runner& runner) {
+    std::move(result).answer(exchange, runner);
+};
 
 template <typename T>
 void answer(Exchange& exchange, task::Runner& runner, T&& result);
@@ -89,6 +105,8 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
         answer_text(exchange, std::string_view(result));
     } else if constexpr (std::is_same_v<R, Reply>) {
         std::move(result).send(exchange);
+    } else if constexpr (AnswersItself<R>) {
+        std::move(result).answer(exchange, runner);
     } else if constexpr (std::is_same_v<R, Problem>) {
         result.reply().send(exchange);
     } else if constexpr (std::is_same_v<R, Redirect>) {

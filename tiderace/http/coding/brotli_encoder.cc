@@ -60,7 +60,8 @@ class BrotliEncoder final : public ContentEncoder {
     explicit BrotliEncoder(Purpose purpose) : purpose_(purpose) {}
     ~BrotliEncoder() override { BrotliEncoderDestroyInstance(state_); }
 
-    // The library cannot begin again with what it has; its memory comes back from memory_.
+    // The library cannot restart a state, so a new one is made; memory_ hands the old memory out
+    // again.
     bool reset(std::optional<std::uint64_t> bytes) override {
         BrotliEncoderDestroyInstance(state_);
         state_ = BrotliEncoderCreateInstance(take, give_back, &memory_);

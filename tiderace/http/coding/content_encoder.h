@@ -5,11 +5,11 @@
 //   step({}, room, Until::flushed)     …                all that was given can be decoded by now
 //   step({}, room, Until::finished)    …                the end; each again until `done`
 //
-// Owner    Whoever made it; EncoderShelf keeps idle ones.
+// Owner    Its creator; EncoderShelf keeps idle ones.
 // Thread   One at a time.
 // Errors   Data cannot be wrong. A lack of memory is `failed`; after it only reset() helps.
 // Limits   By Purpose: window and level are chosen so that an encoder holds at most
-//          encoder_bytes_max(purpose); for a file its length has to be said.
+//          encoder_bytes_max(purpose); a file's length must be given.
 // Memory   memory_bytes(); kept over reset(), so that the next stream allocates nothing.
 #pragma once
 
@@ -37,7 +37,7 @@ constexpr std::size_t encoder_bytes_max(Purpose purpose) {
 
 class ContentEncoder {
   public:
-    // How far a step is to go; `done` says that it got there.
+    // How far a step is to go; `done` reports that it got there.
     enum class Until : std::uint8_t { taken, flushed, finished };
     struct Step {
         std::size_t used = 0;

@@ -46,7 +46,7 @@ class ContentEncoderTest : public ::testing::TestWithParam<Case> {
         if (encoder_ == nullptr) GTEST_SKIP() << "not built in";
     }
 
-    // Feeds one piece until the encoder says that it is where it should be.
+    // Feeds one piece until the encoder reports that it reached `until`.
     std::string feed(ByteView piece, Until until, std::size_t room_bytes = 4096) {
         std::string made;
         std::string room(room_bytes, '\0');

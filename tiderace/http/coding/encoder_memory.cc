@@ -7,7 +7,7 @@
 
 namespace tiderace::http::coding {
 
-// Stands before the bytes that were asked for, and keeps their alignment.
+// Header in front of the requested bytes, which keeps their alignment.
 struct alignas(std::max_align_t) EncoderMemory::Block {
     std::size_t bytes;
 };

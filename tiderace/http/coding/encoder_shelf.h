@@ -1,5 +1,5 @@
-// EncoderShelf: the encoders of one loop. Whoever compresses borrows one, and it comes back for the
-// next.
+// EncoderShelf: the encoders of one loop. A body borrows one while it compresses, and returns it
+// for the next.
 //
 // Owner    The program holds a Ref, one shelf per loop; each loan holds another.
 // Thread   The loop's.

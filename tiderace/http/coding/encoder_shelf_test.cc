@@ -73,12 +73,12 @@ TEST_F(EncoderShelfTest, NoMoreAreKeptThanTheBoundSays) {
 TEST_F(EncoderShelfTest, ALoanMovesAndIsCountedOnce) {
     auto one = shelf_->borrow(ContentCoding::gzip, Purpose::answer, {});
     auto two = std::move(one);
-    EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move): what is left is empty
+    EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move): moved-from is empty
     EXPECT_TRUE(two);
     EXPECT_EQ(shelf_->loans(), 1u);
 }
 
-TEST_F(EncoderShelfTest, ALoanOutlivesWhoHeldTheShelf) {
+TEST_F(EncoderShelfTest, ALoanOutlivesTheShelfsHolder) {
     auto loan = shelf_->borrow(ContentCoding::gzip, Purpose::answer, {});
     shelf_ = {};
     char room[64];

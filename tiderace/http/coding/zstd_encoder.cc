@@ -52,8 +52,8 @@ class ZstdEncoder final : public ContentEncoder {
         const auto set = [&](ZSTD_cParameter parameter, int value) {
             return !ZSTD_isError(ZSTD_CCtx_setParameter(context_, parameter, value));
         };
-        // A promised length would make the context as large as its level wants; only files keep to
-        // one, whose length was looked at.
+        // A promised length would make the context as large as its level wants, so we promise one
+        // only for files, whose length is known.
         return !ZSTD_isError(ZSTD_CCtx_reset(context_, ZSTD_reset_session_and_parameters)) &&
                set(ZSTD_c_compressionLevel, setting.level) &&
                set(ZSTD_c_windowLog, setting.window_bits) &&

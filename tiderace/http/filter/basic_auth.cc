@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -31,10 +32,8 @@ void answer_busy(Exchange& exchange) {
 
 }  // namespace
 
-BasicAuth::BasicAuth(Site& site, core::EventLoop& loop, core::WorkerPool& pool,
-                     BasicAuthOptions options)
-    : site_(&site),
-      loop_(&loop),
+BasicAuth::BasicAuth(core::EventLoop& loop, core::WorkerPool& pool, BasicAuthOptions options)
+    : loop_(&loop),
       pool_(&pool),
       options_(std::move(options)),
       verify_(std::make_shared<const BasicAuthOptions::Verify>(options_.verify)),
@@ -58,7 +57,7 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
     // The exchange stays in this loop's table; only its number goes to the other thread and comes
     // back.
     const SlotId id = waiting_.emplace(exchange.defer(), authorization).id;
-    // Whoever guesses and goes away must not keep the threads from those who wait.
+    // A client that guesses and leaves must not keep the threads from clients that wait.
     const auto left = std::make_shared<std::atomic<bool>>(false);
     exchange.on_abandoned([this, id, left] {
         left->store(true, std::memory_order_relaxed);
@@ -86,7 +85,7 @@ void BasicAuth::on_verified(SlotId id, bool good) {
     if (good) remember(std::move(authorization), loop_->now());
     if (exchange->abandoned()) return;
     if (good) {
-        site_->resume(*exchange);
+        exchange->resume();
     } else {
         challenge(*exchange);
     }
@@ -99,7 +98,7 @@ void BasicAuth::challenge(Exchange& exchange) const {
 }
 
 std::uint64_t BasicAuth::hash_of(ByteView authorization) const {
-    // Salted, so that nobody can tell from timing how near a guess comes to what is remembered.
+    // Salted, so that timing does not reveal how near a guess comes to a remembered value.
     char salted[sizeof salt_ + BasicCredentials::encoded_bytes_max + 64];
     const std::size_t bytes = std::min(authorization.size(), sizeof salted - sizeof salt_);
     std::memcpy(salted, salt_.data(), sizeof salt_);

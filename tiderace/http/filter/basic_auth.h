@@ -1,7 +1,7 @@
 // BasicAuth: asks for a user and a password (RFC 7617) before anything behind it is reached.
 //
 //   known good, lately verified -> pass          none, or malformed -> 401 with WWW-Authenticate
-//   else -> deferred, verified on the worker pool -> goes on (Site::resume), or 401
+//   else -> deferred, verified on the worker pool -> goes on (Exchange::resume), or 401
 //
 // Verifying a password is slow on purpose, so it never runs on the loop, and a flood of guesses
 // ends at the pool's bound with 503. Good credentials are remembered for a while, bad ones never.
@@ -10,15 +10,15 @@
 // Thread   The loop's; `verify` runs on the pool's threads, several at a time.
 // Errors   The pool is full, or too many wait: 503 with Retry-After.
 // Limits   remembered_max credentials, waiting_max requests.
-// Memory   What is remembered is the Authorization field's value itself.
+// Memory   The Authorization field's value itself is remembered.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tiderace/base/shared_function.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/site.h"
@@ -28,7 +28,7 @@ namespace tiderace::http::filter {
 struct BasicAuthOptions {
     // Must take as long for an unknown user as for a wrong password: verify the password against
     // some hash in either case. A plain list: see verify_plain.
-    using Verify = std::function<bool(ByteView user, ByteView password)>;
+    using Verify = shared_function<bool(ByteView user, ByteView password)>;
 
     std::string realm = "restricted";  // no control characters
     Verify verify;
@@ -39,7 +39,7 @@ struct BasicAuthOptions {
 
 class BasicAuth final : public AccessRule {
   public:
-    BasicAuth(Site& site, core::EventLoop& loop, core::WorkerPool& pool, BasicAuthOptions options);
+    BasicAuth(core::EventLoop& loop, core::WorkerPool& pool, BasicAuthOptions options);
 
     Verdict check(Exchange& exchange) override;
 
@@ -66,7 +66,6 @@ class BasicAuth final : public AccessRule {
     void on_verified(SlotId id, bool good);
     void challenge(Exchange& exchange) const;
 
-    Site* site_;
     core::EventLoop* loop_;
     core::WorkerPool* pool_;
     BasicAuthOptions options_;

@@ -30,7 +30,7 @@ class BasicAuthTest : public ::testing::Test {
 
     BasicAuth& rule() {
         if (!rule_) {
-            rule_ = std::make_unique<BasicAuth>(site_, *loop_, *pool_, std::move(options_));
+            rule_ = std::make_unique<BasicAuth>(*loop_, *pool_, std::move(options_));
             site_.add(*rule_);
         }
         return *rule_;
@@ -63,7 +63,7 @@ class BasicAuthTest : public ::testing::Test {
     std::unique_ptr<BasicAuth> rule_;
 };
 
-TEST_F(BasicAuthTest, AsksThoseWhoSayNothing) {
+TEST_F(BasicAuthTest, AsksClientsThatSendNoCredentials) {
     for (const char* authorization : {(const char*)nullptr, "Basic ???", "Bearer x"}) {
         const auto answer = ask(authorization);
         EXPECT_EQ(answer->status(), 401);

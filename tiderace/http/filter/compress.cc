@@ -93,7 +93,7 @@ std::string accept_encoding_of(const Request& request) {
     return all;
 }
 
-// Stands for a body of a length that nobody knows, where none is sent.
+// For HEAD: a body of unknown length that is never sent.
 class UnsentBody final : public BodySource {
     State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::failed; }
 };

@@ -15,7 +15,7 @@
 //
 // Owner    The program; one per loop. The last of the filters.
 // Thread   The loop's.
-// Limits   CompressOptions; the shelf's loans. What is over them goes out plain.
+// Limits   CompressOptions; the shelf's loans. Answers above them go out uncompressed.
 #pragma once
 
 #include "tiderace/http/coding/encoder_shelf.h"

@@ -1,6 +1,8 @@
 // Compressed bodies that are made while they are sent, over HTTP/2: what a source gave before it
 // paused reaches the client, and a client that goes leaves nothing behind. On every engine.
+#include <algorithm>
 #include <deque>
+#include <map>
 
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/compressed_body.h"
@@ -18,7 +20,7 @@ using wire::H2SettingId;
 constexpr ContentCoding all_codings[] = {ContentCoding::gzip, ContentCoding::zstd,
                                          ContentCoding::br};
 
-// An answer under way: says what it is told to, and pauses in between.
+// An answer in progress: sends the given texts, and pauses in between.
 class Events {
   public:
     void answer(Exchange& exchange) {
@@ -121,7 +123,7 @@ class CompressOverH2 : public testing::H2Test {
 INSTANTIATE_TEST_SUITE_P(Worlds, CompressOverH2, ::testing::ValuesIn(testing::world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
-TEST_P(CompressOverH2, WhatWasSaidBeforeAPauseArrivesOnEveryStream) {
+TEST_P(CompressOverH2, BytesBeforeAPauseArriveOnEveryStream) {
     connect();
     std::uint32_t streams[3];
     std::unique_ptr<ContentDecoder> decoders[3];
@@ -159,7 +161,7 @@ TEST_P(CompressOverH2, APauseWithoutAWordBeforeItSendsNothing) {
     EXPECT_EQ(client.answer(stream).frames, frames);
 }
 
-// What was flushed waits for the window, and is not lost.
+// A flushed piece waits for the window, and is not lost.
 TEST_P(CompressOverH2, AFlushedPieceGoesThroughWindowsOfOneByte) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
     const auto stream = ask(0, ContentCoding::gzip);
@@ -178,7 +180,7 @@ TEST_P(CompressOverH2, AFlushedPieceGoesThroughWindowsOfOneByte) {
     }
 }
 
-TEST_P(CompressOverH2, AStreamThatIsResetInTheMiddleLeavesNothingAndHarmsNobody) {
+TEST_P(CompressOverH2, AStreamResetInTheMiddleLeavesNothingAndHarmsNoOther) {
     H2Client& client = connect();
     for (const ContentCoding coding : all_codings) {
         events_[0] = {};

@@ -37,7 +37,7 @@ class Answer final : public Handler {
     Answering answer_;
 };
 
-// Gives its texts one by one; after each it waits until it is told to go on.
+// Gives its texts one by one; pauses after each until the test continues it.
 class Teller final : public BodySource {
   public:
     explicit Teller(std::vector<std::string> texts) : texts_(std::move(texts)) {}
@@ -88,7 +88,7 @@ class CompressTest : public ::testing::Test {
     core::Ref<testing::RecordedExchange> exchange_;
 };
 
-TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceAndItsLengthIsSaid) {
+TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceWithItsLength) {
     for (const auto coding : {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
         auto& answer = get(wire::coding_name(coding));
         EXPECT_EQ(answer.field("Content-Encoding"), wire::coding_name(coding));

@@ -20,7 +20,7 @@ CompressedBody::CompressedBody(Exchange& exchange, coding::EncoderShelf::Loan en
 BodySource::State CompressedBody::pull(core::BlockPool& blocks, core::SendQueue& out,
                                        std::size_t bytes_wanted) {
     const State state = pull_more(blocks, out, bytes_wanted);
-    // What is done is done: nothing is held while the rest of it is sent.
+    // The encoder is returned at the end of input, before the last bytes are sent.
     if (state == State::end || state == State::failed) {
         source_.reset();
         pieces_.clear();

@@ -42,7 +42,7 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
 void Cors::filter(Exchange& exchange, Response& response) {
     const Request& request = exchange.request();
     const bool names_origin = !any_origin_ || options_.credentials;
-    // The answer differs by Origin even for those who sent none: caches must know.
+    // Vary also for requests without Origin: the answer differs by it, and caches must know that.
     if (names_origin) response.add(FieldName::vary, "Origin");
     const ByteView origin = request.field(FieldName::origin);
     if (origin.empty() || !allows(origin)) return;

@@ -9,10 +9,10 @@
 #include "tiderace/core/kernel.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/accept.h"
-#include "tiderace/http/wire/html_escape.h"
-#include "tiderace/http/wire/json_escape.h"
 #include "tiderace/http/wire/mime.h"
 #include "tiderace/http/wire/status.h"
+#include "tiderace/http/wire/text/html_escape.h"
+#include "tiderace/http/wire/text/json_escape.h"
 
 namespace tiderace::http::filter {
 namespace {
@@ -28,20 +28,20 @@ struct Explanation {
 constexpr Explanation explanations[] = {
     {400, "The request was not valid HTTP.", "Check the address, or the program that sent it."},
     {401, "This page asks for a name and a password.", "Reload it and sign in."},
-    {403, "You may not see this.", "If you should, ask whoever runs this site."},
+    {403, "You may not see this.", "If you should, ask the people who run this site."},
     {404, "There is nothing at this address.", "Check its spelling, or start from the front page."},
     {405, "This address does not take that method.", "The Allow field says which it takes."},
     {406, "There is no version of this that your client accepts.",
      "Ask with another Accept field."},
     {408, "The request took too long to arrive.", "Try again."},
-    {412, "What you have seen has changed since.", "Load it again before you change it."},
-    {413, "What was sent is larger than this server takes.", "Send less at a time."},
+    {412, "This has changed since you loaded it.", "Load it again before you change it."},
+    {413, "The request is larger than this server accepts.", "Send less at a time."},
     {414, "The address is too long.", "Shorten it."},
-    {416, "The part that was asked for lies beyond the end.", "Ask for all of it."},
+    {416, "The requested part lies beyond the end.", "Ask for all of it."},
     {429, "Too many requests in a short time.", "Wait a little, then try again."},
     {431, "The request's fields are too large.", "Clearing this site's cookies often helps."},
     {500, "Something went wrong here, not with you.",
-     "Try again; if it stays, tell who runs this site."},
+     "Try again; if it stays, tell the people who run this site."},
     {501, "This server does not know that method.", "Use another one."},
     {502, "The server behind this one gave no proper answer.", "Try again in a moment."},
     {503, "The server is too busy right now.", "Try again in a moment."},
@@ -68,7 +68,8 @@ main{max-width:34rem;width:100%}
 p{margin:.4rem 0}
 .code{font-size:clamp(4rem,18vw,7rem);font-weight:700;line-height:1;
 letter-spacing:-.04em;color:var(--tide);margin:0}
-h1{font-size:1.4rem;margin:.6rem 0 .4rem}.soft{color:var(--soft)}nav{margin-top:1.6rem}
+h1{font-size:1.4rem;margin:.6rem 0 .4rem}.path{overflow-wrap:anywhere}
+.soft{color:var(--soft)}nav{margin-top:1.6rem}
 )";
 
 // Nothing may load and nothing may run, whatever a page holds.
@@ -103,9 +104,15 @@ std::string escaped(ByteView text, Escape append, std::size_t growth_max) {
     return out;
 }
 
-std::string html_page(int status, ByteView what) {
-    const Explanation text = explain(status);
-    if (what.empty()) what = text.what;
+// As much of the path as a page shows: whole UTF-8 sequences, so that none is cut in half.
+std::string shown_path(ByteView path) {
+    if (path.size() <= ErrorPages::path_shown_bytes_max) return std::string(path);
+    std::size_t end = ErrorPages::path_shown_bytes_max;
+    while (end > 0 && (static_cast<unsigned char>(path[end]) & 0xC0) == 0x80) --end;
+    return std::string(path.substr(0, end)) + "\u2026";
+}
+
+std::string html_before(int status) {
     const std::string code = std::to_string(status);
     std::string page = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>";
     page.append(code).append(" ").append(title_of(status));
@@ -113,18 +120,36 @@ std::string html_page(int status, ByteView what) {
         "</title>\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
         "<meta name=\"robots\" content=\"noindex\">\n<style>";
     page.append(page_style).append(layout_style).append("</style>\n<main>\n<p class=\"code\">");
-    page.append(code).append("</p>\n<h1>").append(title_of(status)).append("</h1>\n<p>");
-    page.append(escaped(what, wire::append_html, wire::html_growth_max));
-    page.append("</p>\n<p class=\"soft\">").append(text.todo);
-    page += "</p>\n<nav><a href=\"/\">Go to the front page</a></nav>\n</main>\n</html>\n";
+    page.append(code).append("</p>\n<h1>").append(title_of(status)).append("</h1>\n");
     return page;
 }
 
-std::string json_page(int status, ByteView what) {
+std::string html_page(const std::string& before, int status, ByteView what, ByteView path) {
+    const Explanation text = explain(status);
+    std::string page = before;
+    if (!path.empty()) {
+        page.append("<p class=\"path\"><code>")
+            .append(escaped(shown_path(path), wire::append_html, wire::html_growth_max))
+            .append("</code></p>\n");
+    }
+    page.append("<p>").append(
+        escaped(what.empty() ? text.what : what, wire::append_html, wire::html_growth_max));
+    page.append("</p>\n<p class=\"soft\">").append(text.todo).append("</p>\n");
+    // The front page has nowhere better to lead to.
+    if (path != "/") page += "<nav><a href=\"/\">Go to the front page</a></nav>\n";
+    return page += "</main>\n</html>\n";
+}
+
+std::string json_page(int status, ByteView what, ByteView path) {
     const Explanation text = explain(status);
     if (what.empty()) what = text.what;
     std::string json = "{\"status\":" + std::to_string(status) + ",\"error\":\"";
-    json.append(title_of(status)).append("\",\"message\":\"");
+    json.append(title_of(status));
+    if (!path.empty()) {
+        json.append("\",\"path\":\"")
+            .append(escaped(shown_path(path), wire::append_json, wire::json_growth_max));
+    }
+    json.append("\",\"message\":\"");
     json.append(escaped(what, wire::append_json, wire::json_growth_max));
     json.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
     return json;
@@ -158,13 +183,11 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
     response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);
-    if (!why.empty()) {
-        response.set_body(json ? json_page(status, why) : html_page(status, why));
-        return;
-    }
-    std::string& page = (json ? built_in_json_ : built_in_html_)[status];
-    if (page.empty()) page = json ? json_page(status, {}) : html_page(status, {});
-    response.set_body(ByteView(page));
+    const ByteView path = exchange.request().path;
+    if (json) return response.set_body(json_page(status, why, path));
+    std::string& before = html_before_[status];
+    if (before.empty()) before = html_before(status);
+    response.set_body(html_page(before, status, why, path));
 }
 
 // However many ask for it and then read nothing, a large one is in memory once.

@@ -1,13 +1,14 @@
 // ErrorPages: gives an answer of 400 and above that has no body one that helps: the operator's own
 // file for that status, else a small built-in page, in HTML or JSON as the client asks (Accept). So
 // too for a request that was refused, in the place of its sentence, which the built-in page says;
-// one that was refused before its fields were read asked for nothing, and has HTML.
+// one that was refused before its fields were read asked for nothing, and has HTML. The built-in
+// page names the path, and leads to the front page from every other.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
 // Errors   load() fails when a file cannot be read.
 // Limits   page_bytes_max for a file.
-// Memory   The operator's files, and the built-in pages that were asked for, under 2 KiB each.
+// Memory   The operator's files, and the beginnings of built-in pages, under 2 KiB for each status.
 #pragma once
 
 #include <map>
@@ -22,6 +23,7 @@ namespace tiderace::http::filter {
 class ErrorPages final : public ResponseFilter {
   public:
     static constexpr std::size_t page_bytes_max = 1_MiB;
+    static constexpr std::size_t path_shown_bytes_max = 200;
     static constexpr std::size_t copied_bytes_max = 16_KiB;  // larger: queued where it is
 
     ErrorPages() = default;
@@ -38,8 +40,7 @@ class ErrorPages final : public ResponseFilter {
     static void show(const core::Ref<Page>& page, Response& response);
 
     std::map<int, core::Ref<Page>> pages_;
-    std::map<int, std::string> built_in_html_;  // made when first asked for
-    std::map<int, std::string> built_in_json_;
+    std::map<int, std::string> html_before_;  // up to the path; made when first needed
 };
 
 }  // namespace tiderace::http::filter

@@ -28,9 +28,10 @@ class Answers final : public Handler {
 
 class ErrorPagesTest : public ::testing::Test {
   protected:
-    testing::RecordedExchange& ask(std::string_view method, std::string_view accept = "text/html") {
+    testing::RecordedExchange& ask(std::string_view method, std::string_view accept = "text/html",
+                                   std::string_view path = "/") {
         exchange_ = core::make_ref<testing::RecordedExchange>(
-            *loop_, method, "/",
+            *loop_, method, path,
             testing::RecordedExchange::Fields{{"Accept", std::string(accept)}});
         Site site(answers_);
         site.add(pages_);
@@ -62,6 +63,23 @@ TEST_F(ErrorPagesTest, EveryErrorHasAPageInBothForms) {
     }
 }
 
+TEST_F(ErrorPagesTest, ThePathIsNamed) {
+    EXPECT_THAT(ask("GET", "text/html", "/tide/<b>.html").body(),
+                HasSubstr("<code>/tide/&lt;b&gt;.html</code>"));
+    EXPECT_THAT(ask("GET", "application/json", "/a\"b").body(), HasSubstr(R"("path":"/a\"b")"));
+    // A cut between the two bytes of an "ö" would leave half a character.
+    std::string path = "/";
+    for (std::size_t i = 0; i < ErrorPages::path_shown_bytes_max; ++i) path += "\u00f6";
+    const std::string body(ask("GET", "text/html", path).body());
+    EXPECT_THAT(body, HasSubstr("\u00f6\u2026</code>"));
+    EXPECT_LT(body.size(), 4096U);
+}
+
+TEST_F(ErrorPagesTest, EveryPageButTheFrontPageLeadsToIt) {
+    EXPECT_THAT(ask("GET", "text/html", "/lost").body(), HasSubstr("href=\"/\""));
+    EXPECT_THAT(ask("GET", "text/html", "/").body(), ::testing::Not(HasSubstr("href")));
+}
+
 TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
     answers_.body = "own words";
     EXPECT_EQ(ask("GET").body(), "own words");
@@ -72,7 +90,7 @@ TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
 }
 
 // A request that the parser or the framing refused: the answer has its sentence as its body.
-TEST_F(ErrorPagesTest, WhatARefusalSaysIsSaidInThePage) {
+TEST_F(ErrorPagesTest, ARefusalsSentenceIsInThePage) {
     answers_.status = 431;
     answers_.body = "too large\n";
     answers_.explanation = "\"<b>\" is too large.";
@@ -82,7 +100,7 @@ TEST_F(ErrorPagesTest, WhatARefusalSaysIsSaidInThePage) {
     EXPECT_THAT(page.body(), HasSubstr("<p>&quot;&lt;b&gt;&quot; is too large.</p>"));
     auto& json = ask("GET", "application/json");
     EXPECT_EQ(json.field("Content-Type"), "application/json");
-    EXPECT_THAT(json.body(), HasSubstr(R"("message":"\"<b>\" is too large.")"));
+    EXPECT_THAT(json.body(), HasSubstr(R"("message":"\"\u003cb\u003e\" is too large.")"));
     folder_.write("431.html", "<h1>too many cookies</h1>");
     pages_ = std::move(*ErrorPages::load({{431, folder_.path_of("431.html")}}));
     EXPECT_EQ(ask("GET").body(), "<h1>too many cookies</h1>");
@@ -113,7 +131,7 @@ TEST_F(ErrorPagesTest, TheOperatorsPageComesFirst) {
     EXPECT_THAT(ask("GET").body(), HasSubstr("500"));
 }
 
-TEST_F(ErrorPagesTest, APageThatCannotBeReadIsSaidAtStart) {
+TEST_F(ErrorPagesTest, AnUnreadablePageIsReportedAtTheStart) {
     const auto absent = ErrorPages::load({{404, folder_.path_of("absent.html")}});
     ASSERT_FALSE(absent);
     EXPECT_THAT(absent.error().message(), HasSubstr("absent.html"));

@@ -2,7 +2,7 @@
 //
 //   http://host:8080/a?b  ->  308  Location: https://host:8443/a?b
 //
-// The host is the one that was asked for, and only if it is a name or an address and nothing else;
+// The host is the request's, if it is a name or an address and nothing else;
 // the port is ours; path and query are as they came. A request without a host, or with one of
 // another form, is answered 400: there is nowhere to send it. Requests below
 // /.well-known/acme-challenge/ go to another handler, since a certificate authority asks there in

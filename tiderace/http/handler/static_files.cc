@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
-#include "tiderace/http/handler/file_answer.h"
-#include "tiderace/http/handler/listing.h"
+#include "tiderace/http/files/file_answer.h"
+#include "tiderace/http/listing/listing.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/percent.h"
 
@@ -19,7 +19,7 @@ constexpr ByteView allowed_methods = "GET, HEAD, OPTIONS";
 
 void answer_other_method(Exchange& exchange) {
     const Method method = exchange.request().method();
-    // A method that nobody registered is not implemented; one that is has no business with files.
+    // An unregistered method is not implemented (501); a registered one is not allowed here (405).
     if (method == Method::other) return exchange.respond_status(501);
     Response response(method == Method::options ? 204 : 405);
     response.add(FieldName::allow, allowed_methods);
@@ -42,24 +42,25 @@ bool has_extension(ByteView path) {
 
 Result<std::unique_ptr<StaticFiles>> StaticFiles::create(core::EventLoop& loop,
                                                          StaticFilesOptions options) {
-    auto root = RootDirectory::open(loop.kernel(), options.root);
+    auto root = files::RootDirectory::open(loop.kernel(), options.root);
     if (!root) return fail(root.error());
     return std::unique_ptr<StaticFiles>(
         new StaticFiles(loop, std::move(*root), std::move(options)));
 }
 
-StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options)
+StaticFiles::StaticFiles(core::EventLoop& loop, files::RootDirectory root,
+                         StaticFilesOptions options)
     : loop_(&loop),
       root_(std::move(root)),
       root_looked_at_(loop.now()),
       options_(std::move(options)),
-      room_(core::make_ref<FileRoom>(options_.cache.room)),
-      cache_(
-          PathResolver(FileLoader(loop.kernel(), root_.descriptor(), options_.links, room_.get()),
-                       options_.paths, options_.cache.eager_bytes_max),
-          options_.cache),
+      room_(core::make_ref<files::FileBudget>(options_.cache.room)),
+      cache_(files::PathResolver(
+                 files::FileLoader(loop.kernel(), root_.descriptor(), options_.links, room_.get()),
+                 options_.paths, options_.cache.eager_bytes_max),
+             options_.cache),
       disk_(loop, options_.pool),
-      listings_(std::make_shared<ListingRoom>(options_.listings)) {
+      listings_(std::make_shared<listing::ListingRoom>(options_.listings)) {
     if (options_.watch.on && options_.cache.revalidate > Duration::zero()) {
         watch_.emplace(loop, cache_, options_.root, options_.links, options_.cache.revalidate,
                        options_.watch);
@@ -69,40 +70,29 @@ StaticFiles::StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesO
     variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
 }
 
-bool StaticFiles::root_is_due() const {
-    return loop_->now() - root_looked_at_ >= options_.cache.revalidate ||
-           (watch_ && watch_->root_may_differ());
-}
-
-void StaticFiles::follow_root() {
-    if (watch_) watch_->catch_up();
-    if (!root_is_due()) return;
+void StaticFiles::compare_root() {
     root_looked_at_ = loop_->now();
     const bool replaced = root_.follow();
     if (replaced) cache_.expire_all();
     if (watch_) watch_->root_was_compared(replaced);
 }
 
-core::Ref<ResolvedPath> StaticFiles::resolve(ByteView path) {
+core::Ref<files::ResolvedPath> StaticFiles::resolve(ByteView path) {
     follow_root();
-    core::Ref<ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
-    if (resolved->stands_for != StandsFor::alias) return resolved;
+    core::Ref<files::ResolvedPath> resolved = cache_.find(path, loop_->now(), loop_->unix_now());
+    if (resolved->stands_for != files::StandsFor::alias) return resolved;
     return cache_.find(resolved->target, loop_->now(), loop_->unix_now());
 }
 
-// When memory runs out, what is cached makes room, and the request is tried once more.
+// When memory runs out, the cache is dropped and the request is tried once more.
 void StaticFiles::handle(Exchange& exchange) {
-    try {
-        return answer(exchange);
-    } catch (const std::bad_alloc&) {
-        if (exchange.responded()) throw;  // it cannot be answered twice
-        drop_caches();
-    }
-    try {
-        return answer(exchange);
-    } catch (const std::bad_alloc&) {
-        if (exchange.responded()) throw;
-        drop_caches();
+    for (int attempts = 0; attempts < 2; ++attempts) {
+        try {
+            return answer(exchange);
+        } catch (const std::bad_alloc&) {
+            if (exchange.responded()) throw;  // it cannot be answered twice
+            drop_caches();
+        }
     }
     answer_fault(exchange, ENOMEM);
 }
@@ -112,28 +102,30 @@ void StaticFiles::drop_caches() {
     if (options_.variants != nullptr) options_.variants->drop_all();
     if (loop_->log() == nullptr || loop_->now() < next_complaint_) return;
     next_complaint_ = loop_->now() + 1s;
-    loop_->log()->warning("files", "no memory left: what was cached is dropped");
+    loop_->log()->warning("files", "out of memory: the file cache was dropped");
 }
 
 void StaticFiles::answer(Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
+    TR_CHECK(request.path.starts_with(options_.prefix), "files answer what is below their prefix");
     room_->set_asker(request.connection);
-    const core::Ref<ResolvedPath> resolved = resolve(request.path);
+    if (watch_) watch_->catch_up(request.connection);
+    const core::Ref<files::ResolvedPath> resolved = resolve(path_of(request));
     switch (resolved->stands_for) {
-        case StandsFor::file:
-            return answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_,
-                               variants());
-        case StandsFor::directory:
-            return answer_directory(exchange, request.path);
-        case StandsFor::redirect:
+        case files::StandsFor::file:
+            return files::answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_,
+                                      variants());
+        case files::StandsFor::directory:
+            return answer_directory(exchange, path_of(request));
+        case files::StandsFor::redirect:
             return redirect_to_slash(exchange);
-        case StandsFor::refused:
+        case files::StandsFor::refused:
             return exchange.respond_status(403);
-        case StandsFor::failed:
+        case files::StandsFor::failed:
             return answer_fault(exchange, resolved->error);
-        case StandsFor::alias:  // what it led to was replaced between two looks
-        case StandsFor::missing:
+        case files::StandsFor::alias:  // what it led to was replaced between two looks
+        case files::StandsFor::missing:
             return answer_missing(exchange);
     }
 }
@@ -143,23 +135,24 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     if (!request.is_get_or_head()) return answer_other_method(exchange);
     TR_CHECK(folder.ends_with('/') && request.path.starts_with(folder));
     room_->set_asker(request.connection);
+    if (watch_) watch_->catch_up(request.connection);
     if (wire::has_hidden_segment(request.path)) return exchange.respond_status(404);
     follow_root();
-    const FileLoader::Opened directory = cache_.loader().open(folder);
-    if (directory.found == Found::failed) return answer_fault(exchange, directory.error);
-    if (directory.found != Found::directory) return exchange.respond_status(404);
-    const FileLoader loader = cache_.loader().beneath(directory.descriptor.get());
-    FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
-    if (opened.found == Found::failed) return answer_fault(exchange, opened.error);
-    if (opened.found != Found::file) return exchange.respond_status(404);
+    const files::FileLoader::Opened directory = cache_.loader().open(folder);
+    if (directory.found == files::Found::failed) return answer_fault(exchange, directory.error);
+    if (directory.found != files::Found::directory) return exchange.respond_status(404);
+    const files::FileLoader loader = cache_.loader().beneath(directory.descriptor.get());
+    files::FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
+    if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
+    if (opened.found != files::Found::file) return exchange.respond_status(404);
     const bool small = opened.identity.bytes <= options_.cache.eager_bytes_max;
-    FileLoader::Loaded loaded = loader.load(std::move(opened), small);
+    files::FileLoader::Loaded loaded = loader.load(std::move(opened), small);
     if (!loaded.file) return answer_fault(exchange, loaded.error);
-    const auto resolved = core::make_ref<ResolvedPath>();
-    resolved->stands_for = StandsFor::file;
+    const auto resolved = core::make_ref<files::ResolvedPath>();
+    resolved->stands_for = files::StandsFor::file;
     resolved->file = std::move(loaded.file);
     resolved->content_type = options_.paths.mime.type_of(request.path);
-    answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_, nullptr);
+    files::answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_, nullptr);
 }
 
 void StaticFiles::answer_missing(Exchange& exchange) {
@@ -167,9 +160,10 @@ void StaticFiles::answer_missing(Exchange& exchange) {
     const bool asks_for_page = !has_extension(request.path) ||
                                request.field(FieldName::accept).find("text/html") != ByteView::npos;
     if (!options_.spa.empty() && asks_for_page) {
-        const core::Ref<ResolvedPath> page = resolve(options_.spa);
-        if (page->stands_for == StandsFor::file) {
-            return answer_file(exchange, *page, options_.small_copy_bytes_max, disk_, variants());
+        const core::Ref<files::ResolvedPath> page = resolve(options_.spa);
+        if (page->stands_for == files::StandsFor::file) {
+            return files::answer_file(exchange, *page, options_.small_copy_bytes_max, disk_,
+                                      variants());
         }
     }
     exchange.respond_status(404);
@@ -177,9 +171,9 @@ void StaticFiles::answer_missing(Exchange& exchange) {
 
 void StaticFiles::answer_directory(Exchange& exchange, ByteView path) {
     if (!options_.listing) return answer_missing(exchange);
-    answer_listing(exchange, cache_.loader(),
-                   {.path = path, .hidden = options_.paths.hidden, .room = listings_},
-                   disk_.errands());
+    listing::answer_listing(exchange, cache_.loader(),
+                            {.path = path, .hidden = options_.paths.hidden, .room = listings_},
+                            disk_.jobs());
 }
 
 void StaticFiles::redirect_to_slash(Exchange& exchange) const {

@@ -5,7 +5,7 @@
 //                                                         -> 301, 404, 403, 503
 //
 // GET, HEAD and OPTIONS. Nothing outside the root is ever opened, nor what is no regular file.
-// Names that begin with a dot do not exist for it, unless PathRules::hidden says so.
+// Names that begin with a dot do not exist for it, unless PathRules::hidden allows them.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -21,13 +21,13 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/http/files/disk_reads.h"
+#include "tiderace/http/files/file_cache.h"
+#include "tiderace/http/files/file_variants.h"
+#include "tiderace/http/files/file_watch.h"
+#include "tiderace/http/files/root_directory.h"
 #include "tiderace/http/handler.h"
-#include "tiderace/http/handler/disk_reads.h"
-#include "tiderace/http/handler/file_cache.h"
-#include "tiderace/http/handler/file_variants.h"
-#include "tiderace/http/handler/file_watch.h"
-#include "tiderace/http/handler/listing_room.h"
-#include "tiderace/http/handler/root_directory.h"
+#include "tiderace/http/listing/room.h"
 
 namespace tiderace::http::handler {
 
@@ -35,27 +35,29 @@ struct StaticFilesOptions {
     // Followed to another directory when that is reported, and as often as files are compared with
     // the disk.
     std::string root = ".";
-    PathRules paths;
+    // Prefix of the requests' paths, "/static"; every path has it. "": none.
+    std::string prefix = {};
+    files::PathRules paths;
     core::Links links = core::Links::inside;
     // The file (a path such as "/index.html") that answers for what is missing, so that a
     // single-page application can have addresses of its own. Not for names with an extension,
     // unless the client asks for HTML: a missing script stays a 404. "" for none.
     std::string spa;
     bool listing = false;
-    ListingLimits listings;
+    listing::ListingLimits listings;
     // An answer in memory up to this is copied behind its head, one larger is sent from where it
     // is.
     std::size_t small_copy_bytes_max = 16_KiB;
-    FileCacheLimits cache;
-    // Not where the disk is asked each time (cache.revalidate == 0).
-    FileWatchOptions watch;
+    files::FileCacheLimits cache;
+    // Unused if every request reads the disk (cache.revalidate == 0).
+    files::FileWatchOptions watch;
     // Where the disk is waited for, and large directories are sorted; it outlives the handler.
     // None: on the loop.
     core::WorkerPool* pool = nullptr;
     // Where files are compressed (PathRules::compress), and what all loops know of the results;
     // both outlive the handler. None: nothing is compressed.
     core::WorkerPool* compress_pool = nullptr;
-    VariantStore* variants = nullptr;
+    files::VariantStore* variants = nullptr;
 };
 
 class StaticFiles final : public Handler {
@@ -68,34 +70,43 @@ class StaticFiles final : public Handler {
     // no index, fallback, listing or redirect, and no link that leaves the folder. Uncached.
     void handle_only_beneath(ByteView folder, Exchange& exchange);
 
-    const FileCache& cache() const { return cache_; }
+    const files::FileCache& cache() const { return cache_; }
     // nullptr: nothing is watched.
-    const FileWatch* watch() const { return watch_ ? &*watch_ : nullptr; }
+    const files::FileWatch* watch() const { return watch_ ? &*watch_ : nullptr; }
 
   private:
-    StaticFiles(core::EventLoop& loop, RootDirectory root, StaticFilesOptions options);
+    StaticFiles(core::EventLoop& loop, files::RootDirectory root, StaticFilesOptions options);
 
     void answer(Exchange& exchange);
+    ByteView path_of(const Request& request) const {
+        return request.path.substr(options_.prefix.size());
+    }
     void drop_caches();
-    void follow_root();
-    core::Ref<ResolvedPath> resolve(ByteView path);
-    bool root_is_due() const;
-    FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
+    void follow_root() {
+        if (root_is_due()) compare_root();
+    }
+    void compare_root();
+    core::Ref<files::ResolvedPath> resolve(ByteView path);
+    bool root_is_due() const {
+        return loop_->now() - root_looked_at_ >= options_.cache.revalidate ||
+               (watch_ && watch_->root_may_differ());
+    }
+    files::FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
     void answer_missing(Exchange& exchange);
     void answer_directory(Exchange& exchange, ByteView path);
     void redirect_to_slash(Exchange& exchange) const;
 
     core::EventLoop* loop_;
-    RootDirectory root_;
+    files::RootDirectory root_;
     Instant root_looked_at_;
     Instant next_complaint_{};  // the log has one line a second about memory
     StaticFilesOptions options_;
-    core::Ref<FileRoom> room_;
-    FileCache cache_;
-    std::optional<FileWatch> watch_;
-    DiskReads disk_;
-    std::optional<FileVariants> variants_;
-    std::shared_ptr<ListingRoom> listings_;
+    core::Ref<files::FileBudget> room_;
+    files::FileCache cache_;
+    std::optional<files::FileWatch> watch_;
+    files::DiskReads disk_;
+    std::optional<files::FileVariants> variants_;
+    std::shared_ptr<listing::ListingRoom> listings_;
 };
 
 // One folder of a StaticFiles as a handler of its own: the regular files beneath it, nothing else.

@@ -62,7 +62,7 @@ TEST_F(StaticFilesTest, AnEmptyFileHasALengthOfZero) {
     EXPECT_EQ(answer.body(), "");
 }
 
-TEST_F(StaticFilesTest, OptionsAndOtherMethodsAreToldWhatIsAllowed) {
+TEST_F(StaticFilesTest, OptionsAndOtherMethodsGetTheAllowedOnes) {
     folder_.write("a.txt", "a");
     EXPECT_EQ(ask("OPTIONS", "/a.txt").status(), 204);
     EXPECT_EQ(exchange_->field("Allow"), "GET, HEAD, OPTIONS");
@@ -221,7 +221,7 @@ TEST_F(StaticFilesTest, ADirectoryWithoutSlashIsRedirectedToItself) {
     EXPECT_EQ(get("/a b/").status(), 404);
 }
 
-TEST_F(StaticFilesTest, HiddenFilesAreServedWhereAskedFor) {
+TEST_F(StaticFilesTest, HiddenFilesAreServedOnRequest) {
     options_.paths.hidden = true;
     folder_.write(".env", "visible");
     EXPECT_EQ(get("/.env").body(), "visible");
@@ -290,7 +290,7 @@ TEST_F(StaticFilesTest, ARootThatIsNotThereSaysSo) {
     EXPECT_EQ(file.error().code(), ENOTDIR);
 }
 
-// Every file call of a first request fails in turn: the answer is whole, or says that it is none.
+// Every file call of a first request fails in turn: the answer is whole, or reports an error.
 TEST_F(StaticFilesTest, EachKernelCallMayFail) {
     options_.listing = true;
     folder_.write("a.txt", "some text");

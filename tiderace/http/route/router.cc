@@ -63,8 +63,8 @@ std::uint32_t Router::child_for(std::uint32_t node, const Segment& segment) {
         const std::uint32_t known = literal_child(node, segment.text);
         if (known != none) return known;
         const std::uint32_t made = make_node();
-        texts_.emplace_back(segment.text);
-        insert({node, made, hash_of(node, segment.text), texts_.back()});
+        texts_.push_back(std::make_unique<std::string>(segment.text));
+        insert({node, made, hash_of(node, segment.text), *texts_.back()});
         return made;
     }
     const bool rest = segment.kind == Segment::Kind::rest;
@@ -95,8 +95,8 @@ std::expected<void, std::string> Router::add(wire::Method method, std::string_vi
                                quoted(method, this->pattern(slot)) + ", which was added before");
     }
     slot = route;
-    texts_.emplace_back(pattern);
-    patterns_.emplace_back(route, texts_.back());
+    texts_.push_back(std::make_unique<std::string>(pattern));
+    patterns_.emplace_back(route, *texts_.back());
     add_allow(routes);
     return {};
 }
@@ -159,7 +159,11 @@ Found Router::find(wire::Method method, ByteView path, Parameters& parameters) c
         route = routes.by_method[static_cast<std::size_t>(wire::Method::get)];
     }
     if (route == none) route = routes.by_method[methods - 1];
-    if (route == none) return {Found::Kind::wrong_method, 0, routes.allow};
+    if (route == none) {
+        const auto other = [](std::uint32_t one) { return one != none; };
+        return {Found::Kind::wrong_method, *std::ranges::find_if(routes.by_method, other),
+                routes.allow};
+    }
     return {Found::Kind::route, route, routes.allow};
 }
 

@@ -4,9 +4,9 @@
 //   /users/{id}                           --{id}--> (node: GET)
 //   /users/me                             --"me"--> (node: GET)
 //
-// At each node a literal comes before a parameter, and a parameter before a rest; what was begun is
-// given up where it leads nowhere. A path is looked at segment by segment, so the time depends on
-// its length and not on the number of routes.
+// At each node a literal comes before a parameter, and a parameter before a rest; a branch that
+// leads nowhere is abandoned for the next. A path is matched segment by segment, so the time
+// depends on its length and not on the number of routes.
 //
 // Owner    The application; built before it serves, then constant.
 // Thread   add(): one. find(): any number at once.
@@ -17,8 +17,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +46,9 @@ struct Found {
         route,
     };
     Kind kind = Kind::nothing;
-    std::uint32_t route = 0;  // the number that add() was given
-    std::string_view allow;   // "GET, HEAD, OPTIONS"; also with a route
+    // The number given to add(); with wrong_method, the number of a route for another method.
+    std::uint32_t route = 0;
+    std::string_view allow;  // "GET, HEAD, OPTIONS"; also with a route
 };
 
 class Router {
@@ -95,7 +96,7 @@ class Router {
     std::vector<Routes> routes_;
     std::vector<Edge> edges_;  // open addressing, a power of two, at most half full
     std::size_t edge_count_ = 0;
-    std::deque<std::string> texts_;                                     // of edges and patterns
+    std::vector<std::unique_ptr<std::string>> texts_;                   // of edges and patterns
     std::vector<std::pair<std::uint32_t, std::string_view>> patterns_;  // by route, in order of add
 };
 

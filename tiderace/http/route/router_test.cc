@@ -62,7 +62,7 @@ TEST(Router, LiteralBeforeParameterBeforeRest) {
     for (const auto& [path, expected] : rows) EXPECT_EQ(answer(router, path), expected) << path;
 }
 
-TEST(Router, MethodsAreToldApart) {
+TEST(Router, MethodsAreDistinguished) {
     Router router;
     ASSERT_TRUE(router.add(Method::get, "/a", 1));
     ASSERT_TRUE(router.add(Method::post, "/a", 2));

@@ -56,7 +56,7 @@ std::optional<Weighted> parse_weighted(ByteView element) {
     return weighted;
 }
 
-// What Accept-Encoding says of each coding, not_named where it says nothing.
+// The quality of each coding in Accept-Encoding; not_named for one that it does not list.
 struct CodingQualities {
     std::array<int, 4> of = {not_named, not_named, not_named, not_named};  // by ContentCoding
     int others = not_named;                                                // "*"

@@ -34,7 +34,7 @@ struct CodingChoice {
 };
 
 // The best of `available` and identity for this Accept-Encoding, "" when there is none: the highest
-// quality wins, and among equals the smallest. Identity, where nobody names it, comes last.
+// quality wins, and among equals the smallest. Identity, if the field does not name it, comes last.
 CodingChoice choose_coding(ByteView accept_encoding, AvailableCodings available);
 
 inline constexpr int quality_max = 1000;  // q=1

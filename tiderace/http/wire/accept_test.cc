@@ -36,7 +36,7 @@ TEST(AcceptEncoding, ChoosesTheSmallestAmongEquals) {
                all);
 }
 
-TEST(AcceptEncoding, SendsPlainBytesWhenNothingElseIsAskedFor) {
+TEST(AcceptEncoding, SendsPlainBytesByDefault) {
     expect_all({{"", identity},
                 {"identity", identity},
                 {"deflate", identity},
@@ -125,7 +125,7 @@ TEST(Accept, ReadsQuotedParameters) {
     EXPECT_EQ(quality_of("text/html;q=0.4;q=0.9", "text/html"), 400);
 }
 
-TEST(Accept, PrefersJsonOnlyForThoseWhoSaySo) {
+TEST(Accept, PrefersJsonOnlyForClientsThatAskForIt) {
     for (const ByteView accept :
          {"application/json", "application/json, text/plain, */*", "application/json;charset=utf-8",
           "text/html;q=0.9, application/json", "application/*", "application/json, text/*",

@@ -8,7 +8,7 @@
 
 namespace tiderace::http::wire {
 
-// no-transform: nobody may put the content into another coding.
+// no-transform: the content must not be recoded.
 bool forbids_transform(ByteView cache_control);
 
 }  // namespace tiderace::http::wire

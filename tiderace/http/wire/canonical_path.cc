@@ -41,7 +41,7 @@ bool is_plain_by_byte(ByteView path) {
 }
 
 #if defined(__SSE2__)
-// Of the 16 bytes from `at`, and of the pairs that each makes with the byte before it.
+// Checks the 16 bytes from `at`, and the pair that each makes with the byte before it.
 bool is_plain_block(const char* at) {
     const auto all = [](char c) { return _mm_set1_epi8(c); };
     const __m128i now = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));

@@ -7,7 +7,7 @@
 //   - runs of '/' become one;
 //   - an escaped '/', NUL, any control character and a backslash, raw or escaped, are faults: each
 //     means one thing to one reader and another thing to the next.
-// What is left is bytes, as file names are: names need not be UTF-8. But overlong UTF-8 (0xC0 0xAF
+// The result is bytes, as file names are: names need not be UTF-8. But overlong UTF-8 (0xC0 0xAF
 // for '/') is a bad escape, since a lenient decoder behind us would read something else than we
 // did.
 //
@@ -61,7 +61,7 @@ struct PathResult {
 
 PathResult canonicalize(ByteView raw_path, std::span<char> scratch);
 
-// Of a request with such a path; `none` for `none`.
+// The refusal of a request with such a path; `none` for `none`.
 Refusal refusal_of(PathFault fault);
 
 // Whether a file's name can be a segment of a canonical path. One that cannot has no address.

@@ -247,7 +247,7 @@ TEST(CanonicalPath, AFaultIsARefusedRequest) {
     EXPECT_EQ(refusal_of(PathFault::relative), Refusal::bad_target);
 }
 
-// Every byte, and overlong pairs: what is said of a name holds for a request with its escape.
+// Every byte, and overlong pairs: a name is valid exactly if a request with its escape is.
 TEST(CanonicalPath, ANameMayBeASegmentIfARequestMayNameIt) {
     std::vector<std::string> names = {".",        "..",   "...", ".a", "\xC0\xAF", "\xE0\x9F\x80",
                                       "\xC3\xA9", "a%00", "100%"};
@@ -265,8 +265,8 @@ TEST(CanonicalPath, ANameMayBeASegmentIfARequestMayNameIt) {
     EXPECT_FALSE(may_be_segment(""));
 }
 
-// Its sender is told what is wrong, and not that something is; nothing of the path is repeated.
-TEST(CanonicalPath, EveryFaultIsSaidInItsOwnWords) {
+// The answer names the exact fault, and repeats nothing of the path.
+TEST(CanonicalPath, EveryFaultHasItsOwnMessage) {
     struct Case {
         ByteView raw;
         ByteView says;

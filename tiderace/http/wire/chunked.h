@@ -50,7 +50,7 @@ class ChunkedDecoder {
 
     // Goes on up to the next piece of data, trailer, or end.
     Step step(ByteView bytes, const ChunkLimits& limits = {});
-    // Of the chunk that is being read, what has still to come.
+    // Bytes of the present chunk that have not arrived yet.
     std::uint64_t left_of_chunk() const { return state_ == State::data ? size_ : 0; }
 
   private:

@@ -5,7 +5,7 @@
 namespace tiderace::http::wire {
 namespace {
 
-// Whether it changed after the date of a field; nullopt when that cannot be told, which makes the
+// Whether it changed after the date of a field; nullopt when the date is invalid, which makes the
 // field no condition.
 std::optional<bool> modified_since(ByteView field, const Validators& validators) {
     if (field.empty() || !validators.last_modified) return std::nullopt;

@@ -97,7 +97,7 @@ TEST(Conditional, IfNoneMatchOverrulesIfModifiedSince) {
         file);
 }
 
-TEST(Conditional, AFailedExpectationIsToldBeforeANotModified) {
+TEST(Conditional, AFailedExpectationWinsOverNotModified) {
     expect_all(
         {{{.if_match = "\"old\"", .if_none_match = "\"now\""}, failed, failed},
          {{.if_match = "\"now\"", .if_none_match = "\"now\""}, not_modified, failed},

@@ -36,8 +36,8 @@ bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, T
 using EntityTagText = FixedText<76>;  // quotes, dashes, three numbers of 16 digits, a suffix
 inline constexpr std::size_t tag_suffix_bytes_max = 20;
 
-// A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"". Of its
-// times it holds that of the inode (st_ctim): whoever wrote the bytes may set back theirs.
+// A strong tag that changes when the file's bytes may have: "\"18a3f0c2b5e91d00-400-2f1\"". It
+// contains the inode's time (st_ctim), because a writer may set back the modification time.
 EntityTagText format_entity_tag(std::int64_t changed_nanoseconds, std::uint64_t size,
                                 std::uint64_t inode);
 

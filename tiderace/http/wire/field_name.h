@@ -1,6 +1,6 @@
 // FieldName: the field names that a server looks at, as small numbers; all others are `other`.
 //
-// A name becomes a number once, in the parser; after that nobody compares text.
+// The parser maps each known name to a number; later code never compares text.
 //
 // Thread   Any: pure functions of constant tables.
 // Errors   A name that is not in the list, of whatever bytes, is `other`.
@@ -100,7 +100,7 @@ inline std::string_view to_lower_string(FieldName name) {
     return field_name::lower[static_cast<std::size_t>(name)];
 }
 
-// The canonical spelling as it stands in a head: "Content-Length: "; "" for `other`.
+// The canonical spelling as the start of a line: "Content-Length: "; "" for `other`.
 std::string_view to_line_start(FieldName name);
 
 }  // namespace tiderace::http::wire

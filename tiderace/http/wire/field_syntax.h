@@ -1,7 +1,7 @@
 // Field syntax: which bytes may stand where in a field, and lists of elements (RFC 9110, 5.5-5.6).
 //
 // Thread   Any: pure functions of their arguments.
-// Errors   A byte that may not stand there is told by `false` or malformed(), never repaired.
+// Errors   A forbidden byte is reported by `false` or malformed(), never repaired.
 // Memory   None; every view points into what was given.
 #pragma once
 

@@ -13,7 +13,7 @@ using Body = RequestFraming::Body;
 constexpr std::uint64_t length_max = std::numeric_limits<std::int64_t>::max();
 
 // All the codings of all the Transfer-Encoding lines. Without "chunked" as the last, and only
-// there, nobody knows where the body ends: 400. Chunked over a coding we do not undo: 501.
+// there, the end of the body is unknown: 400. Chunked over a coding we do not undo: 501.
 Refusal judge_transfer_codings(const RequestHead& head) {
     bool chunked_last = false;
     bool other_coding = false;

@@ -23,8 +23,8 @@ inline constexpr UnixSeconds http_date_max = 253'402'300'799;  // 9999-12-31 23:
 std::array<char, 29> format_http_date(UnixSeconds time);
 
 // Strict: the exact length, case and spacing of its form, a day that the month has, and the weekday
-// of that day. 23:59:60 is the second after 23:59:59. Of the years that a two-digit one may mean,
-// it is the last that begins no more than 50 years after `now`.
+// of that day. 23:59:60 is the second after 23:59:59. A two-digit year means
+// the last year with these digits that begins no more than 50 years after `now`.
 std::optional<UnixSeconds> parse_http_date(ByteView text, UnixSeconds now);
 
 }  // namespace tiderace::http::wire

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 10> names = {
 }  // namespace
 
 Method parse_method(ByteView text) {
-    // The common one first; the others are told apart by one comparison each.
+    // The common one first; then one comparison for each other method.
     if (text == "GET") return Method::get;
     for (std::size_t i = 1; i < names.size() - 1; ++i) {
         if (text == names[i]) return static_cast<Method>(i);

@@ -12,7 +12,7 @@ namespace {
 
 using Extension = FixedText<MimeTable::extension_bytes_max>;
 
-// Empty when there is none, or one so long that no table knows it.
+// Empty when there is none, or one longer than any in the table.
 Extension extension_of(ByteView path) {
     Extension lower;
     const std::size_t slash = path.rfind('/');

@@ -1,4 +1,4 @@
-// The built-in media types by file extension. mime.h is how they are asked for.
+// The built-in media types by file extension. Look them up through mime.h.
 //
 // Where a registered type and what browsers insist on differ, browsers win. Source code is
 // text/plain, so that it is shown and never run or downloaded; "ts" is video, as HLS players need

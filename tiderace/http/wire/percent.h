@@ -2,7 +2,7 @@
 // segment of a link.
 //
 // Thread   Any; no state.
-// Memory   None: what is encoded goes to the caller's BoundedText.
+// Memory   None: the output goes to the caller's BoundedText.
 #pragma once
 
 #include <optional>

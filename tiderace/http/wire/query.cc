@@ -3,6 +3,24 @@
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http::wire {
+namespace {
+
+// The set of the URL standard: letters, digits, "*-._"; a space is '+'.
+bool append_form_text(BoundedText& out, ByteView text) {
+    constexpr ByteView digits = "0123456789ABCDEF";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
+        const char escape[] = {'%', digits[byte >> 4], digits[byte & 15]};
+        const bool fits = letter || ByteView("*-._").contains(c) ? out.append(c)
+                          : c == ' '                             ? out.append('+')
+                                     : out.append(ByteView(escape, sizeof escape));
+        if (!fits) return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 std::optional<ByteView> QueryPairs::decode(ByteView text) {
     if (text.find_first_of("+%") == ByteView::npos) return text;
@@ -33,6 +51,14 @@ std::optional<QueryPair> QueryPairs::next() {
         return QueryPair{*name, *value, has_value};
     }
     return std::nullopt;
+}
+
+bool append_query_pair(BoundedText& out, ByteView name, ByteView value) {
+    const std::size_t start = out.size();
+    const bool fits = (start == 0 || out.append('&')) && append_form_text(out, name) &&
+                      out.append('=') && append_form_text(out, value);
+    if (!fits) out.shrink_to(start);
+    return fits;
 }
 
 }  // namespace tiderace::http::wire

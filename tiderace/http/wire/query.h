@@ -4,8 +4,8 @@
 //   QueryPairs pairs(target.query, storage);
 //   while (auto pair = pairs.next()) use(pair->name, pair->value);
 //
-// '+' is a space and an escape is its byte. What is not an escape stays as it is, as browsers have
-// it ("100%" is "100%"). Empty pieces ("a&&b") are passed over; the same name may come again.
+// '+' is a space and an escape is its byte. A stray '%' stays as it is, as in browsers
+// ("100%" is "100%"). Empty pieces ("a&&b") are skipped; the same name may occur again.
 //
 // Owner    The storage is the caller's and must outlive the pairs: each is a view into it, or into
 //          the query where nothing had to be decoded. Both hold any byte, NUL too.
@@ -43,5 +43,9 @@ class QueryPairs {
     BoundedText decoded_;
     bool overflowed_ = false;
 };
+
+// Appends "name=value" as QueryPairs reads it, behind a '&' unless it is the first. False, and
+// nothing appended: no room.
+bool append_query_pair(BoundedText& out, ByteView name, ByteView value);
 
 }  // namespace tiderace::http::wire

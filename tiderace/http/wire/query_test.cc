@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,42 @@ TEST(Query, StorageOfTheSizeOfTheQueryIsAlwaysEnough) {
         std::string query(random.below(30), '\0');
         for (char& c : query) c = alphabet[random.below(alphabet.size())];
         EXPECT_LE(pairs_of(query).size(), query.size() + 1);
+    }
+}
+
+TEST(Query, WhatIsWrittenIsReadAgain) {
+    std::string every;
+    for (int c = 0; c < 256; ++c) every += static_cast<char>(c);
+    std::array<char, 2'000> memory;
+    BoundedText out(memory);
+    ASSERT_TRUE(append_query_pair(out, "a b", "1&2=3+4"));
+    ASSERT_TRUE(append_query_pair(out, every, ""));
+    EXPECT_TRUE(out.view().starts_with("a+b=1%262%3D3%2B4&%00%01"));
+    std::array<char, 2'000> storage;
+    QueryPairs pairs(out.view(), storage);
+    const auto first = pairs.next();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->name, "a b");
+    EXPECT_EQ(first->value, "1&2=3+4");
+    const auto second = pairs.next();
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->name, every);
+    EXPECT_EQ(second->value, "");
+    for (std::size_t room = 0; room < 9; ++room) {
+        BoundedText small(std::span<char>(memory.data(), room));
+        EXPECT_FALSE(append_query_pair(small, "a b", "c d%"));
+        EXPECT_EQ(small.size(), 0u);
+    }
+}
+
+TEST(Query, EveryBeginningOfAFormIsReadWithoutHarm) {
+    const ByteView form = "a=1&b=%41%4&&c+d=+%&=x&%00=%zz&e";
+    for (std::size_t bytes = 0; bytes <= form.size(); ++bytes) {
+        std::array<char, 64> storage;
+        QueryPairs pairs(form.substr(0, bytes), std::span<char>(storage.data(), bytes));
+        while (pairs.next()) {
+        }
+        EXPECT_FALSE(pairs.overflowed()) << bytes;
     }
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t number_max = std::numeric_limits<std::uint64_t>::max();
 
-// Digits only, at least one. What is too large for the type is beyond any file: number_max says so.
+// Digits only, at least one. A number too large for the type lies beyond any file: it becomes
+// number_max.
 std::optional<std::uint64_t> parse_number(ByteView digits) {
     if (digits.empty()) return std::nullopt;
     std::uint64_t number = 0;

@@ -1,6 +1,6 @@
 // Ranges of bytes (RFC 9110 section 14): read from a Range field, and written in an answer.
 //
-// What is asked too much of is not refused but answered by the whole (200), as the RFC allows:
+// An excessive request is not refused but answered with the whole file (200), as the RFC allows:
 // more than ranges_max ranges, or ranges that together are more than the file holds. So no request
 // makes an answer larger than the file and ranges_max heads.
 //

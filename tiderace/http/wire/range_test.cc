@@ -45,7 +45,7 @@ TEST(Range, EndsARangeWhereTheFileEnds) {
     EXPECT_EQ(read("bytes=-11", 10), "0-9");
 }
 
-TEST(Range, SaysWhenNothingAskedForIsThere) {
+TEST(Range, ReportsThatNoRequestedPartExists) {
     EXPECT_EQ(read("bytes=10-", 10), "unsatisfiable");
     EXPECT_EQ(read("bytes=10-20", 10), "unsatisfiable");
     EXPECT_EQ(read("bytes=-0", 10), "unsatisfiable");
@@ -160,7 +160,7 @@ TEST(Range, IgnoresMoreRangesThanItsLimitWhateverTheyAre) {
     EXPECT_EQ(read(many(ranges_max + 1, 2), 1), "ignore");
 }
 
-TEST(Range, WhateverIsAskedForLiesInsideTheFileAndIsNotMoreThanIt) {
+TEST(Range, EveryRangeLiesInsideTheFileAndTheirSumIsNotMore) {
     constexpr std::array<ByteView, 16> pieces = {"0",  "1", "7", "9", "10",
                                                  "99", "-", "-", "-", ",",
                                                  ",",  " ", "5", "3", "18446744073709551616",

@@ -1,7 +1,7 @@
 // Refusal: why a request was not taken, the status that answers it, and a sentence for its sender.
 //
-// Each of these is the peer's fault, and each ends the connection: after a doubtful frame nobody
-// knows where the next request begins.
+// Each of these is the peer's fault, and each ends the connection: after a doubtful frame the start
+// of the next request is unknown.
 //
 // Thread   Any: pure functions of a constant table.
 // Memory   None.

@@ -124,7 +124,7 @@ class HeadParser {
         return ParseStatus::complete;
     }
 
-    // After the version: who speaks another one learns that first.
+    // After the version, because a wrong version is reported first.
     ParseStatus judged_target() {
         const Target judged = judge_target(head_.method(), target_);
         if (!judged.valid) return refuse(Refusal::bad_target);

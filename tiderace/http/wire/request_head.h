@@ -2,10 +2,10 @@
 //
 //   receive view -> parse_request_head -> RequestHead (views into the bytes) -> frame_request
 //
-// Strict: what is doubtful is refused, never repaired. Each line ends with CR LF; one empty line
-// before the request line is passed over, as RFC 9112 2.2 asks.
+// Strict: doubtful input is refused, never repaired. Each line ends with CR LF; one empty line
+// before the request line is skipped, as RFC 9112 2.2 requires.
 //
-// Owner    Whoever reads the connection. The head's views point into the bytes that were parsed:
+// Owner    The connection's reader. The head's views point into the parsed bytes:
 //          they die when those move or are overwritten.
 // Thread   Any; a head belongs to one thread at a time.
 // Errors   The peer's faults are a Refusal. The answer does not depend on how the bytes were split.
@@ -14,7 +14,6 @@
 //          costs two stores.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -81,7 +80,8 @@ class RequestHead {
     void lend(std::span<Field> room) {
         clear();
         fields_ = room.data();
-        capacity_ = static_cast<std::uint8_t>(std::min(room.size(), fields_capacity));
+        capacity_ = static_cast<std::uint8_t>(room.size() < fields_capacity ? room.size()
+                                                                            : fields_capacity);
     }
     // Moves all fields to `room`, which has exactly room for them, and makes each view what
     // `keep` returns for it.
@@ -98,8 +98,8 @@ class RequestHead {
         capacity_ = fields_count_;
     }
 
-    // For those who fill a head: the parser, and protocols that carry the same meaning otherwise.
-    // Nothing of the last request can be read any more.
+    // For code that fills a head: the parser, and protocols with another encoding of the same
+    // meaning. Nothing of the last request remains readable.
     void clear() {
         clear_fields();
         method_text_ = target_ = target_authority_ = {};
@@ -159,7 +159,7 @@ class RequestHead {
     ByteView method_text_;
     ByteView target_;
     ByteView target_authority_;
-    std::uint64_t present_ = 0;   // by FieldName; first_ holds only where this says so
+    std::uint64_t present_ = 0;   // by FieldName; first_ is valid only where set
     std::uint64_t repeated_ = 0;  // by FieldName
     Method method_ = Method::other;
     TargetForm target_form_ = TargetForm::origin;

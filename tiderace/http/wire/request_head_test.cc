@@ -298,7 +298,7 @@ TEST(RequestHead, FindsTheFirstOfANameAndKnowsThatThereAreMore) {
     EXPECT_EQ(head.find("X-None"), nullptr);
 }
 
-TEST(RequestHead, NamesThatItDoesNotKnowAreToldApart) {
+TEST(RequestHead, UnknownNamesAreDistinguished) {
     const std::string bytes =
         get("X-A: 1\r\nHost: a\r\nX-B: 2\r\nx-a: 3\r\nX-AB: 4\r\nX-b: 5\r\nX-A: 6");
     RequestHead head;

@@ -106,12 +106,13 @@ std::size_t ResponseReader::read_status_line(ByteView bytes) {
 
 ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
     if (bytes.empty()) return {};
-    // Only what may be a head is looked at, so that the limit does not depend on the split.
+    // Reads no further than a head may reach, so that the limit does not depend on the split.
     const ByteView looked_at = bytes.substr(0, limits_.head_bytes_max);
     std::size_t at = read_status_line(looked_at);
     if (state_ == State::refused) return {Status::refused, 0, {}};
     if (at == 0) return more_head(looked_at);
     Framing framing;
+    const std::size_t fields_at = at;
     while (true) {
         if (at == looked_at.size()) return more_head(looked_at);
         if (looked_at[at] == '\r') {
@@ -134,7 +135,7 @@ ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
         return step;
     }
     decide_body(framing);
-    return {Status::head, at + 2, {}};
+    return {Status::head, at + 2, bytes.substr(fields_at, at - fields_at)};
 }
 
 bool ResponseReader::read_field(ByteView name, ByteView value, Framing& framing) {

@@ -5,7 +5,7 @@
 //       …head, data: use them and go on; done: reader.next(); need_more: keep `bytes`; else end
 //   }
 //
-// Owner    Who reads the connection; one reader for all its responses.
+// Owner    The connection's reader; one for all its responses.
 // Thread   Any; a reader belongs to one thread at a time.
 // Errors   The server's faults are a ResponseFault, the same however the bytes were split; after
 //          one, every step gives it again. Strict where two readers could disagree: a length twice,
@@ -59,7 +59,7 @@ class ResponseReader {
   public:
     enum class Status : std::uint8_t {
         need_more,  // all is used but an unfinished line or head, which must come again whole
-        head,       // the final head; start() tells of it
+        head,       // the final head; read it with start(). `data` is its field lines
         data,       // `data` is the next piece of the body, never empty
         done,       // the response ended; what was not used belongs to the next
         refused     // fault() says why
@@ -85,6 +85,11 @@ class ResponseReader {
     ResponseFault fault() const { return fault_; }
 
   private:
+    //   head ---> length, chunked -- all of it --> done -- next() --> head
+    //    |\----> until_close -- end_of_stream() --^
+    //     \----- no body ------------------------/
+    //
+    //   any of them -> refused: a fault, or an end in the middle; for good
     enum class State : std::uint8_t { head, length, chunked, until_close, done, refused };
     struct Framing {
         bool has_length = false;

@@ -144,10 +144,75 @@ TEST(ResponseReader, BoundsTheInterimAnswers) {
               "!too many 1xx answers");
 }
 
+// What the next response on the connection is read as does not depend on the last.
+TEST(ResponseReader, KeepsNothingOfTheLastResponse) {
+    const std::vector<std::string> all{
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\na",
+        "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\na",
+        "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nA: b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 404\r\nContent-Length: 1\r\n\r\nx",
+        "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 103 Early\r\n\r\n"
+        "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 404\r\nContent-Length: 1\r\n\r\nx",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+    };
+    const auto read = [](ResponseReader& reader, ByteView bytes, bool to_head) {
+        std::string told;
+        reader.next(to_head);
+        for (;;) {
+            const auto step = reader.step(bytes);
+            bytes.remove_prefix(step.used);
+            told += std::to_string(static_cast<int>(step.status)) + ':' + std::string(step.data);
+            if (step.status == Status::head || step.status == Status::data) continue;
+            const ResponseStart& start = reader.start();
+            return told + ';' + std::to_string(start.status) + ' ' + std::to_string(start.length) +
+                   ' ' + std::to_string(start.version_minor) +
+                   (start.keep_alive ? " kept" : " closed") +
+                   std::to_string(static_cast<int>(start.body)) +
+                   std::string(to_string(reader.fault())) + std::to_string(bytes.size());
+        }
+    };
+    int used_again = 0;
+    for (const std::string& last : all) {
+        for (const std::string& next : all) {
+            for (int heads = 0; heads < 4; ++heads) {
+                // As many 1xx before each as are allowed in all.
+                ResponseReader used({.interim_max = 3}), fresh({.interim_max = 3});
+                read(used, last, (heads & 1) != 0);
+                if (used.fault() != ResponseFault::none) continue;  // it is not used again
+                ++used_again;
+                EXPECT_EQ(read(used, next, (heads & 2) != 0), read(fresh, next, (heads & 2) != 0))
+                    << last << "then " << next;
+            }
+        }
+    }
+    EXPECT_GT(used_again, 400);
+}
+
 TEST(ResponseReader, EveryFaultHasWords) {
     for (int i = 1; i < static_cast<int>(ResponseFault::count_); ++i) {
         EXPECT_FALSE(to_string(static_cast<ResponseFault>(i)).empty());
     }
+}
+
+TEST(ResponseReader, AHeadGivesTheFieldLinesOfTheFinalResponse) {
+    const ByteView bytes =
+        "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 2\r\n\r\nok";
+    ResponseReader reader;
+    ResponseReader::Step step = reader.step(bytes);
+    EXPECT_EQ(step.status, Status::head);
+    EXPECT_EQ(step.data, "A: 1\r\nContent-Length: 2\r\n");
+    EXPECT_EQ(bytes.substr(step.used), "ok");
+    reader = ResponseReader();
+    step = reader.step("HTTP/1.1 204 None\r\n\r\n");
+    EXPECT_EQ(step.status, Status::head);
+    EXPECT_EQ(step.data, "");
 }
 
 }  // namespace

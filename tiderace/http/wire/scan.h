@@ -74,8 +74,8 @@ struct Block {
 #define TR_SCAN_HAS_BLOCK 0
 #endif
 
-// The classes. `stops` tells the truth for one byte; `candidates` may stop at more bytes than that
-// where the exact test is dear (`exact` says so), and never at fewer.
+// The classes. `stops` is exact for one byte; `candidates` may stop at more bytes than that
+// where the exact test is expensive (see `exact`), and never at fewer.
 struct ValueEnd {  // controls but HT, and DEL: what no field value may hold
     static constexpr bool exact = true;
     static constexpr bool stops(char c) { return !is(value_byte, c); }

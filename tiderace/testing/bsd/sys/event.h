@@ -1,5 +1,5 @@
 // <sys/event.h> where there is none, so that core/backend/kqueue.cc compiles for the stand-in
-// (testing/stand_in_queue.h). Names and meanings are kqueue(2)'s; only what the stand-in does.
+// (testing/fake/stand_in_queue.h). Names and meanings are kqueue(2)'s; only what the stand-in does.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr unsigned short EV_DISABLE = 0x0008;
 constexpr unsigned short EV_ONESHOT = 0x0010;
 constexpr unsigned short EV_CLEAR = 0x0020;
 constexpr unsigned short EV_RECEIPT = 0x0040;
-// What is told.
+// Set in returned events.
 constexpr unsigned short EV_ERROR = 0x4000;
 constexpr unsigned short EV_EOF = 0x8000;
 

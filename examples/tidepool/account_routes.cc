@@ -1,0 +1,108 @@
+// Sign up, log in, log out, and the language of the pages.
+
+#include <tiderace/app.h>
+
+#include <string>
+#include <string_view>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+struct SignUpForm {
+    std::string name;
+    std::string username;
+    std::string email;
+    std::string password;
+    std::string again;
+};
+struct LogInForm {
+    std::string who;
+    std::string password;
+};
+struct LogOutForm {
+    std::string csrf;
+};
+struct LanguageForm {
+    std::string language;
+    std::string back;
+};
+
+// The session gets a new id: one that somebody planted before the log-in is worth nothing.
+Task<> log_in(Site& site, Session session, const Request& request, std::int64_t member) {
+    const std::string agent(request.field("User-Agent"));
+    std::string login = co_await site.accounts.begin_login(member, agent);
+    co_await session.renew();
+    co_await session.set("login", std::move(login));
+    co_await session.set("csrf", random_word());
+}
+
+Task<Answer> show_sign_up(const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+    co_return page<"sign_up.html">(SignUpPage{visitor.frame()});
+}
+
+Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+    SignUp wanted{form->name, form->username, form->email, form->password, form->again};
+    const auto member = co_await site.accounts.sign_up(std::move(wanted), visitor.words());
+    if (!member) {
+        // What was typed stays, but for the passwords.
+        SignUpPage again{visitor.frame(), form->name, form->username, form->email, member.error()};
+        co_return page<"sign_up.html">(std::move(again), Reply(422));
+    }
+    co_await log_in(site, session, request, *member);
+    co_return std::unexpected(Redirect{"/"});
+}
+
+Task<Answer> show_log_in(const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+    co_return page<"log_in.html">(LogInPage{visitor.frame()});
+}
+
+Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session session,
+                          Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    const auto member = co_await site.accounts.check(form->who, form->password);
+    if (!member) {
+        LogInPage again{visitor.frame(), form->who, std::string(visitor.words().form.wrong_log_in)};
+        co_return page<"log_in.html">(std::move(again), Reply(403));
+    }
+    co_await log_in(site, session, request, *member);
+    co_return std::unexpected(Redirect{"/"});
+}
+
+Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await site.accounts.end_login(visitor.viewer().login);
+    co_await session.end();
+    co_return std::unexpected(Redirect{"/"});
+}
+
+Task<Redirect> set_language(Form<LanguageForm> form, Session session) {
+    co_await session.set("language", form->language == "zh" ? "zh" : "en");
+    co_return Redirect{own_path(form->back)};
+}
+
+}  // namespace
+
+void add_account_routes(App& app) {
+    app.get<"/sign-up">(show_sign_up);
+    app.post<"/sign-up">(sign_up, rate_limit({.per_minute = 6, .burst = 6}));
+    app.get<"/log-in">(show_log_in);
+    app.post<"/log-in">(check_log_in, rate_limit({.per_minute = 12, .burst = 12}));
+    app.post<"/log-out">(log_out);
+    app.post<"/language">(set_language);
+}
+
+}  // namespace tidepool

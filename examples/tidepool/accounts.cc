@@ -1,0 +1,208 @@
+#include "examples/tidepool/accounts.h"
+
+#include <tiderace/json.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "examples/tidepool/post_text.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+
+namespace {
+
+constexpr std::size_t name_characters_max = 50;
+constexpr std::size_t email_bytes_max = 254;
+constexpr std::size_t agent_characters_max = 200;
+
+struct PasswordRow {
+    std::int64_t id;
+    std::string password;
+};
+
+struct ExportedPost {
+    std::int64_t id;
+    Time created_at;
+    std::optional<Time> edited_at;
+    std::optional<std::int64_t> in_reply_to;
+    std::string body;
+};
+struct ExportedMember {
+    std::string username;
+    std::string name;
+    std::string email;
+    std::string about;
+    Time created_at;
+};
+struct Export {
+    ExportedMember member;
+    std::vector<ExportedPost> posts;
+    std::vector<std::string> following;
+    std::vector<std::int64_t> liked_posts;
+};
+
+// Whether mail arrives there is the only real test; this one finds what was typed into the wrong
+// field.
+bool may_be_email(const std::string& text) {
+    const std::size_t at = text.find('@');
+    return text.size() <= email_bytes_max && at != std::string::npos && at > 0 &&
+           text.find('@', at + 1) == std::string::npos && at + 1 < text.size() &&
+           text.find_first_of(" \t\n<>\"") == std::string::npos;
+}
+
+SignUpFaults faults_of(const SignUp& form, const Words& words) {
+    SignUpFaults faults;
+    faults.name = fault_of_name(form.name, words);
+    if (!is_username(form.username)) faults.username = words.form.username_hint;
+    if (!may_be_email(form.email)) faults.email = words.form.email_wrong;
+    faults.password = fault_of_password(form.password, words);
+    if (faults.password.empty() && form.password != form.again) {
+        faults.again = words.form.passwords_differ;
+    }
+    return faults;
+}
+
+}  // namespace
+
+std::string fault_of_name(const std::string& name, const Words& words) {
+    const std::size_t characters = count_characters(name);
+    const bool one_line = name.find('\n') == std::string::npos;
+    if (characters >= 1 && characters <= name_characters_max && one_line) return {};
+    return std::string(words.form.name_hint);
+}
+
+std::string fault_of_password(const std::string& password, const Words& words) {
+    const bool fits = count_characters(password) >= Passwords::characters_min &&
+                      password.size() <= Passwords::bytes_max;
+    return fits ? std::string() : std::string(words.form.password_hint);
+}
+
+Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, const Words& words) {
+    form.name = tidied(form.name);
+    form.email = small_letters(tidied(form.email));
+    form.username = small_letters(tidied(form.username));
+    SignUpFaults faults = faults_of(form, words);
+    if (faults != SignUpFaults()) co_return std::unexpected(std::move(faults));
+    const std::string hash = co_await passwords_->hash(std::move(form.password));
+    // The database decides who comes first: of two that sign up with one name at a time, one does.
+    auto write = [&](db::Transaction& tx) -> Task<std::optional<std::int64_t>> {
+        const auto taken = co_await tx.one<std::int64_t>(
+            "select count(*) from members where username = ?", form.username);
+        if (*taken > 0) faults.username = words.form.username_taken;
+        const auto known = co_await tx.one<std::int64_t>(
+            "select count(*) from members where email = ?", form.email);
+        if (*known > 0) faults.email = words.form.email_taken;
+        if (*taken > 0 || *known > 0) co_return std::nullopt;
+        co_return co_await tx.one<std::int64_t>(
+            "insert into members (created_at, username, name, email, password, about)"
+            " values (?, ?, ?, ?, ?, '') returning id",
+            now(), form.username, form.name, form.email, hash);
+    };
+    std::optional<std::int64_t> id;
+    try {
+        id = co_await db_.transaction(write);
+    } catch (const db::Error& error) {
+        if (error.kind() != db::Fault::unique) throw;
+        faults.username = words.form.username_taken;
+    }
+    if (!id) co_return std::unexpected(std::move(faults));
+    co_return *id;
+}
+
+Task<std::optional<std::int64_t>> Accounts::check(std::string who, std::string password) {
+    const std::string name = small_letters(tidied(who));
+    auto row = co_await db_.one<PasswordRow>(
+        "select id, password from members where username = ? or email = ?", name, name);
+    if (password.size() > Passwords::bytes_max) password.clear();
+    std::string hash;  // with a name: g++ 12 destroys conditional temporaries of an await twice
+    if (row) hash = std::move(row->password);
+    const bool matches = co_await passwords_->matches(std::move(password), std::move(hash));
+    if (!matches) co_return std::nullopt;
+    co_return row->id;
+}
+
+Task<bool> Accounts::check(std::int64_t member, std::string password) {
+    auto known = co_await db_.one<std::string>("select password from members where id = ?", member);
+    std::string hash;
+    if (known) hash = std::move(*known);
+    if (password.size() > Passwords::bytes_max) password.clear();
+    co_return co_await passwords_->matches(std::move(password), std::move(hash));
+}
+
+Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) {
+    std::string login = random_word();
+    auto write = [&](db::Transaction& tx) -> Task<> {
+        // The newest stay; a member who logs in by a program each minute does not fill the table.
+        co_await tx.exec(
+            "delete from logins where member = ? and id not in (select id from (select id from"
+            " logins where member = ? order by created_at desc limit ?) as newest)",
+            member, member, logins_max - 1);
+        co_await tx.exec("insert into logins (id, member, created_at, agent) values (?, ?, ?, ?)",
+                         login, member, now(), shortened(agent, agent_characters_max));
+    };
+    co_await db_.transaction(write);
+    co_return login;
+}
+
+Task<> Accounts::end_login(std::string login) {
+    co_await db_.exec("delete from logins where id = ?", login);
+}
+
+Task<> Accounts::end_other_logins(std::int64_t member, std::string login) {
+    co_await db_.exec("delete from logins where member = ? and id <> ?", member, login);
+}
+
+Task<std::int64_t> Accounts::count_logins(std::int64_t member) {
+    const auto count =
+        co_await db_.one<std::int64_t>("select count(*) from logins where member = ?", member);
+    co_return *count;
+}
+
+Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
+    co_return co_await db_.one<Viewer>(
+        "select m.id, m.username, m.name, l.id as login from logins l"
+        " join members m on m.id = l.member where l.id = ?",
+        login);
+}
+
+Task<> Accounts::set_profile(std::int64_t member, std::string name, std::string about) {
+    co_await db_.exec("update members set name = ?, about = ? where id = ?", name, about, member);
+}
+
+Task<std::string> Accounts::about(std::int64_t member) {
+    auto about = co_await db_.one<std::string>("select about from members where id = ?", member);
+    co_return about.value_or(std::string());
+}
+
+Task<> Accounts::set_password(std::int64_t member, std::string password) {
+    const std::string hash = co_await passwords_->hash(std::move(password));
+    co_await db_.exec("update members set password = ? where id = ?", hash, member);
+}
+
+Task<std::string> Accounts::exported(std::int64_t member) {
+    auto about = co_await db_.one<ExportedMember>(
+        "select username, name, email, about, created_at from members where id = ?", member);
+    if (!about) co_return "{}";
+    Export all{.member = std::move(*about), .posts = {}, .following = {}, .liked_posts = {}};
+    all.posts = co_await db_.all<ExportedPost>(
+        "select id, created_at, edited_at, parent as in_reply_to, body from posts"
+        " where author = ? order by id desc limit ?",
+        member, exported_posts_max);
+    all.following = co_await db_.all<std::string>(
+        "select m.username from follows f join members m on m.id = f.followee"
+        " where f.follower = ? order by m.username limit ?",
+        member, exported_posts_max);
+    all.liked_posts = co_await db_.all<std::int64_t>(
+        "select post from likes where member = ? order by post limit ?", member,
+        exported_posts_max);
+    co_return json::write(all);
+}
+
+Task<> Accounts::remove(std::int64_t member) {
+    co_await db_.exec("delete from members where id = ?", member);
+}
+
+}  // namespace tidepool

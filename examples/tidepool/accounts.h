@@ -1,0 +1,69 @@
+// Accounts: who may log in, where each member is logged in, and what members change about
+// themselves.
+//
+// Thread   A loop's, in its tasks.
+// Errors   db::Error and Passwords::TooBusy, thrown.
+#pragma once
+
+#include <tiderace/db.h>
+#include <tiderace/task.h>
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "examples/tidepool/pages.h"
+#include "examples/tidepool/passwords.h"
+
+namespace tidepool {
+
+struct SignUp {
+    std::string name;
+    std::string username;
+    std::string email;
+    std::string password;
+    std::string again;
+};
+
+class Accounts {
+  public:
+    static constexpr std::int64_t logins_max = 20;  // of a member; the oldest ends
+    static constexpr std::int64_t exported_posts_max = 10'000;
+
+    Accounts(tiderace::db::Database db, Passwords& passwords)
+        : db_(std::move(db)), passwords_(&passwords) {}
+
+    // What is wrong with each field, in the words of the visitor; or the new member's id.
+    tiderace::Task<std::expected<std::int64_t, SignUpFaults>> sign_up(SignUp form,
+                                                                      const Words& words);
+    // By user name or e-mail address.
+    tiderace::Task<std::optional<std::int64_t>> check(std::string who, std::string password);
+    tiderace::Task<bool> check(std::int64_t member, std::string password);
+
+    // A log-in of that member, for the session to name.
+    tiderace::Task<std::string> begin_login(std::int64_t member, std::string agent);
+    tiderace::Task<> end_login(std::string login);
+    tiderace::Task<> end_other_logins(std::int64_t member, std::string login);
+    tiderace::Task<std::int64_t> count_logins(std::int64_t member);
+    // Who logged in so, unless that log-in has ended.
+    tiderace::Task<std::optional<Viewer>> viewer(std::string login);
+
+    tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
+    tiderace::Task<std::string> about(std::int64_t member);
+    tiderace::Task<> set_password(std::int64_t member, std::string password);
+    // All that is kept about a member, as JSON; the newest exported_posts_max posts.
+    tiderace::Task<std::string> exported(std::int64_t member);
+    // With all that the member wrote.
+    tiderace::Task<> remove(std::int64_t member);
+
+  private:
+    tiderace::db::Database db_;
+    Passwords* passwords_;
+};
+
+// What is wrong with a name; "": nothing.
+std::string fault_of_name(const std::string& name, const Words& words);
+std::string fault_of_password(const std::string& password, const Words& words);
+
+}  // namespace tidepool

@@ -1,0 +1,87 @@
+// Tidepool: a small social network, in one program.
+//
+//   tidepool [--listen ADDRESS] [--demo N]
+//
+// TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), and TIDEPOOL_FOLDER where
+// templates, static files and migrations lie.
+
+#include <tiderace/app.h>
+#include <tiderace/db.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "examples/tidepool/demo.h"
+#include "examples/tidepool/site.h"
+
+namespace {
+
+using namespace tiderace;
+
+struct Options {
+    std::string listen = "127.0.0.1:8080";
+    std::size_t demo = 0;
+    std::string fault = {};
+};
+
+Options read_options(std::span<char*> words) {
+    Options options;
+    for (std::size_t i = 0; i < words.size(); i += 2) {
+        const std::string_view word = words[i];
+        const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
+        if (word == "--listen" && !value.empty()) {
+            options.listen = value;
+        } else if (word == "--demo") {
+            const auto read =
+                std::from_chars(value.data(), value.data() + value.size(), options.demo);
+            if (read.ec != std::errc() || read.ptr != value.data() + value.size()) {
+                options.fault = "--demo expects a number of members";
+            }
+        } else {
+            options.fault = "usage: tidepool [--listen ADDRESS] [--demo N]";
+        }
+    }
+    return options;
+}
+
+std::string setting(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : otherwise;
+}
+
+Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
+    co_await db::migrate(db, migrations);
+    const std::size_t added = co_await tidepool::add_demo(db, demo);
+    if (added > 0) {
+        std::printf("%zu members of a demo were added; the password of each is \"tidepool\"\n",
+                    added);
+    }
+    co_return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const Options options =
+        read_options(std::span(words, static_cast<std::size_t>(count)).subspan(1));
+    if (!options.fault.empty()) {
+        std::fprintf(stderr, "tidepool: %s\n", options.fault.c_str());
+        return 2;
+    }
+    const std::string folder = setting("TIDEPOOL_FOLDER", TIDEPOOL_FOLDER);
+    try {
+        db::Database db = db::open(setting("TIDEPOOL_DB", "sqlite:tidepool.db"));
+        if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
+            return status;
+        http::App app = tidepool::make_app(db, folder);
+        return app.serve({.listen = options.listen});
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "tidepool: %s\n", error.what());
+        return 1;
+    }
+}

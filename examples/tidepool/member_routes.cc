@@ -1,0 +1,106 @@
+// Profiles, following, blocking, and notifications.
+
+#include <tiderace/app.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+
+struct From {
+    std::optional<std::int64_t> before;
+};
+struct PressForm {
+    std::string csrf;
+};
+
+Task<Page> show_profile(std::string username, Query<From> from, const Request& request,
+                        Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    auto profile = co_await site.members.profile(visitor.id(), username);
+    if (!profile) co_return not_found(visitor);
+    Posts posts =
+        co_await site.posts.of_member(visitor.id(), profile->id, from->before.value_or(newest));
+    const std::string next =
+        posts.next.empty() ? "" : "/members/" + profile->username + "?before=" + posts.next;
+    ProfilePage shown{.frame = visitor.frame(),
+                      .member = std::move(*profile),
+                      .posts = std::move(posts.posts),
+                      .next = next,
+                      .empty = std::string(visitor.words().post.not_posted_yet)};
+    co_return page<"profile.html">(std::move(shown));
+}
+
+Task<Page> show_people(std::string username, bool followers, const Request& request,
+                       Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    const auto profile = co_await site.members.profile(visitor.id(), username);
+    if (!profile) co_return not_found(visitor);
+    const Words& words = visitor.words();
+    PeoplePage shown{
+        .frame = visitor.frame(),
+        .title = profile->name + " · " +
+                 std::string(followers ? words.member.followers : words.member.following),
+        .people = {}};
+    if (followers) {
+        shown.people = co_await site.members.followers(profile->id);
+    } else {
+        shown.people = co_await site.members.following(profile->id);
+    }
+    co_return page<"people.html">(std::move(shown));
+}
+
+// follow, unfollow, block and unblock differ in what is done alone.
+using Change = Task<bool> (Members::*)(std::int64_t viewer, std::string username);
+
+template <Change change>
+Task<Answer> press(std::string username, Form<PressForm> form, const Request& request,
+                   Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    if (!co_await (site.members.*change)(visitor.id(), username)) co_return not_found(visitor);
+    co_return std::unexpected(Redirect{"/members/" + username});
+}
+
+Task<Answer> show_notifications(const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    NotificationsPage shown{visitor.frame(), {}};
+    shown.notifications = co_await site.members.notifications(visitor.id(), visitor.words());
+    shown.frame.unseen = 0;
+    co_return page<"notifications.html">(std::move(shown));
+}
+
+}  // namespace
+
+void add_member_routes(App& app) {
+    const auto pressing = [] { return rate_limit({.per_minute = 60, .burst = 30}); };
+    app.get<"/members/{username}">(show_profile);
+    app.get<"/members/{username}/followers">(
+        [](std::string username, const Request& request, Session session, Site& site) {
+            return show_people(std::move(username), true, request, session, site);
+        });
+    app.get<"/members/{username}/following">(
+        [](std::string username, const Request& request, Session session, Site& site) {
+            return show_people(std::move(username), false, request, session, site);
+        });
+    app.post<"/members/{username}/follow">(press<&Members::follow>, pressing());
+    app.post<"/members/{username}/unfollow">(press<&Members::unfollow>, pressing());
+    app.post<"/members/{username}/block">(press<&Members::block>, pressing());
+    app.post<"/members/{username}/unblock">(press<&Members::unblock>, pressing());
+    app.get<"/notifications">(show_notifications);
+}
+
+}  // namespace tidepool

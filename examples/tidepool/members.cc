@@ -1,0 +1,223 @@
+#include "examples/tidepool/members.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "examples/tidepool/post_text.h"
+#include "examples/tidepool/posts.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+
+namespace {
+
+constexpr std::size_t excerpt_characters = 60;
+
+struct PersonRow {
+    std::int64_t id;
+    std::string username;
+    std::string name;
+};
+
+struct ProfileRow {
+    std::int64_t id;
+    std::string username;
+    std::string name;
+    std::string about;
+    Time created_at;
+    std::int64_t posts;
+    std::int64_t following;
+    std::int64_t followers;
+    bool followed;
+    bool blocked;
+};
+
+struct NotificationRow {
+    std::int64_t id;
+    Time created_at;
+    std::string kind;
+    std::int64_t actor;
+    std::string username;
+    std::string name;
+    std::optional<std::int64_t> post;
+    std::optional<std::string> body;
+    bool seen;
+};
+
+std::vector<Person> people_of(std::vector<PersonRow> rows) {
+    std::vector<Person> people;
+    for (PersonRow& row : rows) {
+        people.push_back({.username = std::move(row.username),
+                          .name = row.name,
+                          .initial = initial_of(row.name),
+                          .hue = hue_of(row.id)});
+    }
+    return people;
+}
+
+std::string_view words_for(std::string_view kind, const Words& words) {
+    if (kind == "like") return words.notice.liked_your_post;
+    if (kind == "reply") return words.notice.replied_to_you;
+    if (kind == "mention") return words.notice.mentioned_you;
+    return words.notice.follows_you;
+}
+
+}  // namespace
+
+Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string username) {
+    auto row = co_await db_.one<ProfileRow>(
+        "select m.id, m.username, m.name, m.about, m.created_at,"
+        " (select count(*) from posts p where p.author = m.id) as posts,"
+        " (select count(*) from follows f where f.follower = m.id) as following,"
+        " (select count(*) from follows f where f.followee = m.id) as followers,"
+        " exists (select 1 from follows f where f.follower = ? and f.followee = m.id) as followed,"
+        " exists (select 1 from blocks b where b.blocker = ? and b.blocked = m.id) as blocked"
+        " from members m where m.username = ?",
+        viewer, viewer, username);
+    if (!row) co_return std::nullopt;
+    Profile profile{.id = row->id,
+                    .username = std::move(row->username),
+                    .name = row->name,
+                    .about = std::move(row->about),
+                    .created_at = row->created_at,
+                    .initial = initial_of(row->name),
+                    .hue = hue_of(row->id),
+                    .posts = row->posts,
+                    .following = row->following,
+                    .followers = row->followers,
+                    .own = row->id == viewer,
+                    .followed = row->followed,
+                    .blocked = row->blocked};
+    co_return profile;
+}
+
+Task<std::optional<std::int64_t>> Members::other(std::int64_t viewer, std::string username) {
+    co_return co_await db_.one<std::int64_t>(
+        "select id from members where username = ? and id <> ?", username, viewer);
+}
+
+Task<bool> Members::follow(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    auto write = [&](db::Transaction& tx) -> Task<bool> {
+        const auto blocked = co_await tx.one<bool>(
+            "select exists (select 1 from blocks b where (b.blocker = ? and b.blocked = ?)"
+            " or (b.blocker = ? and b.blocked = ?))",
+            viewer, *member, *member, viewer);
+        if (*blocked) co_return false;
+        const db::Done done = co_await tx.exec(
+            "insert into follows (follower, followee, created_at) select ?, ?, ?"
+            " where not exists (select 1 from follows where follower = ? and followee = ?)",
+            viewer, *member, now(), viewer, *member);
+        if (done.rows > 0) {
+            co_await tx.exec(
+                "delete from notifications where member = ? and kind = 'follow'"
+                " and actor = ?",
+                *member, viewer);
+            co_await tx.exec(
+                "insert into notifications (created_at, member, kind, actor)"
+                " values (?, ?, 'follow', ?)",
+                now(), *member, viewer);
+        }
+        co_return true;
+    };
+    co_return co_await db_.transaction(write);
+}
+
+Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    co_await db_.exec("delete from follows where follower = ? and followee = ?", viewer, *member);
+    co_return true;
+}
+
+Task<bool> Members::block(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    auto write = [&](db::Transaction& tx) -> Task<> {
+        co_await tx.exec(
+            "delete from follows where (follower = ? and followee = ?)"
+            " or (follower = ? and followee = ?)",
+            viewer, *member, *member, viewer);
+        co_await tx.exec(
+            "delete from notifications where (member = ? and actor = ?)"
+            " or (member = ? and actor = ?)",
+            viewer, *member, *member, viewer);
+        co_await tx.exec(
+            "insert into blocks (blocker, blocked, created_at) select ?, ?, ?"
+            " where not exists (select 1 from blocks where blocker = ? and blocked = ?)",
+            viewer, *member, now(), viewer, *member);
+    };
+    co_await db_.transaction(write);
+    co_return true;
+}
+
+Task<bool> Members::unblock(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    co_await db_.exec("delete from blocks where blocker = ? and blocked = ?", viewer, *member);
+    co_return true;
+}
+
+Task<std::vector<Person>> Members::followers(std::int64_t member) {
+    co_return people_of(co_await db_.all<PersonRow>(
+        "select m.id, m.username, m.name from follows f join members m on m.id = f.follower"
+        " where f.followee = ? order by f.created_at desc, m.id limit ?",
+        member, people_max));
+}
+
+Task<std::vector<Person>> Members::following(std::int64_t member) {
+    co_return people_of(co_await db_.all<PersonRow>(
+        "select m.id, m.username, m.name from follows f join members m on m.id = f.followee"
+        " where f.follower = ? order by f.created_at desc, m.id limit ?",
+        member, people_max));
+}
+
+Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words) {
+    const std::string pattern = containing(words);
+    co_return people_of(co_await db_.all<PersonRow>(
+        "select m.id, m.username, m.name from members m"
+        " where (m.username like ? escape '!' or m.name like ? escape '!')"
+        " and not exists (select 1 from blocks b where b.blocker = m.id and b.blocked = ?)"
+        " order by m.id desc limit ?",
+        small_letters(pattern), pattern, viewer, page_size));
+}
+
+Task<std::int64_t> Members::count_unseen(std::int64_t member) {
+    const auto count = co_await db_.one<std::int64_t>(
+        "select count(*) from notifications where member = ? and seen = 0", member);
+    co_return *count;
+}
+
+Task<std::vector<Notification>> Members::notifications(std::int64_t member, const Words& words) {
+    const auto rows = co_await db_.all<NotificationRow>(
+        "select n.id, n.created_at, n.kind, n.actor, m.username, m.name, n.post, p.body, n.seen"
+        " from notifications n join members m on m.id = n.actor"
+        " left join posts p on p.id = n.post where n.member = ? order by n.id desc limit ?",
+        member, notifications_max);
+    std::vector<Notification> notifications;
+    for (const NotificationRow& row : rows) {
+        notifications.push_back({.created_at = row.created_at,
+                                 .username = row.username,
+                                 .name = row.name,
+                                 .initial = initial_of(row.name),
+                                 .hue = hue_of(row.actor),
+                                 .what = std::string(words_for(row.kind, words)),
+                                 .post = row.post,
+                                 .excerpt = shortened(row.body.value_or(""), excerpt_characters),
+                                 .seen = row.seen});
+    }
+    if (!rows.empty()) {
+        co_await db_.exec("update notifications set seen = 1 where member = ? and seen = 0",
+                          member);
+    }
+    if (rows.size() == static_cast<std::size_t>(notifications_max)) {
+        co_await db_.exec("delete from notifications where member = ? and id < ?", member,
+                          rows.back().id);
+    }
+    co_return notifications;
+}
+
+}  // namespace tidepool

@@ -1,0 +1,186 @@
+// What the templates are given: one struct for each page, checked against its template when the
+// program starts. Texts are as members wrote them; the templates escape them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/tidepool/post_text.h"
+#include "examples/tidepool/words.h"
+
+namespace tidepool {
+
+using Time = std::chrono::sys_seconds;
+
+inline Time now() {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+struct Viewer {
+    std::int64_t id;
+    std::string username;
+    std::string name;
+    std::string login;  // this log-in, among others of the member
+};
+
+// What every page has around its content.
+struct Frame {
+    const Words* words;
+    std::optional<Viewer> viewer;
+    std::string csrf;
+    std::string path;
+    std::string query = {};
+    std::string notice = {};
+    std::int64_t unseen = 0;
+};
+
+struct PostView {
+    std::int64_t id;
+    Time created_at;
+    bool edited;
+    std::optional<std::int64_t> parent;
+    std::string username;
+    std::string name;
+    std::string initial;
+    std::int64_t hue;
+    std::vector<Part> parts;
+    std::int64_t likes;
+    std::int64_t replies;
+    bool liked;
+    bool own;
+};
+
+// A page of a list, newest first.
+struct Posts {
+    std::vector<PostView> posts;
+    std::string next = {};   // the address of what is older; "": nothing is
+    std::string empty = {};  // what is said instead of posts
+};
+
+struct Person {
+    std::string username;
+    std::string name;
+    std::string initial;
+    std::int64_t hue;
+};
+
+struct LandingPage {
+    Frame frame;
+};
+struct AboutPage {
+    Frame frame;
+};
+struct FaultPage {
+    Frame frame;
+    std::string title;
+    std::string explanation;
+};
+struct SignUpFaults {
+    std::string name;
+    std::string username;
+    std::string email;
+    std::string password;
+    std::string again;
+    bool operator==(const SignUpFaults&) const = default;
+};
+struct SignUpPage {
+    Frame frame;
+    std::string name = {};
+    std::string username = {};
+    std::string email = {};
+    SignUpFaults faults = {};
+};
+struct LogInPage {
+    Frame frame;
+    std::string who = {};
+    std::string fault = {};
+};
+struct FeedPage {
+    Frame frame;
+    std::string draft;
+    std::string fault;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+struct ThreadPage {
+    Frame frame;
+    PostView post;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+struct EditPage {
+    Frame frame;
+    std::int64_t id;
+    std::string body;
+    std::string fault = {};
+};
+struct Profile {
+    std::int64_t id;
+    std::string username;
+    std::string name;
+    std::string about;
+    Time created_at;
+    std::string initial;
+    std::int64_t hue;
+    std::int64_t posts;
+    std::int64_t following;
+    std::int64_t followers;
+    bool own;
+    bool followed;
+    bool blocked;
+};
+struct ProfilePage {
+    Frame frame;
+    Profile member;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+struct PeoplePage {
+    Frame frame;
+    std::string title;
+    std::vector<Person> people;
+};
+struct SearchPage {
+    Frame frame;
+    std::vector<Person> people;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+struct TagPage {
+    Frame frame;
+    std::string tag;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+struct Notification {
+    Time created_at;
+    std::string username;
+    std::string name;
+    std::string initial;
+    std::int64_t hue;
+    std::string what;
+    std::optional<std::int64_t> post;
+    std::string excerpt;
+    bool seen;
+};
+struct NotificationsPage {
+    Frame frame;
+    std::vector<Notification> notifications;
+};
+struct SettingsPage {
+    Frame frame;
+    std::string name;
+    std::string about;
+    std::int64_t sessions;
+    std::string fault = {};
+};
+
+}  // namespace tidepool

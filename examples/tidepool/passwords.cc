@@ -1,0 +1,83 @@
+#include "examples/tidepool/passwords.h"
+
+#include <sodium.h>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+namespace tidepool {
+namespace {
+
+constexpr unsigned long long passes = 2;
+constexpr std::size_t memory_bytes = std::size_t{19} * 1024 * 1024;
+
+// The library chooses its code for this processor once; later calls return at once.
+void begin_sodium() {
+    if (sodium_init() < 0) throw std::runtime_error("libsodium could not start");
+}
+
+std::string hash_now(const std::string& password) {
+    begin_sodium();
+    std::array<char, crypto_pwhash_STRBYTES> text{};
+    if (crypto_pwhash_str_alg(text.data(), password.data(), password.size(), passes, memory_bytes,
+                              crypto_pwhash_ALG_ARGON2ID13) != 0) {
+        throw std::bad_alloc();
+    }
+    return text.data();
+}
+
+// Of no member's password: what is compared when there is no such member.
+const std::string& nobodys_hash() {
+    static const std::string hash = hash_now(random_word());
+    return hash;
+}
+
+}  // namespace
+
+// From the moment a caller waits until it has its hash.
+class Passwords::Turn {
+  public:
+    explicit Turn(std::size_t& waiting) : waiting_(waiting) {
+        if (waiting_ == waiting_max) throw TooBusy();
+        ++waiting_;
+    }
+    ~Turn() { --waiting_; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+  private:
+    std::size_t& waiting_;
+};
+
+tiderace::Task<std::string> Passwords::hash(std::string password) {
+    const Turn turn(waiting_);
+    const auto permit = co_await one_.acquire();
+    auto work = [password = std::move(password)] { return hash_now(password); };
+    co_return co_await tiderace::offload(work);
+}
+
+tiderace::Task<bool> Passwords::matches(std::string password, std::string hash) {
+    const Turn turn(waiting_);
+    const auto permit = co_await one_.acquire();
+    auto work = [password = std::move(password), hash = std::move(hash)] {
+        begin_sodium();
+        const bool known = !hash.empty();
+        const std::string& against = known ? hash : nobodys_hash();
+        const bool same =
+            crypto_pwhash_str_verify(against.c_str(), password.data(), password.size()) == 0;
+        return known && same;
+    };
+    co_return co_await tiderace::offload(work);
+}
+
+std::string random_word() {
+    begin_sodium();
+    std::array<unsigned char, 16> bits{};
+    randombytes_buf(bits.data(), bits.size());
+    std::array<char, 2 * bits.size() + 1> text{};
+    sodium_bin2hex(text.data(), text.size(), bits.data(), bits.size());
+    return text.data();
+}
+
+}  // namespace tidepool

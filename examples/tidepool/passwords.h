@@ -1,0 +1,42 @@
+// Passwords: argon2id on the pool's threads, so that no loop waits and no flood of log-ins takes
+// all memory.
+//
+// A hash takes 19 MiB and two passes (OWASP's first choice of 2024). Each loop makes one at a time;
+// more of them wait in order, and beyond waiting_max a log-in is refused as too busy.
+//
+// Owner    The loop's state.
+// Thread   The loop's.
+#pragma once
+
+#include <tiderace/task.h>
+
+#include <cstddef>
+#include <string>
+
+namespace tidepool {
+
+class Passwords {
+  public:
+    static constexpr std::size_t characters_min = 8;
+    static constexpr std::size_t bytes_max = 800;  // 200 characters of four bytes
+    static constexpr std::size_t waiting_max = 64;
+
+    struct TooBusy {};
+
+    // Throws TooBusy.
+    tiderace::Task<std::string> hash(std::string password);
+    // `hash` may be empty, of nobody: the work is done all the same, so that the time does not tell
+    // whether there is such a member.
+    tiderace::Task<bool> matches(std::string password, std::string hash);
+
+  private:
+    class Turn;
+
+    tiderace::Semaphore one_{1};
+    std::size_t waiting_ = 0;
+};
+
+// 128 random bits as text, for links and tokens.
+std::string random_word();
+
+}  // namespace tidepool

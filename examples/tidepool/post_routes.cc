@@ -1,0 +1,233 @@
+// The front page, posts, likes, tags and search.
+
+#include <tiderace/app.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t query_characters_max = 100;
+
+struct From {
+    std::optional<std::int64_t> before;
+    std::optional<std::int64_t> after;
+    std::optional<std::string> notice;
+};
+struct SearchQuery {
+    std::optional<std::string> q;
+    std::optional<std::int64_t> before;
+};
+struct PostForm {
+    std::string body;
+    std::optional<std::int64_t> parent;
+    std::string csrf;
+};
+struct EditForm {
+    std::string body;
+    std::string csrf;
+};
+struct PressForm {
+    std::string csrf;
+    std::optional<std::string> back;
+};
+
+bool is_body(const std::string& body) {
+    const std::size_t characters = count_characters(body);
+    return characters >= 1 && characters <= body_characters_max;
+}
+
+// The link to what is older.
+std::string next_of(const std::string& path, const Posts& posts, std::string_view name = "before") {
+    if (posts.next.empty()) return {};
+    return path + (path.contains('?') ? "&" : "?") + std::string(name) + "=" + posts.next;
+}
+
+std::string escaped_query(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    return out;
+}
+
+Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, std::string draft,
+                     std::string fault, int status) {
+    Posts posts = co_await site.posts.feed(visitor.id(), before);
+    FeedPage feed{.frame = visitor.frame(),
+                  .draft = std::move(draft),
+                  .fault = std::move(fault),
+                  .posts = std::move(posts.posts),
+                  .next = next_of("/", posts),
+                  .empty = std::string(visitor.words().post.nothing_here)};
+    co_return page<"feed.html">(std::move(feed), Reply(status));
+}
+
+Task<Page> show_front(Query<From> from, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return page<"landing.html">(LandingPage{visitor.frame()});
+    co_return co_await feed_page(site, visitor, from->before.value_or(newest), "", "", 200);
+}
+
+Task<Answer> add_post(Form<PostForm> form, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    Draft draft{tidied(form->body), form->parent};
+    if (!is_body(draft.body)) {
+        co_return co_await feed_page(site, visitor, newest, std::move(draft.body),
+                                     std::string(visitor.words().post.post_empty), 422);
+    }
+    const auto id = co_await site.posts.add(visitor.id(), std::move(draft));
+    if (!id) co_return not_found(visitor);
+    if (form->parent) {
+        co_return std::unexpected(
+            Redirect{"/posts/" + std::to_string(*form->parent) + "#post-" + std::to_string(*id)});
+    }
+    co_return std::unexpected(Redirect{"/"});
+}
+
+Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, Session session,
+                     Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    auto post = co_await site.posts.find(visitor.id(), id);
+    if (!post) co_return not_found(visitor);
+    Posts replies = co_await site.posts.replies(visitor.id(), id, from->after.value_or(0));
+    ThreadPage thread{
+        .frame = visitor.frame_with(notice_named(from->notice.value_or(""), visitor.words())),
+        .post = std::move(*post),
+        .posts = std::move(replies.posts),
+        .next = next_of("/posts/" + std::to_string(id), replies, "after"),
+        .empty = std::string(visitor.words().post.no_replies)};
+    co_return page<"thread.html">(std::move(thread));
+}
+
+Task<Answer> show_edit(std::int64_t id, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    auto body = co_await site.posts.text(visitor.id(), id);
+    if (!body) co_return not_found(visitor);
+    co_return page<"edit.html">(EditPage{visitor.frame(), id, std::move(*body)});
+}
+
+Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& request,
+                       Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    std::string body = tidied(form->body);
+    if (!is_body(body)) {
+        EditPage again{visitor.frame(), id, std::move(body),
+                       std::string(visitor.words().post.post_empty)};
+        co_return page<"edit.html">(std::move(again), Reply(422));
+    }
+    if (!co_await site.posts.edit(visitor.id(), id, std::move(body))) co_return not_found(visitor);
+    co_return std::unexpected(Redirect{"/posts/" + std::to_string(id)});
+}
+
+Task<Answer> delete_post(std::int64_t id, Form<PressForm> form, const Request& request,
+                         Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    if (!co_await site.posts.remove(visitor.id(), id)) co_return not_found(visitor);
+    co_return std::unexpected(Redirect{"/"});
+}
+
+Task<Answer> report_post(std::int64_t id, Form<PressForm> form, const Request& request,
+                         Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await site.posts.report(visitor.id(), id);
+    co_return std::unexpected(Redirect{"/posts/" + std::to_string(id) + "?notice=reported"});
+}
+
+// To a page of a form, back to it; to the script of a page, the new number.
+using Pressed = std::variant<Json<Liked>, Page, Redirect>;
+
+Task<Pressed> press(std::int64_t id, bool liked, const PressForm& form, const Request& request,
+                    Session session, Site& site) {
+    const bool script = request.field("Accept").starts_with("application/json");
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return to_log_in();
+    if (!visitor.sent(form.csrf)) co_return refused(visitor);
+    const auto now = co_await site.posts.like(visitor.id(), id, liked);
+    if (!now) co_return not_found(visitor);
+    if (script) co_return Json<Liked>(*now);
+    co_return Redirect{own_path(form.back.value_or("/")) + "#post-" + std::to_string(id)};
+}
+
+Task<Pressed> like_post(std::int64_t id, Form<PressForm> form, const Request& request,
+                        Session session, Site& site) {
+    co_return co_await press(id, true, *form, request, session, site);
+}
+Task<Pressed> unlike_post(std::int64_t id, Form<PressForm> form, const Request& request,
+                          Session session, Site& site) {
+    co_return co_await press(id, false, *form, request, session, site);
+}
+
+Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, Session session,
+                    Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    tag = small_letters(tag);
+    Posts posts = co_await site.posts.with_tag(visitor.id(), tag, from->before.value_or(newest));
+    TagPage found{.frame = visitor.frame(),
+                  .tag = tag,
+                  .posts = std::move(posts.posts),
+                  .next = next_of("/tags/" + escaped_query(tag), posts),
+                  .empty = std::string(visitor.words().post.nothing_found)};
+    co_return page<"tag.html">(std::move(found));
+}
+
+Task<Answer> search(Query<SearchQuery> query, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    const std::string words = tidied(query->q.value_or(""));
+    SearchPage found{.frame = visitor.frame_for_search(words),
+                     .people = {},
+                     .posts = {},
+                     .next = {},
+                     .empty = std::string(visitor.words().post.nothing_found)};
+    if (!words.empty() && count_characters(words) <= query_characters_max) {
+        found.people = co_await site.members.search(visitor.id(), words);
+        Posts posts =
+            co_await site.posts.with_words(visitor.id(), words, query->before.value_or(newest));
+        found.posts = std::move(posts.posts);
+        found.next = next_of("/search?q=" + escaped_query(words), posts);
+    }
+    co_return page<"search.html">(std::move(found));
+}
+
+}  // namespace
+
+void add_post_routes(App& app) {
+    const auto writing = [] { return rate_limit({.per_minute = 30, .burst = 20}); };
+    app.get<"/">(show_front);
+    app.post<"/posts">(add_post, writing());
+    app.get<"/posts/{id}">(show_post);
+    app.get<"/posts/{id}/edit">(show_edit);
+    app.post<"/posts/{id}/edit">(edit_post, writing());
+    app.post<"/posts/{id}/delete">(delete_post);
+    app.post<"/posts/{id}/report">(report_post, writing());
+    app.post<"/posts/{id}/like">(like_post);
+    app.post<"/posts/{id}/unlike">(unlike_post);
+    app.get<"/tags/{tag}">(show_tag);
+    app.get<"/search">(search, rate_limit({.per_minute = 60, .burst = 30}));
+}
+
+}  // namespace tidepool

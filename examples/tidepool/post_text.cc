@@ -1,0 +1,217 @@
+#include "examples/tidepool/post_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tidepool {
+namespace {
+
+constexpr std::size_t username_min = 3;
+constexpr std::size_t username_max = 30;
+constexpr std::size_t tag_characters_max = 50;
+
+bool is_digit_or_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+bool is_name_character(char c) {
+    return is_digit_or_letter(c) || c == '_';
+}
+
+struct Character {
+    char32_t code;
+    std::size_t bytes;
+};
+
+// The first of a text that is UTF-8 and not empty.
+Character first_of(std::string_view text) {
+    const auto byte = [&](std::size_t at) {
+        return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+    };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return {lead, 1};
+    if (lead < 0xE0) return {(lead & 0x1F) << 6 | (byte(1) & 0x3F), std::min(text.size(), 2UL)};
+    if (lead < 0xF0) {
+        return {(lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F),
+                std::min(text.size(), 3UL)};
+    }
+    return {(lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F),
+            std::min(text.size(), 4UL)};
+}
+
+// Letters of every writing. The punctuation of Chinese, and its full-width forms, ends a tag.
+bool is_tag_character(char32_t code) {
+    if (code < 0x80) return is_name_character(static_cast<char>(code));
+    if (code < 0xC0) return false;                       // Latin-1 signs
+    if (code >= 0x2000 && code <= 0x206F) return false;  // general punctuation
+    if (code >= 0x3000 && code <= 0x303F) return false;  // of Chinese and Japanese
+    return !(code >= 0xFF00 && code <= 0xFF20);          // full-width signs and digits
+}
+
+std::size_t tag_bytes(std::string_view text) {
+    std::size_t bytes = 0;
+    bool has_letter = false;
+    for (std::size_t count = 0; bytes < text.size() && count < tag_characters_max; ++count) {
+        const Character next = first_of(text.substr(bytes));
+        if (!is_tag_character(next.code)) break;
+        has_letter = has_letter || next.code >= 0x80 || next.code > '9';
+        bytes += next.bytes;
+    }
+    return has_letter ? bytes : 0;  // #1 is the number one
+}
+
+std::size_t username_bytes(std::string_view text) {
+    const auto end = std::ranges::find_if_not(text, is_name_character);
+    const auto bytes = static_cast<std::size_t>(end - text.begin());
+    return bytes >= username_min && bytes <= username_max ? bytes : 0;
+}
+
+// An address ends before the sign that ends its sentence.
+std::size_t address_bytes(std::string_view text) {
+    if (!text.starts_with("https://") && !text.starts_with("http://")) return 0;
+    std::size_t bytes = 0;
+    while (bytes < text.size()) {
+        const Character next = first_of(text.substr(bytes));
+        if (next.code <= ' ' || next.code == '<' || next.code == '>' || next.code == '"' ||
+            (next.code >= 0x3000 && next.code <= 0x303F) ||
+            (next.code >= 0xFF00 && next.code <= 0xFF20)) {
+            break;
+        }
+        bytes += next.bytes;
+    }
+    while (bytes > 0 && std::string_view(".,;:!?)'").contains(text[bytes - 1])) --bytes;
+    const std::size_t host = text.find("//") + 2;
+    return bytes > host ? bytes : 0;
+}
+
+std::string escaped_segment(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        if (is_name_character(c)) {
+            out += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out += {'%', digits[byte >> 4], digits[byte & 15]};
+        }
+    }
+    return out;
+}
+
+// The link that begins here; its text is empty where none does.
+Part link_at(std::string_view text, char before) {
+    if (is_name_character(before)) return {};  // in the middle of a word, as in an e-mail address
+    if (const std::size_t bytes = address_bytes(text)) {
+        return {std::string(text.substr(0, bytes)), std::string(text.substr(0, bytes)), true};
+    }
+    if (text[0] == '#') {
+        if (const std::size_t bytes = tag_bytes(text.substr(1))) {
+            const std::string tag = small_letters(text.substr(1, bytes));
+            return {std::string(text.substr(0, bytes + 1)), "/tags/" + escaped_segment(tag)};
+        }
+    }
+    if (text[0] == '@') {
+        if (const std::size_t bytes = username_bytes(text.substr(1))) {
+            return {std::string(text.substr(0, bytes + 1)),
+                    "/members/" + small_letters(text.substr(1, bytes))};
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> words_after(std::string_view body, char sign, std::size_t max) {
+    std::vector<std::string> words;
+    for (const Part& part : parts_of(body)) {
+        if (part.href.empty() || part.outside || part.text[0] != sign) continue;
+        std::string word = small_letters(std::string_view(part.text).substr(1));
+        if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+        if (words.size() == max) break;
+    }
+    return words;
+}
+
+}  // namespace
+
+std::vector<Part> parts_of(std::string_view body) {
+    std::vector<Part> parts;
+    std::string plain;
+    char before = ' ';
+    while (!body.empty()) {
+        Part link = link_at(body, before);
+        if (link.text.empty()) {
+            const std::size_t bytes = first_of(body).bytes;
+            plain += body.substr(0, bytes);
+            before = body[0];
+            body.remove_prefix(bytes);
+            continue;
+        }
+        body.remove_prefix(link.text.size());
+        before = link.text.back();
+        if (!plain.empty()) parts.push_back({std::exchange(plain, {})});
+        parts.push_back(std::move(link));
+    }
+    if (!plain.empty()) parts.push_back({std::move(plain)});
+    return parts;
+}
+
+std::vector<std::string> tags_of(std::string_view body) {
+    return words_after(body, '#', tags_max);
+}
+
+std::vector<std::string> mentions_of(std::string_view body) {
+    return words_after(body, '@', mentions_max);
+}
+
+std::size_t count_characters(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string shortened(std::string_view text, std::size_t characters) {
+    std::size_t bytes = 0;
+    for (std::size_t count = 0; bytes < text.size(); ++count) {
+        if (count == characters) return std::string(text.substr(0, bytes)) + "…";
+        bytes += first_of(text.substr(bytes)).bytes;
+    }
+    return std::string(text);
+}
+
+std::string tidied(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '\r') {
+            if (at + 1 == text.size() || text[at + 1] != '\n') out += '\n';
+        } else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= ' ') {
+            if (c != '\x7F') out += c;
+        }
+    }
+    constexpr std::string_view white = " \t\n";
+    const std::size_t begin = out.find_first_not_of(white);
+    if (begin == std::string::npos) return {};
+    return out.substr(begin, out.find_last_not_of(white) - begin + 1);
+}
+
+bool is_username(std::string_view text) {
+    return text.size() >= username_min && text.size() <= username_max &&
+           std::ranges::all_of(
+               text, [](char c) { return is_name_character(c) && !(c >= 'A' && c <= 'Z'); });
+}
+
+std::string small_letters(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
+
+std::string containing(std::string_view text) {
+    std::string pattern = "%";
+    for (const char c : text) {
+        if (c == '%' || c == '_' || c == '!') pattern += '!';
+        pattern += c;
+    }
+    return pattern + "%";
+}
+
+}  // namespace tidepool

@@ -1,0 +1,42 @@
+// What stands in a post: plain text with #tags, @names and addresses, which are shown as links.
+//
+// Text is UTF-8, as the forms check it. Pure functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidepool {
+
+inline constexpr std::size_t body_characters_max = 2'000;
+inline constexpr std::size_t tags_max = 10;      // of one post; the others stay text
+inline constexpr std::size_t mentions_max = 10;  // who is notified of one post
+
+struct Part {
+    std::string text;
+    std::string href = {};  // "": plain text
+    bool outside = false;   // the address of another site
+};
+
+// In order; together their texts are the body.
+std::vector<Part> parts_of(std::string_view body);
+// Without # and @, small letters, each once.
+std::vector<std::string> tags_of(std::string_view body);
+std::vector<std::string> mentions_of(std::string_view body);
+
+// Characters, not bytes.
+std::size_t count_characters(std::string_view text);
+// At most `characters` of them, then "…".
+std::string shortened(std::string_view text, std::size_t characters);
+// Without white space at both ends, with \n as the end of a line, and no other control characters.
+std::string tidied(std::string_view text);
+// 3 to 30 of a-z, 0-9 and _.
+bool is_username(std::string_view text);
+std::string small_letters(std::string_view text);
+// An SQL pattern (`like ? escape '!'`) for what contains a text as it is: its own % and _ stand for
+// themselves.
+std::string containing(std::string_view text);
+
+}  // namespace tidepool

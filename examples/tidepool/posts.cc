@@ -1,0 +1,264 @@
+#include "examples/tidepool/posts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tidepool {
+
+using namespace tiderace;
+
+namespace {
+
+constexpr std::int64_t hues = 8;
+
+struct Row {
+    std::int64_t id;
+    Time created_at;
+    std::optional<Time> edited_at;
+    std::optional<std::int64_t> parent;
+    std::int64_t author;
+    std::string username;
+    std::string name;
+    std::string body;
+    std::int64_t likes;
+    std::int64_t replies;
+    bool liked;
+};
+
+// Parameters: the viewer.
+constexpr std::string_view columns =
+    "select p.id, p.created_at, p.edited_at, p.parent, p.author, m.username, m.name, p.body,"
+    " (select count(*) from likes l where l.post = p.id) as likes,"
+    " (select count(*) from posts r where r.parent = p.id) as replies,"
+    " exists (select 1 from likes l where l.post = p.id and l.member = ?) as liked"
+    " from posts p join members m on m.id = p.author where ";
+
+// Parameters: the viewer, twice.
+constexpr std::string_view not_blocked =
+    " and not exists (select 1 from blocks b where (b.blocker = ? and b.blocked = p.author)"
+    " or (b.blocker = p.author and b.blocked = ?))";
+
+PostView view_of(Row row, std::int64_t viewer) {
+    return {.id = row.id,
+            .created_at = row.created_at,
+            .edited = row.edited_at.has_value(),
+            .parent = row.parent,
+            .username = std::move(row.username),
+            .name = row.name,
+            .initial = initial_of(row.name),
+            .hue = hue_of(row.author),
+            .parts = parts_of(row.body),
+            .likes = row.likes,
+            .replies = row.replies,
+            .liked = row.liked,
+            .own = row.author == viewer};
+}
+
+// For the index of words: each word in quotes, so that it has no other meaning there.
+std::string quoted_words(std::string_view words) {
+    std::string out;
+    for (std::size_t at = 0; at < words.size();) {
+        const std::size_t begin = words.find_first_not_of(" \t\n", at);
+        if (begin == std::string_view::npos) break;
+        const std::size_t end = std::min(words.find_first_of(" \t\n", begin), words.size());
+        out += out.empty() ? "\"" : " \"";
+        for (const char c : words.substr(begin, end - begin)) {
+            if (c == '"') out += '"';
+            out += c;
+        }
+        out += '"';
+        at = end;
+    }
+    return out;
+}
+
+bool each_word_has_three(std::string_view words) {
+    for (std::size_t at = 0; at < words.size();) {
+        const std::size_t begin = words.find_first_not_of(" \t\n", at);
+        if (begin == std::string_view::npos) break;
+        const std::size_t end = std::min(words.find_first_of(" \t\n", begin), words.size());
+        if (count_characters(words.substr(begin, end - begin)) < 3) return false;
+        at = end;
+    }
+    return true;
+}
+
+// To somebody who is there, is not the actor, and neither blocked the other.
+Task<> notify(db::Transaction& tx, std::int64_t member, std::string kind, std::int64_t actor,
+              std::int64_t post) {
+    co_await tx.exec(
+        "insert into notifications (created_at, member, kind, actor, post)"
+        " select ?, m.id, ?, ?, ? from members m where m.id = ? and m.id <> ?"
+        " and not exists (select 1 from blocks b where (b.blocker = m.id and b.blocked = ?)"
+        " or (b.blocker = ? and b.blocked = m.id))"
+        " and not exists (select 1 from notifications n where n.member = m.id and n.kind = ?"
+        " and n.actor = ? and n.post = ?)",
+        now(), kind, actor, post, member, actor, actor, actor, kind, actor, post);
+}
+
+// Tags and mentions of a text that is new, or changed.
+Task<> index(db::Transaction& tx, std::int64_t author, std::int64_t id, const std::string& body) {
+    co_await tx.exec("delete from tags where post = ?", id);
+    for (const std::string& tag : tags_of(body)) {
+        co_await tx.exec("insert into tags (tag, post) values (?, ?)", tag, id);
+    }
+    for (const std::string& username : mentions_of(body)) {
+        const auto member =
+            co_await tx.one<std::int64_t>("select id from members where username = ?", username);
+        if (member) co_await notify(tx, *member, "mention", author, id);
+    }
+}
+
+}  // namespace
+
+std::string initial_of(std::string_view name) {
+    std::string first = shortened(name, 1);
+    if (first.ends_with("…")) first.resize(first.size() - std::string_view("…").size());
+    if (first.size() == 1 && first[0] >= 'a' && first[0] <= 'z') {
+        first[0] = static_cast<char>(first[0] - 'a' + 'A');
+    }
+    return first;
+}
+
+std::int64_t hue_of(std::int64_t id) {
+    return id % hues;
+}
+
+Task<std::optional<std::int64_t>> PostStore::add(std::int64_t author, Draft draft) {
+    auto write = [&](db::Transaction& tx) -> Task<std::optional<std::int64_t>> {
+        std::optional<std::int64_t> parent_author;
+        if (draft.parent) {
+            parent_author = co_await tx.one<std::int64_t>(
+                "select p.author from posts p where p.id = ?" + std::string(not_blocked),
+                *draft.parent, author, author);
+            if (!parent_author) co_return std::nullopt;
+        }
+        const auto id = co_await tx.one<std::int64_t>(
+            "insert into posts (created_at, author, parent, body) values (?, ?, ?, ?) returning id",
+            now(), author, draft.parent, draft.body);
+        co_await index(tx, author, *id, draft.body);
+        if (parent_author) co_await notify(tx, *parent_author, "reply", author, *id);
+        co_return id;
+    };
+    co_return co_await db_.transaction(write);
+}
+
+Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string body) {
+    auto write = [&](db::Transaction& tx) -> Task<bool> {
+        const db::Done done =
+            co_await tx.exec("update posts set body = ?, edited_at = ? where id = ? and author = ?",
+                             body, now(), id, author);
+        if (done.rows == 0) co_return false;
+        co_await index(tx, author, id, body);
+        co_return true;
+    };
+    co_return co_await db_.transaction(write);
+}
+
+Task<bool> PostStore::remove(std::int64_t author, std::int64_t id) {
+    const db::Done done =
+        co_await db_.exec("delete from posts where id = ? and author = ?", id, author);
+    co_return done.rows > 0;
+}
+
+Task<std::optional<std::string>> PostStore::text(std::int64_t author, std::int64_t id) {
+    co_return co_await db_.one<std::string>("select body from posts where id = ? and author = ?",
+                                            id, author);
+}
+
+Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id, bool liked) {
+    auto write = [&](db::Transaction& tx) -> Task<std::optional<Liked>> {
+        const auto author = co_await tx.one<std::int64_t>(
+            "select p.author from posts p where p.id = ?" + std::string(not_blocked), id, member,
+            member);
+        if (!author) co_return std::nullopt;
+        if (liked) {
+            const db::Done done = co_await tx.exec(
+                "insert into likes (member, post, created_at) select ?, ?, ?"
+                " where not exists (select 1 from likes where member = ? and post = ?)",
+                member, id, now(), member, id);
+            if (done.rows > 0) co_await notify(tx, *author, "like", member, id);
+        } else {
+            co_await tx.exec("delete from likes where member = ? and post = ?", member, id);
+        }
+        const auto likes =
+            co_await tx.one<std::int64_t>("select count(*) from likes where post = ?", id);
+        co_return Liked{*likes, liked};
+    };
+    co_return co_await db_.transaction(write);
+}
+
+Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
+    const db::Done done = co_await db_.exec(
+        "insert into reports (created_at, reporter, post, reason) select ?, ?, id, ? from posts"
+        " where id = ? and not exists (select 1 from reports where reporter = ? and post = ?)",
+        now(), member, "reader", id, member, id);
+    co_return done.rows > 0;
+}
+
+// `where` takes `values`; the viewer of the columns comes before them and the blocks after.
+template <typename... A>
+Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where, A... values) {
+    std::string sql(columns);
+    sql += where;
+    sql += not_blocked;
+    sql += order == Order::oldest_first ? " order by p.id limit ?" : " order by p.id desc limit ?";
+    auto rows = co_await db_.all<Row>(sql, viewer, values..., viewer, viewer, page_size + 1);
+    Posts posts;
+    const bool has_more = rows.size() > static_cast<std::size_t>(page_size);
+    if (has_more) rows.pop_back();
+    if (has_more) posts.next = std::to_string(rows.back().id);
+    for (Row& row : rows) posts.posts.push_back(view_of(std::move(row), viewer));
+    co_return posts;
+}
+
+Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
+    return list(Order::newest_first, viewer,
+                "p.parent is null and p.id < ? and (p.author = ? or p.author in"
+                " (select followee from follows where follower = ?))",
+                before, viewer, viewer);
+}
+
+Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
+    const auto id = co_await db_.one<std::int64_t>(
+        "select coalesce(max(p.id), 0) from posts p join follows f on f.followee = p.author"
+        " where f.follower = ? and p.parent is null",
+        viewer);
+    co_return *id;
+}
+
+Task<Posts> PostStore::of_member(std::int64_t viewer, std::int64_t author, std::int64_t before) {
+    return list(Order::newest_first, viewer, "p.author = ? and p.id < ?", author, before);
+}
+
+Task<Posts> PostStore::with_tag(std::int64_t viewer, std::string tag, std::int64_t before) {
+    return list(Order::newest_first, viewer,
+                "p.id in (select post from tags where tag = ?) and p.id < ?", std::move(tag),
+                before);
+}
+
+Task<Posts> PostStore::with_words(std::int64_t viewer, std::string words, std::int64_t before) {
+    if (db_.dialect() == db::Dialect::sqlite && each_word_has_three(words)) {
+        return list(Order::newest_first, viewer,
+                    "p.id in (select rowid from post_words where post_words match ?) and p.id < ?",
+                    quoted_words(words), before);
+    }
+    return list(Order::newest_first, viewer, "p.body like ? escape '!' and p.id < ?",
+                containing(words), before);
+}
+
+Task<Posts> PostStore::replies(std::int64_t viewer, std::int64_t parent, std::int64_t after) {
+    return list(Order::oldest_first, viewer, "p.parent = ? and p.id > ?", parent, after);
+}
+
+Task<std::optional<PostView>> PostStore::find(std::int64_t viewer, std::int64_t id) {
+    auto row = co_await db_.one<Row>(std::string(columns) + "p.id = ?" + std::string(not_blocked),
+                                     viewer, id, viewer, viewer);
+    if (!row) co_return std::nullopt;
+    co_return view_of(std::move(*row), viewer);
+}
+
+}  // namespace tidepool

@@ -1,0 +1,73 @@
+// Posts: writing and reading them, likes, tags, and what members are notified of.
+//
+// Every list is a page of page_size, newest first, that continues below the id of its last post:
+// new posts do not shift what is older. What a member and those whom she or he blocked wrote is
+// hidden from each other everywhere.
+//
+// Thread   A loop's, in its tasks.
+// Errors   db::Error, thrown.
+#pragma once
+
+#include <tiderace/db.h>
+#include <tiderace/task.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "examples/tidepool/pages.h"
+
+namespace tidepool {
+
+inline constexpr std::int64_t page_size = 20;
+
+struct Draft {
+    std::string body;
+    std::optional<std::int64_t> parent = {};
+};
+
+struct Liked {
+    std::int64_t likes;
+    bool liked;
+};
+
+class PostStore {
+  public:
+    explicit PostStore(tiderace::db::Database db) : db_(std::move(db)) {}
+
+    // Its id; nullopt: the post that it replies to is gone, or hidden from its author.
+    tiderace::Task<std::optional<std::int64_t>> add(std::int64_t author, Draft draft);
+    // False: there is none of that author.
+    tiderace::Task<bool> edit(std::int64_t author, std::int64_t id, std::string body);
+    tiderace::Task<bool> remove(std::int64_t author, std::int64_t id);
+    // The text of one's own post.
+    tiderace::Task<std::optional<std::string>> text(std::int64_t author, std::int64_t id);
+    // nullopt: there is no such post. To like twice is to like.
+    tiderace::Task<std::optional<Liked>> like(std::int64_t member, std::int64_t id, bool liked);
+    tiderace::Task<bool> report(std::int64_t member, std::int64_t id);
+
+    // `viewer`: 0 is a guest. `before`: posts with a smaller id.
+    tiderace::Task<Posts> feed(std::int64_t viewer, std::int64_t before);
+    // The id of the newest post of others there; 0: there is none.
+    tiderace::Task<std::int64_t> newest_in_feed(std::int64_t viewer);
+    tiderace::Task<Posts> of_member(std::int64_t viewer, std::int64_t author, std::int64_t before);
+    tiderace::Task<Posts> with_tag(std::int64_t viewer, std::string tag, std::int64_t before);
+    tiderace::Task<Posts> with_words(std::int64_t viewer, std::string words, std::int64_t before);
+    // Oldest first; `after` an id.
+    tiderace::Task<Posts> replies(std::int64_t viewer, std::int64_t parent, std::int64_t after);
+    tiderace::Task<std::optional<PostView>> find(std::int64_t viewer, std::int64_t id);
+
+  private:
+    enum class Order : std::uint8_t { newest_first, oldest_first };
+
+    template <typename... A>
+    tiderace::Task<Posts> list(Order order, std::int64_t viewer, std::string where, A... values);
+
+    tiderace::db::Database db_;
+};
+
+// The first character of a name, and one of eight colours, instead of a picture.
+std::string initial_of(std::string_view name);
+std::int64_t hue_of(std::int64_t id);
+
+}  // namespace tidepool

@@ -1,0 +1,27 @@
+// DbSessions: the library's sessions in the database, so that they outlive the program and any
+// number of programs share them.
+#pragma once
+
+#include <tiderace/app.h>
+#include <tiderace/db.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tidepool {
+
+class DbSessions final : public tiderace::http::SessionStore {
+  public:
+    explicit DbSessions(tiderace::db::Database db) : db_(std::move(db)) {}
+
+    tiderace::Task<std::optional<Found>> load(std::string key, tiderace::UnixSeconds now) override;
+    tiderace::Task<> save(std::string key, std::string data,
+                          tiderace::UnixSeconds expires) override;
+    tiderace::Task<> erase(std::string key) override;
+
+  private:
+    tiderace::db::Database db_;
+};
+
+}  // namespace tidepool

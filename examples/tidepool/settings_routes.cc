@@ -1,0 +1,145 @@
+// What members change about themselves, take away, or delete.
+
+#include <tiderace/app.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::size_t about_characters_max = 300;
+
+struct NoticeQuery {
+    std::optional<std::string> notice;
+};
+struct ProfileForm {
+    std::string name;
+    std::string about;
+    std::string csrf;
+};
+struct PasswordForm {
+    std::string old;
+    std::string password;
+    std::string csrf;
+};
+struct PressForm {
+    std::string csrf;
+};
+struct DeleteForm {
+    std::string password;
+    std::string csrf;
+};
+
+Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::string fault,
+                         int status) {
+    std::string about = co_await site.accounts.about(visitor.id());
+    const std::int64_t sessions = co_await site.accounts.count_logins(visitor.id());
+    SettingsPage settings{.frame = std::move(frame),
+                          .name = visitor.viewer().name,
+                          .about = std::move(about),
+                          .sessions = sessions,
+                          .fault = std::move(fault)};
+    co_return page<"settings.html">(std::move(settings), Reply(status));
+}
+
+Task<Answer> show_settings(Query<NoticeQuery> query, const Request& request, Session session,
+                           Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    Frame frame = visitor.frame_with(notice_named(query->notice.value_or(""), visitor.words()));
+    co_return co_await settings_page(site, visitor, std::move(frame), "", 200);
+}
+
+Task<Answer> set_profile(Form<ProfileForm> form, const Request& request, Session session,
+                         Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    const std::string name = tidied(form->name);
+    const std::string fault = fault_of_name(name, visitor.words());
+    if (!fault.empty()) {
+        co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
+    }
+    std::string about = tidied(form->about);
+    if (count_characters(about) > about_characters_max) {
+        about = shortened(about, about_characters_max);
+    }
+    co_await site.accounts.set_profile(visitor.id(), name, std::move(about));
+    co_return std::unexpected(Redirect{"/settings?notice=saved"});
+}
+
+Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Session session,
+                          Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    std::string fault = fault_of_password(form->password, visitor.words());
+    if (fault.empty() && !co_await site.accounts.check(visitor.id(), form->old)) {
+        fault = visitor.words().settings.old_password_wrong;
+    }
+    if (!fault.empty()) {
+        co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
+    }
+    co_await site.accounts.set_password(visitor.id(), form->password);
+    co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
+    co_await session.renew();
+    co_return std::unexpected(Redirect{"/settings?notice=password"});
+}
+
+Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Session session,
+                               Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
+    co_return std::unexpected(Redirect{"/settings?notice=saved"});
+}
+
+Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Session session,
+                            Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    if (!co_await site.accounts.check(visitor.id(), form->password)) {
+        co_return co_await settings_page(site, visitor, visitor.frame(),
+                                         std::string(visitor.words().settings.old_password_wrong),
+                                         422);
+    }
+    co_await site.accounts.remove(visitor.id());
+    co_await session.end();
+    co_return std::unexpected(Redirect{"/"});
+}
+
+using Exported = std::expected<Reply, Redirect>;
+
+Task<Exported> export_data(const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    const std::string data = co_await site.accounts.exported(visitor.id());
+    co_return Reply()
+        .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")
+        .body("application/json", data);
+}
+
+}  // namespace
+
+void add_settings_routes(App& app) {
+    const auto guessing = [] { return rate_limit({.per_minute = 6, .burst = 6}); };
+    app.get<"/settings">(show_settings);
+    app.post<"/settings/profile">(set_profile);
+    app.post<"/settings/password">(set_password, guessing());
+    app.post<"/settings/log-out-elsewhere">(log_out_elsewhere);
+    app.post<"/settings/delete">(delete_account, guessing());
+    app.get<"/settings/export">(export_data, rate_limit({.per_minute = 6, .burst = 3}));
+}
+
+}  // namespace tidepool

@@ -1,0 +1,163 @@
+#include "examples/tidepool/site.h"
+
+#include <memory>
+#include <string_view>
+
+#include "examples/tidepool/sessions.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The same time whatever the texts are, as long as their lengths are.
+bool same_text(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned different = 0;
+    for (std::size_t at = 0; at < a.size(); ++at) {
+        different |= static_cast<unsigned char>(a[at]) ^ static_cast<unsigned char>(b[at]);
+    }
+    return different == 0;
+}
+
+std::string_view language_of(const Request& request, const Session& session) {
+    const std::string_view chosen = session.get("language");
+    return chosen.empty() ? request.field("Accept-Language") : chosen;
+}
+
+}  // namespace
+
+Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
+    Visitor visitor;
+    visitor.frame_.words = &words_in(language_of(request, session));
+    visitor.frame_.path = request.path;
+    visitor.frame_.csrf = session.get("csrf");
+    if (!session.has("login")) co_return visitor;
+    visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
+    if (visitor.is_member()) {
+        visitor.frame_.unseen = co_await site.members.count_unseen(visitor.id());
+    }
+    co_return visitor;
+}
+
+Frame Visitor::frame_with(std::string notice) const {
+    Frame frame = frame_;
+    frame.notice = std::move(notice);
+    return frame;
+}
+
+Frame Visitor::frame_for_search(std::string query) const {
+    Frame frame = frame_;
+    frame.query = std::move(query);
+    return frame;
+}
+
+bool Visitor::sent(std::string_view csrf) const {
+    return same_text(csrf, frame_.csrf);
+}
+
+Page not_found(const Visitor& visitor) {
+    const Words& words = visitor.words();
+    return page<"fault.html">(FaultPage{visitor.frame(), std::string(words.fault.not_found),
+                                        std::string(words.fault.not_found_more)},
+                              Reply(404));
+}
+
+Page refused(const Visitor& visitor) {
+    const Words& words = visitor.words();
+    return page<"fault.html">(FaultPage{visitor.frame(), std::string(words.fault.refused),
+                                        std::string(words.fault.refused_more)},
+                              Reply(403));
+}
+
+Redirect to_log_in() {
+    return {"/log-in"};
+}
+
+std::string own_path(const std::string& path) {
+    const bool ours = path.starts_with('/') && !path.starts_with("//") &&
+                      path.find_first_of("\\\r\n") == std::string::npos;
+    return ours ? path : "/";
+}
+
+std::string notice_named(std::string_view name, const Words& words) {
+    if (name == "saved") return std::string(words.post.saved);
+    if (name == "reported") return std::string(words.post.reported);
+    if (name == "password") return std::string(words.settings.password_changed);
+    return {};
+}
+
+namespace {
+
+// The database is asked, not a bus of this process: what happens on another node is seen as soon.
+constexpr Duration live_pause = 3s;
+constexpr std::size_t live_streams_max = 2'000;  // of a loop
+
+class LiveSeat {
+  public:
+    explicit LiveSeat(std::size_t& taken) : taken_(taken) { ++taken_; }
+    ~LiveSeat() { --taken_; }
+    LiveSeat(const LiveSeat&) = delete;
+    LiveSeat& operator=(const LiveSeat&) = delete;
+    bool is_free() const { return taken_ <= live_streams_max; }
+
+  private:
+    std::size_t& taken_;
+};
+
+}  // namespace
+
+Events live(Session session, Site& site) {
+    const LiveSeat seat(site.live_streams);
+    const std::string login(session.get("login"));
+    std::int64_t unseen = -1;
+    std::int64_t newest = -1;
+    while (seat.is_free() && !login.empty()) {
+        const auto viewer = co_await site.accounts.viewer(login);
+        if (!viewer) break;  // logged out, here or elsewhere
+        const std::int64_t unseen_now = co_await site.members.count_unseen(viewer->id);
+        if (std::exchange(unseen, unseen_now) != unseen_now) {
+            const std::string data = std::to_string(unseen_now);
+            const Event event{.data = data, .event = "unseen"};
+            co_yield event;
+        }
+        const std::int64_t newest_now = co_await site.posts.newest_in_feed(viewer->id);
+        const std::int64_t known = std::exchange(newest, newest_now);
+        if (known >= 0 && newest_now > known) {
+            const Event event{.data = "new", .event = "posts"};
+            co_yield event;
+        }
+        co_await sleep(live_pause);
+    }
+}
+
+App make_app(db::Database db, const std::string& folder) {
+    App app;
+    app.state<Site>([db](core::EventLoop&) { return std::make_unique<Site>(db); });
+    app.templates(folder + "/templates");
+    app.use(request_ids())
+        .use(security_headers())
+        .use(cross_origin())
+        .use(sessions(std::make_shared<DbSessions>(db)));
+    app.files("/static", folder + "/static");
+    add_account_routes(app);
+    add_post_routes(app);
+    add_member_routes(app);
+    add_settings_routes(app);
+    app.get<"/live">(live);
+    app.get<"/about">([](const Request& request, Session session, Site& site) -> Task<Page> {
+        const Visitor visitor = co_await Visitor::of(site, session, request);
+        co_return page<"about.html">(AboutPage{visitor.frame()});
+    });
+    app.get<"/{path...}">(
+        [](std::string_view, const Request& request, Session session, Site& site) -> Task<Page> {
+            const Visitor visitor = co_await Visitor::of(site, session, request);
+            co_return not_found(visitor);
+        });
+    return app;
+}
+
+}  // namespace tidepool

@@ -1,0 +1,88 @@
+// Site: what the handlers of one loop share, and how they know who asks.
+//
+//   request -> session (cookie, database) -> its log-in -> Visitor: member or guest, language,
+//                                                           token against forged forms
+//
+// Owner    The App, one for each loop.
+// Thread   The loop's.
+#pragma once
+
+#include <tiderace/app.h>
+#include <tiderace/db.h>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+
+#include "examples/tidepool/accounts.h"
+#include "examples/tidepool/members.h"
+#include "examples/tidepool/pages.h"
+#include "examples/tidepool/passwords.h"
+#include "examples/tidepool/posts.h"
+
+namespace tidepool {
+
+using tiderace::http::Page;
+using tiderace::http::Redirect;
+
+// What most handlers return.
+using Answer = std::expected<Page, Redirect>;
+
+struct Site {
+    explicit Site(tiderace::db::Database db)
+        : accounts(db, passwords), members(db), posts(std::move(db)) {}
+
+    Passwords passwords;
+    Accounts accounts;
+    Members members;
+    PostStore posts;
+    std::size_t live_streams = 0;
+};
+
+// Who asks, for as long as the request lasts.
+class Visitor {
+  public:
+    static tiderace::Task<Visitor> of(Site& site, tiderace::http::Session session,
+                                      const tiderace::http::Request& request);
+
+    bool is_member() const { return frame_.viewer.has_value(); }
+    // 0: a guest.
+    std::int64_t id() const { return frame_.viewer ? frame_.viewer->id : 0; }
+    const Viewer& viewer() const { return *frame_.viewer; }
+    const Words& words() const { return *frame_.words; }
+    const Frame& frame() const { return frame_; }
+    Frame frame_with(std::string notice) const;
+    Frame frame_for_search(std::string query) const;
+    // Whether a form came from one of our pages: beside the check of its origin, which no browser
+    // of today lacks, the token that only our pages know.
+    bool sent(std::string_view csrf) const;
+
+  private:
+    Frame frame_;
+};
+
+Page not_found(const Visitor& visitor);
+Page refused(const Visitor& visitor);
+Redirect to_log_in();
+
+// A path of this site that a form names to come back to; "/" for anything else: //other.example is
+// another site, and so is /\other.example.
+std::string own_path(const std::string& path);
+
+// Notices that a redirect carries in its query, by name, so that no text of a stranger's is shown.
+std::string notice_named(std::string_view name, const Words& words);
+
+// Whether there is something new, for as long as a page is open: the events "unseen", with the
+// number of notices, and "posts".
+tiderace::http::Events live(tiderace::http::Session session, Site& site);
+
+void add_account_routes(tiderace::http::App& app);
+void add_post_routes(tiderace::http::App& app);
+void add_member_routes(tiderace::http::App& app);
+void add_settings_routes(tiderace::http::App& app);
+
+// All of Tidepool: its pages, its files, and who may do what.
+tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder);
+
+}  // namespace tidepool

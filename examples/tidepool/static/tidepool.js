@@ -1,0 +1,116 @@
+// What the pages do better with scripts. All of it works without: links are links and forms are
+// forms, which this file only sends without leaving the page.
+"use strict";
+
+const words = document.body.dataset;
+
+function localTime(time) {
+  const at = new Date(time.dateTime);
+  const seconds = (Date.now() - at) / 1000;
+  const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+  time.title = at.toLocaleString(document.documentElement.lang);
+  if (seconds < 60) time.textContent = words.justNow;
+  else if (seconds < 3600) time.textContent = relative.format(-Math.round(seconds / 60), "minute");
+  else if (seconds < 86400) time.textContent = relative.format(-Math.round(seconds / 3600), "hour");
+  else time.textContent = at.toLocaleDateString(document.documentElement.lang, { day: "numeric", month: "short", year: "numeric" });
+}
+
+function count(area) {
+  const left = area.form.querySelector("[data-left]");
+  if (!left) return;
+  const max = area.maxLength;
+  area.addEventListener("input", () => {
+    left.textContent = area.value.length > max * 0.8 ? String(max - area.value.length) : "";
+  });
+}
+
+function enhance(root) {
+  root.querySelectorAll("time[datetime*=T]").forEach(localTime);
+  root.querySelectorAll("textarea[data-count]").forEach(count);
+}
+
+async function send(form) {
+  const answer = await fetch(form.action, {
+    method: "POST", body: new URLSearchParams(new FormData(form)),
+    headers: { Accept: "application/json" },
+  });
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.json();
+}
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if ("sure" in form.dataset && !confirm(words.sure)) {
+    event.preventDefault();
+    return;
+  }
+  if (form.method === "post" && !("like" in form.dataset)) {
+    // One press, one post: a second press would send the form again.
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+    return;
+  }
+  if (!("like" in form.dataset)) return;
+  event.preventDefault();
+  const button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const now = await send(form);
+    form.querySelector("[data-likes]").textContent = now.likes;
+    button.classList.toggle("liked", now.liked);
+    button.setAttribute("aria-pressed", String(now.liked));
+    form.action = form.action.replace(/(un)?like$/, now.liked ? "unlike" : "like");
+  } catch {
+    form.submit();  // the server says what is wrong, on a page of its own
+  }
+  button.disabled = false;
+});
+
+// Coming back to a page by the Back button: its forms may be sent again.
+window.addEventListener("pageshow", () => {
+  document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
+});
+
+// The next page of a list, put under this one when its link comes into view.
+async function more(link) {
+  link.removeAttribute("data-more");
+  const answer = await fetch(link.href);
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const posts = page.querySelector("#posts");
+  if (!posts) return;
+  const list = document.querySelector("#posts");
+  link.closest(".more").remove();
+  for (const one of [...posts.children]) list.append(document.adoptNode(one));
+  enhance(list);
+  watch();
+}
+
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    seen.unobserve(entry.target);
+    more(entry.target);
+  }
+}, { rootMargin: "320px" });
+
+function watch() {
+  document.querySelectorAll("a[data-more]").forEach((link) => seen.observe(link));
+}
+
+function live(address) {
+  const events = new EventSource(address);
+  events.addEventListener("unseen", (event) => {
+    const badge = document.querySelector("#unseen");
+    badge.textContent = event.data;
+    badge.hidden = event.data === "0";
+  });
+  events.addEventListener("posts", () => {
+    const fresh = document.querySelector("#new-posts");
+    if (fresh) fresh.hidden = false;
+  });
+}
+
+enhance(document);
+watch();
+if (words.live) live(words.live);

@@ -1,0 +1,481 @@
+// Tidepool in memory, on a database of its own: every route and rule, and the faults of the system
+// it replaces. No port; a clock that the tests own.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tiderace/testing.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+namespace {
+
+using namespace tiderace;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using tiderace::testing::Answer;
+using tiderace::testing::Client;
+using tiderace::testing::form;
+
+constexpr std::string_view password = "correct horse";
+
+// A browser of somebody.
+class Person {
+  public:
+    explicit Person(const http::App& app, std::string username = {})
+        : client_(app), username_(std::move(username)) {}
+
+    Answer get(std::string_view path) { return client_.get(path); }
+    // With the token of our pages.
+    Answer send(std::string_view path, std::vector<std::pair<std::string, std::string>> fields) {
+        fields.emplace_back("csrf", token());
+        return post(path, fields);
+    }
+    Answer post(std::string_view path,
+                const std::vector<std::pair<std::string, std::string>>& fields) {
+        const std::vector<http::FormPair> pairs(fields.begin(), fields.end());
+        return client_.post(path, form(pairs));
+    }
+    Answer sign_up(std::string name = "Somebody") {
+        return post("/sign-up", {{"name", std::move(name)},
+                                 {"username", username_},
+                                 {"email", username_ + "@example.org"},
+                                 {"password", std::string(password)},
+                                 {"again", std::string(password)}});
+    }
+    Answer log_in(std::string_view word = password) {
+        return post("/log-in", {{"who", username_}, {"password", std::string(word)}});
+    }
+    // Its number.
+    std::string write(std::string body, std::string parent = {}) {
+        std::vector<std::pair<std::string, std::string>> fields{{"body", std::move(body)}};
+        if (!parent.empty()) fields.emplace_back("parent", parent);
+        const Answer answer = send("/posts", fields);
+        EXPECT_EQ(answer.status, 303) << answer.text();
+        const std::string page = get(parent.empty() ? "/" : "/posts/" + parent).text();
+        std::smatch found;
+        std::string number;
+        const std::regex posts("id=\"post-([0-9]+)\"");
+        for (std::sregex_iterator at(page.begin(), page.end(), posts), end; at != end; ++at) {
+            if (number.empty() || !parent.empty()) number = (*at)[1];
+        }
+        return number;
+    }
+    std::string token() {
+        const std::string page = get("/about").text();
+        std::smatch found;
+        std::regex_search(page, found, std::regex("name=\"csrf\" value=\"([0-9a-f]*)\""));
+        return found[1];
+    }
+    bool is_logged_in() { return get("/settings").status == 200; }
+    Client& client() { return client_; }
+
+  private:
+    Client client_;
+    std::string username_;
+};
+
+std::size_t count(const std::string& text, std::string_view piece) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(piece); at != std::string::npos;
+         at = text.find(piece, at + 1)) {
+        ++found;
+    }
+    return found;
+}
+
+class TidepoolTest : public ::testing::Test {
+  protected:
+    TidepoolTest() {
+        std::string name = (std::filesystem::temp_directory_path() / "tidepool-XXXXXX").string();
+        folder_ = ::mkdtemp(name.data());
+        auto db = db::open("sqlite:" + folder_.string() + "/test.db");
+        EXPECT_EQ(run(prepare(db, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
+        app_ = std::make_unique<http::App>(make_app(db, TIDEPOOL_FOLDER));
+    }
+    ~TidepoolTest() override { std::filesystem::remove_all(folder_); }
+
+    static Task<int> prepare(db::Database db, std::string migrations) {
+        co_await db::migrate(db, migrations);
+        co_return 0;
+    }
+    std::unique_ptr<Person> member(std::string username, std::string name = "Somebody") {
+        auto person = std::make_unique<Person>(*app_, std::move(username));
+        EXPECT_EQ(person->sign_up(std::move(name)).status, 303);
+        return person;
+    }
+
+    std::filesystem::path folder_;
+    std::unique_ptr<http::App> app_;
+};
+
+TEST_F(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
+    Person guest(*app_);
+    EXPECT_THAT(guest.get("/").text(), HasSubstr("What did the tide bring in?"));
+    for (const char* path : {"/settings", "/notifications", "/search?q=x", "/posts/1/edit"}) {
+        const Answer answer = guest.get(path);
+        EXPECT_EQ(answer.status, 303) << path;
+        EXPECT_EQ(answer.field("Location"), "/log-in") << path;
+    }
+    EXPECT_EQ(guest.get("/about").status, 200);
+    EXPECT_EQ(guest.get("/nowhere").status, 404);
+    EXPECT_THAT(guest.get("/nowhere").text(), HasSubstr("Not here"));
+    EXPECT_EQ(guest.get("/static/tidepool.css").status, 200);
+}
+
+// Without a session, each of them ended the system that this one replaces, or wrote for nobody.
+TEST_F(TidepoolTest, GuestsChangeNothing) {
+    member("ann")->write("hello");
+    Person guest(*app_);
+    for (const char* path :
+         {"/posts", "/posts/1/like", "/posts/1/unlike", "/posts/1/delete", "/posts/1/edit",
+          "/posts/1/report", "/members/ann/follow", "/members/ann/block", "/settings/profile",
+          "/settings/password", "/settings/log-out-elsewhere", "/settings/delete"}) {
+        const Answer answer = guest.send(
+            path, {{"body", "x"}, {"name", "x"}, {"about", "x"}, {"old", "x"}, {"password", "x"}});
+        EXPECT_EQ(answer.status, 303) << path;
+        EXPECT_EQ(answer.field("Location"), "/log-in") << path;
+    }
+}
+
+TEST_F(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
+    member("ann");
+    struct Case {
+        const char *name, *username, *email, *word, *again, *said;
+    };
+    const std::string long_name(51, 'x');
+    Person guest(*app_);
+    for (const Case& one : std::vector<Case>{
+             {"", "bob", "bob@example.org", "12345678", "12345678", "1 to 50 characters"},
+             {long_name.c_str(), "bob", "bob@example.org", "12345678", "12345678", "1 to 50"},
+             {"Bob", "bo", "bob@example.org", "12345678", "12345678", "3 to 30 small letters"},
+             {"Bob", "b b", "bob@example.org", "12345678", "12345678", "3 to 30 small letters"},
+             {"Bob", "ann", "bob@example.org", "12345678", "12345678", "user name is taken"},
+             {"Bob", "ANN", "bob@example.org", "12345678", "12345678", "user name is taken"},
+             {"Bob", "bob", "no address", "12345678", "12345678", "This is no e-mail address"},
+             {"Bob", "bob", "Ann@Example.org", "12345678", "12345678", "account with this address"},
+             {"Bob", "bob", "bob@example.org", "1234567", "1234567", "At least 8 characters"},
+             {"Bob", "bob", "bob@example.org", "12345678", "12345679", "two passwords differ"}}) {
+        guest.client().advance(1min);  // beyond the limit of sign-ups
+        const Answer answer = guest.post("/sign-up", {{"name", one.name},
+                                                      {"username", one.username},
+                                                      {"email", one.email},
+                                                      {"password", one.word},
+                                                      {"again", one.again}});
+        EXPECT_EQ(answer.status, 422) << one.said;
+        EXPECT_THAT(answer.text(), HasSubstr(one.said));
+        EXPECT_THAT(answer.text(), HasSubstr("class=\"fault\""));
+        EXPECT_THAT(answer.text(), HasSubstr(std::string("value=\"") + one.email + "\""));
+        EXPECT_THAT(answer.text(), Not(HasSubstr("12345678")));
+    }
+    EXPECT_EQ(guest.post("/sign-up", {{"again", "x"}}).status, 422) << "without a password field";
+}
+
+TEST_F(TidepoolTest, LogInByNameOrAddressAndLogOut) {
+    member("ann");
+    Person ann(*app_, "ann");
+    EXPECT_FALSE(ann.is_logged_in());
+    EXPECT_EQ(ann.log_in().status, 303);
+    EXPECT_TRUE(ann.is_logged_in());
+    EXPECT_EQ(ann.get("/log-in").status, 303) << "she is logged in";
+    Person by_address(*app_, "Ann@example.org");
+    EXPECT_EQ(by_address.log_in().status, 303);
+    EXPECT_TRUE(by_address.is_logged_in());
+    EXPECT_EQ(ann.send("/log-out", {}).status, 303);
+    EXPECT_FALSE(ann.is_logged_in());
+    EXPECT_TRUE(by_address.is_logged_in()) << "elsewhere she stays";
+}
+
+TEST_F(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
+    auto ann = member("ann");
+    const std::string cookies =
+        ann->client().cookies().field({.secure = true, .host = "localhost"}, 0);
+    ASSERT_THAT(cookies, HasSubstr("__Host-id="));
+    EXPECT_EQ(ann->send("/log-out", {}).status, 303);
+    tiderace::testing::ClientOptions options;
+    options.cookies = false;
+    Client replay(*app_, options);
+    EXPECT_EQ(replay.get("/settings", {{"Cookie", cookies}}).status, 303);
+}
+
+TEST_F(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
+    member("ann");
+    Person ann(*app_, "ann");
+    Person nobody(*app_, "nobody_here");
+    const Answer wrong = ann.log_in("wrong password");
+    const Answer unknown = nobody.log_in("wrong password");
+    EXPECT_EQ(wrong.status, 403);
+    EXPECT_EQ(unknown.status, 403);
+    EXPECT_THAT(wrong.text(), HasSubstr("User name or password is wrong."));
+    EXPECT_THAT(unknown.text(), HasSubstr("User name or password is wrong."));
+    int status = 0;
+    for (int i = 0; i < 20; ++i) status = ann.log_in("guess").status;
+    EXPECT_EQ(status, 429) << "guessing is limited";
+}
+
+TEST_F(TidepoolTest, AFormOfAnotherSiteChangesNothing) {
+    auto ann = member("ann");
+    ann->write("mine");
+    for (const char* path : {"/posts", "/posts/1/delete", "/posts/1/like", "/log-out",
+                             "/settings/profile", "/settings/delete"}) {
+        const auto answer = ann->post(path, {{"csrf", "0123456789abcdef0123456789abcdef"},
+                                             {"body", "x"},
+                                             {"name", "x"},
+                                             {"about", "x"},
+                                             {"password", std::string(password)}});
+        EXPECT_EQ(answer.status, 403) << path;
+    }
+    const Answer other = ann->client().post("/posts", form({{"body", "x"}, {"csrf", ann->token()}}),
+                                            {{"Sec-Fetch-Site", "cross-site"}});
+    EXPECT_EQ(other.status, 403);
+    EXPECT_TRUE(ann->is_logged_in());
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 1U);
+    EXPECT_EQ(ann->get("/posts/1/like").status, 405) << "no change by GET";
+}
+
+TEST_F(TidepoolTest, PostsHaveOneToTwoThousandCharacters) {
+    auto ann = member("ann");
+    EXPECT_EQ(ann->send("/posts", {{"body", ""}}).status, 422);
+    EXPECT_EQ(ann->send("/posts", {{"body", " \n "}}).status, 422);
+    std::string sea;
+    for (int i = 0; i < 2'000; ++i) sea += "海";
+    EXPECT_EQ(ann->send("/posts", {{"body", sea}}).status, 303);
+    const Answer refused = ann->send("/posts", {{"body", sea + "x"}});
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_THAT(refused.text(), HasSubstr(sea + "x")) << "what was typed stays";
+}
+
+TEST_F(TidepoolTest, OnesOwnPostWithThreeFollowersShowsOnce) {
+    auto ann = member("ann");
+    ann->write("once");
+    for (const char* name : {"bob", "cid", "dee"}) {
+        auto other = member(name);
+        EXPECT_EQ(other->send("/members/ann/follow", {}).status, 303);
+        EXPECT_EQ(other->send("/members/ann/follow", {}).status, 303) << "twice is once";
+        EXPECT_EQ(count(other->get("/").text(), "<article"), 1U);
+    }
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 1U);
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<b>3</b> followers"));
+    EXPECT_EQ(ann->send("/members/ann/follow", {}).status, 404) << "nobody follows herself";
+}
+
+TEST_F(TidepoolTest, ToLikeTwiceIsToLikeOnce) {
+    auto ann = member("ann");
+    const std::string post = ann->write("like me");
+    auto bob = member("bob");
+    EXPECT_EQ(bob->send("/posts/" + post + "/like", {}).status, 303);
+    EXPECT_EQ(bob->send("/posts/" + post + "/like", {}).status, 303);
+    EXPECT_THAT(bob->get("/posts/" + post).text(), HasSubstr("<span data-likes>1</span>"));
+    const Answer now =
+        bob->client().post("/posts/" + post + "/unlike", form({{"csrf", bob->token()}}),
+                           {{"Accept", "application/json"}});
+    EXPECT_EQ(now.text(), R"({"likes":0,"liked":false})");
+    EXPECT_EQ(bob->send("/posts/99/like", {}).status, 404);
+    EXPECT_EQ(bob->send("/posts/x/like", {}).status, 400);
+    EXPECT_EQ(count(ann->get("/notifications").text(), "likes your post"), 1U);
+}
+
+TEST_F(TidepoolTest, WhatMembersWriteIsText) {
+    const std::string angles(50, '<');
+    auto ann = member("ann", angles);
+    ann->write("<script>alert(1)</script> \"'& https://example.org/?a=b&c javascript:alert(1)");
+    const std::string page = ann->get("/").text();
+    EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+    EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    EXPECT_THAT(page, HasSubstr("href=\"https://example.org/?a=b&amp;c\""));
+    EXPECT_THAT(page, Not(HasSubstr("href=\"javascript")));
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("&lt;&lt;&lt;"));
+    const std::string found = ann->get("/search?q=%22%3E%3Cscript%3E").text();
+    EXPECT_THAT(found, HasSubstr("value=\"&#34;&gt;&lt;script&gt;\""));
+    EXPECT_THAT(found, Not(HasSubstr("\"><script>")));
+}
+
+TEST_F(TidepoolTest, OnlyTheAuthorEditsAndDeletes) {
+    auto ann = member("ann");
+    const std::string post = ann->write("before #old");
+    auto bob = member("bob");
+    EXPECT_EQ(bob->get("/posts/" + post + "/edit").status, 404);
+    EXPECT_EQ(bob->send("/posts/" + post + "/edit", {{"body", "mine"}}).status, 404);
+    EXPECT_EQ(bob->send("/posts/" + post + "/delete", {}).status, 404);
+    EXPECT_EQ(ann->send("/posts/" + post + "/edit", {{"body", "after #new"}}).status, 303);
+    const std::string page = ann->get("/posts/" + post).text();
+    EXPECT_THAT(page, HasSubstr("after"));
+    EXPECT_THAT(page, HasSubstr("edited"));
+    EXPECT_EQ(count(ann->get("/tags/old").text(), "<article"), 0U);
+    EXPECT_EQ(count(ann->get("/tags/new").text(), "<article"), 1U);
+    EXPECT_EQ(count(ann->get("/search?q=before").text(), "<article"), 0U);
+    EXPECT_EQ(ann->send("/posts/" + post + "/delete", {}).status, 303);
+    EXPECT_EQ(ann->get("/posts/" + post).status, 404);
+}
+
+TEST_F(TidepoolTest, RepliesMentionsAndFollowersAreNotified) {
+    auto ann = member("ann");
+    const std::string post = ann->write("a question");
+    auto bob = member("bob", "Bob");
+    bob->write("an answer", post);
+    bob->write("see @ann and @ann, not @nobody_else or bob@ann.example");
+    bob->send("/members/ann/follow", {});
+    EXPECT_THAT(ann->get("/").text(), HasSubstr(">3</span>")) << "unseen";
+    const std::string notices = ann->get("/notifications").text();
+    EXPECT_EQ(count(notices, "replied to you"), 1U);
+    EXPECT_EQ(count(notices, "mentioned you"), 1U);
+    EXPECT_EQ(count(notices, "follows you"), 1U);
+    EXPECT_EQ(count(notices, " unseen\""), 3U);
+    EXPECT_EQ(count(ann->get("/notifications").text(), " unseen\""), 0U) << "now seen";
+    EXPECT_THAT(ann->get("/posts/" + post).text(), HasSubstr("an answer"));
+    EXPECT_EQ(bob->send("/posts", {{"body", "x"}, {"parent", "99"}}).status, 404);
+}
+
+TEST_F(TidepoolTest, AnOpenPageHearsOfNoticesAndPosts) {
+    auto ann = member("ann");
+    auto bob = member("bob");
+    ann->send("/members/bob/follow", {});
+    auto events = ann->client().open("/live");
+    const auto first = events.next_event();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->event, "unseen");
+    EXPECT_EQ(first->data, "0");
+    bob->write("hello @ann");
+    std::vector<std::string> seen;
+    for (int i = 0; i < 4; ++i) {
+        ann->client().advance(3s);
+        while (const auto event = events.next_event()) seen.push_back(event->event + event->data);
+    }
+    EXPECT_THAT(seen, ::testing::UnorderedElementsAre("unseen1", "postsnew"));
+}
+
+TEST_F(TidepoolTest, WhoIsBlockedIsNeitherSeenNorHeard) {
+    auto ann = member("ann");
+    auto bob = member("bob");
+    bob->send("/members/ann/follow", {});
+    const std::string post = ann->write("for friends");
+    EXPECT_EQ(ann->send("/members/bob/block", {}).status, 303);
+    EXPECT_EQ(count(bob->get("/").text(), "<article"), 0U);
+    EXPECT_EQ(bob->get("/posts/" + post).status, 404);
+    EXPECT_EQ(bob->send("/posts/" + post + "/like", {}).status, 404);
+    EXPECT_EQ(bob->send("/posts", {{"body", "x"}, {"parent", post}}).status, 404);
+    EXPECT_EQ(bob->send("/members/ann/follow", {}).status, 404);
+    bob->write("hey @ann");
+    EXPECT_EQ(count(ann->get("/notifications").text(), "mentioned you"), 0U);
+    EXPECT_EQ(ann->send("/members/bob/unblock", {}).status, 303);
+    EXPECT_EQ(bob->get("/posts/" + post).status, 200);
+}
+
+TEST_F(TidepoolTest, SearchFindsWordsOfEveryLanguageAsTheyAre) {
+    auto ann = member("ann");
+    ann->write("high water at noon");
+    ann->write("潮水退了，礁石上全是小螃蟹");
+    ann->write("100 % salt");
+    for (const char* words :
+         {"water", "noon", "WATER", "%E6%BD%AE%E6%B0%B4", "%E5%B0%8F%E8%9E%83%E8%9F%B9", "%25"}) {
+        EXPECT_EQ(count(ann->get(std::string("/search?q=") + words).text(), "<article"), 1U)
+            << words;
+    }
+    for (const char* words : {"storm", "wa_er", "%22", "water%20storm", "a%22%20OR%20%22b"}) {
+        EXPECT_EQ(count(ann->get(std::string("/search?q=") + words).text(), "<article"), 0U)
+            << words;
+    }
+    EXPECT_EQ(count(ann->get("/search?q=ann").text(), "<b>Somebody</b>"), 1U) << "by user name";
+    EXPECT_EQ(count(ann->get("/search?q=example.org").text(), "<b>Somebody</b>"), 0U)
+        << "nobody is found by an address";
+}
+
+TEST_F(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
+    auto ann = member("ann");
+    for (int i = 0; i < 25; ++i) {
+        ann->client().advance(1min);  // within the limit of posts
+        ann->write("post " + std::to_string(i) + ".");
+    }
+    const std::string first = ann->get("/").text();
+    EXPECT_EQ(count(first, "<article"), 20U);
+    std::smatch next;
+    ASSERT_TRUE(std::regex_search(first, next, std::regex("href=\"(/\\?before=[0-9]+)\"")));
+    ann->write("one that shifts nothing");
+    const std::string second = ann->get(next[1].str()).text();
+    EXPECT_EQ(count(second, "<article"), 5U);
+    EXPECT_THAT(second, HasSubstr("post 4."));
+    EXPECT_THAT(second, Not(HasSubstr("rel=\"next\"")));
+}
+
+TEST_F(TidepoolTest, SettingsChangeTheProfileAndThePassword) {
+    auto ann = member("ann");
+    Person elsewhere(*app_, "ann");
+    elsewhere.log_in();
+    EXPECT_EQ(ann->send("/settings/profile", {{"name", "Ann B"}, {"about", "<b>"}}).status, 303);
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("Ann B"));
+    EXPECT_EQ(ann->send("/settings/profile", {{"name", ""}, {"about", ""}}).status, 422);
+    EXPECT_EQ(
+        ann->send("/settings/password", {{"old", "wrong"}, {"password", "battery staple"}}).status,
+        422);
+    EXPECT_TRUE(elsewhere.is_logged_in());
+    EXPECT_EQ(ann->send("/settings/password",
+                        {{"old", std::string(password)}, {"password", "battery staple"}})
+                  .status,
+              303);
+    EXPECT_TRUE(ann->is_logged_in());
+    EXPECT_FALSE(elsewhere.is_logged_in());
+    EXPECT_EQ(elsewhere.log_in().status, 403);
+    EXPECT_EQ(elsewhere.log_in("battery staple").status, 303);
+    EXPECT_EQ(ann->send("/settings/log-out-elsewhere", {}).status, 303);
+    EXPECT_FALSE(elsewhere.is_logged_in());
+}
+
+TEST_F(TidepoolTest, MembersTakeTheirDataAndGo) {
+    auto ann = member("ann");
+    const std::string post = ann->write("to keep");
+    auto bob = member("bob");
+    bob->write("a reply", post);
+    const Answer data = ann->get("/settings/export");
+    EXPECT_THAT(data.field("Content-Disposition"), HasSubstr("attachment"));
+    EXPECT_THAT(data.text(), HasSubstr("\"body\":\"to keep\""));
+    EXPECT_THAT(data.text(), HasSubstr("ann@example.org"));
+    EXPECT_THAT(data.text(), Not(HasSubstr("argon2")));
+    EXPECT_EQ(ann->send("/settings/delete", {{"password", "wrong"}}).status, 422);
+    EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
+    EXPECT_FALSE(ann->is_logged_in());
+    EXPECT_EQ(bob->get("/members/ann").status, 404);
+    EXPECT_EQ(bob->get("/posts/" + post).status, 404);
+    EXPECT_EQ(member("ann")->get("/").status, 200) << "the name is free again";
+}
+
+TEST_F(TidepoolTest, PagesComeInChinese) {
+    Person guest(*app_);
+    const Answer chinese = guest.client().get("/", {{"Accept-Language", "zh-CN,zh;q=0.9"}});
+    EXPECT_THAT(chinese.text(), HasSubstr("<html lang=\"zh\">"));
+    EXPECT_THAT(chinese.text(), HasSubstr("潮水带来了什么？"));
+    const Answer chosen = guest.post("/language", {{"language", "zh"}, {"back", "/about"}});
+    EXPECT_EQ(chosen.field("Location"), "/about");
+    EXPECT_THAT(guest.get("/log-in").text(), HasSubstr("用户名或邮箱"));
+    for (const char* back : {"//evil.example", "https://evil.example", "/\\evil.example"}) {
+        EXPECT_EQ(guest.post("/language", {{"language", "en"}, {"back", back}}).field("Location"),
+                  "/")
+            << back;
+    }
+}
+
+TEST_F(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
+    auto ann = member("ann");
+    ann->write("hello #tide");
+    for (const char* path : {"/", "/about", "/settings", "/members/ann", "/tags/tide"}) {
+        const Answer answer = ann->get(path);
+        EXPECT_EQ(answer.status, 200) << path;
+        EXPECT_THAT(answer.field("Content-Security-Policy"), HasSubstr("default-src 'self'"));
+        EXPECT_THAT(answer.field("Content-Security-Policy"), Not(HasSubstr("unsafe")));
+        EXPECT_EQ(count(answer.text(), "<script"), 1U) << path;
+        EXPECT_EQ(count(answer.text(), " style=\""), 0U) << path;
+        EXPECT_EQ(count(answer.text(), "://"), 0U) << path;
+    }
+    EXPECT_LT(Person(*app_).get("/").text().size() + 20'000, 60'000U);
+}
+
+}  // namespace
+}  // namespace tidepool

@@ -1,0 +1,20 @@
+// todo [ADDRESS [CERTIFICATE KEY]]
+//
+// TODO_PASSWORD is what the sign-in asks for. With TODO_DEVELOPMENT, templates are read again for
+// each page.
+#include <cstdio>
+#include <cstdlib>
+
+#include "examples/todo/todo.h"
+
+int main(int argc, char** argv) {
+    const char* const password = std::getenv("TODO_PASSWORD");
+    if (password == nullptr) {
+        std::fputs("todo: set TODO_PASSWORD\n", stderr);
+        return 1;
+    }
+    auto app = make_todo(password, std::getenv("TODO_DEVELOPMENT") != nullptr);
+    tiderace::http::ServeOptions options{.listen = argc > 1 ? argv[1] : "127.0.0.1:8080"};
+    if (argc > 3) options.tls = {{argv[2], argv[3]}};
+    return app.serve(options);
+}

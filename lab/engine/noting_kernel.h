@@ -1,0 +1,59 @@
+// NotingKernel: the kernel below, and a word to a CallNotes about each call that moves bytes or
+// connections: whether it took all there was.
+//
+//   receive, accept   EAGAIN, or fewer bytes than there was room for: no longer readable
+//   send              EAGAIN, or fewer bytes taken than offered: no longer writable
+//   send_file         EAGAIN only: a short count may be the file's
+//
+// An edge-triggered poller needs to know that, and core's readiness backend, which makes the calls,
+// does not say it: level-triggered pollers have no use for it.
+//
+// Owner    The poller that it tells; that and the kernel below outlive it.
+// Thread   The loop's.
+// Errors   Those of the kernel below, unchanged.
+#pragma once
+
+#include "tiderace/core/interest.h"
+#include "tiderace/core/kernel.h"
+
+namespace tiderace::lab::engine {
+
+class CallNotes {
+  public:
+    // A call was made for `fd`, and it is no longer ready in the directions of `exhausted`.
+    virtual void note_call(int fd, core::Interest exhausted) = 0;
+
+  protected:
+    ~CallNotes() = default;
+};
+
+class NotingKernel final : public core::Kernel {
+  public:
+    NotingKernel(core::Kernel& below, CallNotes& notes) : below_(&below), notes_(&notes) {}
+
+    int open_socket(int family, int type, int protocol) override;
+    int bind(int fd, const sockaddr* address, socklen_t bytes) override;
+    int listen(int fd, int backlog) override;
+    int accept(int fd, sockaddr* peer, socklen_t* bytes) override;
+    int connect(int fd, const sockaddr* address, socklen_t bytes) override;
+    int local_address(int fd, sockaddr* address, socklen_t* bytes) override;
+    int set_option(int fd, int level, int name, const void* value, socklen_t bytes) override;
+    int get_option(int fd, int level, int name, void* value, socklen_t* bytes) override;
+    ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
+    ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
+    ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
+    int shut_down(int fd, int how) override;
+    int close(int fd) override;
+    int open_beneath(int directory, const char* path, int flags, core::Links links) override;
+    int file_status(int fd, struct stat* status) override;
+    ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
+    ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override;
+    int entry_status(int directory, const char* name, struct stat* status) override;
+    ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
+
+  private:
+    core::Kernel* below_;
+    CallNotes* notes_;
+};
+
+}  // namespace tiderace::lab::engine

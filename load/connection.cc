@@ -1,0 +1,391 @@
+#include "load/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "load/worker.h"
+#include "tiderace/base/check.h"
+
+namespace tiderace::load {
+namespace {
+
+constexpr Duration retry_min = 10ms;
+constexpr Duration retry_max = 1s;
+constexpr int slow_receive_buffer_bytes = 4'096;
+constexpr std::int64_t drips_per_second = 10;
+
+ConnectError kind_of(int error) {
+    switch (error) {
+        case ECONNREFUSED:
+            return ConnectError::refused;
+        case ECONNRESET:
+            return ConnectError::reset;
+        case ETIMEDOUT:
+            return ConnectError::timed_out;
+        case EADDRNOTAVAIL:
+        case EADDRINUSE:
+            return ConnectError::no_port;
+        case EMFILE:
+        case ENFILE:
+            return ConnectError::no_descriptor;
+        default:
+            return ConnectError::other;
+    }
+}
+
+// Spread evenly: of each hundred the first ones read slowly, the next ones send slowly.
+bool is_slow(std::uint64_t number, std::uint64_t after, std::uint64_t percent) {
+    const std::uint64_t place = number % 100;
+    return place >= after && place < after + percent;
+}
+
+}  // namespace
+
+LoadConnection::LoadConnection(LoadWorker& worker, std::uint64_t number)
+    : worker_(&worker), number_(number) {
+    const LoadOptions& options = worker.plan().options;
+    slow_reader_ = is_slow(number, 0, options.slow_readers);
+    slow_sender_ = is_slow(number, options.slow_readers, options.slow_senders);
+    const LoadDialogue::Rules rules{.request = &worker.plan().request,
+                                    .depth = options.close ? 1 : options.depth(),
+                                    .close = options.close,
+                                    .hash = options.check_hash,
+                                    .http_1_0 = options.http == LoadHttp::v1_0,
+                                    .parts = slow_sender_,
+                                    .arena = &worker.arena()};
+    LoadDialogue::Client& client = *this;
+    dialogue_ = options.echoes()               ? make_load_echo(client, rules)
+                : options.http == LoadHttp::v2 ? make_load_h2(client, rules)
+                                               : make_load_h1(client, rules);
+}
+
+bool LoadConnection::may_follow(Phase from, Phase to) {
+    switch (to) {
+        case Phase::idle:
+            return from != Phase::idle;
+        case Phase::connecting:
+            return from == Phase::idle;
+        case Phase::securing:
+            return from == Phase::connecting;
+        case Phase::open:
+            return from == Phase::connecting || from == Phase::securing;
+        case Phase::ending:
+            return from == Phase::open;
+    }
+    return false;
+}
+
+void LoadConnection::enter(Phase next) {
+    TR_CHECK(may_follow(phase_, next), "a phase that cannot follow");
+    phase_ = next;
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+void LoadConnection::start() {
+    if (phase_ != Phase::idle || run_over_) return;
+    const LoadPlan& plan = worker_->plan();
+    net::Route route{.to = plan.target.address};
+    if (!plan.sources.empty()) route.from = plan.sources[number_ % plan.sources.size()];
+    if (slow_reader_) route.receive_buffer_bytes = slow_receive_buffer_bytes;
+    enter(Phase::connecting);
+    worker_->connector().connect(
+        route, [this](Result<net::Connection*> made) { on_made(std::move(made)); },
+        worker_->layer());
+}
+
+void LoadConnection::on_made(Result<net::Connection*> made) {
+    since_ = worker_->loop().now();
+    if (!made) {
+        enter(Phase::idle);
+        worker_->connect_done(*this);
+        worker_->tally().resets += made.error().code() == ECONNRESET;
+        failed_to_open(kind_of(made.error().code()));
+        return;
+    }
+    connection_ = *made;
+    answered_once_ = false;
+    const bool secured = worker_->layer() != nullptr;
+    if (secured) enter(Phase::securing);
+    connection_->start(*this);
+    if (!secured) open();
+}
+
+void LoadConnection::on_secured(net::Connection& connection) {
+    const bool right =
+        worker_->plan().options.http != LoadHttp::v2 || connection.security()->protocol == "h2";
+    if (right && !run_over_) {
+        open();
+    } else {
+        connection.close(net::CloseReason::aborted);  // on_close tells
+    }
+}
+
+void LoadConnection::open() {
+    enter(Phase::open);
+    ++worker_->tally().opened;
+    worker_->count_open(1);
+    worker_->connect_done(*this);
+    dialogue_->begin();
+    worker_->has_room(*this);
+}
+
+void LoadConnection::failed_to_open(ConnectError error) {
+    ++worker_->tally().error(error);
+    try_again_later();
+}
+
+void LoadConnection::try_again_later() {
+    if (run_over_) return;
+    retry_ = std::clamp(retry_ * 2, retry_min, retry_max);
+    worker_->loop().arm(*this, worker_->loop().now() + retry_);
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+void LoadConnection::send(std::size_t most) {
+    const Instant now = worker_->now();
+    most = std::min(most, dialogue_->room());
+    if (dialogue_->under_way() == 0) since_ = now;
+    std::size_t count = 0;
+    for (; count < most; ++count) {
+        const auto intended = worker_->pacer().take(now);
+        if (!intended) break;
+        dialogue_->ask(*intended);
+        worker_->tally().late_max = std::max(worker_->tally().late_max, now - *intended);
+    }
+    if (count == 0) return;
+    worker_->tally().sent += count;
+    worker_->count_under_way(static_cast<std::int64_t>(count));
+    dialogue_->asked();
+}
+
+void LoadConnection::say(ByteView bytes, LoadDialogue::Part part) {
+    if (!slow_sender_) {
+        if (connection_ != nullptr) connection_->write(bytes);
+        return;
+    }
+    drip_.keep(bytes, is_slow_part(part));
+    if (pause_ != Pause::dripping) drip();
+}
+
+namespace {
+
+// Bytes of the plan, which outlives every queue of the run.
+class Lent final : public core::Shared {};
+
+}  // namespace
+
+void LoadConnection::lend(ByteView bytes, LoadDialogue::Part part) {
+    if (bytes.empty()) return;
+    if (!slow_sender_) {
+        if (connection_ == nullptr) return;
+        connection_->queue().append_shared(bytes, core::make_ref<Lent>());
+        connection_->written();
+        return;
+    }
+    drip_.lend(bytes, is_slow_part(part));
+    if (pause_ != Pause::dripping) drip();
+}
+
+bool LoadConnection::is_slow_part(LoadDialogue::Part part) const {
+    const LoadDrips slow = worker_->plan().options.slow_drips;
+    if (part == LoadDialogue::Part::control) return false;
+    if (slow == LoadDrips::all) return true;
+    return (slow == LoadDrips::head) == (part == LoadDialogue::Part::head);
+}
+
+// What may leave now, and the time of the next drop.
+void LoadConnection::drip() {
+    if (connection_ == nullptr) return;
+    const auto rate = static_cast<std::int64_t>(worker_->plan().options.slow_send_rate);
+    const std::int64_t most = std::max<std::int64_t>(1, rate / drips_per_second);
+    const std::size_t slow = drip_.take(static_cast<std::size_t>(most),
+                                        [this](ByteView piece) { connection_->write(piece); });
+    since_ = worker_->loop().now();
+    pause_ = slow > 0 ? Pause::dripping : Pause::none;
+    if (slow == 0) return;
+    worker_->loop().arm(*this, since_ + Duration(1s) * static_cast<std::int64_t>(slow) / rate);
+}
+
+std::size_t LoadConnection::unsent() const {
+    if (slow_sender_) return drip_.empty() ? 0 : SIZE_MAX;
+    return connection_ != nullptr ? static_cast<std::size_t>(connection_->queue_bytes()) : 0;
+}
+
+void LoadConnection::on_drained(net::Connection&) {
+    if (phase_ == Phase::open && !run_over_) dialogue_->drained();
+}
+
+// ---- being answered -----------------------------------------------------------------------------
+
+std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
+    if (!is_open() || run_over_) return data.size();
+    now_ = since_ = worker_->read_clock();
+    const std::size_t used = dialogue_->hear(data);
+    worker_->tally().received_bytes += used;
+    after_hearing(data.size());
+    return used;
+}
+
+void LoadConnection::after_hearing(std::size_t bytes) {
+    const bool answered = std::exchange(answered_now_, false);
+    if (phase_ == Phase::ending) {
+        if (dialogue_->under_way() == 0) connection_->close(net::CloseReason::aborted);
+        return;
+    }
+    const LoadOptions& options = worker_->plan().options;
+    if (slow_reader_) {
+        const auto rate = static_cast<std::int64_t>(options.slow_rate);
+        connection_->set_reading(false);
+        pause_ = Pause::not_reading;
+        worker_->loop().arm(*this, now_ + Duration(1s) * static_cast<std::int64_t>(bytes) / rate);
+    } else if (answered && options.think > Duration::zero() && !slow_sender_) {
+        pause_ = Pause::thinking;
+        worker_->loop().arm(*this, now_ + options.think);
+    }
+    worker_->has_room(*this);
+}
+
+LoadError LoadConnection::judge(const LoadAnswer& answer) const {
+    const LoadOptions& options = worker_->plan().options;
+    LoadTally::Reference& reference = worker_->tally().reference;
+    if (answer.status != options.expect_status) return LoadError::wrong_status;
+    if (options.expect_length && answer.length != *options.expect_length) {
+        return LoadError::wrong_length;
+    }
+    if (options.expect_hash && answer.hash != *options.expect_hash) return LoadError::wrong_hash;
+    if (!reference.known) reference = {.known = true, .length = answer.length, .hash = answer.hash};
+    if (answer.length != reference.length) return LoadError::wrong_length;
+    return answer.hash == reference.hash ? LoadError::count_ : LoadError::wrong_hash;
+}
+
+void LoadConnection::answered(const LoadAnswer& answer, Instant intended) {
+    LoadTally& tally = worker_->tally();
+    worker_->count_under_way(-1);
+    tally.body_bytes += answer.length;
+    answered_now_ = answered_once_ = true;  // wrong ones too: it talks
+    const LoadError wrong = judge(answer);
+    if (wrong == LoadError::count_) {
+        ++tally.answers;
+        ++answers_;
+        (slow_reader_ || slow_sender_ ? tally.slow_latency : tally.latency).record(now_ - intended);
+        return;
+    }
+    ++tally.error(wrong);
+    if (tally.wrong_status == 0 && wrong == LoadError::wrong_status) {
+        tally.wrong_status = answer.status;
+    }
+}
+
+void LoadConnection::failed(LoadError error, Instant) {
+    ++worker_->tally().error(error);
+    worker_->count_under_way(-1);
+}
+
+void LoadConnection::give_back(Instant intended) {
+    worker_->pacer().give_back(intended);
+    worker_->count_under_way(-1);
+    --worker_->tally().sent;
+}
+
+void LoadConnection::failed_besides(LoadError error) {
+    ++worker_->tally().error(error);
+}
+
+void LoadConnection::found(std::string_view fault) {
+    if (worker_->tally().fault.empty()) worker_->tally().fault = fault;
+}
+
+// ---- the end of a connection --------------------------------------------------------------------
+
+void LoadConnection::leave() {
+    if (phase_ == Phase::open) enter(Phase::ending);
+}
+
+void LoadConnection::on_peer_finished(net::Connection& connection) {
+    const bool securing = phase_ == Phase::securing;
+    if (is_open() && !run_over_) {
+        now_ = worker_->read_clock();
+        dialogue_->ended(connection.has_unread());
+    }
+    leave();
+    connection.close(securing ? net::CloseReason::peer_reset : net::CloseReason::aborted);
+}
+
+void LoadConnection::on_close(net::Connection& connection, net::CloseReason reason) {
+    core::EventLoop& loop = worker_->loop();
+    loop.cancel(*this);
+    drip_.clear();
+    const Phase last = phase_;
+    enter(Phase::idle);
+    pause_ = Pause::none;
+    connection_ = nullptr;
+    LoadTally& tally = worker_->tally();
+    tally.sent_bytes += connection.bytes_sent();
+    if (last == Phase::securing) {
+        worker_->connect_done(*this);
+        if (run_over_) return;
+        const bool spoke = connection.security() != nullptr;
+        failed_to_open(spoke ? ConnectError::no_protocol : ConnectError::tls);
+        return;
+    }
+    worker_->count_open(-1);
+    tally.resets += reason == net::CloseReason::peer_reset && last != Phase::ending;
+    if (run_over_) {
+        const std::size_t dropped = dialogue_->drop_all();
+        tally.unanswered += dropped;
+        worker_->count_under_way(-static_cast<std::int64_t>(dropped));
+        return;
+    }
+    const bool stalled =
+        reason == net::CloseReason::deadline_expired || reason == net::CloseReason::write_stalled;
+    dialogue_->fail_all(stalled ? LoadError::timed_out : LoadError::reset);
+    if (answered_once_) {
+        retry_ = Duration::zero();
+        worker_->wants_to_open(*this);
+    } else {
+        try_again_later();
+    }
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+void LoadConnection::on_expired() {
+    if (phase_ == Phase::idle) return worker_->wants_to_open(*this);
+    switch (pause_) {
+        case Pause::none:
+            break;
+        case Pause::thinking:
+            pause_ = Pause::none;
+            worker_->has_room(*this);
+            break;
+        case Pause::not_reading:
+            pause_ = Pause::none;
+            since_ = worker_->loop().now();
+            connection_->set_reading(true);
+            break;
+        case Pause::dripping:
+            drip();
+            if (pause_ == Pause::dripping) break;
+            dialogue_->drained();
+            worker_->has_room(*this);
+            break;
+    }
+}
+
+void LoadConnection::check_timeout(Instant now) {
+    if (now - since_ < worker_->plan().options.timeout) return;
+    if (is_open() && dialogue_->under_way() > 0 && !connection_->closing()) {
+        leave();
+        connection_->close(net::CloseReason::deadline_expired);
+    }
+}
+
+void LoadConnection::end() {
+    run_over_ = true;
+    worker_->loop().cancel(*this);
+    if (connection_ != nullptr) connection_->close(net::CloseReason::aborted);
+}
+
+}  // namespace tiderace::load

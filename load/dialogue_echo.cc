@@ -1,0 +1,103 @@
+// Bare TCP, no HTTP: messages of one length, several deep, and each comes back as it was.
+#include <algorithm>
+
+#include "load/asked_ring.h"
+#include "load/crc32.h"
+#include "load/dialogue.h"
+
+namespace tiderace::load {
+namespace {
+
+class LoadEcho final : public LoadDialogue {
+  public:
+    LoadEcho(Client& client, const Rules& rules)
+        : client_(&client), rules_(rules), asked_(static_cast<std::size_t>(rules.depth)) {
+        const std::string& message = rules.request->body;
+        // What comes back is compared byte for byte: a right answer has the message's hash.
+        answer_ = {.status = right_status,
+                   .length = message.size(),
+                   .hash = rules.hash ? crc32(0, message) : 0};
+    }
+
+    void begin() override {
+        asked_.clear();
+        fresh_ = heard_ = 0;
+        left_ = false;
+    }
+    std::size_t room() const override { return left_ ? 0 : asked_.room(); }
+    std::size_t under_way() const override { return asked_.size(); }
+    void ask(Instant intended) override {
+        asked_.push(intended);
+        ++fresh_;
+    }
+    void asked() override {
+        const LoadRequest& request = *rules_.request;
+        if (!request.batch.empty() && !rules_.parts) {
+            client_->say(ByteView(request.batch).substr(0, fresh_ * request.bytes), Part::body);
+            fresh_ = 0;
+        }
+        for (; fresh_ > 0; --fresh_) client_->lend(request.body, Part::body);
+    }
+
+    std::size_t hear(ByteView data) override;
+    void ended(bool unread) override {
+        fail_all(unread || heard_ > 0 ? LoadError::cut_short : LoadError::closed_early);
+        client_->leave();
+    }
+    void fail_all(LoadError error) override {
+        while (asked_.size() > 0) client_->failed(error, asked_.pop());
+        left_ = true;
+    }
+    std::size_t drop_all() override { return asked_.clear(); }
+
+  private:
+    static constexpr std::uint16_t right_status = 200;
+
+    void leave() {
+        left_ = true;
+        client_->leave();
+    }
+
+    Client* client_;
+    Rules rules_;
+    AskedRing asked_;
+    LoadAnswer answer_;
+    std::size_t fresh_ = 0;  // asked, and not yet said
+    std::size_t heard_ = 0;  // of the message that comes back
+    bool left_ = false;
+};
+
+std::size_t LoadEcho::hear(ByteView data) {
+    const ByteView message = rules_.request->body;
+    ByteView rest = data;
+    while (!rest.empty() && !left_) {
+        if (asked_.size() == 0) {
+            client_->failed_besides(LoadError::unasked);
+            leave();
+            break;
+        }
+        const std::size_t part = std::min(rest.size(), message.size() - heard_);
+        if (rest.substr(0, part) != message.substr(heard_, part)) {
+            client_->found("what came back is not what was sent");
+            fail_all(LoadError::wrong_hash);
+            client_->leave();
+            break;
+        }
+        rest.remove_prefix(part);
+        heard_ += part;
+        if (heard_ < message.size()) break;
+        heard_ = 0;
+        client_->answered(answer_, asked_.pop());
+        if (rules_.close) leave();
+    }
+    return data.size();
+}
+
+}  // namespace
+
+std::unique_ptr<LoadDialogue> make_load_echo(LoadDialogue::Client& client,
+                                             const LoadDialogue::Rules& rules) {
+    return std::make_unique<LoadEcho>(client, rules);
+}
+
+}  // namespace tiderace::load

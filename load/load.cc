@@ -1,0 +1,80 @@
+#include "load/load.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "load/figures.h"
+#include "load/run.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::load {
+namespace {
+
+int complain(const std::string& sentence, int status) {
+    std::fprintf(stderr, "tiderace: %s\n", sentence.c_str());
+    return status;
+}
+
+// A person before a terminal: one line that tells how it goes, and Ctrl-C.
+class Person final : public LoadAudience {
+  public:
+    Person(core::Signals& signals, bool quiet)
+        : signals_(&signals), shows_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+
+    void on_progress(const LoadProgress& now, Duration elapsed) override {
+        const double since_shown = std::chrono::duration<double>(elapsed - shown_at_).count();
+        if (!shows_ || since_shown < 0.2) return;
+        std::fprintf(
+            stderr, "\r\x1b[K  %.1f s   %s answers   %s/s   %s open   %s errors",
+            std::chrono::duration<double>(elapsed).count(), with_commas(now.answers).c_str(),
+            with_commas(static_cast<std::uint64_t>(
+                            static_cast<double>(now.answers - shown_answers_) / since_shown))
+                .c_str(),
+            with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.open))).c_str(),
+            with_commas(now.errors + now.connect_errors).c_str());
+        std::fflush(stderr);
+        shown_at_ = elapsed;
+        shown_answers_ = now.answers;
+    }
+    bool wants_end() override {
+        while (signals_->next()) ended_ = true;
+        return ended_;
+    }
+    int descriptor() const override { return signals_->descriptor(); }
+
+    void take_line_away() const {
+        if (shows_) std::fputs("\r\x1b[K", stderr);
+    }
+
+  private:
+    core::Signals* signals_;
+    bool shows_;
+    bool ended_ = false;
+    Duration shown_at_ = Duration::zero();
+    std::uint64_t shown_answers_ = 0;
+};
+
+}  // namespace
+
+int run_command(const LoadOptions& options) {
+    // Before the threads: they inherit the blocked signals.
+    auto signals = core::Signals::open(std::array{SIGINT, SIGTERM});
+    if (!signals) return complain(signals.error().message(), 1);
+    Person person(*signals, options.json);
+    const LoadOutcome outcome = run_load(options, &person);
+    person.take_line_away();
+    if (!outcome.complaint.empty()) return complain(outcome.complaint, outcome.status);
+    if (!options.json && !outcome.report.none_opened.empty()) {
+        return complain(outcome.report.none_opened, outcome.status);
+    }
+    const std::string out = options.json ? load_json(outcome.report) : load_table(outcome.report);
+    std::fwrite(out.data(), 1, out.size(), stdout);
+    std::fflush(stdout);
+    return outcome.status;
+}
+
+}  // namespace tiderace::load

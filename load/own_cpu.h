@@ -1,0 +1,14 @@
+// What this process, or this thread of it, has used of a CPU so far: user and system time.
+//
+// Thread   Any; each call asks the kernel anew.
+// Errors   None: zero where the system counts no such thing (a thread's time, on macOS).
+#pragma once
+
+#include "tiderace/base/units.h"
+
+namespace tiderace::load {
+
+Duration own_process_cpu();
+Duration own_thread_cpu();
+
+}  // namespace tiderace::load

@@ -1,0 +1,50 @@
+// LoadReport: what came of a run, for a person (a table) and for a program (JSON).
+//
+// Thread   Any: pure functions.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "load/options.h"
+#include "load/server_watch.h"
+#include "load/tally.h"
+
+namespace tiderace::load {
+
+struct LoadReport {
+    LoadOptions options;
+    LoadTally tally;
+    std::string engine;
+    std::size_t processes = 1;
+    std::size_t threads = 1;           // of all processes
+    std::size_t source_addresses = 0;  // 0: the kernel's choice
+    Duration elapsed = Duration::zero();
+    Duration own_cpu = Duration::zero();
+    double busiest_loop = 0;          // its CPU time by the time elapsed, 0..1
+    std::uint64_t resumed = 0;        // TLS handshakes that were short
+    std::uint64_t lost = 0;           // processes of the load that died: their figures are missing
+    bool interrupted = false;         // by Ctrl-C
+    std::string none_opened;          // why not one connection was opened; also in the notes
+    std::optional<ServerUse> server;  // its use during the run; memory: the most seen
+    std::vector<std::string> notes;   // what was found before the run
+};
+
+// Above this a loop had hardly any time left, and it is the load that was measured.
+inline constexpr double busy_share = 0.9;
+
+inline constexpr std::array<std::pair<const char*, double>, 6> load_quantiles{
+    {{"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1.0}}};
+
+// Everything was answered, and rightly.
+bool all_right(const LoadReport& report);
+// What a reader of the figures must know: a sentence each.
+std::vector<std::string> warnings(const LoadReport& report);
+std::string load_table(const LoadReport& report);
+// One line, as docs/load.md has it (json.cc).
+std::string load_json(const LoadReport& report);
+
+}  // namespace tiderace::load

@@ -1,0 +1,203 @@
+#include "load/run.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "load/none_opened.h"
+#include "load/server_watch.h"
+#include "load/team.h"
+#include "tiderace/core/cpu_count.h"
+#include "tiderace/core/process_limits.h"
+#include "tiderace/core/signals.h"
+
+namespace tiderace::load {
+namespace {
+
+constexpr std::uint64_t spare_descriptors = 64;  // of each process
+constexpr int look_interval_ms = 250;
+constexpr int first_look_interval_ms = 20;
+constexpr std::uint64_t body_file_bytes_max = 256_MiB;
+constexpr Duration hopeless_after = 3s;
+// As long as none was opened, so many failed attempts end the run.
+constexpr std::uint64_t first_failures_max = 10;
+constexpr Duration stop_patience = 5s;
+
+// Of each process. Every loop has a connection, and a request if those are counted.
+std::size_t threads_for(const LoadOptions& options) {
+    const std::uint64_t half = std::max<std::uint64_t>(1, core::count_cpus().usable / 2);
+    const std::uint64_t asked = options.threads > 0
+                                    ? options.threads
+                                    : std::max<std::uint64_t>(1, half / options.processes);
+    const std::uint64_t most = std::max<std::uint64_t>(1, options.loops_max() / options.processes);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(asked, 1, most));
+}
+
+// The workload within what this machine's limits allow, each change with a note.
+void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
+    options.processes = std::clamp<std::uint64_t>(options.processes, 1, options.loops_max());
+    const auto limit = core::raise_descriptor_limit();
+    if (!limit) return;  // the report shows connections without a descriptor
+    const std::uint64_t each = limit->after;
+    const std::uint64_t room = each > spare_descriptors ? each - spare_descriptors : 1;
+    const std::uint64_t fits = std::min(room, options.connections) * options.processes;
+    if (options.connections <= fits) return;
+    notes.push_back("the limit on open files is " + std::to_string(each) +
+                    (options.processes > 1 ? " for a process: " : ": ") + std::to_string(fits) +
+                    " connections instead of " + std::to_string(options.connections) +
+                    "; more --processes open more");
+    options.connections = fits;
+}
+
+// One run: the team, and the one that looks at it.
+class Run {
+  public:
+    Run(const LoadPlan& plan, LoadReport report, LoadAudience* audience)
+        : plan_(plan),
+          report_(std::move(report)),
+          audience_(audience),
+          watch_(plan.target.address, watched_pid(plan)) {}
+
+    Result<LoadReport> run() {
+        const LoadWorker::Share whole = whole_of(plan_);
+        const std::size_t processes = report_.processes;
+        const std::size_t threads = report_.threads / processes;
+        auto team = processes > 1 ? start_processes(plan_, whole, threads, processes)
+                                  : start_threads(plan_, whole, threads);
+        if (!team) return fail(team.error());
+        look_on(**team);
+        const std::unique_ptr<LoadSum> sum = (*team)->finish();
+        add_up(*sum);
+        return std::move(report_);
+    }
+
+  private:
+    // -1 finds nothing: another machine's.
+    static int watched_pid(const LoadPlan& plan) {
+        if (plan.options.server_pid > 0) return static_cast<int>(plan.options.server_pid);
+        return plan.target.address.is_loopback() ? 0 : -1;
+    }
+
+    void look_on(LoadTeam& team) {
+        const Instant start = clock_.now();
+        Instant last_answer = start;
+        std::uint64_t last_seen = 0;
+        Instant stopped = Instant::max();
+        for (int looks = 0;; ++looks) {
+            const LoadProgress now = team.progress();
+            const Instant moment = clock_.now();
+            if (now.done || moment - stop_patience > stopped) break;
+            const std::uint64_t seen = now.answers + now.errors;
+            if (seen > last_seen || now.open > 0) last_answer = moment;
+            last_seen = seen;
+            if (audience_ != nullptr) audience_->on_progress(now, moment - start);
+            const bool none_opens =
+                now.opened == 0 &&
+                now.connect_errors >= std::min(first_failures_max, plan_.options.connections);
+            const bool hopeless = moment - last_answer > hopeless_after;
+            if (stopped == Instant::max() && (none_opens || hopeless || wants_end())) {
+                stopped = moment;
+                if (hopeless && !none_opens) {
+                    report_.notes.push_back("given up: for 3 s no connection could be opened");
+                }
+                team.stop();
+            }
+            // Short runs end soon: the first looks come sooner.
+            const bool is_new = looks < 10 || (looks < 20 && now.answers == 0);
+            wait(is_new ? first_look_interval_ms : look_interval_ms, stopped != Instant::max());
+            if (!is_new || looks == 0) watch_.look();
+        }
+    }
+
+    bool wants_end() {
+        if (audience_ == nullptr || !audience_->wants_end()) return false;
+        return report_.interrupted = true;
+    }
+
+    void wait(int milliseconds, bool stopping) {
+        pollfd ready{audience_ != nullptr && !stopping ? audience_->descriptor() : -1, POLLIN, 0};
+        ::poll(&ready, 1, stopping ? first_look_interval_ms : milliseconds);
+    }
+
+    void add_up(const LoadSum& sum) {
+        report_.tally = sum.tally;
+        report_.elapsed = sum.elapsed;
+        report_.own_cpu = sum.cpu;
+        report_.busiest_loop = sum.busiest_loop;
+        report_.engine = sum.engine.data();
+        report_.resumed = sum.handshakes_resumed;
+        report_.lost = sum.lost;
+        report_.server = watch_.finish();
+        report_.none_opened = why_none_opened(sum, plan_.target);
+        if (!report_.none_opened.empty()) report_.notes.push_back(report_.none_opened);
+        if (watch_.ended()) {
+            report_.server.reset();
+            report_.notes.push_back("the server ended during the run");
+        }
+        for (std::size_t i = 0; i < sum.handshakes_failed.size(); ++i) {
+            if (sum.handshakes_failed[i] == 0) continue;
+            const auto why = to_string(static_cast<tls::HandshakeFailure>(i));
+            report_.notes.push_back("TLS: " + std::to_string(sum.handshakes_failed[i]) +
+                                    " handshakes failed (" + std::string(why) + ")");
+        }
+    }
+
+    const LoadPlan& plan_;
+    LoadReport report_;
+    LoadAudience* audience_;
+    ServerWatch watch_;
+    core::SystemClock clock_;
+};
+
+// The file becomes the body of every request.
+Result<> read_body_file(LoadOptions& options) {
+    const std::string& path = options.body_file;
+    if (path.empty()) return {};
+    std::error_code fault;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, fault);
+    if (fault) return fail(Error(fault.value(), "read --body", path));
+    if (bytes == 0) return fail(Error(ENODATA, "read --body", path, "the file is empty"));
+    if (bytes > body_file_bytes_max) {
+        return fail(Error(EFBIG, "read --body", path, "256 MiB is the most"));
+    }
+    std::ifstream file(path, std::ios::binary);
+    options.body.assign(std::istreambuf_iterator<char>(file), {});
+    if (options.body.empty()) return fail(Error::last("read --body", path));
+    options.body_bytes = options.body.size();
+    return {};
+}
+
+LoadOutcome refuse(int status, std::string complaint) {
+    return {.status = status, .complaint = std::move(complaint), .report = {}};
+}
+
+}  // namespace
+
+LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
+    LoadReport report;
+    LoadOptions options = given;
+    if (auto read = read_body_file(options); !read) return refuse(1, read.error().message());
+    fit_to_limits(options, report.notes);
+    auto plan = plan_load(std::move(options));
+    if (!plan) return refuse(2, plan.error());
+    report.options = plan->options;
+    report.processes = static_cast<std::size_t>(plan->options.processes);
+    report.threads = threads_for(plan->options) * report.processes;
+    report.source_addresses = plan->sources.size();
+    core::ignore_sigpipe();
+    // What no worker could set up is reported before any process is started.
+    if (auto trial = LoadWorker::create(*plan, {}); !trial) {
+        return refuse(1, trial.error().message());
+    }
+    auto ran = Run(*plan, std::move(report), audience).run();
+    if (!ran) return refuse(1, ran.error().message());
+    const int status = all_right(*ran) ? 0 : 1;
+    return {.status = status, .complaint = {}, .report = std::move(*ran)};
+}
+
+}  // namespace tiderace::load

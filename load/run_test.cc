@@ -1,0 +1,174 @@
+#include "load/run.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "load/server_watch.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/net/listener.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::load {
+namespace {
+
+// Answers each end of a head with the same five bytes.
+class HelloServer final : public net::SessionFactory, private net::Session {
+  public:
+    HelloServer() {
+        loop_ = std::move(*core::EventLoop::create({}));
+        server_ = std::make_unique<net::TcpServer>(*loop_, *this, net::TcpServerOptions{});
+        auto listener = net::open_listener(loop_->kernel(), core::Address::loopback(0), {});
+        url_ = "http://" + net::local_address(loop_->kernel(), *listener).to_string() + "/";
+        server_->listen(std::move(*listener));
+        thread_ = std::thread([this] { loop_->run(); });
+    }
+    ~HelloServer() {
+        loop_->request_stop();
+        thread_.join();
+        server_.reset();
+    }
+    const std::string& url() const { return url_; }
+
+  private:
+    net::Session& make_session(net::Connection&) override { return *this; }
+    std::size_t on_data(net::Connection& connection, ByteView data) override {
+        std::size_t used = 0;
+        for (std::size_t end; (end = data.find("\r\n\r\n", used)) != data.npos; used = end + 4) {
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+        }
+        return used;
+    }
+    void on_close(net::Connection&, net::CloseReason) override {}
+
+    std::unique_ptr<core::EventLoop> loop_;
+    std::unique_ptr<net::TcpServer> server_;
+    std::string url_;
+    std::thread thread_;
+};
+
+std::vector<int> children() {
+    std::vector<int> found;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "children");
+        for (int pid = 0; file >> pid;) found.push_back(pid);
+    }
+    return found;
+}
+
+// Does something to the run once answers have come, or ends it.
+class Watching final : public LoadAudience {
+  public:
+    explicit Watching(std::function<void()> act = {}, bool ends = false)
+        : act_(std::move(act)), ends_(ends) {}
+    void on_progress(const LoadProgress& progress, Duration) override {
+        if (progress.answers > 0 && act_) std::exchange(act_, {})();
+        answered_ = progress.answers > 0;
+    }
+    bool wants_end() override { return ends_ && answered_; }
+
+  private:
+    std::function<void()> act_;
+    bool ends_;
+    bool answered_ = false;
+};
+
+TEST(LoadRun, IsACall) {
+    HelloServer server;
+    Watching watching;  // a short run may end before the first report
+    const LoadOutcome outcome =
+        run_load({.url = server.url(), .connections = 3, .requests = 30}, &watching);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.complaint, "");
+    EXPECT_EQ(outcome.report.tally.answers, 30U);
+    EXPECT_EQ(outcome.report.tally.reference.length, 5U);
+    EXPECT_FALSE(outcome.report.interrupted);
+}
+
+TEST(LoadRun, SaysWhatIsWrongWithoutRunning) {
+    EXPECT_EQ(run_load({.url = "ftp://x"}).status, 2);
+    EXPECT_EQ(run_load({.url = "http://192.0.2.1/"}).status, 2);
+    const LoadOutcome outcome = run_load({.url = "https://127.0.0.1:1/", .ca = "/nowhere.pem"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_FALSE(outcome.complaint.empty());
+    const LoadOutcome engine = run_load({.url = "http://127.0.0.1:1/", .engine = "steam"});
+    EXPECT_EQ(engine.status, 1);
+    EXPECT_NE(engine.complaint.find("steam"), std::string::npos);
+}
+
+TEST(LoadRun, EndsWhenItsAudienceWantsIt) {
+    HelloServer server;
+    Watching watching({}, true);
+    const LoadOutcome outcome =
+        run_load({.url = server.url(), .connections = 2, .duration = 60s}, &watching);
+    EXPECT_TRUE(outcome.report.interrupted);
+    EXPECT_LT(outcome.report.elapsed, 60s);
+    EXPECT_GT(outcome.report.tally.answers, 0U);
+}
+
+TEST(LoadRun, ProcessesShareTheLoad) {
+    HelloServer server;
+    const LoadOutcome outcome =
+        run_load({.url = server.url(), .connections = 7, .requests = 100, .processes = 3});
+    EXPECT_EQ(outcome.status, 0) << outcome.complaint;
+    EXPECT_EQ(outcome.report.tally.answers, 100U);
+    EXPECT_EQ(outcome.report.tally.connections, 7U);
+    EXPECT_EQ(outcome.report.tally.open_max, 7U);
+    EXPECT_EQ(outcome.report.processes, 3U);
+    EXPECT_GT(outcome.report.own_cpu, Duration::zero());
+    EXPECT_TRUE(children().empty());
+}
+
+TEST(LoadRun, ProcessesEndWhenTheAudienceWantsIt) {
+    HelloServer server;
+    Watching watching({}, true);
+    const LoadOutcome outcome = run_load(
+        {.url = server.url(), .connections = 4, .duration = 60s, .processes = 2}, &watching);
+    EXPECT_TRUE(outcome.report.interrupted);
+    EXPECT_EQ(outcome.report.lost, 0U);
+    EXPECT_GT(outcome.report.tally.answers, 0U);
+    EXPECT_TRUE(children().empty());
+}
+
+TEST(LoadRun, ADeadProcessIsReported) {
+    HelloServer server;
+    Watching watching([] { ::kill(children().front(), SIGKILL); });
+    const LoadOutcome outcome = run_load(
+        {.url = server.url(), .connections = 4, .duration = 600ms, .processes = 2}, &watching);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.report.lost, 1U);
+    EXPECT_GT(outcome.report.tally.answers, 0U) << "the other one's";
+    EXPECT_NE(load_table(outcome.report).find("1 of 2 processes of the load died"),
+              std::string::npos);
+}
+
+// The parent dies without a word, as by SIGKILL: its processes end by themselves.
+TEST(LoadRun, ProcessesDoNotOutliveTheirParent) {
+    HelloServer server;
+    std::array<int, 2> told{};
+    ASSERT_EQ(::pipe(told.data()), 0);
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        ::close(told[0]);  // the children keep the writing end: it ends with the last of them
+        Watching watching([] { ::kill(::getpid(), SIGKILL); });
+        run_load({.url = server.url(), .connections = 4, .duration = 60s, .processes = 2},
+                 &watching);
+        ::_exit(0);
+    }
+    ::close(told[1]);
+    int status = 0;
+    ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    char nothing = 0;
+    EXPECT_EQ(::read(told[0], &nothing, 1), 0) << "waits until they are gone";
+    ::close(told[0]);
+}
+
+}  // namespace
+}  // namespace tiderace::load

@@ -1,0 +1,61 @@
+#include "load/tally.h"
+
+#include <numeric>
+
+namespace tiderace::load {
+
+std::string_view to_string(LoadError error) {
+    static constexpr std::array<std::string_view, static_cast<std::size_t>(LoadError::count_)>
+        names{"wrong status",  "wrong length", "wrong hash",   "not HTTP",
+              "unasked bytes", "cut short",    "closed early", "connection reset",
+              "timed out",     "stream reset", "turned away"};
+    return names[static_cast<std::size_t>(error)];
+}
+
+std::string_view to_string(ConnectError error) {
+    static constexpr std::array<std::string_view, static_cast<std::size_t>(ConnectError::count_)>
+        names{"refused", "reset",      "timed out",           "no port left", "no descriptor left",
+              "other",   "TLS failed", "protocol not offered"};
+    return names[static_cast<std::size_t>(error)];
+}
+
+std::uint64_t LoadTally::errors_total() const {
+    return std::accumulate(errors.begin(), errors.end(), std::uint64_t{0});
+}
+std::uint64_t LoadTally::connect_errors_total() const {
+    return std::accumulate(connect_errors.begin(), connect_errors.end(), std::uint64_t{0});
+}
+
+void LoadTally::merge(const LoadTally& other) {
+    latency.merge(other.latency);
+    slow_latency.merge(other.slow_latency);
+    answers += other.answers;
+    sent += other.sent;
+    body_bytes += other.body_bytes;
+    received_bytes += other.received_bytes;
+    sent_bytes += other.sent_bytes;
+    unanswered += other.unanswered;
+    never_sent += other.never_sent;
+    late_max = std::max(late_max, other.late_max);
+    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += other.errors[i];
+    connections += other.connections;
+    opened += other.opened;
+    open_max += other.open_max;
+    for (std::size_t i = 0; i < connect_errors.size(); ++i) {
+        connect_errors[i] += other.connect_errors[i];
+    }
+    resets += other.resets;
+    starved += other.starved;
+    per_connection_min = std::min(per_connection_min, other.per_connection_min);
+    per_connection_max = std::max(per_connection_max, other.per_connection_max);
+    if (!reference.known) {
+        reference = other.reference;
+    } else if (other.reference.known && !(reference == other.reference)) {
+        references_differ = true;
+    }
+    references_differ |= other.references_differ;
+    if (fault.empty()) fault = other.fault;
+    if (wrong_status == 0) wrong_status = other.wrong_status;
+}
+
+}  // namespace tiderace::load

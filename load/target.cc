@@ -1,0 +1,75 @@
+#include "load/target.h"
+
+#include <algorithm>
+
+#include "tiderace/core/resolver.h"
+
+namespace tiderace::load {
+namespace {
+
+constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https, or echo)";
+
+bool is_printable(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+}  // namespace
+
+std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
+    const auto refuse = [] { return std::unexpected(std::string(expected_form)); };
+    LoadTarget target;
+    target.tls = url.starts_with("https://");
+    const std::size_t scheme_end = url.find("://");
+    const bool echoes = url.starts_with("echo://");
+    if (!target.tls && !echoes && scheme_end != url.npos && !url.starts_with("http://")) {
+        return refuse();
+    }
+    if (scheme_end != url.npos) url.remove_prefix(scheme_end + 3);
+    if (url.empty() || !is_printable(url) || url.find('#') != std::string_view::npos) {
+        return std::unexpected(std::string(expected_form) + ", without spaces or a fragment");
+    }
+    const std::size_t slash = std::min(url.find_first_of("/?"), url.size());
+    const std::string_view place = url.substr(0, slash);
+    target.path = url.substr(slash);
+    if (!target.path.starts_with('/')) target.path.insert(0, 1, '/');
+    target.host = place;
+    if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
+    const std::size_t colon = place.rfind(':');
+    const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
+    if (echoes && (!has_port || slash < url.size())) return refuse();  // it has neither
+    target.name = has_port ? place.substr(0, colon) : place;
+    const std::string port = has_port     ? std::string(place.substr(colon))
+                             : target.tls ? ":443"
+                                          : ":80";
+    const std::string with_port = target.name + port;
+    if (target.name.starts_with('[') && target.name.ends_with(']')) {
+        target.name = target.name.substr(1, target.name.size() - 2);
+    }
+    if (const auto address = core::Address::parse(with_port); address && !address->is_any()) {
+        if (address->is_unix() || address->port() == 0) return refuse();
+        target.address = *address;
+        target.found = {*address};
+        return target;
+    }
+    // A name: the port is parsed with any address before it.
+    const auto any = core::Address::parse("127.0.0.1" + port);
+    const bool is_name = !target.name.empty() && target.name.find_first_of(":[]") == place.npos;
+    if (!any || any->port() == 0 || !is_name) return refuse();
+    const auto found = core::look_up(target.name);
+    if (!found) return std::unexpected(found.error().message());
+    for (const core::Address& each : *found) target.found.push_back(each.with_port(any->port()));
+    target.address = target.found.front();
+    return target;
+}
+
+std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host) {
+    const auto other = std::ranges::find_if(
+        target.found, [](const core::Address& each) { return !each.is_loopback(); });
+    if (i_own_this_host || (other == target.found.end() && target.address.is_loopback())) return {};
+    const core::Address& named = other != target.found.end() ? *other : target.address;
+    return std::unexpected(named.to_string() +
+                           " is not this machine; load on a machine of somebody else is an attack. "
+                           "If it is yours: --i-own-this-host");
+}
+
+}  // namespace tiderace::load

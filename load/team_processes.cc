@@ -1,0 +1,206 @@
+// Several processes: descriptors are limited for each. They are forked before any loop or thread of
+// the load is there, begin together, and hold the reading end of one pipe: when it ends (the parent
+// says stop, or is gone, however it went) they stop in order.
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "load/team.h"
+#include "tiderace/core/child_process.h"
+
+namespace tiderace::load {
+namespace {
+
+constexpr int look_interval_ms = 20;
+constexpr Duration patience = 5s;  // with a child after its stop was requested
+
+// What a child reports to its parent, in shared memory.
+struct Place {
+    ShownProgress shown;
+    std::atomic<bool> ready = false;
+    LoadSum sum;
+};
+
+// Memory that children share with their parent.
+class Places {
+  public:
+    explicit Places(std::size_t count) : count_(count) {
+        at_ = ::mmap(nullptr, count * sizeof(Place), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at_ == MAP_FAILED) return;
+        for (std::size_t i = 0; i < count; ++i) ::new (&(*this)[i]) Place();
+    }
+    ~Places() {
+        if (at_ != MAP_FAILED) ::munmap(at_, count_ * sizeof(Place));
+    }
+    Places(const Places&) = delete;
+    Places& operator=(const Places&) = delete;
+
+    bool made() const { return at_ != MAP_FAILED; }
+    std::size_t size() const { return count_; }
+    Place& operator[](std::size_t i) { return static_cast<Place*>(at_)[i]; }
+
+  private:
+    std::size_t count_;
+    void* at_;
+};
+
+bool parent_says_stop(int pipe, int wait_ms) {
+    pollfd end{pipe, 0, 0};  // only its end counts: the others' bytes may still be in it
+    return ::poll(&end, 1, wait_ms) > 0;
+}
+
+// A byte for each child begins the run; the end of the pipe ends it.
+[[noreturn]] void be_child(const LoadPlan& plan, const LoadWorker::Share& share,
+                           std::size_t threads, Place& place, int pipe) {
+    std::signal(SIGINT, SIG_IGN);  // the parent's: it says stop
+    std::signal(SIGTERM, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    place.ready = true;
+    char go = 0;
+    if (::read(pipe, &go, 1) != 1) ::_exit(0);
+    auto team = start_threads(plan, share, threads);
+    if (!team) ::_exit(1);  // the parent has made one, too
+    bool stopping = false;
+    for (LoadProgress now; !(now = (*team)->progress()).done;) {
+        place.shown.show(now);
+        if (stopping) {
+            ::poll(nullptr, 0, look_interval_ms);
+        } else if (parent_says_stop(pipe, look_interval_ms)) {
+            stopping = true;
+            (*team)->stop();
+        }
+    }
+    place.sum = *(*team)->finish();
+    place.shown.show((*team)->progress());
+    place.shown.finish();
+    ::_exit(0);
+}
+
+class LoadProcesses final : public LoadTeam {
+  public:
+    explicit LoadProcesses(std::size_t count) : places_(count) {}
+    ~LoadProcesses() override {
+        stop();
+        reap(true);
+    }
+
+    Result<> start(const LoadPlan& plan, const LoadWorker::Share& share, std::size_t threads);
+    LoadProgress progress() override;
+    void stop() override { pipe_.reset(); }
+    std::unique_ptr<LoadSum> finish() override;
+
+  private:
+    struct Child {
+        pid_t pid = -1;  // -1: it ended
+        bool lost = false;
+    };
+
+    void reap(bool wait);
+
+    Places places_;
+    std::vector<Child> children_;
+    core::Descriptor pipe_;  // the writing end
+};
+
+Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& share,
+                              std::size_t threads) {
+    if (!places_.made()) return fail(Error::last("share memory among", "the load's processes"));
+    auto pipe = core::Pipe::open();
+    if (!pipe) return fail(pipe.error());
+    pipe_ = std::move(pipe->writing);
+    std::fflush(nullptr);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            pipe_.reset();
+            be_child(plan, share_of(share, i, places_.size()), threads, places_[i],
+                     pipe->reading.get());
+        }
+        if (pid < 0) return fail(Error::last("start", "a process of the load"));
+        children_.push_back({.pid = pid});
+    }
+    // All together.
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        while (!places_[i].ready && children_[i].pid > 0) {
+            ::poll(nullptr, 0, 1);
+            reap(false);
+        }
+    }
+    const std::string go(places_.size(), 'g');
+    const ssize_t said = ::write(pipe_.get(), go.data(), go.size());
+    if (said != static_cast<ssize_t>(go.size())) {
+        return fail(Error::last("begin", "the load's processes"));
+    }
+    return {};
+}
+
+void LoadProcesses::reap(bool wait) {
+    int waited_ms = 0;
+    for (std::size_t i = 0; i < children_.size();) {
+        Child& child = children_[i];
+        int status = 0;
+        const pid_t ended = child.pid > 0 ? ::waitpid(child.pid, &status, WNOHANG) : 0;
+        if (child.pid > 0 && ended != 0) {
+            child.lost = !places_[i].shown.read().done;
+            child.pid = -1;
+        }
+        if (child.pid > 0 && wait) {
+            // Told to stop, it ends soon; if it does not, it is ended.
+            ::poll(nullptr, 0, look_interval_ms);
+            waited_ms += look_interval_ms;
+            if (waited_ms > patience / 1ms) ::kill(child.pid, SIGKILL);
+            continue;
+        }
+        ++i;
+    }
+}
+
+LoadProgress LoadProcesses::progress() {
+    reap(false);
+    LoadProgress sum{.done = true};
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+        LoadProgress one = places_[i].shown.read();
+        if (children_[i].pid < 0) {
+            one.done = true;
+            one.open = 0;
+        }
+        sum.add(one);
+    }
+    return sum;
+}
+
+std::unique_ptr<LoadSum> LoadProcesses::finish() {
+    stop();
+    reap(true);
+    auto sum = std::make_unique<LoadSum>();
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+        if (children_[i].lost) {
+            ++sum->lost;
+        } else {
+            sum->merge(places_[i].sum);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadTeam>> start_processes(const LoadPlan& plan,
+                                                  const LoadWorker::Share& share,
+                                                  std::size_t threads, std::size_t processes) {
+    auto team = std::make_unique<LoadProcesses>(processes);
+    if (auto started = team->start(plan, share, threads); !started) return fail(started.error());
+    return team;
+}
+
+}  // namespace tiderace::load

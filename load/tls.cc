@@ -1,0 +1,20 @@
+#include "load/tls.h"
+
+namespace tiderace::load {
+
+Result<std::unique_ptr<LoadTls>> LoadTls::create(core::EventLoop& loop, const LoadOptions& options,
+                                                 const LoadTarget& target) {
+    tls::ClientOptions wanted{.verify = !options.insecure,
+                              .ca = options.ca,
+                              .certificate = {},
+                              .protocols = {},
+                              .resume = options.resume,
+                              .handshake_timeout = options.timeout};
+    if (options.http == LoadHttp::v2) wanted.protocols = {"h2"};
+    if (options.http == LoadHttp::v1_1) wanted.protocols = {"http/1.1"};
+    auto context = tls::ClientContext::create(loop, std::move(wanted));
+    if (!context) return fail(context.error());
+    return std::unique_ptr<LoadTls>(new LoadTls(std::move(*context), target.name));
+}
+
+}  // namespace tiderace::load

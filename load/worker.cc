@@ -1,0 +1,215 @@
+#include "load/worker.h"
+
+#include <algorithm>
+
+#include "load/own_cpu.h"
+
+namespace tiderace::load {
+namespace {
+
+constexpr Duration look_interval = 100ms;
+constexpr Duration ramp_interval_min = 1ms;
+constexpr Duration gather_interval = 5ms;
+
+}  // namespace
+
+Result<std::unique_ptr<LoadWorker>> LoadWorker::create(const LoadPlan& plan, Share share) {
+    auto loop = core::EventLoop::create({.engine = plan.options.engine});
+    if (!loop) return fail(loop.error());
+    std::unique_ptr<LoadTls> tls;
+    if (plan.target.tls) {
+        auto made = LoadTls::create(**loop, plan.options, plan.target);
+        if (!made) return fail(made.error());
+        tls = std::move(*made);
+    }
+    return std::unique_ptr<LoadWorker>(
+        new LoadWorker(plan, share, std::move(*loop), std::move(tls)));
+}
+
+LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop,
+                       std::unique_ptr<LoadTls> tls)
+    : plan_(&plan),
+      share_(share),
+      loop_(std::move(loop)),
+      tls_(std::move(tls)),
+      pacer_(share.rate, share.requests, plan.options.ramp) {
+    tally_.connections = share.connections;
+    for (std::uint64_t i = 0; i < share.connections; ++i) {
+        connections_.push_back(std::make_unique<LoadConnection>(*this, share.first_connection + i));
+    }
+    // Those that end are there until the end of their turn.
+    const net::ConnectorOptions options{
+        .connection = plan.limits,
+        .timeout = plan.options.timeout,
+        .connections_max = 2 * static_cast<std::size_t>(share.connections) + 16};
+    connector_ = std::make_unique<net::Connector>(*loop_, options);
+}
+
+LoadWorker::~LoadWorker() = default;
+
+void LoadWorker::run() {
+    const Duration cpu_before = own_thread_cpu();
+    loop_->turn(Duration::zero());  // so that the loop knows the time
+    start_ = look_ = opened_last_ = read_clock();
+    end_ = Instant::max();
+    const LoadOptions& options = plan_->options;
+    gathering_ =
+        connections_.size() > opening_max && !options.close && options.ramp == Duration::zero();
+    if (!gathering_) begin_asking();
+    let_in(start_);
+    loop_->arm(*this, next_look(start_));
+    while (!ending_) {
+        loop_->turn(Duration(-1));
+        publish();
+        if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
+    }
+    elapsed_ = std::min(read_clock(), end_) - start_;
+    if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
+    shut_down();
+    cpu_ = own_thread_cpu() - cpu_before;
+    publish();
+    shown_.finish();
+}
+
+// The time counts from here.
+void LoadWorker::begin_asking() {
+    gathering_ = false;
+    start_ = read_clock();
+    const Duration run_time = plan_->options.run_time();
+    end_ = run_time == Duration::max() ? Instant::max() : start_ + run_time;
+    pacer_.begin(start_);
+    if (pacer_.open_loop()) {
+        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
+                                             share_.rate);
+    }
+    for (auto& connection : connections_) has_room(*connection);
+}
+
+// A closed loop's connections open one after another over the ramp; an open loop's are all there
+// from the beginning, and its rate rises.
+void LoadWorker::let_in(Instant now) {
+    const Duration ramp = plan_->options.ramp;
+    std::size_t due = connections_.size();
+    if (!pacer_.open_loop() && now - start_ < ramp) {
+        const double share = std::chrono::duration<double>(now - start_) / ramp;
+        due = std::min(due, 1 + static_cast<std::size_t>(share * static_cast<double>(due)));
+    }
+    for (; let_in_ < due; ++let_in_) to_open_.push_back(connections_[let_in_].get());
+    open_more();
+}
+
+Instant LoadWorker::next_look(Instant now) const {
+    if (gathering_) return now + gather_interval;
+    if (let_in_ == connections_.size()) return std::min(now + look_interval, end_);
+    const double share = static_cast<double>(let_in_) / static_cast<double>(connections_.size());
+    const auto due = start_ + Duration(static_cast<std::int64_t>(
+                                  share * static_cast<double>(plan_->options.ramp.count())));
+    return std::min(std::clamp(due, now + ramp_interval_min, now + look_interval), end_);
+}
+
+void LoadWorker::shut_down() {
+    ticks_.reset();
+    loop_->cancel(*this);
+    for (auto& connection : connections_) connection->end();
+    do {
+        connector_->abort_all();
+        loop_->turn(Duration::zero());
+    } while (connector_->size() > 0);
+    for (auto& connection : connections_) {
+        const std::uint64_t answers = connection->answers();
+        tally_.starved += answers == 0;
+        tally_.per_connection_min = std::min(tally_.per_connection_min, answers);
+        tally_.per_connection_max = std::max(tally_.per_connection_max, answers);
+    }
+}
+
+// After every turn: errors, which are sums, only in on_expired().
+void LoadWorker::publish() {
+    seen_.answers = tally_.answers;
+    seen_.received_bytes = tally_.received_bytes;
+    seen_.opened = tally_.opened;
+    seen_.open = open_;
+    shown_.show(seen_);
+}
+
+void LoadWorker::on_expired() {
+    const Instant now = read_clock();
+    seen_.errors = tally_.errors_total();
+    seen_.connect_errors = tally_.connect_errors_total();
+    if (now >= end_ || stop_.load(std::memory_order_relaxed)) {
+        ending_ = true;
+        return;
+    }
+    if (gathering_) {
+        if (tally_.opened > opened_seen_) opened_last_ = now;
+        opened_seen_ = tally_.opened;
+        const bool all = opened_seen_ >= connections_.size();
+        if (all || now - opened_last_ >= opening_patience || now - start_ >= gathering_max) {
+            begin_asking();
+        }
+    }
+    if (let_in_ < connections_.size()) let_in(now);
+    if (now >= look_) {
+        look_ = now + look_interval;
+        for (auto& connection : connections_) connection->check_timeout(now);
+    }
+    loop_->arm(*this, next_look(now));
+}
+
+void LoadWorker::open_more() {
+    while (opening_ < opening_max && !to_open_.empty()) {
+        LoadConnection* next = to_open_.front();
+        to_open_.pop_front();
+        ++opening_;
+        next->start();
+    }
+}
+
+void LoadWorker::wants_to_open(LoadConnection& connection) {
+    // Nothing left to ask: no connection is opened to ask nothing.
+    if (ending_ || (pacer_.exhausted() && under_way_ == 0)) return;
+    to_open_.push_back(&connection);
+    open_more();
+}
+
+void LoadWorker::connect_done(LoadConnection&) {
+    --opening_;
+    open_more();
+}
+
+void LoadWorker::count_open(int change) {
+    open_ += change;
+    tally_.open_max = std::max(tally_.open_max, static_cast<std::uint64_t>(open_));
+}
+
+void LoadWorker::has_room(LoadConnection& connection) {
+    if (gathering_ || !connection.has_room()) return;
+    if (!pacer_.open_loop()) {
+        if (now_ < loop_->now()) now_ = loop_->now();
+        connection.send(SIZE_MAX);
+        return;
+    }
+    if (!connection.is_idle_listed) {
+        connection.is_idle_listed = true;
+        idle_.push_back(&connection);
+    }
+    on_tick();
+}
+
+// One request for each in turn, so that all connections carry the load.
+void LoadWorker::on_tick() {
+    read_clock();
+    while (!idle_.empty() && pacer_.is_due(now_)) {
+        LoadConnection& next = *idle_.front();
+        idle_.pop_front();
+        next.is_idle_listed = false;
+        if (!next.has_room()) continue;
+        next.send(1);
+        if (next.has_room()) {
+            next.is_idle_listed = true;
+            idle_.push_back(&next);
+        }
+    }
+}
+
+}  // namespace tiderace::load

@@ -1,0 +1,16 @@
+#include "server/cache_sizes.h"
+
+#include <algorithm>
+
+namespace tiderace::server {
+
+CacheSizes cache_sizes(const CacheOptions& given, bool encrypted) {
+    const CacheSizes& defaults = encrypted ? tls_cache_sizes : plain_cache_sizes;
+    const std::uint64_t memory = given.memory_file_bytes_max.value_or(
+        std::max(defaults.memory_file_bytes_max, given.eager_bytes_max.value_or(0)));
+    const std::uint64_t eager =
+        given.eager_bytes_max.value_or(std::min(defaults.eager_bytes_max, memory));
+    return {.memory_file_bytes_max = memory, .eager_bytes_max = eager};
+}
+
+}  // namespace tiderace::server

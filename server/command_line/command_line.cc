@@ -1,0 +1,162 @@
+#include "server/command_line/command_line.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "server/command_line/completions.h"
+#include "server/command_line/flags.h"
+#include "server/command_line/help_text.h"
+#include "server/command_line/load_flags.h"
+#include "server/command_line/man_page.h"
+#include "server/command_line/suggest.h"
+#include "server/command_line/tls_flags.h"
+#include "server/other_program.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+using Parsed = std::expected<Command, CliFailure>;
+
+std::unexpected<CliFailure> refuse(std::string sentence) {
+    return std::unexpected(CliFailure{std::move(sentence)});
+}
+
+// A flag where the command should stand.
+std::string flag_without_command(std::string_view word) {
+    const CommandSpec& serve = *find_command("serve");
+    const std::string_view name = word.substr(0, word.find('='));
+    const bool is_ours = std::ranges::any_of(serve.flags, [&](const FlagHelp& flag) {
+        return name == "--" + std::string(flag.name) ||
+               (flag.letter && name == std::string{'-', flag.letter});
+    });
+    if (is_ours)
+        return std::string(name) + " comes after a command: tiderace serve " + std::string(word);
+    return "unknown flag " + std::string(name) +
+           "; the first word is a command, as in tiderace serve";
+}
+
+Parsed parse_load(const CommandWords& words) {
+    load::LoadOptions options;
+    if (auto applied = apply_flags(words, load_flags(), options); !applied)
+        return refuse(applied.error());
+    if (words.has("body") && words.has("body-size")) {
+        return refuse("--body and --body-size: choose one");
+    }
+    if (words.operands.empty()) {
+        return refuse("load expects a URL, as in tiderace load http://127.0.0.1:8080/");
+    }
+    options.url = words.operands[0];
+    return Command(std::move(options));
+}
+
+Parsed parse_help(const CommandWords& words) {
+    if (words.operands.empty()) return Command(Printout{program_help()});
+    const CommandSpec* command = find_command(words.operands[0]);
+    if (!command) return refuse(unknown_command(words.operands[0], commands()));
+    return Command(Printout{command_help(*command)});
+}
+
+Parsed parse_completions(const CommandWords& words, const CommandSpec& command) {
+    const std::string expects = "expects " + join_choices(command.operand_choices);
+    if (words.operands.empty()) return refuse("completions " + expects);
+    const std::string& shell = words.operands[0];
+    if (shell == "bash") return Command(Printout{bash_completions()});
+    if (shell == "zsh") return Command(Printout{zsh_completions()});
+    if (shell == "fish") return Command(Printout{fish_completions()});
+    std::string sentence = "completions " + shell + ": " + expects;
+    const std::string_view nearest = nearest_spelling(shell, command.operand_choices);
+    if (!nearest.empty()) sentence.append("; did you mean ").append(nearest).append("?");
+    return refuse(std::move(sentence));
+}
+
+std::size_t operands_max(const CommandSpec& command) {
+    // serve says better itself what a second folder means.
+    if (command.name == "serve") return SIZE_MAX;
+    return command.operand.empty() ? 0 : 1;
+}
+
+Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {
+    const auto words = split_command_words(command, rest);
+    if (!words) return refuse(words.error());
+    if (words->has("help")) return Command(Printout{command_help(command)});
+    const std::size_t allowed = operands_max(command);
+    if (words->operands.size() > allowed) {
+        return refuse(std::string(command.name) + " does not take the word " +
+                      words->operands[allowed]);
+    }
+    if (command.name == "serve") {
+        auto options = parse_serve(*words, serve_flags());
+        if (!options) return std::unexpected(options.error());
+        return Command(std::move(*options));
+    }
+    if (command.name == "load") return parse_load(*words);
+    if (command.name == "trust") return Command(ShowTrust{});
+    if (command.name == "help") return parse_help(*words);
+    if (command.name == "man") return Command(Printout{man_page()});
+    if (command.name == "completions") return parse_completions(*words, command);
+    if (words->has("verbose")) return Command(Printout{version_details(), true});
+    return Command(Printout{version_line()});
+}
+
+}  // namespace
+
+std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands) {
+    std::string sentence = "unknown command " + std::string(word);
+    const std::string program(commands.front().program);
+    std::error_code fault;
+    if (word.find_first_of("./~") != std::string_view::npos ||
+        std::filesystem::is_directory(word, fault)) {
+        return sentence + "; did you mean " + program + " serve " + std::string(word) + "?";
+    }
+    std::vector<std::string_view> names;
+    for (const CommandSpec& command : commands) names.push_back(command.name);
+    const std::string_view nearest = nearest_spelling(word, names);
+    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
+    return sentence + "; " + program + " help lists them";
+}
+
+std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
+                                                    std::span<const ServeFlag> flags) {
+    ServeOptions options;
+    if (auto applied = apply_flags(words, flags, options); !applied) return refuse(applied.error());
+    if (words.operands.size() > 1) {
+        return refuse("one folder is served, but two are named: " + words.operands[0] + " and " +
+                      words.operands[1]);
+    }
+    if (!words.operands.empty()) options.root = words.operands[0];
+    if (options.root.empty()) return refuse("the folder to serve has an empty name");
+    // has_tls() reads the disk, so it is called only when TLS is on.
+    const auto settled = settle_tls(options, options.tls.on() && has_tls());
+    if (!settled) return refuse(settled.error());
+    if (words.has("listing") && words.has("no-listing")) {
+        return refuse("--listing and --no-listing: choose one");
+    }
+    if (options.log_files_kept && options.log_rotate_bytes == 0) {
+        return refuse("--log-keep needs --log-rotate SIZE: without it no file is rotated");
+    }
+    if (options.access_log == "off") {
+        const ServeOptions defaults;
+        const char* alone = options.log_format != defaults.log_format ? "--log-format"
+                            : options.log_rotate_bytes != 0           ? "--log-rotate"
+                                                                      : nullptr;
+        if (alone != nullptr) {
+            return refuse(std::string(alone) + " needs --access-log FILE, or - for this terminal");
+        }
+    }
+    return options;
+}
+
+std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+        return Command(Printout{program_help()});
+    }
+    if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
+    if (words[0] == "lab") return Command(ToLab{});
+    const CommandSpec* command = find_command(words[0]);
+    if (command) return parse_command(*command, words.subspan(1));
+    return refuse(words[0].starts_with('-') ? flag_without_command(words[0])
+                                            : unknown_command(words[0], commands()));
+}
+
+}  // namespace tiderace::server

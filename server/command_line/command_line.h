@@ -1,0 +1,48 @@
+// The command line: words in, one command out, or one sentence that says what is wrong.
+//
+// Thread   Before any other: main only.
+// Errors   Never prints and never exits; CliFailure holds what to print and the status to end with.
+// Memory   Whatever parsing needed is freed before it returns.
+#pragma once
+
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "load/options.h"
+#include "server/command_line/command_words.h"
+#include "server/options.h"
+
+namespace tiderace::server {
+
+// A text to print on standard output: help, version, man page, completions.
+struct Printout {
+    std::string text;
+    bool tells_of_tls = false;  // better said by the program that has it (other_program.h)
+};
+
+// How to trust the certificate of --tls-self-signed (trust.h).
+struct ShowTrust {};
+
+// What follows `tiderace lab` is for the lab's own program (other_program.h).
+struct ToLab {};
+
+using Command = std::variant<ServeOptions, Printout, ShowTrust, load::LoadOptions, ToLab>;
+
+struct CliFailure {
+    std::string sentence;  // one line, no final stop, without the program's name
+    int exit_status = 2;
+};
+
+// `words` are the arguments after the program's name.
+std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words);
+
+// What a program with commands of its own needs of that.
+std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
+                                                    std::span<const ServeFlag> flags);
+std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands);
+
+}  // namespace tiderace::server

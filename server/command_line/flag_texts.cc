@@ -1,0 +1,309 @@
+#include "server/command_line/flag_texts.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "server/listen_address.h"
+
+namespace tiderace::server {
+namespace {
+
+// Fields whose value follows from the file, the connection or the request: a fixed one would be a
+// lie.
+constexpr std::array<std::string_view, 12> decided_by_the_server{
+    "connection",    "content-encoding", "content-length",
+    "content-range", "content-type",     "date",
+    "etag",          "keep-alive",       "last-modified",
+    "trailer",       "upgrade",          "transfer-encoding",
+};
+
+std::string lower(std::string_view text) {
+    std::string copy(text);
+    for (char& c : copy) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return copy;
+}
+
+std::string_view trim(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+}
+
+// RFC 9110 section 5.6.2.
+bool is_token(std::string_view text) {
+    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::ranges::all_of(text, [&](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               marks.find(c) != std::string_view::npos;
+    });
+}
+
+// No control characters: one of them would end the line, or the response.
+bool is_field_value(std::string_view text) {
+    return std::ranges::none_of(text, [](char c) {
+        return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+    });
+}
+
+// The two sides of the first `separator`; nullopt when there is none or a side is empty.
+std::optional<std::pair<std::string_view, std::string_view>> split(std::string_view text,
+                                                                   char separator) {
+    const std::size_t at = text.find(separator);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view left = trim(text.substr(0, at));
+    const std::string_view right = trim(text.substr(at + 1));
+    if (left.empty() || right.empty()) return std::nullopt;
+    return std::pair(left, right);
+}
+
+bool is_port(std::string_view text) {
+    unsigned port = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return failure == std::errc{} && end == text.data() + text.size() && port <= 65535;
+}
+
+// The response directives of RFC 9111, 5861 and 8246. No pattern is likely to be spelled like one.
+constexpr std::array<std::string_view, 13> cache_directives{"max-age",
+                                                            "s-maxage",
+                                                            "no-cache",
+                                                            "no-store",
+                                                            "no-transform",
+                                                            "must-revalidate",
+                                                            "proxy-revalidate",
+                                                            "must-understand",
+                                                            "private",
+                                                            "public",
+                                                            "immutable",
+                                                            "stale-if-error",
+                                                            "stale-while-revalidate"};
+
+// max-age=3600, or public, max-age=3600: a value without a pattern before it.
+bool begins_with_directive(std::string_view value) {
+    const std::string_view trimmed = trim(value);
+    const std::string first = lower(trim(trimmed.substr(0, trimmed.find_first_of("=,"))));
+    return std::ranges::find(cache_directives, first) != cache_directives.end();
+}
+
+bool has_port_above_the_largest(std::string_view value) {
+    const std::string_view digits = value.substr(std::min(value.rfind(':') + 1, value.size()));
+    return value.find(':') != std::string_view::npos && !digits.empty() && !is_port(digits) &&
+           std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+Applied set_listen(ServeOptions& options, std::string_view value) {
+    if (!parse_listen_address(value)) {
+        if (is_port(value)) {
+            return std::unexpected("did you mean :" + std::string(value) +
+                                   " (all addresses) or 127.0.0.1:" + std::string(value) + "?");
+        }
+        if (has_port_above_the_largest(value)) {
+            return std::unexpected("a port is a number from 0 to 65535");
+        }
+        return std::unexpected("expects HOST:PORT, :PORT for all addresses, or unix:PATH");
+    }
+    if (options.listen_is_default) options.listen.clear();
+    options.listen_is_default = false;
+    if (std::ranges::find(options.listen, value) != options.listen.end()) {
+        return std::unexpected("this address is given twice");
+    }
+    options.listen.emplace_back(value);
+    return {};
+}
+
+Applied set_index(ServeOptions& options, std::string_view value) {
+    std::vector<std::string> names;
+    while (value != "none") {
+        const std::string_view name = value.substr(0, value.find(','));
+        if (name.empty() || name == "." || name == ".." ||
+            name.find('/') != std::string_view::npos) {
+            return std::unexpected(
+                "expects file names with commas between, for example "
+                "index.html,index.htm, or none");
+        }
+        names.emplace_back(name);
+        if (name.size() == value.size()) break;
+        value.remove_prefix(name.size() + 1);
+    }
+    options.index = std::move(names);
+    return {};
+}
+
+Applied set_spa(ServeOptions& options, std::string_view value) {
+    options.spa_file = value;
+    return {};
+}
+
+Applied set_compress(ServeOptions& options, std::string_view value) {
+    http::wire::AvailableCodings codings;
+    if (value == "auto") codings = {.gzip = true, .zstd = true, .br = true};
+    while (value != "auto" && value != "off") {
+        const std::string_view name = value.substr(0, value.find(','));
+        if (name == "gzip") {
+            codings.gzip = true;
+        } else if (name == "zstd") {
+            codings.zstd = true;
+        } else if (name == "br") {
+            codings.br = true;
+        } else {
+            return std::unexpected(
+                "expects auto, off, or codings with commas between: br,zstd,gzip");
+        }
+        if (name.size() == value.size()) break;
+        value.remove_prefix(name.size() + 1);
+    }
+    options.compress.codings = codings;
+    return {};
+}
+
+Applied set_compress_cache(ServeOptions& options, std::string_view value) {
+    options.compress.folder = value;
+    return {};
+}
+
+Applied set_error_page(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, '=');
+    const std::string_view digits = sides ? sides->first : std::string_view{};
+    std::uint16_t code = 0;
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), code);
+    if (failure != std::errc{} || end != digits.data() + digits.size() || code < 400 ||
+        code > 599) {
+        return std::unexpected(
+            "expects CODE=FILE with a code from 400 to 599, for example 404=404.html");
+    }
+    options.error_pages.push_back({code, std::string(sides->second)});
+    return {};
+}
+
+Applied set_mime(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, '=');
+    const auto halves = sides ? split(sides->second, '/') : std::nullopt;
+    if (!halves || !is_token(halves->first) || !is_field_value(halves->second)) {
+        return std::unexpected("expects EXT=TYPE, for example glb=model/gltf-binary");
+    }
+    std::string_view extension = sides->first;
+    if (extension.starts_with('.')) extension.remove_prefix(1);
+    if (!is_token(extension)) {
+        return std::unexpected("expects EXT=TYPE, for example glb=model/gltf-binary");
+    }
+    options.mime_additions.push_back({lower(extension), std::string(sides->second)});
+    return {};
+}
+
+Applied set_cache_control(ServeOptions& options, std::string_view value) {
+    const bool is_for_all = begins_with_directive(value);
+    const auto sides = is_for_all ? std::pair<std::string_view, std::string_view>("*", trim(value))
+                                  : split(value, '=');
+    if (!sides || !is_field_value(sides->second)) {
+        return std::unexpected(
+            "expects PATTERN=VALUE, for example '*.css=max-age=3600', or a VALUE for every path, "
+            "for example no-cache");
+    }
+    options.cache_control.push_back({std::string(sides->first), std::string(sides->second)});
+    return {};
+}
+
+Applied set_header(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, ':');
+    if (!sides || !is_token(sides->first) || !is_field_value(sides->second)) {
+        return std::unexpected("expects NAME:VALUE, for example X-Frame-Options:DENY");
+    }
+    if (std::ranges::find(decided_by_the_server, lower(sides->first)) !=
+        decided_by_the_server.end()) {
+        return std::unexpected(std::string(sides->first) +
+                               " is decided by the server for each answer");
+    }
+    options.added_headers.push_back({std::string(sides->first), std::string(sides->second)});
+    return {};
+}
+
+Applied set_cgi(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, '=');
+    const bool is_path = sides && sides->first.starts_with('/') &&
+                         sides->first.find("//") == std::string_view::npos &&
+                         is_field_value(sides->first);
+    if (!is_path || sides->second.empty()) {
+        return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
+    }
+    std::string prefix(sides->first);
+    if (prefix.ends_with('/')) prefix.pop_back();
+    options.cgi.folders.push_back({std::move(prefix), std::string(sides->second)});
+    return {};
+}
+
+Applied set_fastcgi(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, '=');
+    const bool is_pattern =
+        sides && is_field_value(sides->first) &&
+        (sides->first.starts_with('/') || sides->first.find_first_of("*?") != sides->first.npos);
+    auto address = core::Address::parse(sides ? sides->second : "");
+    if (!is_pattern || sides->second.empty() || !address ||
+        (!address->is_unix() && (address->is_any() || address->port() == 0))) {
+        return std::unexpected(
+            "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
+            "/app=127.0.0.1:9000");
+    }
+    options.cgi.fastcgi.push_back({std::string(sides->first), std::move(*address)});
+    return {};
+}
+
+Applied set_cors(ServeOptions& options, std::string_view value) {
+    const bool has_scheme = value.starts_with("http://") || value.starts_with("https://");
+    const std::string_view authority = has_scheme ? value.substr(value.find("//") + 2) : "";
+    const bool is_origin = !authority.empty() && is_field_value(authority) &&
+                           authority.find_first_of("/ ,") == std::string_view::npos;
+    if (value != "*" && !is_origin) {
+        return std::unexpected("expects an origin such as https://example.com, or nothing for all");
+    }
+    options.cors_origin = value;
+    return {};
+}
+
+Applied set_basic_auth(ServeOptions& options, std::string_view value) {
+    if (value.starts_with(':') || value.ends_with(':')) {
+        return std::unexpected(
+            "expects USER:PASSWORD or a file of such lines, and neither side empty");
+    }
+    options.basic_auth.emplace_back(value);
+    return {};
+}
+
+Applied set_access_log(ServeOptions& options, std::string_view value) {
+    options.access_log = value;
+    return {};
+}
+
+Applied set_user(ServeOptions& options, std::string_view value) {
+    const std::size_t colon = value.find(':');
+    const bool has_group = colon == value.npos ||
+                           (colon + 1 < value.size() && value.find(':', colon + 1) == value.npos);
+    if (value.empty() || colon == 0 || !has_group) {
+        return std::unexpected("expected NAME or NAME:GROUP, for example www-data");
+    }
+    options.user = value;
+    return {};
+}
+
+std::string get_listen(const ServeOptions& options) {
+    return options.listen.front();
+}
+
+std::string get_compress(const ServeOptions&) {
+    return "auto";
+}
+
+std::string get_index(const ServeOptions& options) {
+    return options.index.front();
+}
+
+std::string get_access_log(const ServeOptions& options) {
+    return options.access_log;
+}
+
+}  // namespace tiderace::server

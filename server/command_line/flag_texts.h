@@ -1,0 +1,36 @@
+// The flags whose value has a form of its own: addresses, PATTERN=VALUE, NAME:VALUE. Used by the
+// table in flags.cc only.
+//
+// Errors   For a value of another form: what is expected, with an example.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "server/command_line/flag_values.h"
+#include "server/options.h"
+
+namespace tiderace::server {
+
+Applied set_listen(ServeOptions& options, std::string_view value);
+Applied set_index(ServeOptions& options, std::string_view value);
+Applied set_spa(ServeOptions& options, std::string_view value);
+Applied set_compress(ServeOptions& options, std::string_view value);
+Applied set_compress_cache(ServeOptions& options, std::string_view value);
+Applied set_error_page(ServeOptions& options, std::string_view value);
+Applied set_mime(ServeOptions& options, std::string_view value);
+Applied set_cache_control(ServeOptions& options, std::string_view value);
+Applied set_header(ServeOptions& options, std::string_view value);
+Applied set_cgi(ServeOptions& options, std::string_view value);
+Applied set_fastcgi(ServeOptions& options, std::string_view value);
+Applied set_cors(ServeOptions& options, std::string_view value);
+Applied set_basic_auth(ServeOptions& options, std::string_view value);
+Applied set_access_log(ServeOptions& options, std::string_view value);
+Applied set_user(ServeOptions& options, std::string_view value);
+
+std::string get_listen(const ServeOptions& options);
+std::string get_compress(const ServeOptions& options);
+std::string get_index(const ServeOptions& options);
+std::string get_access_log(const ServeOptions& options);
+
+}  // namespace tiderace::server

@@ -1,0 +1,148 @@
+#include "server/command_line/flag_texts.h"
+
+#include <gtest/gtest.h>
+
+namespace tiderace::server {
+namespace {
+
+using Setter = std::expected<void, std::string> (*)(ServeOptions&, std::string_view);
+
+void expect_refused(Setter set, std::initializer_list<std::string_view> values) {
+    for (const std::string_view value : values) {
+        ServeOptions options;
+        EXPECT_FALSE(set(options, value)) << value;
+    }
+}
+
+TEST(IndexFlag, TakesNamesInOrderOrNone) {
+    ServeOptions options;
+    ASSERT_TRUE(set_index(options, "index.html,index.htm"));
+    EXPECT_EQ(options.index, (std::vector<std::string>{"index.html", "index.htm"}));
+    ASSERT_TRUE(set_index(options, "home.html"));
+    EXPECT_EQ(options.index, std::vector<std::string>{"home.html"});
+    ASSERT_TRUE(set_index(options, "none"));
+    EXPECT_TRUE(options.index.empty());
+    expect_refused(set_index,
+                   {"", ",", "a,", ",a", "a,,b", "a/b", "..", ".", "/etc/passwd", "a,../b"});
+}
+
+TEST(ErrorPageFlag, TakesACodeAndAFile) {
+    ServeOptions options;
+    ASSERT_TRUE(set_error_page(options, "404=404.html"));
+    ASSERT_TRUE(set_error_page(options, "599=a=b.html"));
+    ASSERT_EQ(options.error_pages.size(), 2U);
+    EXPECT_EQ(options.error_pages[0].code, 404);
+    EXPECT_EQ(options.error_pages[0].file, "404.html");
+    EXPECT_EQ(options.error_pages[1].code, 599);
+    EXPECT_EQ(options.error_pages[1].file, "a=b.html");
+    expect_refused(set_error_page,
+                   {"", "404", "404=", "=x", "399=x", "600=x", "4o4=x", "65940=x", "-404=x"});
+}
+
+TEST(MimeFlag, TakesAnExtensionWithOrWithoutItsDot) {
+    ServeOptions options;
+    ASSERT_TRUE(set_mime(options, "GLB=model/gltf-binary"));
+    ASSERT_TRUE(set_mime(options, ".txt=text/plain; charset=utf-8"));
+    EXPECT_EQ(options.mime_additions[0].extension, "glb");
+    EXPECT_EQ(options.mime_additions[0].type, "model/gltf-binary");
+    EXPECT_EQ(options.mime_additions[1].extension, "txt");
+    EXPECT_EQ(options.mime_additions[1].type, "text/plain; charset=utf-8");
+    expect_refused(set_mime, {"", "glb", "glb=", "=a/b", "glb=model", "glb=/b", "glb=a/", "a/b=c/d",
+                              "glb=a/b\r\nX: y", "glb=a b/c"});
+}
+
+TEST(UserFlag, IsANameAndPerhapsAGroup) {
+    for (const std::string_view good : {"nobody", "www-data:www-data", "1000", "1000:www-data"}) {
+        ServeOptions options;
+        EXPECT_TRUE(set_user(options, good)) << good;
+        EXPECT_EQ(options.user, good);
+    }
+    for (const std::string_view bad : {"", ":", ":group", "name:", "a:b:c"}) {
+        ServeOptions options;
+        EXPECT_FALSE(set_user(options, bad)) << bad;
+    }
+}
+
+TEST(CacheControlFlag, SplitsAtTheFirstEqualsSign) {
+    ServeOptions options;
+    ASSERT_TRUE(set_cache_control(options, "*.css=public, max-age=3600"));
+    EXPECT_EQ(options.cache_control[0].pattern, "*.css");
+    EXPECT_EQ(options.cache_control[0].value, "public, max-age=3600");
+    for (const std::string_view value : {"no-store", "Max-Age=60", " public, max-age=60"}) {
+        ServeOptions every;
+        ASSERT_TRUE(set_cache_control(every, value)) << value;
+        EXPECT_EQ(every.cache_control[0].pattern, "*") << value;
+    }
+    expect_refused(set_cache_control, {"", "*.css", "*.css=", "=max-age=1", "*=a\nb", "*=a\rb"});
+}
+
+TEST(HeaderFlag, TakesWhatIsAField) {
+    ServeOptions options;
+    ASSERT_TRUE(set_header(options, "X-Frame-Options: DENY "));
+    ASSERT_TRUE(set_header(options, "Link:</a>; rel=\"b:c\""));
+    EXPECT_EQ(options.added_headers[0].name, "X-Frame-Options");
+    EXPECT_EQ(options.added_headers[0].value, "DENY");
+    EXPECT_EQ(options.added_headers[1].value, "</a>; rel=\"b:c\"");
+}
+
+TEST(HeaderFlag, RefusesWhatWouldBreakAnAnswer) {
+    expect_refused(set_header, {"", "X", "X:", ":v", "X Y:v", "X\r\nY:v", "X:a\r\nSet-Cookie: b",
+                                "X:a\nb", "X:a\x7f", "\xc3\xbc:v", "X\t:v", "(X):v"});
+    ServeOptions options;
+    EXPECT_FALSE(set_header(options, std::string_view("X:a\0b", 5)));
+    expect_refused(set_header,
+                   {"Content-Length:0", "content-type:text/html", "TRANSFER-ENCODING:chunked",
+                    "Connection:close", "Date:x", "ETag:\"x\"", "Upgrade:h2c"});
+}
+
+TEST(CgiFlag, TakesAPathAndAFolder) {
+    ServeOptions options;
+    ASSERT_TRUE(set_cgi(options, "/cgi-bin/=/srv/a=b"));
+    EXPECT_EQ(options.cgi.folders[0].prefix, "/cgi-bin");
+    EXPECT_EQ(options.cgi.folders[0].folder, "/srv/a=b");
+    ASSERT_TRUE(set_cgi(options, "/=/srv"));
+    EXPECT_EQ(options.cgi.folders[1].prefix, "");
+    expect_refused(set_cgi, {"", "/cgi-bin", "/cgi-bin=", "cgi-bin=/srv", "//=/srv", "=/srv"});
+}
+
+TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
+    ServeOptions options;
+    ASSERT_TRUE(set_fastcgi(options, "*.php=unix:/run/a=b.sock"));
+    EXPECT_EQ(options.cgi.fastcgi[0].pattern, "*.php");
+    EXPECT_EQ(options.cgi.fastcgi[0].address.path(), "/run/a=b.sock");
+    ASSERT_TRUE(set_fastcgi(options, "/app=127.0.0.1:9000"));
+    EXPECT_EQ(options.cgi.fastcgi[1].address.port(), 9000);
+    expect_refused(set_fastcgi, {"", "*.php", "*.php=", "php=unix:/x", "*.php=:9000",
+                                 "*.php=127.0.0.1:0", "*.php=nowhere", "=unix:/x"});
+}
+
+TEST(CorsFlag, TakesAllOrOneOrigin) {
+    ServeOptions options;
+    ASSERT_TRUE(set_cors(options, "*"));
+    EXPECT_EQ(options.cors_origin, "*");
+    ASSERT_TRUE(set_cors(options, "http://localhost:3000"));
+    EXPECT_EQ(options.cors_origin, "http://localhost:3000");
+    expect_refused(set_cors, {"", "**", "example.com", "https://", "https://a/", "https://a/b",
+                              "ftp://a", "https://a,https://b", "https://a b", "https://a\r\nX:y"});
+}
+
+TEST(BasicAuthFlag, TakesAPairOrAFile) {
+    ServeOptions options;
+    ASSERT_TRUE(set_basic_auth(options, "alice:wonder:land"));
+    ASSERT_TRUE(set_basic_auth(options, "users.htpasswd"));
+    EXPECT_EQ(options.basic_auth,
+              (std::vector<std::string>{"alice:wonder:land", "users.htpasswd"}));
+    expect_refused(set_basic_auth, {":password", "alice:"});
+}
+
+TEST(ListenFlag, CountsOnlyWhatIsGiven) {
+    ServeOptions options;
+    EXPECT_FALSE(set_listen(options, "8080"));
+    EXPECT_TRUE(options.listen_is_default) << "a refused address changes nothing";
+    ASSERT_TRUE(set_listen(options, "127.0.0.1:8080"));
+    EXPECT_FALSE(options.listen_is_default);
+    EXPECT_EQ(options.listen.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tiderace::server

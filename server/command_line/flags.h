@@ -1,0 +1,136 @@
+// The commands and flags of the program, once, as data. The command line, the help, the man page
+// and the shell completions are all rendered from these tables; defaults are read from the options.
+//
+//   Flag<ServeOptions>    one flag of a command: its text, and its place in the command's options
+//   FlagHelp              the same flag as text only, for help, man page and completions
+//   CommandSpec           a command with the help of its flags
+//
+// Thread   Constants; any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/command_line/flag_values.h"
+#include "server/options.h"
+
+namespace tiderace::server {
+
+enum class Group : std::uint8_t {
+    listening,
+    encryption,
+    content,
+    answers,
+    access,
+    logging,
+    engine,
+    limits,
+    amount,
+    request,
+    clients,
+    expected,
+    other
+};
+
+// What a shell offers after the flag.
+enum class Completes : std::uint8_t { nothing, file, directory };
+
+struct FlagText {
+    std::string_view name;   // without the dashes
+    char letter = 0;         // its short form; 0: none
+    std::string_view value;  // the value's name in help (ADDR); "": a switch
+    Group group = Group::other;
+    std::string_view about;          // one line, lower case, no final stop
+    std::string_view unset_means;    // how an unset option, or a default of 0, reads: "one per CPU"
+    std::string_view unit;           // follows a default that is a bare number: "bytes/s"
+    std::string_view value_if_bare;  // used when no value is given; a value then needs "="
+    bool repeatable = false;
+    Completes completes = Completes::nothing;
+
+    bool is_switch() const { return value.empty(); }
+};
+
+// Where a flag writes its value. `of` returns the field of the options; each kind of field has its
+// own value syntax (flag_values.h, apply_flag.h).
+template <typename Options, typename Value>
+using Place = std::variant<Value& (*)(Options&), std::optional<Value>& (*)(Options&)>;
+
+struct NoField {};  // the command line itself acts on the flag: --help
+template <typename Options>
+struct SwitchField {
+    Place<Options, bool> of;
+    bool sets = true;  // what giving the flag means
+};
+template <typename Options>
+struct DurationField {
+    Place<Options, Duration> of;
+};
+template <typename Options>
+struct BytesField {
+    Place<Options, std::uint64_t> of;
+    std::uint64_t smallest = 0;
+    std::uint64_t largest = UINT64_MAX;
+};
+template <typename Options>
+struct CountField {
+    Place<Options, std::uint64_t> of;
+    std::uint64_t smallest;
+    std::uint64_t largest;
+};
+template <typename Options>
+struct ChoiceField {
+    std::span<const std::string_view> names;
+    void (*set)(Options&, std::size_t);
+    std::size_t (*get)(const Options&);
+    SystemsOf systems_of = nullptr;
+};
+// Any other value. `set` returns what it expects when the value has another form.
+template <typename Options>
+struct TextField {
+    Applied (*set)(Options&, std::string_view);
+    std::string (*get)(const Options&) = nullptr;  // the default's text; null: there is none
+};
+
+template <typename Options>
+struct Flag {
+    using Switch = SwitchField<Options>;
+    using Time = DurationField<Options>;
+    using Size = BytesField<Options>;
+    using Count = CountField<Options>;
+    using Choice = ChoiceField<Options>;
+    using Text = TextField<Options>;
+
+    FlagText text;
+    std::variant<NoField, Switch, Time, Size, Count, Choice, Text> field;
+};
+
+using ServeFlag = Flag<ServeOptions>;
+
+struct FlagHelp : FlagText {
+    std::string default_text = {};  // as a person would type it, with its unit; "": none
+    std::span<const std::string_view> choices = {};  // the words it takes; empty: no closed list
+};
+
+struct CommandSpec {
+    std::string_view name;
+    std::string_view operand;  // "[DIR]", "SHELL", ""
+    std::string_view about;
+    std::vector<FlagHelp> flags;
+    std::span<const std::string_view> operand_choices;
+    std::string_view program = "tiderace";  // as a person types it
+};
+
+std::span<const CommandSpec> commands();
+// nullptr: there is no such command.
+const CommandSpec* find_command(std::string_view name);
+// The flags of `tiderace serve`, in the order of its help page.
+std::span<const ServeFlag> serve_flags();
+
+std::string_view group_title(Group group);
+
+}  // namespace tiderace::server

@@ -1,0 +1,125 @@
+#include "server/command_line/man_page.h"
+
+#include "server/command_line/flags.h"
+#include "server/command_line/help_text.h"
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+void add_flag(std::string& page, const FlagHelp& flag) {
+    page.append(".TP\n.B ").append(roff_text(flag_usage(flag, false))).append("\n");
+    page.append(roff_text(flag_description(flag))).append(".\n");
+}
+
+void add_commands(std::string& page) {
+    page += ".SH COMMANDS\n";
+    for (const CommandSpec& command : commands()) {
+        std::string usage(command.name);
+        if (!command.operand.empty()) usage.append(" ").append(command.operand);
+        page.append(".TP\n.B ").append(roff_text(usage)).append("\n");
+        page.append(roff_text(command.about)).append(".\n");
+        for (const FlagHelp& flag : command.flags) {
+            if (command.name == "serve" || flag.name == "help") continue;
+            page.append(".RS\n");
+            add_flag(page, flag);
+            page.append(".RE\n");
+        }
+    }
+}
+
+void add_serve_flags(std::string& page) {
+    page += ".SH FLAGS OF SERVE\n";
+    const FlagHelp* previous = nullptr;
+    for (const FlagHelp& flag : find_command("serve")->flags) {
+        if (!previous || previous->group != flag.group) {
+            page.append(".SS ").append(group_title(flag.group)).append("\n");
+        }
+        add_flag(page, flag);
+        previous = &flag;
+    }
+    page +=
+        ".SS Units\n"
+        "A TIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 means no limit.\n"
+        "A SIZE is a number of bytes, or a number with KiB, MiB or GiB (powers of 1,024) or\n"
+        "KB, MB or GB (powers of 1,000).\n";
+}
+
+constexpr std::string_view closing_sections =
+    ".SH SIGNALS\n"
+    ".TP\n.BR SIGTERM \", \" SIGINT\n"
+    "Stop accepting connections, finish the running answers, close idle connections, exit.\n"
+    "Answers that still run after \\-\\-drain\\-timeout are cut off; a second signal cuts them "
+    "off\n"
+    "at once.\n"
+    ".TP\n.BR SIGHUP \", \" SIGUSR1\n"
+    "Reopen the log files, after another program rotated them, and check at once whether the\n"
+    "certificates have changed; otherwise a change is noticed within a few seconds. The server\n"
+    "keeps running when its terminal is closed.\n"
+    ".TP\n.B SIGPIPE\nIgnored: a peer that has gone is an ordinary end of a connection.\n"
+    ".PP\n"
+    "tiderace load stops on SIGINT and SIGTERM, and reports the figures so far.\n"
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\nIt ended on request.\n"
+    ".TP\n.B 1\nThe machine refused: the folder is absent, the port is in use or privileged.\n"
+    ".TP\n.B 2\nThe command line is wrong.\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B NO_COLOR\nWhen set, the text printed at start has no colours.\n"
+    ".TP\n.B XDG_DATA_HOME\nWhere \\-\\-tls\\-self\\-signed keeps what it made, in the folder\n"
+    "tiderace; $HOME/.local/share without it.\n"
+    ".SH SECURITY\n"
+    "A password given with \\-\\-basic\\-auth USER:PASSWORD can be read by other users of the\n"
+    "machine while the server runs (ps shows command lines). A file with hashed passwords is the\n"
+    "better way; htpasswd \\-nB USER writes such a line.\n"
+    ".SH EXAMPLES\n"
+    ".TP\n.B tiderace serve\nThis folder at http://localhost:8080, for this machine only.\n"
+    ".TP\n.B tiderace serve site \\-\\-listen :80 \\-\\-access\\-log /var/log/tiderace.log\n"
+    "A site for everybody, with its requests written down.\n"
+    ".TP\n.B tiderace serve dist \\-\\-spa \\-\\-cache\\-control "
+    "\\(aq/assets/*=max\\-age=31536000\\(aq\n"
+    "A single\\-page application whose assets have hashed names.\n"
+    ".TP\n.B tiderace serve \\-\\-tls\\-self\\-signed\n"
+    "This folder at https://localhost:8443; tiderace trust says how to make browsers trust it.\n"
+    ".TP\n.B tiderace serve site \\-\\-listen :443 \\-\\-tls cert.pem,key.pem "
+    "\\-\\-https\\-redirect :80\n"
+    "A site over https, and plain requests led there.\n";
+
+}  // namespace
+
+std::string roff_text(std::string_view text) {
+    std::string roff;
+    for (const char c : text) {
+        const bool begins_line = roff.empty() || roff.back() == '\n';
+        if (begins_line && (c == '.' || c == '\'')) roff += "\\&";
+        if (c == '-') {
+            roff += "\\-";
+        } else if (c == '\\') {
+            roff += "\\e";
+        } else if (c == '\'') {
+            roff += "\\(aq";
+        } else {
+            roff += c;
+        }
+    }
+    return roff;
+}
+
+std::string man_page() {
+    std::string page =
+        ".TH TIDERACE 1 \"\" \"tiderace " + std::string(version()) + "\" \"User Commands\"\n";
+    page +=
+        ".SH NAME\ntiderace \\- serves a folder over HTTP and HTTPS\n"
+        ".SH SYNOPSIS\n.B tiderace serve\n[DIR] [flags]\n.br\n.B tiderace\nCOMMAND [flags]\n"
+        ".SH DESCRIPTION\n"
+        "Serves the files beneath a folder over HTTP/1.1. With no flags it serves the current\n"
+        "folder to this machine only, at http://localhost:8080; when that port is taken, at the\n"
+        "next free one. With \\-\\-tls it serves over https, and the default port is 8443. Hidden "
+        "files, and links that lead out of the folder, are not served\n"
+        "unless asked for.\n";
+    add_commands(page);
+    add_serve_flags(page);
+    page += closing_sections;
+    return page;
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,90 @@
+#include "server/programs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "server/version.h"
+
+namespace tiderace::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of programs below the served one, under another path than its own there, would be sent
+// as files: with what programs keep in their source.
+Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
+    std::error_code fault;
+    const fs::path root = fs::canonical(options.root, fault);
+    const fs::path folder = fs::canonical(cgi.folder, fault);
+    if (fault) return fail(Error(fault.value(), "open", cgi.folder));
+    const std::string below = folder.lexically_relative(root).generic_string();
+    if (below.empty() || below.starts_with("..") || "/" + below == cgi.prefix) return {};
+    return fail(Error(0, "serve the programs of", cgi.folder,
+                      "it is inside the served folder, whose files are sent: move it out, or "
+                      "give its path there: --cgi /" +
+                          below + "=" + cgi.folder));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
+                                                   const ServeOptions& options,
+                                                   std::shared_ptr<http::cgi::ProgramPlaces> places,
+                                                   http::Handler& rest) {
+    std::unique_ptr<Programs> programs(new Programs(rest));
+    for (const CgiFolder& folder : options.cgi.folders) {
+        if (auto hidden = check_hidden(options, folder); !hidden) return fail(hidden.error());
+        http::cgi::CgiOptions cgi;
+        cgi.prefix = folder.prefix;
+        cgi.folder = folder.folder;
+        cgi.document_root = options.root;
+        cgi.rules.timeout = options.cgi.timeout;
+        cgi.rules.body_bytes_max = options.limits.body_bytes_max;
+        cgi.limits.memory_bytes_max = options.cgi.memory_bytes_max;
+        cgi.places = places;
+        cgi.server_authenticates = !options.basic_auth.empty();
+        cgi.server_software = "tiderace/" + std::string(version());
+        cgi.local = programs.get();
+        auto made = http::cgi::Cgi::create(loop, std::move(cgi));
+        if (!made) return fail(made.error());
+        programs->cgi_.push_back(std::move(*made));
+    }
+    std::ranges::stable_sort(programs->cgi_, std::ranges::greater{},
+                             [](const auto& cgi) { return cgi->prefix().size(); });
+    for (const FastCgiRoute& route : options.cgi.fastcgi) {
+        if (auto added = programs->add(loop, options, route); !added) return fail(added.error());
+    }
+    return programs;
+}
+
+Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
+                       const FastCgiRoute& route) {
+    http::cgi::FastCgiOptions fastcgi;
+    fastcgi.pattern = route.pattern;
+    fastcgi.address = route.address;
+    fastcgi.root = options.root;
+    fastcgi.index = options.index;
+    fastcgi.rules.timeout = options.cgi.timeout;
+    fastcgi.rules.body_bytes_max = options.limits.body_bytes_max;
+    fastcgi.server_authenticates = !options.basic_auth.empty();
+    fastcgi.server_software = "tiderace/" + std::string(version());
+    fastcgi.local = this;
+    auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
+    if (!made) return fail(made.error());
+    fastcgi_.push_back(std::move(*made));
+    return {};
+}
+
+void Programs::handle(http::Exchange& exchange) {
+    for (const auto& cgi : cgi_) {
+        if (cgi->answers(exchange.request().path)) return cgi->handle(exchange);
+    }
+    for (const auto& fastcgi : fastcgi_) {
+        if (fastcgi->answers(exchange.request().path)) return fastcgi->handle(exchange);
+    }
+    rest_->handle(exchange);
+}
+
+}  // namespace tiderace::server

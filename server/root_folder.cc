@@ -1,0 +1,55 @@
+#include "server/root_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+
+namespace tiderace::server {
+namespace {
+
+// The absolute name of a link, its last part unresolved: one day it may lead to the next release.
+std::optional<std::filesystem::path> link_as_given(const std::filesystem::path& given) {
+    std::error_code fault;
+    const auto name = given.has_filename() ? given : given.parent_path();
+    if (!std::filesystem::is_symlink(name, fault)) return std::nullopt;
+    const auto folder = std::filesystem::canonical(
+        name.has_parent_path() ? name.parent_path() : std::filesystem::path("."), fault);
+    if (fault) return std::nullopt;
+    return folder / name.filename();
+}
+
+}  // namespace
+
+Result<std::string> find_root(const std::string& given) {
+    std::error_code fault;
+    const auto root = std::filesystem::canonical(given, fault);
+    if (fault) return fail(Error(fault.value(), "serve", given, "give the folder to serve"));
+    if (!std::filesystem::is_directory(root, fault)) {
+        return fail(Error(ENOTDIR, "serve", given, "give the folder that holds the file"));
+    }
+    if (::geteuid() != 0 && ::access(root.c_str(), R_OK | X_OK) != 0) {
+        return fail(Error(errno, "serve", root.string(),
+                          "this user may not read the folder: change its mode or owner"));
+    }
+    return link_as_given(given).value_or(root).string();
+}
+
+Result<> check_spa_file(const std::string& root, const std::string& name) {
+    const std::filesystem::path file = std::filesystem::path(root) / name;
+    std::error_code fault;
+    if (std::filesystem::is_regular_file(file, fault)) return {};
+    return fail(Error(fault ? fault.value() : EISDIR, "serve --spa", file.string(),
+                      "give the name of a file in the served folder, as in --spa=app.html"));
+}
+
+bool has_index_file(const std::string& root, const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+        std::error_code fault;
+        return std::filesystem::exists(std::filesystem::path(root) / name, fault);
+    });
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,206 @@
+"""The library's HTTP client (examples/fetch) against real servers: ours, nginx, and bad ones."""
+
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+from certificates import Authority
+from load_servers import needs_nginx, nginx
+
+DEADLINE = 60
+
+
+@pytest.fixture
+def fetch(binary):
+    program = binary.parent / "examples" / "fetch" / "fetch"
+    if not program.exists():
+        pytest.fail(f"{program} is not built")
+
+    def ask(*words, **variables):
+        clean = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        return subprocess.run([program, *map(str, words)], capture_output=True, timeout=DEADLINE,
+                              env={**clean, **variables}, check=False)
+    return ask
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("client-authority"), "client")
+
+
+@contextlib.contextmanager
+def listener(serve_one):
+    """Calls serve_one(socket) for each connection, on a thread, until the test is over."""
+    seen = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    seen.append(connection)
+                    threading.Thread(target=work, args=(connection,)).start()
+
+        def work(connection):
+            with connection, contextlib.suppress(OSError):
+                serve_one(connection)
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join(DEADLINE)
+            for connection in seen:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+def read_head(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            raise OSError("ended")
+        data += piece
+    return data
+
+
+def pass_on(source, target):
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+
+
+def test_it_asks_our_server_in_clear_and_over_tls(fetch, serve, tmp_path, authority):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("one\n" * 5000)
+    (root / "big.bin").write_bytes(os.urandom(3_000_000))
+    pair = authority.issue("site", ("localhost", "127.0.0.1"))
+    plain = serve(root)
+    host, port = plain.address[:2]
+    got = fetch(f"http://{host}:{port}/a.txt", f"http://{host}:{port}/big.bin")
+    assert got.returncode == 0, got.stderr
+    assert got.stdout == (root / "a.txt").read_bytes() + (root / "big.bin").read_bytes()
+    assert got.stderr.endswith(b"1 connections\n")
+    secure = serve(root, "--tls", pair.flag)
+    port = secure.address[1]
+    got = fetch("--ca", authority.file, f"https://localhost:{port}/big.bin",
+                f"https://localhost:{port}/a.txt")
+    assert got.returncode == 0, got.stderr
+    assert got.stdout == (root / "big.bin").read_bytes() + (root / "a.txt").read_bytes()
+    assert got.stderr.endswith(b"1 connections\n")
+    assert fetch(f"http://{host}:{plain.address[1]}/none").returncode == 1
+
+
+def test_a_certificate_has_to_be_trusted_and_for_the_name(fetch, serve, tmp_path, authority):
+    (tmp_path / "a.txt").write_text("secret")
+    pair = authority.issue("other", ("other.example",))
+    port = serve(tmp_path, "--tls", pair.flag).address[1]
+    for words in (["--ca", authority.file], []):
+        got = fetch(*words, f"https://localhost:{port}/a.txt")
+        assert got.returncode == 1 and got.stdout == b""
+        assert b"TLS handshake failed" in got.stderr
+
+
+@needs_nginx
+def test_it_reads_what_nginx_sends(fetch, tmp_path):
+    text = b"line of text\n" * 20000
+    (tmp_path / "a.txt").write_bytes(text)
+    http = "gzip on; gzip_types text/plain; gzip_min_length 1; types { text/plain txt; }"
+    place = ("location /moved { return 302 /a.txt; } location /post { return 201 made; }"
+             " location /loop { return 301 /loop; }")
+    with nginx(tmp_path, http, place) as url:
+        got = fetch(url + "a.txt", url + "moved")
+        assert got.returncode == 0, got.stderr
+        assert got.stdout == text * 2
+        assert got.stderr.count(b"/a.txt: 200, 260000 bytes") == 2
+        assert got.stderr.endswith(b"1 connections\n")
+        assert fetch("--post", "x", url + "post").stdout == b"made"
+        assert b"too many redirects" in fetch(url + "loop").stderr
+        got = fetch(url + "none")
+        assert got.returncode == 1 and b"404" in got.stderr
+
+
+def test_names_are_looked_up_and_faults_are_named(fetch, serve, tmp_path):
+    (tmp_path / "a.txt").write_text("found")
+    port = serve(tmp_path).address[1]
+    assert fetch(f"http://localhost:{port}/a.txt").stdout == b"found"
+    got = fetch("http://name.invalid/")
+    assert got.returncode == 1 and b"name.invalid" in got.stderr
+    got = fetch("nonsense")
+    assert got.returncode == 1 and b"is no http(s) URL" in got.stderr
+    assert fetch().returncode == 2
+
+
+def test_https_goes_through_a_proxy(fetch, serve, tmp_path, authority):
+    (tmp_path / "a.txt").write_text("through")
+    pair = authority.issue("proxied", ("localhost",))
+    port = serve(tmp_path, "--tls", pair.flag).address[1]
+    asked = []
+
+    def proxy(connection):
+        head = read_head(connection)
+        asked.append(head)
+        if b"Proxy-Authorization: Basic bWU6cHc=" not in head:
+            connection.sendall(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+            return
+        with socket.create_connection(("127.0.0.1", port)) as server:
+            connection.sendall(b"HTTP/1.1 200 Established\r\n\r\n")
+            back = threading.Thread(target=pass_on, args=(server, connection))
+            back.start()
+            pass_on(connection, server)
+            back.join(DEADLINE)
+    url = f"https://localhost:{port}/a.txt"
+    with listener(proxy) as there:
+        got = fetch("--ca", authority.file, url, HTTPS_PROXY=f"http://me:pw@127.0.0.1:{there}")
+        assert got.stdout == b"through", got.stderr
+        assert asked[0].startswith(b"CONNECT localhost:%d HTTP/1.1\r\n" % port)
+        got = fetch("--ca", authority.file, url, https_proxy=f"127.0.0.1:{there}")
+        assert got.returncode == 1 and b"the proxy answered 407" in got.stderr
+        got = fetch("--ca", authority.file, url, https_proxy=f"127.0.0.1:{there}",
+                    NO_PROXY="localhost")
+        assert got.stdout == b"through" and len(asked) == 2
+
+
+def test_servers_that_end_badly_are_faults(fetch, authority):
+    pair = authority.issue("bad", ("localhost",))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.certificate, pair.key)
+
+    def cut(connection):
+        # The body has no length, and close() is without TLS's own end.
+        with context.wrap_socket(connection, server_side=True) as secure:
+            read_head(secure)
+            secure.sendall(b"HTTP/1.1 200 OK\r\n\r\npart of it")
+
+    def garbage(connection):
+        connection.recv(100)
+        connection.sendall(b"\x00" * 1000)
+    with listener(cut) as port:
+        got = fetch("--ca", authority.file, f"https://localhost:{port}/")
+        assert got.returncode == 1, got.stdout
+        assert b"ended inside the answer" in got.stderr
+    with listener(garbage) as port:
+        got = fetch(f"https://localhost:{port}/")
+        assert got.returncode == 1 and b"TLS handshake failed" in got.stderr
+        got = fetch(f"http://localhost:{port}/")
+        assert got.returncode == 1 and b"no HTTP/1 answer" in got.stderr
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not here")
+def test_it_reads_no_less_than_curl(fetch, serve, tmp_path):
+    (tmp_path / "page.html").write_text("<p>page</p>" * 1000)
+    port = serve(tmp_path).address[1]
+    for path in ("page.html", "none"):
+        url = f"http://127.0.0.1:{port}/{path}"
+        curl = subprocess.run(["curl", "-s", "--compressed", "-A", "tiderace", url],
+                              capture_output=True, timeout=DEADLINE, check=True)
+        assert fetch(url).stdout == curl.stdout

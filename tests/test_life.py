@@ -1,0 +1,77 @@
+"""The life of a served App (tests/samples/life.cc): where it listens, readiness, its end."""
+
+import http.client
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from certificates import Authority
+from example_program import Example
+
+
+@pytest.fixture
+def live(binary, tmp_path):
+    program = binary.parent / "tests/samples/sample_life"
+    if not program.exists():
+        pytest.fail(f"{program} is not built")
+    running = []
+
+    def start(*words, listeners=1):
+        running.append(Example(program, *words, folder=tmp_path))
+        return running[0].wait_ready(listeners)
+
+    yield start
+    for one in running:
+        one.kill()
+
+
+def status(place, method, path, secure=None):
+    client = (http.client.HTTPSConnection(*place, timeout=60, context=secure) if secure
+              else http.client.HTTPConnection(*place, timeout=60))
+    client.request(method, path)
+    answer = client.getresponse()
+    answer.read()
+    client.close()
+    return answer.status
+
+
+def test_a_handler_drains_and_readiness_says_so_before_the_end(live):
+    program = live("127.0.0.1:0")
+    place = program.places()[0]
+    assert status(place, "GET", "/readyz") == 200
+    assert status(place, "POST", "/end") == 204
+    # New connections are accepted for the time of the notice.
+    assert status(place, "GET", "/readyz") == 503
+    assert status(place, "GET", "/healthz") == 200
+    assert status(place, "POST", "/end") == 204  # again: it is not cut off
+    assert program.process.wait(60) == 0
+    assert program.stderr.count("the background task is over\n") == 1
+
+
+def test_it_listens_in_the_clear_with_tls_and_on_a_path(live, tmp_path):
+    authority = Authority(tmp_path, "harbour")
+    pair = authority.issue("site")
+    path = tmp_path / "life.sock"
+    program = live("http://127.0.0.1:0", "127.0.0.1:0", f"unix:{path}", pair.certificate, pair.key,
+                   listeners=2)
+    assert f"listening on unix:{path}\n" in program.stdout
+    plain, secured = program.places()
+    assert f"listening on http://127.0.0.1:{plain[1]}/\n" in program.stdout
+    assert f"listening on https://127.0.0.1:{secured[1]}/\n" in program.stdout
+    assert status(plain, "GET", "/healthz") == 200
+    trust = ssl.create_default_context(cafile=authority.file)
+    assert status(("localhost", secured[1]), "GET", "/healthz", trust) == 200
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(60)
+        client.connect(str(path))
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_tls_without_a_certificate_is_one_sentence(binary):
+    done = subprocess.run([binary.parent / "tests/samples/sample_life", "https://127.0.0.1:0"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "https://127.0.0.1:0" in done.stderr

@@ -1,0 +1,145 @@
+// Any allocation of a turn may fail: no exception leaves dispatch(), no descriptor is lost, and the
+// next turn goes on.
+#include "tiderace/testing/scarce_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tiderace/core/backend.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/testing/engine.h"
+#include "tiderace/testing/fail_nth.h"
+
+namespace tiderace::core {
+namespace {
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Records without memory.
+struct Accepted final : IoObserver {
+    ~Accepted() {
+        for (std::size_t i = 0; i < count; ++i) ::close(descriptors[i]);
+    }
+    void on_accepted(int fd, const Address& peer) override {
+        all_are_unix &= peer.is_unix();
+        descriptors[count++] = fd;
+    }
+
+    std::array<int, 8> descriptors{};
+    std::size_t count = 0;
+    bool all_are_unix = true;
+};
+
+// Waits with all the memory there is, and dispatches with the nth allocation failing.
+bool scarce_turn(Backend& backend, std::uint64_t nth) {
+    backend.wait(0s);
+    const testing::ScarceMemory scarce(nth);
+    EXPECT_NO_THROW(backend.dispatch());
+    return scarce.failed();
+}
+
+class EveryBackendInNeed : public ::testing::TestWithParam<std::string> {
+  protected:
+    std::unique_ptr<Backend> make() const {
+        return std::move(*testing::make_engine(GetParam(), {.accepts_per_turn_max = 1}));
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, EveryBackendInNeed, ::testing::ValuesIn(testing::engine_names()),
+                         [](const auto& engine) {
+                             std::string name = engine.param;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
+
+// A Unix peer with a name, whose address needs memory.
+Descriptor connect_named(const Address& to, int number) {
+    Descriptor client(system_kernel(), ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage raw;
+    const std::string path =
+        to.to_string() + "-a-client-with-a-long-name-" + std::to_string(number);
+    socklen_t bytes = Address::parse(path)->to_sockaddr(raw);
+    EXPECT_EQ(::bind(client.get(), reinterpret_cast<sockaddr*>(&raw), bytes), 0);
+    bytes = to.to_sockaddr(raw);
+    EXPECT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&raw), bytes), 0);
+    return client;
+}
+
+TEST_P(EveryBackendInNeed, AcceptsAndLosesNoDescriptor) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+#if !defined(__linux__)
+    GTEST_SKIP() << "no abstract sockets";
+#endif
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = make();
+        const Address at =
+            *Address::parse("unix:@tiderace-in-need-" + std::to_string(::getpid()) + GetParam());
+        const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        sockaddr_storage raw;
+        const socklen_t bytes = at.to_sockaddr(raw);
+        EXPECT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&raw), bytes), 0);
+        EXPECT_EQ(::listen(listener, 8), 0);
+        Accepted accepted;
+        IoHandle handle = *backend->attach(listener, accepted);
+        backend->set_accepting(handle, true);
+        std::vector<Descriptor> clients;
+        const std::size_t open_before = open_descriptors();
+        for (int i = 0; i < 4; ++i) clients.push_back(connect_named(at, i));
+        const bool failed = scarce_turn(*backend, nth);
+        for (int i = 0; i < 10; ++i) scarce_turn(*backend, 0);
+        // io_uring accepts ahead, and closes what it cannot remember.
+        if (testing::is_io_uring(GetParam())) {
+            EXPECT_GE(accepted.count + 1, clients.size()) << nth;
+        } else {
+            EXPECT_EQ(accepted.count, clients.size()) << nth;
+        }
+        EXPECT_TRUE(accepted.all_are_unix) << nth;
+        EXPECT_EQ(open_descriptors(), open_before + clients.size() + accepted.count) << nth;
+        backend->close(handle, {});
+        return failed;
+    });
+    EXPECT_GE(calls, 2U);
+}
+
+// So many foreign descriptors are ready that the engine reports a part, and has to ask for the
+// others with memory of its own.
+TEST_P(EveryBackendInNeed, ReportsForeignDescriptorsInTheNextTurn) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    struct Told final : IoObserver {
+        void on_ready(bool, bool) override { ++count; }
+        std::size_t count = 0;
+    };
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const Descriptor first(system_kernel(), ends[0]);
+    const Descriptor writing(system_kernel(), ends[1]);
+    ASSERT_EQ(::write(writing.get(), "x", 1), 1);
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = make();
+        std::array<Told, 600> told;
+        std::vector<IoHandle> handles;
+        for (Told& each : told) {
+            handles.push_back(*backend->attach(::dup(first.get()), each));
+            EXPECT_EQ(backend->watch(handles.back(), true, false), 0);
+        }
+        const bool failed = scarce_turn(*backend, nth);
+        scarce_turn(*backend, 0);
+        scarce_turn(*backend, 0);
+        for (const Told& each : told) EXPECT_GE(each.count, 1U) << nth;
+        for (IoHandle& handle : handles) backend->close(handle, {});
+        return failed;
+    });
+    EXPECT_GE(calls, 1U);
+}
+
+}  // namespace
+}  // namespace tiderace::core

@@ -1,0 +1,87 @@
+#include "tiderace/core/backend/uring.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tiderace/core/backend/io_uring.h"
+
+namespace tiderace::core {
+namespace {
+
+// The kernel's own word, so that an engine that is not found does not just skip its tests.
+bool kernel_has_what_it_needs() {
+    io_uring_params parameters{};
+    parameters.flags = 1U << 12 | 1U << 13 | IORING_SETUP_R_DISABLED;  // single issuer, deferred
+    const long opened = ::syscall(__NR_io_uring_setup, 8, &parameters);
+    if (opened >= 0) ::close(static_cast<int>(opened));
+    return opened >= 0;
+}
+
+TEST(Uring, OpensWhereTheKernelHasWhatItNeeds) {
+    const bool opened = Uring::open().has_value();
+    EXPECT_EQ(opened, kernel_has_what_it_needs());
+    EXPECT_EQ(has_io_uring(), opened);
+}
+
+class OpenUring : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!has_io_uring()) GTEST_SKIP() << "this kernel has none, or does not let us";
+        ring_ = std::move(*Uring::open());
+        ring_->enter(Duration::zero());
+    }
+    void ask(std::uint64_t tag) {
+        io_uring_sqe& nothing = ring_->take(0);
+        io_uring_prep_nop(&nothing);
+        nothing.user_data = tag;
+    }
+    std::vector<std::uint64_t> completed() {
+        ring_->enter(Duration::zero());
+        std::vector<Uring::Completion> done;
+        ring_->collect(done);
+        std::vector<std::uint64_t> tags;
+        for (const Uring::Completion& each : done) tags.push_back(each.tag);
+        return tags;
+    }
+
+    std::unique_ptr<Uring> ring_;
+};
+
+TEST_F(OpenUring, CompletesWhatWasTaken) {
+    ask(1);
+    ask(2);
+    EXPECT_EQ(completed(), (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_TRUE(completed().empty());
+}
+
+TEST_F(OpenUring, HandsOverInBetweenWhatIsBeyondItsRoom) {
+    const unsigned batch = ring_->batch();
+    for (std::uint64_t tag = 1; tag <= Uring::submissions; ++tag) ask(tag);
+    EXPECT_FALSE(ring_->has_room());
+    EXPECT_EQ(ring_->batch(), batch);
+    ask(Uring::submissions + 1);
+    EXPECT_TRUE(ring_->has_room());
+    EXPECT_NE(ring_->batch(), batch);
+    EXPECT_EQ(completed().size(), Uring::submissions + 1);
+}
+
+TEST_F(OpenUring, TakesBackOnlyWhatTheKernelDoesNotHave) {
+    ask(1);
+    ask(2);
+    ask(3);
+    EXPECT_TRUE(ring_->withdraw(2));
+    EXPECT_FALSE(ring_->withdraw(2)) << "withdrawn already";
+    EXPECT_FALSE(ring_->withdraw(4)) << "never taken";
+    const std::vector<std::uint64_t> tags = completed();
+    EXPECT_EQ(std::ranges::count(tags, 2U), 0);
+    EXPECT_EQ(std::ranges::count(tags, 1U), 1);
+    EXPECT_EQ(std::ranges::count(tags, 3U), 1);
+    EXPECT_FALSE(ring_->withdraw(1)) << "the kernel has had it";
+}
+
+}  // namespace
+}  // namespace tiderace::core

@@ -1,0 +1,110 @@
+#include "tiderace/core/blocking_jobs.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::core {
+namespace {
+
+constexpr Duration pause_before_another_post = 1ms;
+
+}  // namespace
+
+// Shared with the pool's threads. BlockingJobs does not end while one of them works; a task that
+// starts after its end finds it closed.
+struct BlockingJobs::WayBack {
+    WayBack(BlockingJobs& e, EventLoop& l) : jobs(&e), loop(&l) {}
+
+    bool enter() {
+        const std::lock_guard held(lock);
+        if (closed) return false;
+        ++working;
+        return true;
+    }
+    void leave() {
+        {
+            const std::lock_guard held(lock);
+            --working;
+        }
+        none_work.notify_all();
+    }
+    bool is_closed() {
+        const std::lock_guard held(lock);
+        return closed;
+    }
+    void close() {
+        std::unique_lock held(lock);
+        closed = true;
+        none_work.wait(held, [this] { return working == 0; });
+    }
+
+    BlockingJobs* const jobs;
+    EventLoop* const loop;
+    std::mutex lock;  // guards the next two
+    std::size_t working = 0;
+    bool closed = false;
+    std::condition_variable none_work;
+};
+
+BlockingJobs::BlockingJobs(EventLoop& loop, WorkerPool& pool, std::size_t jobs_max)
+    : pool_(&pool), jobs_max_(jobs_max), way_back_(std::make_shared<WayBack>(*this, loop)) {
+    TR_CHECK(jobs_max_ > 0);
+}
+
+BlockingJobs::~BlockingJobs() {
+    // Waits for running work, which uses members of ours.
+    way_back_->close();
+}
+
+SlotId BlockingJobs::start(std::unique_ptr<BlockingJob>& job) {
+    way_back_->loop->assert_on_loop();
+    TR_CHECK(job != nullptr);
+    // The job stays with the caller, which may do the work itself.
+    if (out_.size() >= jobs_max_) return {};
+    Out& out = out_.emplace();
+    const SlotId id = out.id;
+    out.job = std::move(job);
+    if (pool_->submit(
+            [way_back = way_back_, id, working = out.job.get()] { run(way_back, id, *working); })) {
+        return id;
+    }
+    // Refused by the pool: the caller gets it back.
+    job = std::move(out.job);
+    out_.erase(id);
+    return {};
+}
+
+void BlockingJobs::run(const std::shared_ptr<WayBack>& way_back, SlotId id, BlockingJob& job) {
+    if (!way_back->enter()) return;
+    // A cancelled job must not occupy a thread of the pool.
+    if (!job.cancelled_.load(std::memory_order_relaxed)) job.work();
+    // The mailbox is full while its loop is late, for a turn or two.
+    while (!way_back->loop->post([way_back, id] {
+        // This thread is also the one that closes it, so it stays open during the call.
+        if (!way_back->is_closed()) way_back->jobs->come_back(id);
+    })) {
+        if (way_back->is_closed()) break;
+        std::this_thread::sleep_for(pause_before_another_post);
+    }
+    way_back->leave();
+}
+
+void BlockingJobs::cancel(SlotId id) {
+    way_back_->loop->assert_on_loop();
+    if (Out* out = out_.find(id)) out->job->cancelled_.store(true, std::memory_order_relaxed);
+}
+
+void BlockingJobs::come_back(SlotId id) {
+    Out* out = out_.find(id);
+    TR_CHECK(out != nullptr, "a job came back twice");
+    const std::unique_ptr<BlockingJob> job = std::move(out->job);
+    out_.erase(id);
+    if (!job->cancelled_.load(std::memory_order_relaxed)) job->done();
+}
+
+}  // namespace tiderace::core

@@ -1,0 +1,12 @@
+#include "tiderace/db/connection.h"
+
+#include "tiderace/db/error.h"
+
+namespace tiderace::db {
+
+task::Task<std::vector<Notification>> Connection::notifications(Instant) {
+    throw Error(Fault::configuration, "only PostgreSQL notifies");
+    co_return std::vector<Notification>();
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,77 @@
+// Connection: what each database gives the room: run a statement, read on, become as new.
+//
+//   open() -> idle -> run() -> [more() while the batch has more] -> idle
+//               ^                  |
+//               +---- recover() <--+  cancelled, or rows or a transaction were left
+//
+// A task that is destroyed inside run() or more() leaves the connection `unfinished`: it stops what
+// runs as soon as it can, and recover() waits for that.
+//
+// Owner    The pool; lent to one task at a time.
+// Thread   The loop's.
+// Errors   Error, thrown by the await.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/db/batch.h"
+#include "tiderace/db/statement.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::db {
+
+struct Query {
+    std::string sql;  // as the program wrote it, for messages
+    Scanned scanned;
+    std::vector<Value> values;
+};
+using QueryRef = std::shared_ptr<const Query>;
+
+// How much of a result is read at once.
+struct Portion {
+    std::size_t rows_max = 0;
+    std::size_t bytes_max = 0;  // above it a batch ends after its row
+};
+
+// What PostgreSQL's NOTIFY sends.
+struct Notification {
+    std::string channel;
+    std::string payload;
+};
+
+class Connection {
+  public:
+    virtual ~Connection() = default;
+
+    virtual task::Task<> open(Instant deadline) = 0;
+    // The first rows; all of them unless `more` is set. One at a time.
+    virtual task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) = 0;
+    virtual task::Task<Batch> more(Portion portion, Instant deadline) = 0;
+    // Several statements in one text, without parameters and rows.
+    virtual task::Task<> script(std::string sql, Instant deadline) = 0;
+    // Ends what was left: statements, rows, a transaction. False: of no further use.
+    virtual task::Task<bool> recover() = 0;
+    // Whether the other end is still there.
+    virtual task::Task<bool> answers(Instant deadline) = 0;
+
+    // At least one, or none at the deadline.
+    virtual task::Task<std::vector<Notification>> notifications(Instant deadline);
+
+    // Of an idle one, without waiting: the other end has closed it.
+    virtual bool gone() = 0;
+
+    // Nothing runs, no rows are left, no transaction is open.
+    virtual bool clean() const = 0;
+    // It failed for good: to be closed.
+    virtual bool broken() const = 0;
+    // The statement that lost the connection had been sent: it may have been done.
+    virtual bool maybe_done() const = 0;
+};
+
+}  // namespace tiderace::db

@@ -1,0 +1,102 @@
+#include "tiderace/db/database.h"
+
+#include <algorithm>
+
+#include "tiderace/db/execution.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+constexpr Duration attempt_pause = 5ms;
+constexpr Duration attempt_pause_max = 500ms;
+
+Pool& pool_of(const std::shared_ptr<const Settings>& settings) {
+    return task::Context::here().runner->local<Pools>().of(settings);
+}
+
+// The pool is found when the task is awaited: only then is there a loop.
+task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wanted,
+                             std::string sql, std::vector<Value> values) {
+    Pool& pool = pool_of(settings);
+    const Options& options = pool.settings().options;
+    QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+    Begun begun = co_await begin_statement(pool, query, wanted, portion_for(wanted, options));
+    check_size(begun.batch, wanted, *query, options);
+    co_return std::move(begun.batch);
+}
+
+task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, std::string sql,
+                                    std::vector<Value> values) {
+    Pool& pool = pool_of(settings);
+    const Options& options = pool.settings().options;
+    const Portion portion{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
+    QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+    Begun begun = co_await begin_statement(pool, query, Wanted::all_rows, portion);
+    while (true) {
+        const bool more = begun.batch.more;
+        co_yield std::move(begun.batch);
+        if (!more) co_return;
+        begun.batch = co_await begun.lease->more(portion, statement_deadline(pool));
+    }
+}
+
+}  // namespace
+
+Database::Database(Url url, const Options& options)
+    : settings_(std::make_shared<const Settings>(Settings{std::move(url), options})) {
+    check_built(settings_->url);
+}
+
+Pool& Database::pool_here(const std::shared_ptr<const Settings>& settings) {
+    return pool_of(settings);
+}
+
+task::Task<Batch> Database::fetch(Wanted wanted, std::string sql, std::vector<Value> values) {
+    return fetch_from(settings_, wanted, std::move(sql), std::move(values));
+}
+
+task::Generator<Batch> Database::batches(std::string sql, std::vector<Value> values) {
+    return batches_from(settings_, std::move(sql), std::move(values));
+}
+
+task::Task<> Database::script(std::string sql) {
+    Pool& pool = pool_of(settings_);
+    Lease lease = co_await pool.take(Lane::writes, waiting_deadline(pool));
+    std::optional<Error> failure;
+    try {
+        co_await lease->script(sql, statement_deadline(pool));
+    } catch (const Error& error) {
+        failure = error.with_statement(sql);
+    }
+    if (failure) throw *failure;
+}
+
+task::Task<> Database::ping() {
+    co_await one<std::int64_t>("select 1");
+}
+
+Pool::Counters Database::counters() const {
+    return pool_here(settings_).counters();
+}
+
+bool Database::worth_another(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error& error) {
+        return error.worth_another();
+    } catch (...) {
+        return false;
+    }
+}
+
+task::Task<> Database::pause_before(Pool& pool, unsigned attempt) {
+    const Duration pause = attempt_pause * (1U << std::min(attempt - 1, 10U));
+    co_await task::sleep(pool.about(std::min(pause, attempt_pause_max)));
+}
+
+Database open(std::string_view url, const Options& options) {
+    return {Url::parse(url), options};
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,55 @@
+#include "tiderace/db/error.h"
+
+#include "tiderace/base/enum_names.h"
+
+namespace tiderace::db {
+namespace {
+
+std::string text_of(Fault kind, std::string_view message, std::string_view statement) {
+    std::string text = "database: ";
+    text.append(name_of(kind)).append(": ").append(message);
+    if (!statement.empty()) text.append(" [").append(statement).append("]");
+    return text;
+}
+
+// Whole characters of UTF-8, of one line.
+std::string beginning_of(std::string_view statement) {
+    std::size_t size = statement.size();
+    if (size > Error::statement_bytes_max) {
+        size = Error::statement_bytes_max;
+        while (size > 0 && (static_cast<unsigned char>(statement[size]) & 0xC0) == 0x80) --size;
+    }
+    std::string text(statement.substr(0, size));
+    for (char& c : text) {
+        if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    }
+    if (size < statement.size()) text += "…";
+    return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Fault fault) {
+    return enum_names<Fault>[static_cast<std::size_t>(fault)].name;
+}
+
+Error::Error(Fault kind, std::string_view message, std::string_view statement)
+    : std::runtime_error(text_of(kind, message, beginning_of(statement))),
+      kind_(kind),
+      message_(message),
+      statement_(beginning_of(statement)) {}
+
+bool Error::worth_another() const {
+    return kind_ == Fault::serialization || kind_ == Fault::deadlock || kind_ == Fault::busy ||
+           kind_ == Fault::connection_lost;
+}
+
+Error Error::with_statement(std::string_view statement) const {
+    return Error(kind_, message_, statement);
+}
+
+Error Error::with_kind(Fault kind) const {
+    return Error(kind, message_, statement_);
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,153 @@
+#include "tiderace/db/execution.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tiderace/db/error.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+constexpr Duration busy_pause = 1ms;
+constexpr Duration busy_pause_max = 50ms;
+constexpr Duration grace = 100ms;
+// After a lost connection: every idle one of the pool may have been lost with it.
+constexpr unsigned repeats_max = 2;
+
+void check_text(const std::string& text, const Query& query) {
+    if (!is_utf8(text)) throw Error(Fault::parameters, "text that is not UTF-8", query.sql);
+    if (text.find('\0') != text.npos) {
+        throw Error(Fault::parameters, "text with a zero byte; a Blob may have them", query.sql);
+    }
+}
+
+Instant late(Instant deadline) {
+    return deadline < Instant::max() - grace ? deadline + grace : deadline;
+}
+
+bool only_reads(const Query& query, Wanted wanted) {
+    return query.scanned.reads && wanted != Wanted::no_rows;
+}
+
+// After a failed statement outside of a transaction.
+Error outcome_of(const Error& failure, const Connection& connection, const Query& query,
+                 Wanted wanted) {
+    if (failure.kind() == Fault::unknown_outcome && only_reads(query, wanted)) {
+        return failure.with_kind(Fault::timeout);
+    }
+    const bool unknown = failure.kind() == Fault::connection_lost && connection.maybe_done() &&
+                         !only_reads(query, wanted);
+    return unknown ? failure.with_kind(Fault::unknown_outcome) : failure;
+}
+
+}  // namespace
+
+QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
+    auto query = std::make_shared<Query>();
+    query->scanned = scan(sql, dialect);
+    query->sql = std::move(sql);
+    query->values = std::move(values);
+    check_text(query->sql, *query);
+    if (query->scanned.many) {
+        throw Error(Fault::syntax, "one statement at a time; script() takes several", query->sql);
+    }
+    if (query->scanned.parameters != query->values.size()) {
+        throw Error(Fault::parameters,
+                    std::to_string(query->scanned.parameters) + " question marks and " +
+                        std::to_string(query->values.size()) + " values",
+                    query->sql);
+    }
+    for (const Value& value : query->values) {
+        if (value.kind() == Kind::text) check_text(value.bytes(), *query);
+    }
+    return query;
+}
+
+Portion portion_for(Wanted wanted, const Options& options) {
+    switch (wanted) {
+        case Wanted::one_row:
+            return {.rows_max = 2, .bytes_max = options.bytes_max};
+        case Wanted::all_rows:
+            return {.rows_max = options.rows_max + 1, .bytes_max = options.bytes_max};
+        case Wanted::no_rows:
+            break;
+    }
+    return {.rows_max = options.rows_max + 1, .bytes_max = options.bytes_max};
+}
+
+Instant statement_deadline(const Pool& pool) {
+    return std::min(late(task::deadline()), pool.now() + pool.settings().options.statement_timeout);
+}
+
+Instant waiting_deadline(const Pool& pool) {
+    return std::min(late(task::deadline()), pool.now() + pool.settings().options.waiting_timeout);
+}
+
+task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion) {
+    const Instant begun = pool.now();
+    std::optional<Error> failure;
+    Batch batch;
+    try {
+        batch = co_await connection.run(query, portion, statement_deadline(pool));
+    } catch (const Error& error) {
+        failure = error.with_statement(query->sql);
+    }
+    const Duration took = pool.now() - begun;
+    if (took >= pool.settings().options.slow) {
+        if (log::Logger* const log = pool.runner().loop().log()) {
+            const Error named(Fault::other, "", query->sql);  // as long as a statement is shown
+            log->warning(
+                "db", "a slow statement", log::field("statement", named.statement()),
+                log::field("took",
+                           format_duration(std::chrono::floor<std::chrono::milliseconds>(took))));
+        }
+    }
+    if (failure) throw *failure;
+    co_return batch;
+}
+
+task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion) {
+    const Instant until = waiting_deadline(pool);
+    const bool may_read = query->scanned.reads || query->scanned.with;
+    Lane lane = may_read && wanted != Wanted::no_rows ? Lane::reads : Lane::writes;
+    const bool reads = only_reads(*query, wanted);
+    unsigned repeats = repeats_max;
+    Duration pause = busy_pause;
+    while (true) {
+        Begun begun;
+        begun.lease = co_await pool.take(lane, until);
+        std::optional<Error> failure;
+        try {
+            begun.batch = co_await run_on(pool, *begun.lease, query, portion);
+        } catch (const Error& error) {
+            failure = outcome_of(error, *begun.lease, *query, wanted);
+        }
+        if (!failure && !begun.batch.wants_writer) co_return begun;
+        if (!failure) {
+            lane = Lane::writes;
+        } else if (failure->kind() == Fault::connection_lost && repeats > 0 &&
+                   (reads || !begun.lease->maybe_done())) {
+            --repeats;
+        } else if (failure->kind() == Fault::busy && pool.now() + pause < until) {
+            begun.lease.give_back();
+            co_await task::sleep(pool.about(pause));
+            pause = std::min(pause * 2, busy_pause_max);
+        } else {
+            throw *failure;
+        }
+    }
+}
+
+void check_size(const Batch& batch, Wanted wanted, const Query& query, const Options& options) {
+    if (wanted == Wanted::one_row || (!batch.more && batch.rows() <= options.rows_max)) return;
+    throw Error(Fault::row,
+                "more than " + std::to_string(options.rows_max) + " rows or " +
+                    std::to_string(options.bytes_max) + " bytes; stream() has no such limit",
+                query.sql);
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,40 @@
+// Execution: one statement on a connection: checked before it is sent, timed, its error named.
+//
+// Thread   The loop's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiderace/db/connection.h"
+#include "tiderace/db/pool.h"
+#include "tiderace/db/statements.h"
+
+namespace tiderace::db {
+
+// Throws Error{parameters} or Error{syntax}: their number, text that is not UTF-8, two statements.
+QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values);
+
+// What is read for it at once.
+Portion portion_for(Wanted wanted, const Options& options);
+
+// Until when a statement that begins now may take, and until when a task may wait for a connection.
+// A little longer than the task's own deadline: within() comes first, and reports it.
+Instant statement_deadline(const Pool& pool);
+Instant waiting_deadline(const Pool& pool);
+
+// Runs it and reads its first portion. Logs a slow one.
+task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
+
+// A connection with the first portion of a result.
+struct Begun {
+    Lease lease;
+    Batch batch;
+};
+// Outside of a transaction: on which side, and again where that is safe.
+task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion);
+
+// Throws Error{row} for more rows than the options allow.
+void check_size(const Batch& batch, Wanted wanted, const Query& query, const Options& options);
+
+}  // namespace tiderace::db

@@ -1,0 +1,69 @@
+#include "tiderace/db/listen.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tiderace/db/execution.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+// After a silence of this length the connection is checked.
+constexpr Duration quiet_max = 60s;
+
+void check_channel(const std::string& channel) {
+    if (channel.empty() ||
+        channel.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != channel.npos) {
+        throw Error(Fault::configuration, "a channel's name is of a-z, 0-9 and _");
+    }
+}
+
+}  // namespace
+
+task::Generator<Notification> listen(Database database, std::string channel) {
+    check_channel(channel);
+    Pool& pool = task::Context::here().runner->local<Pools>().of(database.settings());
+    const Options& options = pool.settings().options;
+    const QueryRef query =
+        make_query(database.dialect(), "listen \"" + channel + "\"", std::vector<Value>());
+    Duration pause = options.reconnect_pause;
+    while (true) {
+        const auto connection = make_connection(pool.runner(), pool.settings(), false);
+        std::optional<Error> failure;
+        std::vector<Notification> found;
+        try {
+            co_await connection->open(pool.now() + options.connect_timeout);
+            const Portion portion{.rows_max = 1, .bytes_max = 1};
+            co_await connection->run(query, portion, pool.now() + options.statement_timeout);
+        } catch (const Error& error) {
+            failure = error;
+        }
+        if (!failure) {
+            pause = options.reconnect_pause;
+            Notification first;
+            first.channel = channel;
+            co_yield std::move(first);
+        }
+        while (!failure) {
+            try {
+                found = co_await connection->notifications(pool.now() + quiet_max);
+                if (found.empty() && !co_await connection->answers(pool.now() + 5s)) {
+                    failure = Error(Fault::connection_lost, "no answer");
+                }
+            } catch (const Error& error) {
+                failure = error;
+            }
+            for (Notification& each : found) co_yield std::move(each);
+            found.clear();
+        }
+        if (!failure->worth_another()) throw *failure;
+        co_await task::sleep(pool.about(pause));
+        pause = std::min(pause * 2, options.reconnect_pause_max);
+    }
+}
+
+}  // namespace tiderace::db

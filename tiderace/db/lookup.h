@@ -1,0 +1,19 @@
+// The addresses of a host for libraries that would block to look for them: found by core::Resolver
+// on the worker pool.
+//
+// Thread   The loop's, in a task.
+// Errors   Error{connection_lost}: no such host, no answer in time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::db {
+
+// IP addresses as text. Those of a literal address and of localhost come at once.
+task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until);
+
+}  // namespace tiderace::db

@@ -1,0 +1,377 @@
+#include "tiderace/db/mariadb/connection.h"
+
+#include <mysql.h>
+#include <mysqld_error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "tiderace/base/unique_function.h"
+#include "tiderace/db/error.h"
+#include "tiderace/db/lookup.h"
+#include "tiderace/db/mariadb/fields.h"
+#include "tiderace/task/offload.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::db::mariadb {
+namespace {
+
+// How long the server may take to confirm that it ended a statement.
+constexpr Duration kill_wait = 2s;
+constexpr unsigned kill_seconds = 2;
+
+// What runs on the pool for one loop.
+struct Kills {
+    explicit Kills(task::Runner&) {}
+    std::shared_ptr<std::atomic<unsigned>> out = std::make_shared<std::atomic<unsigned>>(0U);
+};
+constexpr unsigned kills_max = 2;
+
+MYSQL* made() {
+    static std::once_flag once;
+    std::call_once(once, [] { mysql_library_init(0, nullptr, nullptr); });
+    return mysql_init(nullptr);
+}
+
+const char* text_or_null(const std::string& text) {
+    return text.empty() ? nullptr : text.c_str();
+}
+
+void set_tls(MYSQL* mysql, const Url& url) {
+    my_bool enforce = url.tls != Tls::off ? 1 : 0;
+    my_bool verify = url.tls == Tls::verify ? 1 : 0;
+    if (enforce != 0) mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &enforce);
+    mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+}
+
+// "kill query" by a connection of its own. Blocks.
+void kill_query_now(const Url& url, const std::string& address, unsigned long id) {
+    MYSQL* const mysql = made();
+    if (mysql == nullptr) return;
+    unsigned seconds = kill_seconds;
+    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+    mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &seconds);
+    mysql_optionsv(mysql, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
+    set_tls(mysql, url);
+    if (mysql_real_connect(mysql, text_or_null(address), url.user.c_str(), url.password.c_str(),
+                           nullptr, url.port, text_or_null(url.socket), 0) != nullptr) {
+        const std::string sql = "kill query " + std::to_string(id);
+        mysql_real_query(mysql, sql.data(), sql.size());
+    }
+    mysql_close(mysql);
+}
+
+}  // namespace
+
+Connection::Connection(task::Runner& runner, Settings settings)
+    : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
+
+Connection::~Connection() {
+    readiness_.let_go();
+    if (mysql_ == nullptr) return;
+    if (!within_ && !broken_) {
+        for (const auto& [sql, prepared] : statements_) mysql_stmt_close(prepared.statement);
+    } else {
+        // The library forgets the connection's statements and frees them with no word to it.
+        mysql_close(std::exchange(mysql_, nullptr));
+        for (const auto& [sql, prepared] : statements_) mysql_stmt_close(prepared.statement);
+        return;
+    }
+    mysql_close(mysql_);
+}
+
+bool Connection::clean() const {
+    return !within_ && reading_ == nullptr && !broken_ && mysql_ != nullptr &&
+           (mysql_->server_status & SERVER_STATUS_IN_TRANS) == 0;
+}
+
+bool Connection::gone() {
+    if (readiness_.noticed()) broken_ = true;  // an idle server has nothing to say but good-bye
+    return broken_;
+}
+
+void Connection::fail(unsigned number, const char* message) {
+    const Fault fault = fault_of(number);
+    if (fault == Fault::connection_lost) broken_ = true;
+    // What a killed statement fails with depends on where it was.
+    if (killed_ && !broken_) throw Error(Fault::timeout, message);
+    throw Error(fault, message);
+}
+
+void Connection::fail_statement(MYSQL_STMT* statement) {
+    fail(mysql_stmt_errno(statement), mysql_stmt_error(statement));
+}
+
+template <typename Start, typename Cont>
+task::Task<> Connection::drive(Start start, Cont cont, Instant deadline) {
+    within_ = true;
+    int status = start();
+    while (status != 0) {
+        const int got = co_await ready(status, deadline);
+        if (connecting_) readiness_.let_go();  // it may close the socket and open another
+        status = cont(got);
+    }
+    within_ = false;
+}
+
+// Waits for what the library wants of its socket.
+task::Task<int> Connection::ready(int wanted, Instant& deadline) {
+    const core::Interest interest{.readable = (wanted & MYSQL_WAIT_READ) != 0,
+                                  .writable = (wanted & MYSQL_WAIT_WRITE) != 0};
+    while (true) {
+        if (connecting_) readiness_.look_at(static_cast<int>(mysql_get_socket(mysql_)));
+        if (co_await readiness_.wait(interest, deadline)) {
+            co_return wanted&(MYSQL_WAIT_READ | MYSQL_WAIT_WRITE);
+        }
+        if (connecting_) {
+            broken_ = true;
+            throw Error(Fault::connection_lost, "no connection in time");
+        }
+        if (killed_) {
+            broken_ = true;
+            throw Error(Fault::unknown_outcome, "no answer in time, and none to a kill");
+        }
+        killed_ = true;
+        co_await kill_query();
+        deadline = runner_->loop().now() + kill_wait;
+    }
+}
+
+task::Task<> Connection::kill_query() {
+    const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Kills>().out;
+    if (*out >= kills_max) co_return;
+    ++*out;
+    const auto counted = std::shared_ptr<void>(nullptr, [out](void*) { --*out; });
+    unique_function<void()> work([url = settings_.url, address = address_,
+                                  id = mysql_thread_id(mysql_),
+                                  counted] { kill_query_now(url, address, id); });
+    (void)co_await task::within(kill_wait, task::offload(std::move(work)));
+}
+
+task::Task<> Connection::open(Instant deadline) {
+    const Url& url = settings_.url;
+    if (!url.socket.empty()) co_return co_await connect("", deadline);
+    const std::vector<std::string> addresses = co_await addresses_of(url.host, deadline);
+    if (url.tls == Tls::verify && (addresses.size() != 1 || addresses[0] != url.host)) {
+        throw Error(Fault::configuration, "MariaDB with tls=verify needs an IP address as host");
+    }
+    std::optional<Error> failure;
+    for (const std::string& address : addresses) {
+        try {
+            co_await connect(address, deadline);
+            co_return;
+        } catch (const Error& error) {
+            failure = error;
+        }
+        if (failure->kind() != Fault::connection_lost) break;
+    }
+    throw failure ? *failure : Error(Fault::connection_lost, "no address");
+}
+
+task::Task<> Connection::connect(std::string host, Instant deadline) {
+    readiness_.let_go();
+    if (mysql_ != nullptr) mysql_close(mysql_);
+    mysql_ = made();
+    if (mysql_ == nullptr) throw Error(Fault::connection_lost, "no memory is left");
+    broken_ = false;
+    connecting_ = true;
+    address_ = std::move(host);
+    const Url& url = settings_.url;
+    mysql_optionsv(mysql_, MYSQL_OPT_NONBLOCK, nullptr);
+    mysql_optionsv(mysql_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    mysql_optionsv(mysql_, MYSQL_INIT_COMMAND,
+                   "set time_zone = '+00:00', sql_mode = 'TRADITIONAL'");
+    set_tls(mysql_, url);
+    const auto start = [&] {
+        return mysql_real_connect_start(&connected_, mysql_, text_or_null(address_),
+                                        url.user.c_str(), url.password.c_str(), url.name.c_str(),
+                                        url.port, text_or_null(url.socket), CLIENT_FOUND_ROWS);
+    };
+    const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };
+    co_await drive(start, cont, deadline);
+    connecting_ = false;
+    readiness_.let_go();
+    if (connected_ == nullptr) {
+        broken_ = true;
+        fail(mysql_errno(mysql_), mysql_error(mysql_));
+    }
+    readiness_.keep(static_cast<int>(mysql_get_socket(mysql_)));
+}
+
+void Connection::forget(MYSQL_STMT* statement) {
+    for (auto at = statements_.begin(); at != statements_.end(); ++at) {
+        if (at->second.statement != statement) continue;
+        mysql_stmt_close(statement);
+        statements_.erase(at);
+        return;
+    }
+}
+
+task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline) {
+    const auto found = statements_.find(query.scanned.text);
+    if (found != statements_.end()) {
+        found->second.used = ++uses_;
+        co_return found->second.statement;
+    }
+    if (statements_.size() >= std::max<std::size_t>(settings_.options.statements_max, 1)) {
+        const auto older = [](const auto& a, const auto& b) {
+            return a.second.used < b.second.used;
+        };
+        forget(std::min_element(statements_.begin(), statements_.end(), older)->second.statement);
+    }
+    MYSQL_STMT* const statement = mysql_stmt_init(mysql_);
+    if (statement == nullptr) throw Error(Fault::other, "no memory is left");
+    statements_[query.scanned.text] = {.statement = statement, .used = ++uses_};
+    const std::string& sql = query.scanned.text;
+    const auto start = [&] {
+        return mysql_stmt_prepare_start(&answer_, statement, sql.data(), sql.size());
+    };
+    const auto cont = [&](int got) { return mysql_stmt_prepare_cont(&answer_, statement, got); };
+    co_await drive(start, cont, deadline);
+    if (answer_ == 0) co_return statement;
+    const unsigned number = mysql_stmt_errno(statement);
+    const std::string message = mysql_stmt_error(statement);
+    forget(statement);
+    if (number == ER_UNSUPPORTED_PS && query.values.empty()) co_return nullptr;
+    fail(number, message.c_str());
+}
+
+task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
+    sent_ = false;
+    killed_ = false;
+    if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
+    MYSQL_STMT* const statement = co_await prepare(*query, deadline);
+    sent_ = true;
+    if (statement == nullptr) {  // a command that older servers do not prepare
+        co_await run_text(query->scanned.text, deadline);
+        co_return Batch();
+    }
+    Parameters parameters(query->values);
+    if (!query->values.empty()) mysql_stmt_bind_param(statement, parameters.binds());
+    const auto start = [&] { return mysql_stmt_execute_start(&answer_, statement); };
+    const auto cont = [&](int got) { return mysql_stmt_execute_cont(&answer_, statement, got); };
+    co_await drive(start, cont, deadline);
+    if (answer_ != 0) fail_statement(statement);
+    fields_ = std::make_unique<Fields>(statement);
+    if (!fields_->columns()->empty()) {
+        reading_ = statement;
+        Batch rows = co_await read(portion, deadline);
+        if (killed_ && query->scanned.reads) {  // a killed sleep() returns something all the same
+            throw Error(Fault::timeout, "it took longer than it may");
+        }
+        co_return rows;
+    }
+    Batch batch;
+    batch.done = {.rows = mysql_stmt_affected_rows(statement),
+                  .last_id = static_cast<std::int64_t>(mysql_stmt_insert_id(statement))};
+    co_return batch;
+}
+
+task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
+    return read(portion, deadline);
+}
+
+task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
+    Batch batch(fields_->columns());
+    MYSQL_STMT* const statement = reading_;
+    const auto start = [&] { return mysql_stmt_fetch_start(&answer_, statement); };
+    const auto cont = [&](int got) { return mysql_stmt_fetch_cont(&answer_, statement, got); };
+    while (batch.rows() < portion.rows_max && batch.bytes() < portion.bytes_max) {
+        within_ = true;
+        if (const int status = start(); status != 0) {
+            const auto begun = [status] { return status; };
+            co_await drive(begun, cont, deadline);
+        }
+        within_ = false;
+        if (answer_ == MYSQL_NO_DATA) {
+            mysql_stmt_free_result(statement);  // all of it was read: it says nothing to the server
+            reading_ = nullptr;
+            co_return batch;
+        }
+        if (answer_ == 1) {
+            reading_ = nullptr;
+            fail_statement(statement);
+        }
+        fields_->add_row(batch, statement);
+    }
+    batch.more = true;
+    co_return batch;
+}
+
+// Statements that give no rows that anyone wants.
+task::Task<> Connection::run_text(std::string sql, Instant deadline) {
+    const auto start = [&] {
+        return mysql_real_query_start(&answer_, mysql_, sql.data(), sql.size());
+    };
+    const auto cont = [&](int got) { return mysql_real_query_cont(&answer_, mysql_, got); };
+    co_await drive(start, cont, deadline);
+    while (answer_ == 0) {
+        if (mysql_field_count(mysql_) > 0) {
+            MYSQL_RES* result = nullptr;
+            const auto store = [&] { return mysql_store_result_start(&result, mysql_); };
+            const auto on = [&](int got) { return mysql_store_result_cont(&result, mysql_, got); };
+            co_await drive(store, on, deadline);
+            mysql_free_result(result);
+        }
+        if (mysql_more_results(mysql_) == 0) co_return;
+        const auto next = [&] { return mysql_next_result_start(&answer_, mysql_); };
+        const auto on = [&](int got) { return mysql_next_result_cont(&answer_, mysql_, got); };
+        co_await drive(next, on, deadline);
+    }
+    fail(mysql_errno(mysql_), mysql_error(mysql_));
+}
+
+task::Task<> Connection::script(std::string sql, Instant deadline) {
+    sent_ = false;
+    killed_ = false;
+    if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
+    const auto set = [&](enum_mysql_set_option option) {
+        return [this, option] { return mysql_set_server_option_start(&answer_, mysql_, option); };
+    };
+    const auto cont = [&](int got) { return mysql_set_server_option_cont(&answer_, mysql_, got); };
+    const auto on = set(MYSQL_OPTION_MULTI_STATEMENTS_ON);
+    const auto off = set(MYSQL_OPTION_MULTI_STATEMENTS_OFF);
+    co_await drive(on, cont, deadline);
+    sent_ = true;
+    std::optional<Error> failure;
+    try {
+        co_await run_text(sql, deadline);
+    } catch (const Error& error) {
+        failure = error;
+    }
+    if (!broken_) co_await drive(off, cont, deadline);
+    if (failure) throw *failure;
+}
+
+task::Task<bool> Connection::recover() {
+    if (broken_ || mysql_ == nullptr || connecting_) co_return false;
+    if (within_ || reading_ != nullptr) {
+        broken_ = true;
+        co_await kill_query();
+        co_return false;
+    }
+    if (!clean()) {
+        auto rollback = std::make_shared<Query>();
+        rollback->sql = "rollback";
+        rollback->scanned.text = "rollback";
+        co_await run(rollback, {.rows_max = 1, .bytes_max = 1}, runner_->loop().now() + kill_wait);
+    }
+    co_return clean();
+}
+
+task::Task<bool> Connection::answers(Instant deadline) {
+    killed_ = true;  // no second connection for this
+    const auto start = [&] { return mysql_ping_start(&answer_, mysql_); };
+    const auto cont = [&](int got) { return mysql_ping_cont(&answer_, mysql_, got); };
+    try {
+        co_await drive(start, cont, deadline);
+        co_return answer_ == 0;
+    } catch (const Error&) {
+        co_return false;
+    }
+}
+
+}  // namespace tiderace::db::mariadb

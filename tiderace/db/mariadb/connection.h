@@ -1,0 +1,85 @@
+// MariaDB and MySQL as a Connection: Connector/C's calls that begin, wait and go on.
+//
+//   …_start() -> waits for the socket -> …_cont() -> … -> done
+//
+// A call that was begun stands on a stack of its own inside the library until it is done; nothing
+// else may be asked of the connection before. So a task that is destroyed within one costs its
+// connection: recover() has the server end the statement, and the pool opens another.
+//
+// Owner, thread, errors: ../connection.h. Ending a statement is a second connection to the server,
+// made on a thread of the pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tiderace/db/connection.h"
+#include "tiderace/db/pool.h"
+#include "tiderace/db/readiness.h"
+#include "tiderace/task/runner.h"
+
+struct st_mysql;
+struct st_mysql_stmt;
+
+namespace tiderace::db::mariadb {
+
+class Fields;
+
+class Connection final : public db::Connection {
+  public:
+    Connection(task::Runner& runner, Settings settings);
+    ~Connection() override;
+
+    task::Task<> open(Instant deadline) override;
+    task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) override;
+    task::Task<Batch> more(Portion portion, Instant deadline) override;
+    task::Task<> script(std::string sql, Instant deadline) override;
+    task::Task<bool> recover() override;
+    task::Task<bool> answers(Instant deadline) override;
+
+    bool gone() override;
+    bool clean() const override;
+    bool broken() const override { return broken_; }
+    bool maybe_done() const override { return sent_; }
+
+  private:
+    struct Prepared {
+        st_mysql_stmt* statement = nullptr;
+        std::uint64_t used = 0;
+    };
+
+    template <typename Start, typename Cont>
+    task::Task<> drive(Start start, Cont cont, Instant deadline);
+    task::Task<int> ready(int wanted, Instant& deadline);
+    task::Task<> connect(std::string host, Instant deadline);
+    task::Task<st_mysql_stmt*> prepare(const Query& query, Instant deadline);
+    task::Task<Batch> read(Portion portion, Instant deadline);
+    task::Task<> run_text(std::string sql, Instant deadline);
+    task::Task<> kill_query();
+    void forget(st_mysql_stmt* statement);
+    [[noreturn]] void fail(unsigned number, const char* message);
+    [[noreturn]] void fail_statement(st_mysql_stmt* statement);
+
+    task::Runner* runner_;
+    Settings settings_;
+    st_mysql* mysql_ = nullptr;
+    std::string address_;  // where it was connected to
+    Readiness readiness_;
+    std::unordered_map<std::string, Prepared> statements_;
+    std::uint64_t uses_ = 0;
+    st_mysql_stmt* reading_ = nullptr;  // has rows left
+    std::unique_ptr<Fields> fields_;    // of what is being read
+    // What the library writes when a call is done: it may be after the task.
+    int answer_ = 0;
+    st_mysql* connected_ = nullptr;
+    bool within_ = false;  // a call was begun and is not done
+    bool connecting_ = false;
+    bool killed_ = false;  // its deadline came: the server has to end it
+    bool sent_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace tiderace::db::mariadb

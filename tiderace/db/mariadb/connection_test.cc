@@ -1,0 +1,66 @@
+// What MariaDB alone does.
+#include "tiderace/db/mariadb/connection.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/db/database_fixture.h"
+
+namespace tiderace::db::mariadb {
+namespace {
+
+class MariadbTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const std::string missing = Server::missing(Dialect::mariadb);
+        if (!missing.empty()) GTEST_SKIP() << missing;
+        url = Server::shared(Dialect::mariadb).fresh("mariadb_test");
+    }
+    template <typename F>
+    void with_database(F body, const Options& options = {}) {
+        Database db = db::open(url, options);
+        task::run(body(db));
+    }
+
+    std::string url;
+};
+
+TEST_F(MariadbTest, ItsOwnTypesAreRead) {
+    with_database([](Database& db) -> Task<> {
+        EXPECT_EQ(co_await db.one<std::uint64_t>("select 18446744073709551615"), UINT64_MAX);
+        EXPECT_EQ(co_await db.one<Decimal>("select cast('1.50' as decimal(10,2))"),
+                  Decimal("1.50"));
+        EXPECT_EQ(co_await db.one<Time>("select cast('1970-01-01 00:00:01.5' as datetime(6))"),
+                  Time(std::chrono::milliseconds(1'500)));
+        EXPECT_EQ(co_await db.one<std::string>("select cast('10:30:00' as time)"), "10:30:00");
+        const auto null = co_await db.one<std::optional<int>>("select null");
+        EXPECT_TRUE(null.has_value() && !null->has_value());
+        const std::string large(3'000'000, 'x');
+        EXPECT_EQ(co_await db.one<std::string>("select repeat('x', 3000000)"), large);
+    });
+}
+
+TEST_F(MariadbTest, StatementsOfWhichThereAreTooManyAreForgotten) {
+    Options options;
+    options.statements_max = 3;
+    options.connections_max = 1;
+    with_database(
+        [](Database& db) -> Task<> {
+            for (int i = 0; i < 20; ++i) {
+                EXPECT_EQ(co_await db.one<int>("select " + std::to_string(i % 7)), i % 7);
+            }
+            EXPECT_EQ(db.counters().opened, 1U);
+        },
+        options);
+}
+
+TEST_F(MariadbTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
+    url = Server::shared(Dialect::mariadb).url("nowhere");
+    with_database([](Database& db) -> Task<> {
+        EXPECT_EQ(co_await fault_of(db.ping()), Fault::configuration);
+    });
+}
+
+}  // namespace
+}  // namespace tiderace::db::mariadb

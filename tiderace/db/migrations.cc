@@ -1,0 +1,303 @@
+#include "tiderace/db/migrations.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/keyed_hash.h"
+#include "tiderace/db/execution.h"
+#include "tiderace/task/offload.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+constexpr Duration lock_wait = 60s;
+constexpr Duration script_time = 24h;
+
+struct File {
+    std::uint32_t number = 0;
+    std::string name;
+    bool special = false;  // for this dialect alone
+    std::string text;
+    std::string hash;
+};
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw Error(Fault::configuration, "migrations: " + what);
+}
+
+// Against changes by mistake; an attacker who can change the files needs no collision.
+std::string hash_of(std::string_view text) {
+    static constexpr SipKey key{0x7469'6465'7261'6365, 0x6d69'6772'6174'6f72};
+    std::array<char, 17> room;
+    std::snprintf(room.data(), room.size(), "%016llx",
+                  static_cast<unsigned long long>(sip_hash<2, 4>(ByteView(text), key)));
+    return room.data();
+}
+
+// "0002_search.postgres.sql"; nullopt for a file of another dialect, or of another kind.
+std::optional<File> named(const std::string& filename, Dialect dialect) {
+    constexpr std::string_view ending = ".sql";
+    if (!filename.ends_with(ending)) return std::nullopt;
+    std::string_view stem(filename);
+    stem.remove_suffix(ending.size());
+    File file;
+    const auto read = std::from_chars(stem.data(), stem.data() + stem.size(), file.number);
+    if (read.ec != std::errc() || read.ptr == stem.data() + stem.size() || *read.ptr != '_') {
+        refuse(filename + " is not called NUMBER_NAME.sql");
+    }
+    stem = stem.substr(stem.find('_') + 1);
+    if (const std::size_t point = stem.find('.'); point != stem.npos) {
+        const std::string_view named_dialect = stem.substr(point + 1);
+        const bool known = named_dialect == name_of(Dialect::sqlite) ||
+                           named_dialect == name_of(Dialect::postgres) ||
+                           named_dialect == name_of(Dialect::mariadb);
+        if (!known) refuse(filename + ": behind the point is sqlite, postgres or mariadb");
+        if (named_dialect != name_of(dialect)) return std::nullopt;
+        file.special = true;
+        stem = stem.substr(0, point);
+    }
+    file.name = stem;
+    return file;
+}
+
+std::vector<File> read_files(const std::string& folder, Dialect dialect) {
+    std::map<std::uint32_t, File> files;
+    std::error_code fault;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
+        auto file = named(entry.path().filename(), dialect);
+        if (!file) continue;
+        const auto before = files.find(file->number);
+        if (before != files.end() && before->second.name != file->name) {
+            refuse("two files have the number " + std::to_string(file->number));
+        }
+        if (before != files.end() && before->second.special) continue;
+        std::ifstream stream(entry.path(), std::ios::binary);
+        file->text.assign(std::istreambuf_iterator<char>(stream), {});
+        if (!stream && !stream.eof()) refuse("cannot read " + entry.path().string());
+        file->hash = hash_of(file->text);
+        files[file->number] = std::move(*file);
+    }
+    if (fault) refuse("cannot read " + folder + ": " + fault.message());
+    std::vector<File> sorted;
+    for (auto& [number, file] : files) sorted.push_back(std::move(file));
+    return sorted;
+}
+
+using Row = std::tuple<std::uint32_t, std::string, std::string, bool>;
+
+// A connection of its own: its locks end with it.
+class Session {
+  public:
+    explicit Session(Pool& pool) : pool_(&pool) {}
+
+    // Again while the server is starting, or another process makes the file.
+    task::Task<> open() {
+        const Options& options = pool_->settings().options;
+        const Instant until = pool_->now() + options.waiting_timeout;
+        while (true) {
+            connection_ = make_connection(pool_->runner(), pool_->settings(), false);
+            std::optional<Error> failure;
+            try {
+                co_await connection_->open(pool_->now() + options.connect_timeout);
+            } catch (const Error& error) {
+                failure = error;
+            }
+            if (!failure) co_return;
+            if (!failure->worth_another() || pool_->now() > until) throw *failure;
+            co_await task::sleep(pool_->about(options.reconnect_pause));
+        }
+    }
+
+    task::Task<Batch> run(std::string sql, std::vector<Value> values = {}) {
+        QueryRef query = make_query(dialect(), std::move(sql), std::move(values));
+        const Portion portion{.rows_max = 100'000, .bytes_max = 64_MiB};
+        std::optional<Error> failure;
+        Batch batch;
+        try {
+            batch = co_await connection_->run(query, portion, pool_->now() + lock_wait);
+        } catch (const Error& error) {
+            failure = error.with_statement(query->sql);
+        }
+        if (failure) throw *failure;
+        co_return batch;
+    }
+
+    task::Task<> script(const File& file) {
+        std::optional<Error> failure;
+        try {
+            co_await connection_->script(file.text, pool_->now() + script_time);
+        } catch (const Error& error) {
+            failure = Error(error.kind(), "migration " + std::to_string(file.number) + "_" +
+                                              file.name + ": " + error.message());
+        }
+        if (failure) throw *failure;
+    }
+
+    task::Task<> lock() {
+        switch (dialect()) {
+            case Dialect::sqlite:
+                co_return co_await lock_sqlite();
+            case Dialect::postgres:
+                co_await run("select pg_advisory_lock(8387794211253478249)");
+                co_return;
+            case Dialect::mariadb:
+                break;
+        }
+        const Batch batch = co_await run("select get_lock('tiderace_migration', 50)");
+        if (batch.rows() != 1 || batch.cell(0, 0).integer != 1) {
+            throw Error(Fault::busy, "another process migrates this database");
+        }
+    }
+
+    task::Task<std::vector<Row>> rows() {
+        const bool is_mariadb = dialect() == Dialect::mariadb;
+        co_await run(std::string("create table if not exists tiderace_migration (number integer"
+                                 " primary key, name varchar(200) not null, hash varchar(64) not"
+                                 " null, done ") +
+                     (is_mariadb ? "tinyint" : "boolean") + " not null)");
+        const Batch batch =
+            co_await run("select number, name, hash, done from tiderace_migration order by number");
+        const RowReader<Row> reader(batch);
+        std::vector<Row> found;
+        for (std::size_t i = 0; i < batch.rows(); ++i) found.push_back(reader.read(batch, i));
+        co_return found;
+    }
+
+    Dialect dialect() const { return pool_->settings().url.dialect; }
+
+  private:
+    task::Task<> lock_sqlite() {
+        const Instant until = pool_->now() + lock_wait;
+        while (true) {
+            std::optional<Error> failure;
+            try {
+                co_await run("begin immediate");
+            } catch (const Error& error) {
+                failure = error;
+            }
+            if (!failure) co_return;
+            if (failure->kind() != Fault::busy || pool_->now() > until) throw *failure;
+            co_await task::sleep(pool_->about(20ms));
+        }
+    }
+
+    Pool* pool_;
+    std::unique_ptr<Connection> connection_;
+};
+
+std::vector<Migration> compare(const std::vector<File>& files, const std::vector<Row>& rows) {
+    std::map<std::uint32_t, Migration> all;
+    for (const auto& [number, name, hash, done] : rows) {
+        const auto same = [n = number](const File& file) { return file.number == n; };
+        const auto file = std::find_if(files.begin(), files.end(), same);
+        MigrationState state = MigrationState::done;
+        if (!done) {
+            state = MigrationState::half_done;
+        } else if (file == files.end()) {
+            state = MigrationState::removed;
+        } else if (file->hash != hash) {
+            state = MigrationState::changed;
+        }
+        all[number] = {.number = number, .name = name, .state = state};
+    }
+    for (const File& file : files) {
+        if (!all.contains(file.number)) all[file.number] = {file.number, file.name};
+    }
+    std::vector<Migration> sorted;
+    for (auto& [number, migration] : all) sorted.push_back(std::move(migration));
+    return sorted;
+}
+
+void check(const std::vector<Migration>& all) {
+    const Migration* pending = nullptr;
+    for (const Migration& each : all) {
+        const std::string name = std::to_string(each.number) + "_" + each.name;
+        switch (each.state) {
+            case MigrationState::changed:
+                refuse(name + " was changed after it was done; write another one");
+            case MigrationState::removed:
+                refuse(name + " was done, and its file is not there");
+            case MigrationState::half_done:
+                refuse(name +
+                       " is half done: finish it by hand, then set `done` of its row in"
+                       " tiderace_migration");
+            case MigrationState::done:
+                if (pending != nullptr) {
+                    refuse(std::to_string(pending->number) + "_" + pending->name +
+                           " comes before " + name + ", which was done");
+                }
+                break;
+            case MigrationState::pending:
+                if (pending == nullptr) pending = &each;
+                break;
+        }
+    }
+}
+
+task::Task<> apply(Session& session, const File& file) {
+    // Named: temporaries in a co_await are not safe with g++ 12 (task.h).
+    const std::vector<Value> row = {file.number, file.name, file.hash,
+                                    session.dialect() != Dialect::mariadb};
+    const std::string insert =
+        "insert into tiderace_migration (number, name, hash, done) values (?, ?, ?, ?)";
+    if (session.dialect() == Dialect::postgres) co_await session.run("begin");
+    if (session.dialect() == Dialect::mariadb) co_await session.run(insert, row);
+    co_await session.script(file);
+    if (session.dialect() == Dialect::mariadb) {
+        const std::vector<Value> number = {file.number};
+        co_await session.run("update tiderace_migration set done = 1 where number = ?", number);
+    } else {
+        co_await session.run(insert, row);
+    }
+    if (session.dialect() == Dialect::postgres) co_await session.run("commit");
+}
+
+task::Task<std::vector<File>> files_of(const Database& database, std::string folder) {
+    const auto read = [folder = std::move(folder), dialect = database.dialect()] {
+        return read_files(folder, dialect);
+    };
+    co_return co_await task::offload(read);
+}
+
+Pool& pool_of(const Database& database) {
+    return task::Context::here().runner->local<Pools>().of(database.settings());
+}
+
+}  // namespace
+
+task::Task<std::vector<Migration>> migrate(Database database, std::string folder) {
+    const std::vector<File> files = co_await files_of(database, std::move(folder));
+    Session session(pool_of(database));
+    co_await session.open();
+    co_await session.lock();
+    std::vector<Migration> all = compare(files, co_await session.rows());
+    check(all);
+    for (Migration& each : all) {
+        if (each.state == MigrationState::done) continue;
+        const auto same = [&](const File& file) { return file.number == each.number; };
+        co_await apply(session, *std::find_if(files.begin(), files.end(), same));
+        each.state = MigrationState::done;
+    }
+    if (session.dialect() == Dialect::sqlite) co_await session.run("commit");
+    co_return all;
+}
+
+task::Task<std::vector<Migration>> migration_states(Database database, std::string folder) {
+    const std::vector<File> files = co_await files_of(database, std::move(folder));
+    Session session(pool_of(database));
+    co_await session.open();
+    co_return compare(files, co_await session.rows());
+}
+
+}  // namespace tiderace::db

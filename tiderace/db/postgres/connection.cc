@@ -1,0 +1,406 @@
+#include "tiderace/db/postgres/connection.h"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "tiderace/base/unique_function.h"
+#include "tiderace/db/lookup.h"
+#include "tiderace/db/postgres/fields.h"
+#include "tiderace/task/offload.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::db::postgres {
+namespace {
+
+// How long the server may take to confirm a cancellation.
+constexpr Duration cancel_wait = 2s;
+
+// What runs on the pool for one loop.
+struct Cancels {
+    explicit Cancels(task::Runner&) {}
+    std::shared_ptr<std::atomic<unsigned>> out = std::make_shared<std::atomic<unsigned>>(0U);
+};
+constexpr unsigned cancels_max = 2;
+
+// The five characters behind "FATAL:  ", in a message of the verbose kind.
+std::string_view state_in(std::string_view message) {
+    for (std::size_t at = message.find(":  "); at != message.npos;
+         at = message.find(":  ", at + 1)) {
+        const std::string_view state = message.substr(at + 3, 5);
+        const bool is_state =
+            state.size() == 5 && message.substr(at + 8, 1) == ":" &&
+            state.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == state.npos;
+        if (is_state) return state;
+    }
+    return "";
+}
+
+std::string first_line(const char* message) {
+    const std::string_view text(message);
+    return std::string(text.substr(0, text.find('\n')));
+}
+
+std::string listed(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const std::string& each : texts) out.append(out.empty() ? "" : ",").append(each);
+    return out;
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+    return listed(std::vector<std::string>(times, text));
+}
+
+const char* mode_of(Tls tls) {
+    switch (tls) {
+        case Tls::off:
+            return "disable";
+        case Tls::require:
+            return "require";
+        case Tls::verify:
+            break;
+    }
+    return "verify-full";
+}
+
+}  // namespace
+
+void Connection::Freed::operator()(pg_result* result) const {
+    PQclear(result);
+}
+
+Connection::Connection(task::Runner& runner, Settings settings)
+    : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
+
+Connection::~Connection() {
+    readiness_.let_go();
+    PQfinish(connection_);
+}
+
+bool Connection::clean() const {
+    return !reading_ && !broken_ && connection_ != nullptr &&
+           PQtransactionStatus(connection_) == PQTRANS_IDLE;
+}
+
+void Connection::lose(std::string_view why) {
+    broken_ = true;
+    readiness_.let_go();
+    throw Error(Fault::connection_lost, why);
+}
+
+task::Task<> Connection::open(Instant deadline) {
+    std::vector<std::string> addresses;
+    const Url& url = settings_.url;
+    if (url.socket.empty()) addresses = co_await addresses_of(url.host, deadline);
+    co_await connect(std::move(addresses), deadline);
+    readiness_.keep(PQsocket(connection_));
+    PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);
+    if (PQsetnonblocking(connection_, 1) != 0 || PQenterPipelineMode(connection_) != 1) {
+        lose(first_line(PQerrorMessage(connection_)));
+    }
+}
+
+task::Task<> Connection::connect(std::vector<std::string> addresses, Instant deadline) {
+    const Url& url = settings_.url;
+    const std::string hosts =
+        url.socket.empty() ? repeated(url.host, addresses.size()) : url.socket;
+    const std::string hostaddr = listed(addresses);
+    const std::string port = std::to_string(url.port);
+    const std::array<std::pair<const char*, const char*>, 14> settings = {{
+        {"host", hosts.c_str()},
+        {"hostaddr", hostaddr.c_str()},
+        {"port", port.c_str()},
+        {"user", url.user.c_str()},
+        {"password", url.password.c_str()},
+        {"dbname", url.name.c_str()},
+        {"sslmode", url.socket.empty() ? mode_of(url.tls) : "disable"},
+        {"gssencmode", "disable"},
+        {"client_encoding", "UTF8"},
+        {"application_name", "tiderace"},
+        {"options",
+         "-c timezone=UTC -c datestyle=ISO -c bytea_output=hex"
+         " -c standard_conforming_strings=on -c extra_float_digits=1"},
+        {"keepalives_idle", "60"},
+        {"keepalives_interval", "10"},
+        {"keepalives_count", "3"},
+    }};
+    std::vector<const char*> names;
+    std::vector<const char*> values;
+    for (const auto& [name, value] : settings) {
+        names.push_back(name);
+        values.push_back(value);
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    connection_ = PQconnectStartParams(names.data(), values.data(), 0);
+    if (connection_ == nullptr) lose("no memory is left");
+    PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
+    PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);  // SQLSTATE is in the message alone
+    auto state = PGRES_POLLING_WRITING;
+    while (PQstatus(connection_) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
+           state != PGRES_POLLING_FAILED) {
+        readiness_.look_at(PQsocket(connection_));
+        const core::Interest interest{.readable = state == PGRES_POLLING_READING,
+                                      .writable = state == PGRES_POLLING_WRITING};
+        if (!co_await readiness_.wait(interest, deadline)) lose("no connection in time");
+        readiness_.let_go();  // the next call may close the socket and open another
+        state = PQconnectPoll(connection_);
+    }
+    if (state == PGRES_POLLING_OK) co_return;
+    const std::string message = first_line(PQerrorMessage(connection_));
+    const std::string_view sql_state = state_in(message);
+    broken_ = true;
+    throw Error(sql_state.empty() ? Fault::connection_lost : fault_of(sql_state), message);
+}
+
+bool Connection::gone() {
+    if (broken_ || connection_ == nullptr) return true;
+    // One call that finds nothing, or a last word and then the end.
+    const int times = readiness_.noticed() ? 2 : 1;
+    for (int i = 0; i < times && !broken_; ++i) {
+        broken_ = PQconsumeInput(connection_) == 0 || PQstatus(connection_) == CONNECTION_BAD;
+    }
+    return broken_;
+}
+
+// A statement that was not sent was not done.
+void Connection::check_there() {
+    sent_ = false;
+    if (gone()) lose("the server closed the connection");
+}
+
+void Connection::send_preparation(const Query& query) {
+    if (prepared_.size() >= std::max<std::size_t>(settings_.options.statements_max, 1)) {
+        auto oldest = prepared_.begin();
+        for (auto at = prepared_.begin(); at != prepared_.end(); ++at) {
+            if (at->second.used < oldest->second.used) oldest = at;
+        }
+        const std::string sql = "deallocate " + oldest->second.name;
+        prepared_.erase(oldest);
+        if (PQsendQueryParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) !=
+            1) {
+            lose(first_line(PQerrorMessage(connection_)));
+        }
+        ++before_;
+    }
+    preparing_ = query.scanned.text;
+    const std::string name = "t" + std::to_string(++names_);
+    prepared_[preparing_] = {.name = name, .used = 0};
+    if (PQsendPrepare(connection_, name.c_str(), preparing_.c_str(), 0, nullptr) != 1) {
+        lose(first_line(PQerrorMessage(connection_)));
+    }
+    ++before_;
+}
+
+void Connection::send(const Query& query) {
+    check_there();
+    before_ = 0;
+    failure_.reset();
+    columns_ = nullptr;
+    cancelled_ = false;
+    preparing_.clear();
+    reading_ = true;
+    if (!prepared_.contains(query.scanned.text)) send_preparation(query);
+    Prepared& prepared = prepared_[query.scanned.text];
+    prepared.used = ++uses_;
+    const Parameters values(query.values);
+    sent_ = true;
+    const int ok = PQsendQueryPrepared(
+        connection_, prepared.name.c_str(), static_cast<int>(query.values.size()),
+        values.pointers.data(), values.sizes.data(), values.formats.data(), 0);
+    if (ok != 1 || PQpipelineSync(connection_) != 1) {
+        lose(first_line(PQerrorMessage(connection_)));
+    }
+    unflushed_ = true;
+}
+
+task::Task<> Connection::fill(const Instant& deadline) {
+    Instant until = deadline;
+    while (true) {
+        if (unflushed_) {
+            const int flushed = PQflush(connection_);
+            if (flushed < 0) lose(first_line(PQerrorMessage(connection_)));
+            unflushed_ = flushed == 1;
+        }
+        if (PQisBusy(connection_) == 0) co_return;
+        const core::Interest interest{.readable = true, .writable = unflushed_};
+        if (co_await readiness_.wait(interest, until)) {
+            if (PQconsumeInput(connection_) == 0) lose("the server closed the connection");
+        } else if (!cancelled_) {
+            co_await send_cancel();
+            cancelled_ = true;
+            until = runner_->loop().now() + cancel_wait;
+        } else {
+            broken_ = true;
+            readiness_.let_go();
+            throw Error(Fault::unknown_outcome, "no answer in time, and none to a cancel");
+        }
+    }
+}
+
+task::Task<Connection::Result> Connection::next(const Instant& deadline) {
+    if (unflushed_ || PQisBusy(connection_) != 0) co_await fill(deadline);
+    co_return Result(PQgetResult(connection_));
+}
+
+// PQcancel blocks for as long as a server does not answer, and may not take all threads of the
+// pool. A statement whose cancel is not sent ends with its connection.
+task::Task<> Connection::send_cancel() {
+    const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Cancels>().out;
+    if (*out >= cancels_max) co_return;
+    const std::shared_ptr<PGcancel> cancel(PQgetCancel(connection_), PQfreeCancel);
+    if (cancel == nullptr) co_return;
+    ++*out;
+    const auto counted = std::shared_ptr<void>(nullptr, [out](void*) { --*out; });
+    auto work = [cancel, counted] {
+        std::array<char, 256> why;
+        PQcancel(cancel.get(), why.data(), static_cast<int>(why.size()));
+    };
+    unique_function<void()> owned(std::move(work));
+    (void)co_await task::within(cancel_wait, task::offload(std::move(owned)));
+}
+
+task::Task<> Connection::skip_preparations(const Instant& deadline) {
+    for (; before_ > 0; --before_) {
+        while (Result result = co_await next(deadline)) {
+            if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure_) {
+                failure_ = error_of(result.get());
+            }
+        }
+    }
+    // The rows come one at a time: the connection never holds all of them.
+    if (!failure_) PQsetSingleRowMode(connection_);
+}
+
+task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
+    send(*query);
+    co_await skip_preparations(deadline);
+    if (failure_) prepared_.erase(query->scanned.text);
+    co_return co_await read(portion, deadline);
+}
+
+task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
+    return read(portion, deadline);
+}
+
+task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
+    Batch batch(columns_ != nullptr ? columns_ : std::make_shared<std::vector<std::string>>());
+    while (Result result = co_await next(deadline)) {
+        const auto status = PQresultStatus(result.get());
+        if (status == PGRES_FATAL_ERROR) {
+            if (!failure_) failure_ = error_of(result.get());
+            continue;
+        }
+        if (status == PGRES_EMPTY_QUERY) {
+            failure_ = Error(Fault::syntax, "there is no statement in the text");
+        }
+        if (columns_ == nullptr && PQnfields(result.get()) > 0) {
+            columns_ = columns_of(result.get());
+            batch = Batch(columns_);
+        }
+        add_rows(batch, result.get());
+        if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+            const std::string_view changed(PQcmdTuples(result.get()));
+            const bool reads = std::string_view(PQcmdStatus(result.get())).starts_with("SELECT");
+            if (!changed.empty() && !reads) batch.done.rows = std::stoull(std::string(changed));
+        }
+        batch.more = status == PGRES_SINGLE_TUPLE &&
+                     (batch.rows() >= portion.rows_max || batch.bytes() >= portion.bytes_max);
+        if (batch.more) co_return batch;
+    }
+    co_await drain(deadline);
+    if (failure_) throw *std::exchange(failure_, std::nullopt);
+    co_return batch;
+}
+
+// Up to the sync that ends the statement.
+task::Task<> Connection::drain(Instant deadline) {
+    while (true) {
+        const Result result = co_await next(deadline);
+        if (result == nullptr) continue;
+        const auto status = PQresultStatus(result.get());
+        if (status == PGRES_PIPELINE_SYNC) break;
+        if (status == PGRES_FATAL_ERROR && PQstatus(connection_) == CONNECTION_BAD) {
+            lose("the server closed the connection");
+        }
+    }
+    reading_ = false;
+    if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
+}
+
+task::Task<> Connection::script(std::string sql, Instant deadline) {
+    check_there();
+    if (PQexitPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
+    reading_ = true;
+    sent_ = true;
+    cancelled_ = false;
+    failure_.reset();
+    if (PQsendQuery(connection_, sql.c_str()) != 1) {
+        lose(first_line(PQerrorMessage(connection_)));
+    }
+    unflushed_ = true;
+    while (Result result = co_await next(deadline)) {
+        if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure_) {
+            failure_ = error_of(result.get());
+        }
+        const auto status = PQresultStatus(result.get());
+        if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
+            lose("a script cannot copy");
+        }
+    }
+    reading_ = false;
+    if (PQenterPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
+    if (failure_) throw *std::exchange(failure_, std::nullopt);
+}
+
+task::Task<bool> Connection::recover() {
+    if (broken_ || connection_ == nullptr) co_return false;
+    const Instant until = runner_->loop().now() + cancel_wait;
+    if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) co_return false;  // within a script
+    if (reading_) {
+        cancelled_ = true;
+        co_await send_cancel();
+        failure_.reset();
+        co_await drain(until);
+        prepared_.erase(preparing_);  // prepared or not: its name is not used again
+    }
+    if (PQtransactionStatus(connection_) != PQTRANS_IDLE) {
+        auto rollback = std::make_shared<Query>();
+        rollback->sql = "rollback";
+        rollback->scanned.text = "rollback";
+        co_await run(rollback, {.rows_max = 1, .bytes_max = 1}, until);
+    }
+    co_return clean();
+}
+
+task::Task<bool> Connection::answers(Instant deadline) {
+    auto query = std::make_shared<Query>();
+    query->sql = "select 1";
+    query->scanned.text = "select 1";
+    try {
+        co_await run(query, {.rows_max = 2, .bytes_max = 1'024}, deadline);
+        co_return clean();
+    } catch (const Error&) {
+        co_return false;
+    }
+}
+
+task::Task<std::vector<Notification>> Connection::notifications(Instant deadline) {
+    std::vector<Notification> found;
+    while (true) {
+        while (PGnotify* const each = PQnotifies(connection_)) {
+            found.push_back({.channel = each->relname, .payload = each->extra});
+            PQfreemem(each);
+        }
+        if (!found.empty()) co_return found;
+        const core::Interest interest{.readable = true};
+        if (!co_await readiness_.wait(interest, deadline)) co_return found;
+        if (PQconsumeInput(connection_) == 0) lose("the server closed the connection");
+    }
+}
+
+}  // namespace tiderace::db::postgres

@@ -1,0 +1,89 @@
+// PostgreSQL as a Connection: libpq, asynchronous, always in pipeline mode.
+//
+//   run(): [deallocate] [prepare] execute sync -> one flush -> results in that order -> clean
+//
+// A statement is prepared in the same round trip as it is first executed. Rows come one at a time,
+// so that no result is ever held as a whole.
+//
+// Owner, thread, errors: ../connection.h. Cancelling is a second connection to the server, made on
+// a thread of the pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tiderace/db/connection.h"
+#include "tiderace/db/error.h"
+#include "tiderace/db/pool.h"
+#include "tiderace/db/readiness.h"
+#include "tiderace/task/runner.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace tiderace::db::postgres {
+
+class Connection final : public db::Connection {
+  public:
+    Connection(task::Runner& runner, Settings settings);
+    ~Connection() override;
+
+    task::Task<> open(Instant deadline) override;
+    task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) override;
+    task::Task<Batch> more(Portion portion, Instant deadline) override;
+    task::Task<> script(std::string sql, Instant deadline) override;
+    task::Task<bool> recover() override;
+    task::Task<bool> answers(Instant deadline) override;
+    task::Task<std::vector<Notification>> notifications(Instant deadline) override;
+
+    bool gone() override;
+    bool clean() const override;
+    bool broken() const override { return broken_; }
+    bool maybe_done() const override { return sent_; }
+
+  private:
+    struct Freed {
+        void operator()(pg_result* result) const;
+    };
+    using Result = std::unique_ptr<pg_result, Freed>;
+    struct Prepared {
+        std::string name;
+        std::uint64_t used = 0;
+    };
+
+    task::Task<> connect(std::vector<std::string> addresses, Instant deadline);
+    void send(const Query& query);
+    void send_preparation(const Query& query);
+    // Reads until the next result is whole.
+    task::Task<> fill(const Instant& deadline);
+    task::Task<Result> next(const Instant& deadline);
+    task::Task<Batch> read(Portion portion, Instant deadline);
+    task::Task<> skip_preparations(const Instant& deadline);
+    task::Task<> drain(Instant deadline);
+    task::Task<> send_cancel();
+    void check_there();
+    [[noreturn]] void lose(std::string_view why);
+
+    task::Runner* runner_;
+    Settings settings_;
+    pg_conn* connection_ = nullptr;
+    Readiness readiness_;
+    std::unordered_map<std::string, Prepared> prepared_;
+    std::uint64_t uses_ = 0;
+    std::uint64_t names_ = 0;
+    std::string preparing_;         // the text whose preparation is under way
+    unsigned before_ = 0;           // results of preparations to come before the rows
+    Batch::Columns columns_;        // of what is being read
+    std::optional<Error> failure_;  // of what is being read
+    bool reading_ = false;          // results are to come
+    bool unflushed_ = false;
+    bool cancelled_ = false;  // its deadline came: a cancel was sent
+    bool sent_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace tiderace::db::postgres

@@ -1,0 +1,71 @@
+#include "tiderace/db/readiness.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tiderace/db/error.h"
+
+namespace tiderace::db {
+
+Readiness::~Readiness() {
+    let_go();
+}
+
+void Readiness::keep(int fd) {
+    let_go();
+    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fd_ < 0) throw Error(Fault::connection_lost, "no descriptor is left");
+    kept_ = true;
+    set_interest({.readable = true});
+}
+
+void Readiness::let_go() {
+    watch_.release();
+    loop_->cancel(*this);
+    interest_ = {};
+    if (kept_) ::close(fd_);
+    kept_ = false;
+    fd_ = -1;
+}
+
+void Readiness::set_interest(core::Interest interest) {
+    if (interest == interest_ && watch_.descriptor() == fd_) return;
+    const auto set =
+        watch_.descriptor() == fd_ ? watch_.change(interest) : watch_.watch(fd_, interest);
+    if (!set) throw Error(Fault::connection_lost, set.error().message());
+    interest_ = interest;
+}
+
+Readiness::Wait::~Wait() {
+    if (readiness_->waiting_ != this) return;
+    readiness_->waiting_ = nullptr;
+    readiness_->loop_->cancel(*readiness_);
+}
+
+void Readiness::Wait::await_suspend(std::coroutine_handle<> handle) {
+    Readiness& readiness = *readiness_;
+    readiness.set_interest(interest_);
+    waiter_.suspend(handle);
+    readiness.ready_ = false;
+    readiness.noticed_ = false;
+    readiness.waiting_ = this;
+    if (until_ != Instant::max()) readiness.loop_->arm(readiness, until_);
+}
+
+void Readiness::on_ready(core::Watch&, core::Interest) {
+    if (waiting_ == nullptr) {
+        noticed_ = true;
+        interest_ = {};
+        (void)watch_.change({});  // otherwise it would be reported in every turn
+        return;
+    }
+    ready_ = true;
+    loop_->cancel(*this);
+    std::exchange(waiting_, nullptr)->waiter_.wake();
+}
+
+void Readiness::on_expired() {
+    if (waiting_ != nullptr) std::exchange(waiting_, nullptr)->waiter_.wake();
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,74 @@
+// Readiness: a task waits until another library's descriptor is ready, or until a deadline.
+//
+// While a connection is made, its library may close and open sockets inside any call: look_at()
+// them, and let_go() before the call. Once it is made, keep() watches a duplicate of the socket,
+// which stays valid when the library closes its own; nothing is registered anew for each statement.
+//
+// Owner    The connection; it ends before the loop does.
+// Thread   The loop's. One waiter at a time.
+// Errors   A descriptor that the engine cannot watch: Error{connection_lost}.
+#pragma once
+
+#include <coroutine>
+
+#include "tiderace/core/event_loop.h"
+#include "tiderace/core/timer_wheel.h"
+#include "tiderace/core/watch.h"
+#include "tiderace/task/runner.h"
+
+namespace tiderace::db {
+
+class Readiness final : private core::Watch::Receiver, private core::Timer {
+  public:
+    explicit Readiness(core::EventLoop& loop) : loop_(&loop), watch_(loop, *this) {}
+    ~Readiness() override;
+    Readiness(const Readiness&) = delete;
+    Readiness& operator=(const Readiness&) = delete;
+
+    void look_at(int fd) { fd_ = fd; }
+    void keep(int fd);
+    // The duplicate of a kept descriptor is closed.
+    void let_go();
+
+    // Whether it was ready since the last wait, without a waiter: the other end has closed, or
+    // sends something of its own accord.
+    bool noticed() const { return noticed_; }
+
+    class [[nodiscard("co_await it")]] Wait {
+      public:
+        Wait(Readiness& readiness, core::Interest interest, Instant until)
+            : readiness_(&readiness), interest_(interest), until_(until) {}
+        ~Wait();
+        Wait(const Wait&) = delete;
+        Wait& operator=(const Wait&) = delete;
+
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> handle);
+        // False: the deadline came first.
+        bool await_resume() const { return readiness_->ready_; }
+
+      private:
+        friend class Readiness;
+        Readiness* readiness_;
+        core::Interest interest_;
+        Instant until_;
+        task::Waiter waiter_;
+    };
+    Wait wait(core::Interest interest, Instant until) { return {*this, interest, until}; }
+
+  private:
+    void on_ready(core::Watch& watch, core::Interest ready) override;
+    void on_expired() override;
+    void set_interest(core::Interest interest);
+
+    core::EventLoop* loop_;
+    core::Watch watch_;
+    core::Interest interest_;
+    int fd_ = -1;
+    bool kept_ = false;  // fd_ is ours
+    bool noticed_ = false;
+    bool ready_ = false;
+    Wait* waiting_ = nullptr;
+};
+
+}  // namespace tiderace::db

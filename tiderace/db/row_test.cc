@@ -1,0 +1,89 @@
+#include "tiderace/db/row.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/db/error.h"
+
+namespace tiderace::db {
+namespace {
+
+enum class Colour { red, green };
+
+Batch row_of(std::vector<std::string> names, auto fill) {
+    Batch batch(std::make_shared<const std::vector<std::string>>(std::move(names)));
+    fill(batch);
+    return batch;
+}
+
+template <typename T>
+std::string complaint(const Batch& batch) {
+    try {
+        RowReader<T>(batch).read(batch, 0);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Fault::row);
+        return error.message();
+    }
+    return "none";
+}
+
+template <typename T>
+T value_of(const Batch& batch) {
+    return RowReader<T>(batch).read(batch, 0);
+}
+
+Batch decimal(std::string_view digits) {
+    return row_of({"n"}, [&](Batch& b) { b.add_bytes(Kind::decimal, digits); });
+}
+Batch text(std::string_view bytes) {
+    return row_of({"t"}, [&](Batch& b) { b.add_bytes(Kind::text, bytes); });
+}
+Batch integer(std::int64_t value) {
+    return row_of({"n"}, [&](Batch& b) { b.add_number(Kind::integer, value); });
+}
+
+TEST(Row, NumbersAreReadWhereTheyAreExact) {
+    EXPECT_EQ(value_of<std::uint64_t>(decimal("18446744073709551615")), UINT64_MAX);
+    EXPECT_EQ(value_of<int>(decimal("12.000")), 12);
+    EXPECT_EQ(complaint<int>(decimal("12.5")), "column n: a decimal where an integer is expected");
+    EXPECT_EQ(value_of<double>(decimal("12.5")), 12.5);
+    EXPECT_EQ(value_of<double>(integer(3)), 3.0);
+    EXPECT_EQ(value_of<Decimal>(integer(3)), Decimal("3"));
+    EXPECT_EQ(value_of<bool>(integer(1)), true);
+    EXPECT_EQ(complaint<bool>(integer(2)),
+              "column n: an integer other than 0 and 1 where a boolean is expected");
+    EXPECT_EQ(complaint<std::uint8_t>(integer(256)), "column n: out of the range of its member");
+    EXPECT_EQ(complaint<std::uint64_t>(integer(-1)), "column n: out of the range of its member");
+}
+
+TEST(Row, TextIsCheckedAndEnumsHaveNames) {
+    EXPECT_EQ(value_of<Colour>(text("green")), Colour::green);
+    EXPECT_EQ(complaint<Colour>(text("blue")), "column t: text that names no enumerator");
+    EXPECT_EQ(complaint<std::string>(text("\xff")), "column t: text that is not UTF-8");
+    EXPECT_EQ(complaint<Blob>(text("x")), "column t: text where a blob is expected");
+    EXPECT_EQ(value_of<std::chrono::sys_seconds>(text("1970-01-01 00:00:01.9")),
+              std::chrono::sys_seconds(std::chrono::seconds(1)));
+    EXPECT_EQ(complaint<Time>(text("soon")), "column t: text where a time is expected");
+    EXPECT_EQ(complaint<Decimal>(text("1e5")), "column t: text where a decimal is expected");
+}
+
+struct Pair {
+    int a;
+    std::optional<int> b;
+};
+
+TEST(Row, ColumnsAreMatchedByName) {
+    const Batch batch = row_of({"b", "a"}, [](Batch& b) {
+        b.add_null();
+        b.add_number(Kind::integer, 4);
+    });
+    const Pair pair = value_of<Pair>(batch);
+    EXPECT_EQ(pair.a, 4);
+    EXPECT_EQ(pair.b, std::nullopt);
+    const Batch twice = row_of({"a", "b", "a"}, [](Batch&) {});
+    EXPECT_EQ(complaint<Pair>(twice), "column a is there twice");
+    const auto tuple = value_of<std::tuple<std::optional<int>, int>>(batch);
+    EXPECT_EQ(tuple, (std::tuple<std::optional<int>, int>(std::nullopt, 4)));
+}
+
+}  // namespace
+}  // namespace tiderace::db

@@ -1,0 +1,284 @@
+#include "tiderace/db/sqlite/file.h"
+
+#include <sqlite3.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "tiderace/db/error.h"
+
+namespace tiderace::db::sqlite {
+namespace {
+
+// Instructions of SQLite's machine, well below a millisecond.
+constexpr int instructions_between_looks = 4'096;
+
+Fault fault_of(int code, bool preparing) {
+    switch (code) {
+        case SQLITE_CONSTRAINT_UNIQUE:
+        case SQLITE_CONSTRAINT_PRIMARYKEY:
+        case SQLITE_CONSTRAINT_ROWID:
+            return Fault::unique;
+        case SQLITE_CONSTRAINT_FOREIGNKEY:
+            return Fault::foreign_key;
+        case SQLITE_CONSTRAINT_CHECK:
+            return Fault::check;
+        case SQLITE_CONSTRAINT_NOTNULL:
+            return Fault::not_null;
+        case SQLITE_BUSY_SNAPSHOT:
+            return Fault::serialization;
+        default:
+            break;
+    }
+    switch (code & 0xFF) {
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return Fault::busy;
+        case SQLITE_INTERRUPT:
+            return Fault::timeout;
+        case SQLITE_FULL:
+            return Fault::full;
+        case SQLITE_ERROR:
+            return preparing ? Fault::syntax : Fault::other;
+        case SQLITE_TOOBIG:
+        case SQLITE_MISMATCH:
+        case SQLITE_RANGE:
+            return Fault::parameters;
+        case SQLITE_CANTOPEN:
+        case SQLITE_READONLY:
+        case SQLITE_PERM:
+        case SQLITE_NOTADB:
+            return Fault::configuration;
+        default:
+            return Fault::other;
+    }
+}
+
+void add_cell(Batch& batch, sqlite3_stmt* statement, int column) {
+    const auto bytes = [&](const void* data) {
+        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+        return std::string_view(static_cast<const char*>(data), size);
+    };
+    switch (sqlite3_column_type(statement, column)) {
+        case SQLITE_INTEGER:
+            return batch.add_number(Kind::integer, sqlite3_column_int64(statement, column));
+        case SQLITE_FLOAT:
+            return batch.add_real(sqlite3_column_double(statement, column));
+        case SQLITE_TEXT:
+            return batch.add_bytes(Kind::text, bytes(sqlite3_column_text(statement, column)));
+        case SQLITE_BLOB:
+            return batch.add_bytes(Kind::blob, bytes(sqlite3_column_blob(statement, column)));
+        default:
+            return batch.add_null();
+    }
+}
+
+int bind_value(sqlite3_stmt* statement, int index, const Value& value) {
+    const auto text = [&](const std::string& from, sqlite3_destructor_type owner) {
+        return sqlite3_bind_text64(statement, index, from.data(), from.size(), owner, SQLITE_UTF8);
+    };
+    switch (value.kind()) {
+        case Kind::null:
+            return sqlite3_bind_null(statement, index);
+        case Kind::boolean:
+        case Kind::integer:
+            return sqlite3_bind_int64(statement, index, value.integer());
+        case Kind::real:
+            return sqlite3_bind_double(statement, index, value.real());
+        case Kind::blob:
+            // Without bytes, data() is not null: an empty blob, not null.
+            return sqlite3_bind_blob64(statement, index, value.bytes().data(), value.bytes().size(),
+                                       SQLITE_TRANSIENT);
+        case Kind::time:
+            return text(time_text(value.integer()), SQLITE_TRANSIENT);
+        case Kind::text:
+        case Kind::decimal:
+            return text(value.bytes(), SQLITE_TRANSIENT);
+    }
+    return SQLITE_MISUSE;
+}
+
+// trusted_schema stays on: without it no trigger may write to an FTS5 table, which is how SQLite
+// documents that an index follows its table. The schema is the application's own.
+constexpr std::array<const char*, 3> settings = {
+    "pragma journal_mode = wal", "pragma foreign_keys = on",
+    "pragma busy_timeout = 0",  // a lock is waited for on the loop; that holds no thread
+};
+
+}  // namespace
+
+// What one call holds: the lock, its ticket, its deadline.
+class File::Turn {
+  public:
+    Turn(File& file, std::uint64_t ticket, Instant until) : lock_(file.lock_) {
+        if (ticket <= file.stopped_.load()) throw Error(Fault::timeout, "it was cancelled");
+        file.ticket_ = ticket;
+        file.until_ = until;
+    }
+
+  private:
+    std::lock_guard<std::mutex> lock_;
+};
+
+File::~File() {
+    for (const auto& [sql, prepared] : statements_) sqlite3_finalize(prepared.statement);
+    sqlite3_close_v2(database_);
+}
+
+int File::on_progress(void* self) {
+    const auto* file = static_cast<File*>(self);
+    return file->ticket_ <= file->stopped_.load(std::memory_order_relaxed) ||
+           std::chrono::steady_clock::now() >= file->until_;
+}
+
+void File::stop(std::uint64_t ticket) {
+    stopped_ = ticket;
+    if (sqlite3* const database = database_) sqlite3_interrupt(database);
+}
+
+void File::fail(int code, std::string_view operation) const {
+    sqlite3* const database = database_;
+    std::string text(database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code));
+    const Fault fault = fault_of(code, operation == "prepare");
+    if (fault == Fault::configuration) text.append(": ").append(options_.path);
+    if (fault == Fault::timeout) text = "it took longer than it may";
+    throw Error(fault, text);
+}
+
+void File::open(std::uint64_t ticket, Instant until) {
+    const Turn turn(*this, ticket, until);
+    sqlite3* database = nullptr;
+    constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    const int opened = sqlite3_open_v2(options_.path.c_str(), &database, flags, nullptr);
+    if (sqlite3* const before = database_.exchange(database)) sqlite3_close_v2(before);
+    if (opened != SQLITE_OK) fail(opened, "open");
+    sqlite3_extended_result_codes(database, 1);
+    // "name" is a name and never a string: a misspelt column is an error.
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_progress_handler(database, instructions_between_looks, on_progress, this);
+    for (const char* setting : settings) {
+        const int set = sqlite3_exec(database, setting, nullptr, nullptr, nullptr);
+        if (set != SQLITE_OK) fail(set, "open");
+    }
+    if (options_.reads_only) {
+        sqlite3_exec(database, "pragma query_only = on", nullptr, nullptr, nullptr);
+    }
+}
+
+sqlite3_stmt* File::prepare(const Query& query) {
+    const auto found = statements_.find(query.scanned.text);
+    if (found != statements_.end()) {
+        found->second.used = ++uses_;
+        return found->second.statement;
+    }
+    if (statements_.size() >= options_.statements_max) {
+        auto oldest = statements_.begin();
+        for (auto at = statements_.begin(); at != statements_.end(); ++at) {
+            if (at->second.used < oldest->second.used) oldest = at;
+        }
+        sqlite3_finalize(oldest->second.statement);
+        statements_.erase(oldest);
+    }
+    sqlite3_stmt* statement = nullptr;
+    const std::string& sql = query.scanned.text;
+    const int code = sqlite3_prepare_v3(database_, sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) fail(code, "prepare");
+    if (statement == nullptr) throw Error(Fault::syntax, "there is no statement in the text");
+    statements_[sql] = {statement, ++uses_};
+    return statement;
+}
+
+void File::bind(sqlite3_stmt* statement, const Query& query) const {
+    for (std::size_t i = 0; i < query.values.size(); ++i) {
+        const int code = bind_value(statement, static_cast<int>(i) + 1, query.values[i]);
+        if (code != SQLITE_OK) fail(code, "bind");
+    }
+}
+
+Batch File::run(const Query& query, Portion portion, std::uint64_t ticket, Instant until) {
+    const Turn turn(*this, ticket, until);
+    sqlite3_stmt* const statement = prepare(query);
+    Batch refused;
+    refused.wants_writer = true;
+    if (options_.reads_only && sqlite3_stmt_readonly(statement) == 0) return refused;
+    reading_ = statement;
+    try {
+        bind(statement, query);
+        changes_before_ = sqlite3_total_changes64(database_);
+        std::vector<std::string> names;
+        for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+            names.emplace_back(sqlite3_column_name(statement, i));
+        }
+        columns_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+        return read(portion);
+    } catch (...) {
+        leave_rows();
+        throw;
+    }
+}
+
+Batch File::more(Portion portion, std::uint64_t ticket, Instant until) {
+    const Turn turn(*this, ticket, until);
+    if (reading_ == nullptr) return Batch(columns_);
+    try {
+        return read(portion);
+    } catch (...) {
+        leave_rows();
+        throw;
+    }
+}
+
+Batch File::read(Portion portion) {
+    Batch batch(columns_);
+    const int columns = static_cast<int>(batch.width());
+    std::size_t rows = 0;
+    while (rows < portion.rows_max && batch.bytes() < portion.bytes_max) {
+        const int code = sqlite3_step(reading_);
+        if (code == SQLITE_ROW) {
+            for (int i = 0; i < columns; ++i) add_cell(batch, reading_, i);
+            ++rows;
+        } else if (code == SQLITE_DONE) {
+            if (sqlite3_total_changes64(database_) != changes_before_) {
+                batch.done.rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
+                batch.done.last_id = sqlite3_last_insert_rowid(database_);
+            }
+            leave_rows();
+            batch.in_transaction = sqlite3_get_autocommit(database_) == 0;
+            return batch;
+        } else {
+            fail(code, "step");
+        }
+    }
+    batch.more = true;
+    return batch;
+}
+
+void File::leave_rows() {
+    if (reading_ == nullptr) return;
+    sqlite3_reset(reading_);
+    sqlite3_clear_bindings(reading_);
+    reading_ = nullptr;
+}
+
+void File::script(const std::string& sql, std::uint64_t ticket, Instant until) {
+    const Turn turn(*this, ticket, until);
+    const int code = sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) fail(code, "script");
+}
+
+bool File::recover() {
+    const std::lock_guard lock(lock_);
+    until_ = Instant::max();
+    ticket_ = stopped_.load() + 1;  // nothing stops this
+    leave_rows();
+    if (database_ == nullptr) return false;
+    if (sqlite3_get_autocommit(database_) != 0) return true;
+    return sqlite3_exec(database_, "rollback", nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+}  // namespace tiderace::db::sqlite

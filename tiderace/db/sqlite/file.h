@@ -1,0 +1,78 @@
+// File: one SQLite connection: its prepared statements, and the one whose rows are being read.
+//
+// Calls may block, so they come from threads of the pool, one at a time under `lock`. Only stop()
+// comes from the loop: what began with a ticket up to that one ends at once, and what has not begun
+// never does.
+//
+// Owner    Shared by the connection and the work that is out; the last one closes it.
+// Errors   Error.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tiderace/base/units.h"
+#include "tiderace/db/batch.h"
+#include "tiderace/db/connection.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tiderace::db::sqlite {
+
+struct FileOptions {
+    std::string path;  // ":memory:": none
+    bool reads_only = false;
+    std::size_t statements_max = 128;
+};
+
+class File final {
+  public:
+    explicit File(FileOptions options) : options_(std::move(options)) {}
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    // ---- on a thread of the pool; `until` is the system's steady clock
+    void open(std::uint64_t ticket, Instant until);
+    Batch run(const Query& query, Portion portion, std::uint64_t ticket, Instant until);
+    Batch more(Portion portion, std::uint64_t ticket, Instant until);
+    void script(const std::string& sql, std::uint64_t ticket, Instant until);
+    // Leaves rows and transaction. False: it failed.
+    bool recover();
+
+    // ---- on the loop
+    void stop(std::uint64_t ticket);
+
+  private:
+    class Turn;
+    struct Prepared {
+        sqlite3_stmt* statement = nullptr;
+        std::uint64_t used = 0;
+    };
+
+    static int on_progress(void* self);
+    sqlite3_stmt* prepare(const Query& query);
+    void bind(sqlite3_stmt* statement, const Query& query) const;
+    Batch read(Portion portion);
+    void leave_rows();
+    [[noreturn]] void fail(int code, std::string_view operation) const;
+
+    const FileOptions options_;
+    std::mutex lock_;
+    std::atomic<sqlite3*> database_ = nullptr;
+    std::atomic<std::uint64_t> stopped_ = 0;  // this ticket and those before it
+    std::uint64_t ticket_ = 0;                // of what runs; below, all under `lock_`
+    Instant until_{};
+    std::unordered_map<std::string, Prepared> statements_;
+    std::uint64_t uses_ = 0;
+    sqlite3_stmt* reading_ = nullptr;  // has rows left
+    Batch::Columns columns_;
+    std::int64_t changes_before_ = 0;
+};
+
+}  // namespace tiderace::db::sqlite

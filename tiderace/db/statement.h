@@ -1,0 +1,35 @@
+// Statement: the text of one statement as every database reads it: where its `?` are, and what kind
+// of statement it is.
+//
+//   "select '?' from t where a = ? -- ?"      one parameter; quotes and comments are left alone
+//   rewritten for PostgreSQL                  "select '?' from t where a = $1 -- ?"
+//
+// Known: '…' and "…" (doubled quotes inside), `…`, -- to the end of the line, /* … */; E'…',
+// $tag$…$tag$ and nested comments of PostgreSQL; backslashes in '…' and # to the end of the line of
+// MariaDB. PostgreSQL's operators with a `?` (jsonb) are written with `??`.
+//
+// Thread   Any; pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tiderace::db {
+
+enum class Dialect : std::uint8_t { sqlite, postgres, mariadb };
+// "sqlite", "postgres", "mariadb".
+std::string_view name_of(Dialect dialect);
+
+struct Scanned {
+    std::string text;            // for the database
+    std::size_t parameters = 0;  // how many `?`
+    bool reads = false;          // begins with select, values, show or explain
+    bool with = false;           // begins with `with`: may read or write
+    bool many = false;           // text follows a `;`
+};
+
+Scanned scan(std::string_view sql, Dialect dialect);
+
+}  // namespace tiderace::db

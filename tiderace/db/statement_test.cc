@@ -1,0 +1,73 @@
+#include "tiderace/db/statement.h"
+
+#include <gtest/gtest.h>
+
+namespace tiderace::db {
+namespace {
+
+struct Case {
+    Dialect dialect;
+    std::string_view sql;
+    std::string_view text;
+    std::size_t parameters;
+};
+
+TEST(Statement, QuestionMarksAreFoundWhereTheyAreParameters) {
+    using enum Dialect;
+    const Case cases[] = {
+        {sqlite, "select ? + ?", "select ? + ?", 2},
+        {postgres, "select ? + ?", "select $1 + $2", 2},
+        {postgres, "select '?', \"?\", ?", "select '?', \"?\", $1", 1},
+        {postgres, "select 'it''s ?', ?", "select 'it''s ?', $1", 1},
+        {postgres, "select -- ?\n ?", "select -- ?\n $1", 1},
+        {postgres, "select /* ? /* ? */ ? */ ?", "select /* ? /* ? */ ? */ $1", 1},
+        {sqlite, "select /* /* */ ? /* */", "select /* /* */ ? /* */", 1},
+        {postgres, "select E'\\'?', ?", "select E'\\'?', $1", 1},
+        {postgres, "select '\\', ?", "select '\\', $1", 1},
+        {mariadb, "select '\\'?', ?", "select '\\'?', ?", 1},
+        {mariadb, "select `?`, ? # ?", "select `?`, ? # ?", 1},
+        {mariadb, "select 5--?", "select 5--?", 1},
+        {sqlite, "select 5--?", "select 5--?", 0},
+        {postgres, "select $$?$$, $x$ ? $$ $x$, ?", "select $$?$$, $x$ ? $$ $x$, $1", 1},
+        {postgres, "select a ?? 'k', ?", "select a ? 'k', $1", 1},
+        {postgres, "select '? never closed", "select '? never closed", 0},
+        {sqlite, "select \"a\"\"?\", ?", "select \"a\"\"?\", ?", 1},
+    };
+    for (const Case& each : cases) {
+        const Scanned found = scan(each.sql, each.dialect);
+        EXPECT_EQ(found.text, each.text) << each.sql;
+        EXPECT_EQ(found.parameters, each.parameters) << each.sql;
+    }
+}
+
+TEST(Statement, WhatReadsIsKnownByItsFirstWord) {
+    for (const auto sql :
+         {"select 1", "  SELECT 1", "-- a\nselect 1", "(select 1)", "values (1)"}) {
+        EXPECT_TRUE(scan(sql, Dialect::sqlite).reads) << sql;
+    }
+    for (const auto sql :
+         {"insert into a values (1)", "selection", "", "update a set select = 1"}) {
+        EXPECT_FALSE(scan(sql, Dialect::sqlite).reads) << sql;
+    }
+    EXPECT_TRUE(scan("with a as (select 1) insert into b", Dialect::sqlite).with);
+}
+
+TEST(Statement, TwoInOneTextAreSeen) {
+    EXPECT_TRUE(scan("select 1; drop table a", Dialect::sqlite).many);
+    EXPECT_FALSE(scan("select ';' ; -- end\n", Dialect::sqlite).many);
+}
+
+TEST(Statement, ACutTextIsScannedToItsEnd) {
+    const std::string_view sql =
+        "select '?\\' $a$ ? $a$ E'\\'' /* /* */ ? */ -- ?\n ?? `?` \"?\" # ; x";
+    for (const Dialect dialect : {Dialect::sqlite, Dialect::postgres, Dialect::mariadb}) {
+        for (std::size_t i = 0; i <= sql.size(); ++i) {
+            const Scanned found = scan(sql.substr(0, i), dialect);
+            if (dialect == Dialect::postgres) continue;
+            EXPECT_EQ(found.text, sql.substr(0, i));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::db

@@ -1,0 +1,180 @@
+#include "tiderace/db/transaction.h"
+
+#include <algorithm>
+
+#include "tiderace/db/execution.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+std::string begin_sql(Dialect dialect, const TransactionOptions& options) {
+    switch (dialect) {
+        case Dialect::sqlite:
+            return options.reads_only ? "begin" : "begin immediate";
+        case Dialect::postgres:
+            return std::string("begin") +
+                   (options.serializable ? " isolation level serializable" : "") +
+                   (options.reads_only ? " read only" : "");
+        case Dialect::mariadb:
+            break;
+    }
+    return options.reads_only ? "start transaction read only" : "start transaction";
+}
+
+}  // namespace
+
+// A statement that runs, or whose rows are read. One that ends unfinished was cancelled.
+class Transaction::Use {
+  public:
+    explicit Use(Transaction& transaction) : transaction_(&transaction) {
+        transaction.check_usable();
+        transaction.busy_ = true;
+    }
+    ~Use() {
+        transaction_->busy_ = false;
+        if (!finished_) transaction_->doomed_ = true;
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    void finished() { finished_ = true; }
+
+  private:
+    Transaction* transaction_;
+    bool finished_ = false;
+};
+
+void Transaction::check_usable() const {
+    if (busy_) throw Error(Fault::other, "a transaction runs one statement at a time");
+    if (doomed_) {
+        throw Error(Fault::other, "a statement of this transaction was cancelled: it is over");
+    }
+    if (failed_) {
+        throw Error(Fault::other, "a statement of this transaction has failed: it is over");
+    }
+}
+
+task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
+                                                            TransactionOptions options) {
+    const Dialect dialect = pool.settings().url.dialect;
+    const Lane lane = options.reads_only ? Lane::reads : Lane::writes;
+    if (dialect == Dialect::mariadb && options.serializable) {
+        // The isolation of the next transaction belongs to the connection, which both need.
+        auto one = std::unique_ptr<Transaction>(
+            new Transaction(co_await pool.take(lane, waiting_deadline(pool))));
+        co_await one->command("set transaction isolation level serializable");
+        co_await one->command(begin_sql(dialect, options));
+        co_return one;
+    }
+    QueryRef query = make_query(dialect, begin_sql(dialect, options), {});
+    Begun begun = co_await begin_statement(pool, query,
+                                           options.reads_only ? Wanted::all_rows : Wanted::no_rows,
+                                           portion_for(Wanted::no_rows, pool.settings().options));
+    co_return std::unique_ptr<Transaction>(new Transaction(std::move(begun.lease)));
+}
+
+task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector<Value> values) {
+    Use use(*this);
+    Pool& pool = lease_.pool();
+    const Options& options = pool.settings().options;
+    std::optional<Error> failure;
+    Batch batch;
+    try {
+        QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+        batch = co_await run_on(pool, *lease_, query, portion_for(wanted, options));
+        check_size(batch, wanted, *query, options);
+        if (batch.wants_writer) throw Error(Fault::other, "a change in a transaction that reads");
+        while (batch.more && wanted != Wanted::no_rows) {  // a second row: leave the rest
+            const Portion rest{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
+            batch.more = (co_await lease_->more(rest, statement_deadline(pool))).more;
+        }
+    } catch (const Error& error) {
+        failure = error;
+    }
+    use.finished();
+    if (!failure) co_return batch;
+    failed_ = true;
+    // Whatever it did, it ends with the connection; but for a commit.
+    const bool ended = failure->kind() == Fault::unknown_outcome && !committing_;
+    throw ended ? failure->with_kind(Fault::timeout) : *failure;
+}
+
+task::Generator<Batch> Transaction::batches(std::string sql, std::vector<Value> values) {
+    Use use(*this);
+    Pool& pool = lease_.pool();
+    const Options& options = pool.settings().options;
+    const Portion portion{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
+    std::optional<Error> failure;
+    Batch batch;
+    try {
+        QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+        batch = co_await run_on(pool, *lease_, query, portion);
+    } catch (const Error& error) {
+        failure = error;
+    }
+    while (!failure) {
+        const bool more = batch.more;
+        co_yield std::move(batch);
+        if (!more) break;
+        try {
+            batch = co_await lease_->more(portion, statement_deadline(pool));
+        } catch (const Error& error) {
+            failure = error;
+        }
+    }
+    use.finished();
+    if (!failure) co_return;
+    failed_ = true;
+    throw *failure;
+}
+
+task::Task<> Transaction::command(std::string sql) {
+    co_await fetch(Wanted::no_rows, std::move(sql), {});
+}
+
+task::Task<> Transaction::commit() {
+    std::optional<Error> failure;
+    committing_ = true;
+    try {
+        co_await command("commit");
+    } catch (const Error& error) {
+        const bool unknown = error.kind() == Fault::connection_lost && lease_->maybe_done();
+        failure = unknown ? error.with_kind(Fault::unknown_outcome) : error;
+    }
+    if (failure) throw *failure;
+}
+
+task::Task<> Transaction::roll_back() {
+    doomed_ = true;
+    if (lease_->broken()) co_return;
+    try {
+        co_await lease_->recover();
+    } catch (const Error&) {  // then it is broken, and the pool closes it
+    }
+}
+
+task::Task<> Transaction::save() {
+    check_usable();
+    co_await command("savepoint tiderace_" + std::to_string(depth_ + 1));
+    ++depth_;
+}
+
+task::Task<> Transaction::release() {
+    co_await command("release savepoint tiderace_" + std::to_string(depth_));
+    --depth_;
+}
+
+task::Task<> Transaction::roll_back_to_savepoint() {
+    if (depth_ == 0) co_return;  // save() failed
+    failed_ = false;
+    const std::string name = "tiderace_" + std::to_string(depth_);
+    --depth_;
+    if (doomed_ || lease_->broken()) co_return;
+    try {
+        co_await command("rollback to savepoint " + name);
+        co_await command("release savepoint " + name);
+    } catch (const Error&) {  // failed_ is set: the whole of it is rolled back
+    }
+}
+
+}  // namespace tiderace::db

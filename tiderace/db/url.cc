@@ -1,0 +1,132 @@
+#include "tiderace/db/url.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "tiderace/base/enum_names.h"
+#include "tiderace/db/error.h"
+
+namespace tiderace::db {
+namespace {
+
+[[noreturn]] void refuse(std::string_view what) {
+    throw Error(Fault::configuration, "the URL of the database: " + std::string(what));
+}
+
+std::string unescaped(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        unsigned value = 0;
+        const std::string_view digits = text.substr(i + 1, 2);
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        if (digits.size() != 2 || read.ptr != digits.data() + 2 || value == 0) {
+            refuse("a % without two hexadecimal digits behind it");
+        }
+        out += static_cast<char>(value);
+        i += 2;
+    }
+    return out;
+}
+
+// What is in front of the first `mark`, taken off; nullopt where there is none.
+std::optional<std::string_view> take_before(std::string_view& text, std::string_view mark) {
+    const std::size_t at = text.find(mark);
+    if (at == text.npos) return std::nullopt;
+    const std::string_view front = text.substr(0, at);
+    text.remove_prefix(at + mark.size());
+    return front;
+}
+
+void read_port(Url& url, std::string_view digits) {
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, url.port);
+    if (read.ec != std::errc() || read.ptr != end || url.port == 0) refuse("the port");
+}
+
+// "user:password@[::1]:5432"
+void read_authority(Url& url, std::string_view text) {
+    if (const std::size_t at = text.rfind('@'); at != text.npos) {
+        std::string_view account = text.substr(0, at);
+        text.remove_prefix(at + 1);
+        const auto user = take_before(account, ":");
+        url.user = unescaped(user ? *user : account);
+        if (user) url.password = unescaped(account);
+    }
+    if (text.starts_with('[')) {
+        text.remove_prefix(1);
+        const auto host = take_before(text, "]");
+        if (!host) refuse("a [ without its ]");
+        url.host = *host;
+        if (text.empty()) return;
+        if (text[0] != ':') refuse("what is behind the ]");
+        return read_port(url, text.substr(1));
+    }
+    const auto host = take_before(text, ":");
+    url.host = unescaped(host ? *host : text);
+    if (host) read_port(url, text);
+}
+
+void read_options(Url& url, std::string_view text) {
+    while (!text.empty()) {
+        std::string_view value = text.substr(0, text.find('&'));
+        text.remove_prefix(std::min(value.size() + 1, text.size()));
+        const auto name = take_before(value, "=");
+        if (name == "socket") {
+            url.socket = unescaped(value);
+        } else if (name == "tls" && (value == "require" || value == "verify" || value == "off")) {
+            url.tls = value == "off" ? Tls::off : value == "verify" ? Tls::verify : Tls::require;
+        } else {
+            refuse("after the ? are socket=PATH and tls=off|require|verify");
+        }
+    }
+}
+
+}  // namespace
+
+Url Url::parse(std::string_view text) {
+    Url url;
+    const auto scheme = take_before(text, ":");
+    if (scheme == "sqlite") {
+        if (text.empty()) refuse("no file; say sqlite:PATH or sqlite::memory:");
+        url.path = text;
+        return url;
+    }
+    if (scheme == "postgres" || scheme == "postgresql") {
+        url.dialect = Dialect::postgres;
+        url.port = 5432;
+    } else if (scheme == "mariadb" || scheme == "mysql") {
+        url.dialect = Dialect::mariadb;
+        url.port = 3306;
+    } else {
+        refuse("it begins with sqlite:, postgres:// or mariadb://");
+    }
+    if (!text.starts_with("//")) refuse("// is behind the first colon");
+    text.remove_prefix(2);
+    const auto front = take_before(text, "/");
+    if (!front) refuse("no /name of a database is behind the host");
+    const auto name = take_before(text, "?");
+    url.name = unescaped(name ? *name : text);
+    if (name) read_options(url, text);
+    if (url.name.empty()) refuse("no /name of a database is behind the host");
+    read_authority(url, *front);
+    if (url.host.empty() == url.socket.empty()) refuse("either a host or ?socket=PATH");
+    return url;
+}
+
+std::string Url::shown() const {
+    std::string text(name_of(dialect));
+    if (dialect == Dialect::sqlite) return text.append(":").append(path);
+    text.append("://").append(user).append(user.empty() ? "" : "@").append(host);
+    if (socket.empty()) text.append(":").append(std::to_string(port));
+    text.append("/").append(name);
+    if (!socket.empty()) text.append("?socket=").append(socket);
+    return text;
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,43 @@
+// Url: where a database is.
+//
+//   sqlite:tidepool.db      sqlite:/var/lib/tidepool.db     sqlite::memory:
+//   postgres://user:password@host:5432/name                 postgresql:// is the same
+//   postgres://user@/name?socket=/var/run/postgresql        a Unix socket: the folder it is in
+//   mariadb://user:password@host:3306/name                  mysql:// is the same
+//   mariadb://user@/name?socket=/run/mysqld/mysqld.sock     a Unix socket: its path
+//
+// Other characters are escaped with %XX. `tls=require` and `tls=verify` after the `?` ask
+// for TLS; names are looked up off the loop.
+//
+// Errors   Error{configuration}; it never repeats a password.
+// Thread   Any; pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tiderace/db/statement.h"
+
+namespace tiderace::db {
+
+enum class Tls : std::uint8_t { off, require, verify };
+
+struct Url {
+    static Url parse(std::string_view text);
+
+    // Without the password.
+    std::string shown() const;
+
+    Dialect dialect = Dialect::sqlite;
+    std::string path;  // SQLite's file; ":memory:"
+    std::string user;
+    std::string password;
+    std::string host;
+    std::uint16_t port = 0;
+    std::string name;
+    std::string socket;  // a Unix socket instead of host and port
+    Tls tls = Tls::off;
+};
+
+}  // namespace tiderace::db

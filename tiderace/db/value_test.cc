@@ -1,0 +1,64 @@
+#include "tiderace/db/value.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tiderace/db/error.h"
+
+namespace tiderace::db {
+namespace {
+
+enum class Shade { red, green };
+
+TEST(Value, TakesWhatAParameterMayBe) {
+    EXPECT_EQ(Value(true).kind(), Kind::boolean);
+    EXPECT_EQ(Value(7U).integer(), 7);
+    EXPECT_EQ(Value(-7).integer(), -7);
+    EXPECT_EQ(Value(std::numeric_limits<std::uint64_t>::max()).bytes(), "18446744073709551615");
+    EXPECT_EQ(Value(1.5F).real(), 1.5);
+    EXPECT_EQ(Value("x").bytes(), "x");
+    EXPECT_EQ(Value(Shade::green).bytes(), "green");
+    EXPECT_EQ(Value(std::optional<int>()).kind(), Kind::null);
+    EXPECT_EQ(Value(std::optional<int>(3)).integer(), 3);
+    EXPECT_EQ(Value(std::chrono::sys_seconds(std::chrono::seconds(2))).integer(), 2'000'000);
+    EXPECT_THROW(Value(static_cast<Shade>(9)), Error);
+}
+
+TEST(Value, TimesAreTextOfOneLength) {
+    EXPECT_EQ(time_text(0), "1970-01-01 00:00:00.000000");
+    EXPECT_EQ(time_text(-1), "1969-12-31 23:59:59.999999");
+    EXPECT_EQ(time_text(1'795'343'400'250'000), "2026-11-22 10:30:00.250000");
+    EXPECT_THROW(time_text(std::numeric_limits<std::int64_t>::max()), Error);
+}
+
+TEST(Value, TimesAreReadInEveryForm) {
+    const std::int64_t time = 1'795'343'400'250'000;
+    for (const auto text : {"2026-11-22 10:30:00.25", "2026-11-22T10:30:00.250Z",
+                            "2026-11-22 10:30:00.250000999", "2026-11-22 11:30:00.25+01",
+                            "2026-11-22 05:00:00.25-0530", "2026-11-22 11:30:00.25+01:00"}) {
+        EXPECT_EQ(read_time(text), time) << text;
+    }
+    EXPECT_EQ(read_time("1970-01-02"), 86'400'000'000);
+    EXPECT_EQ(read_time(time_text(-62'135'596'800'000'000)), -62'135'596'800'000'000);
+    for (const auto text :
+         {"", "now", "2026-11-22 10:30", "2026-02-30 10:30:00", "2026-11-22 24:00:00",
+          "2026-11-22 10:30:00.", "2026-11-22 10:30:00+", "2026-11-22 10:30:00 x", "infinity",
+          "2026-13-01", "20261-01-01 00:00:00", "2026-11-22 10:30:00.1234567890"}) {
+        EXPECT_EQ(read_time(text), std::nullopt) << text;
+    }
+}
+
+TEST(Value, Utf8IsChecked) {
+    for (const auto text : {"", "plain", "é", "世界", "🌊", "\xF4\x8F\xBF\xBF", "\xED\x9F\xBF"}) {
+        EXPECT_TRUE(is_utf8(text)) << text;
+    }
+    for (const auto text :
+         {"\x80", "\xC0\xAF", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE4\xB8", "a\xC3(", "\xF0\x9F\x8C"}) {
+        EXPECT_FALSE(is_utf8(text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::db

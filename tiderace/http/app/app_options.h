@@ -1,0 +1,20 @@
+// AppOptions: limits and defaults of an App; middleware changes them for some routes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tiderace/base/units.h"
+
+namespace tiderace::http {
+
+struct AppOptions {
+    std::uint64_t body_bytes_max = 1_MiB;  // of a body that is read whole; above: 413
+    // For a handler that waits; above: 503, and it is cancelled. Not for one that takes its body as
+    // it comes, because a client's upload may last.
+    Duration handler_timeout = 30s;
+    std::size_t pool_threads_max = 4;  // for offload(), of all loops
+    std::size_t pool_queue_max = 1'024;
+};
+
+}  // namespace tiderace::http

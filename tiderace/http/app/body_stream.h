@@ -1,0 +1,91 @@
+// BodyStream: a request's body as it comes, for a task.
+//
+//   app.put<"/files/{name}">([](std::string name, BodyStream body) -> Task<std::string> {
+//       std::uint64_t bytes = 0;
+//       while (auto piece = co_await body.next()) bytes += piece->size();
+//       co_return std::to_string(bytes) + "\n";
+//   });
+//
+//   client -> receive buffer -> held bytes -> next()       held_bytes_max: the client is held back
+//
+// A client that goes away, or sends more than the limit (413), ends the handler at its await. A
+// handler that ends first leaves the rest of the body unread.
+//
+// Owner    The handler. It may outlive the request: then next() throws.
+// Thread   The loop's.
+// Errors   next() throws a Problem where the body will not be completed, for tasks that outlive
+//          their handler.
+// Limits   AppOptions::body_bytes_max, as for any body; held_bytes_max and one receive buffer.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tiderace/http/app/arguments.h"
+#include "tiderace/task/runner.h"
+
+namespace tiderace::http {
+
+class BodyStream final {
+  public:
+    static constexpr std::size_t held_bytes_max = 64_KiB;
+    class [[nodiscard("co_await it")]] Next;
+
+    // Asks for the body of `exchange`, which is deferred from here on. `first`: what of it was read
+    // before.
+    BodyStream(Exchange& exchange, std::uint64_t bytes_max, std::string first = {});
+    BodyStream(BodyStream&&) noexcept;
+    BodyStream& operator=(BodyStream&&) = delete;
+    ~BodyStream();
+
+    // The bytes that came since; nullopt: that was all. One at a time.
+    Next next();
+
+  private:
+    class Inflow;
+    class Receiver;
+
+    std::optional<std::string> take();
+
+    core::Ref<Exchange> exchange_;
+    core::Ref<Inflow> inflow_;
+};
+
+class BodyStream::Next final : private task::Waiter {
+  public:
+    explicit Next(BodyStream& body) : body_(&body) {}
+    Next(Next&&) = default;
+    ~Next();
+
+    bool await_ready();
+    void await_suspend(std::coroutine_handle<> handle);
+    std::optional<std::string> await_resume() { return body_->take(); }
+
+  private:
+    friend class Inflow;
+    BodyStream* body_;
+};
+
+namespace app {
+
+template <>
+inline constexpr BodyUse body_use<BodyStream> = BodyUse::streamed;
+
+template <>
+struct Argument<BodyStream> {
+    // nullopt: it was too large from the start.
+    static std::optional<BodyStream> find(Call& call) {
+        if (call.exchange.responded()) return std::nullopt;
+        std::optional<BodyStream> body(std::in_place, call.exchange, call.body_bytes_max,
+                                       std::move(call.body));
+        if (call.exchange.abandoned()) body.reset();
+        return body;
+    }
+    static BodyStream pass(std::optional<BodyStream>& found) { return std::move(*found); }
+};
+
+}  // namespace app
+}  // namespace tiderace::http

@@ -1,0 +1,201 @@
+#include "tiderace/http/app/csrf.h"
+
+#include <array>
+#include <utility>
+
+#include "tiderace/base/random.h"
+#include "tiderace/http/filter/basic_credentials.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/multipart.h"
+#include "tiderace/http/wire/query.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr char guard_key = 0;
+constexpr std::string_view value_name = "csrf";  // in the session and in forms
+constexpr std::size_t secret_bytes = 32;
+
+std::string random_bytes() {
+    std::array<unsigned char, secret_bytes> bytes;
+    secure_random(bytes);
+    return std::string(bytes.begin(), bytes.end());
+}
+
+std::string hex_of(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char byte : bytes) {
+        text += digits[static_cast<unsigned char>(byte) >> 4];
+        text += digits[static_cast<unsigned char>(byte) & 15];
+    }
+    return text;
+}
+
+// "": no hexadecimal digits.
+std::string bytes_of(std::string_view hex) {
+    const auto value = [](char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+        const int high = value(hex[i]);
+        const int low = value(hex[i + 1]);
+        if (high < 0 || low < 0) return {};
+        bytes += static_cast<char>(high * 16 + low);
+    }
+    return bytes;
+}
+
+std::string masked(std::string_view mask, std::string_view secret) {
+    std::string text(mask);
+    for (std::size_t i = 0; i < secret.size(); ++i) text += static_cast<char>(mask[i] ^ secret[i]);
+    return text;
+}
+
+// What a request that has still to show a token is compared with.
+class Guard final : public Attachment {
+  public:
+    explicit Guard(std::string secret) : Attachment(&guard_key), secret(std::move(secret)) {}
+
+    bool is_good(std::string_view token) const {
+        if (secret.size() != secret_bytes || token.size() != 4 * secret_bytes) return false;
+        const std::string bytes = bytes_of(token);
+        if (bytes.size() != 2 * secret_bytes) return false;
+        const std::string mask = bytes.substr(0, secret_bytes);
+        return filter::equals_in_constant_time(masked(mask, secret), bytes);
+    }
+
+    std::string secret;  // "": the session has none
+    bool waits = true;
+};
+
+Guard* guard_of(const Exchange& exchange) {
+    return static_cast<Guard*>(exchange.attached(&guard_key));
+}
+
+class CsrfRule final : public AccessRule {
+  public:
+    explicit CsrfRule(const LayerPlace& place) : runner_(&place.runner), states_(&place.states) {}
+
+    Verdict check(Exchange& exchange) override {
+        const Request& request = exchange.request();
+        switch (request.method()) {
+            case wire::Method::get:
+            case wire::Method::head:
+            case wire::Method::options:
+            case wire::Method::connect:  // a WebSocket's, as GET
+                return Verdict::pass;
+            default:
+                break;
+        }
+        app::Call call{exchange, *runner_, *states_, "csrf()"};
+        const auto session = app::Argument<Session>::find(call);
+        if (!session) return Verdict::answered;
+        auto guard = core::make_ref<Guard>(bytes_of(session->get(value_name)));
+        if (const wire::Field* given = request.head->find("x-csrf-token"); given != nullptr) {
+            if (guard->is_good(given->value)) return Verdict::pass;
+            app::refuse_csrf(exchange);
+            return Verdict::answered;
+        }
+        exchange.attach(std::move(guard));
+        return Verdict::pass;
+    }
+
+  private:
+    task::Runner* runner_;
+    const app::States* states_;
+};
+
+bool is_urlencoded(ByteView type) {
+    return wire::equals_ignoring_case(wire::trim_ows(type.substr(0, type.find(';'))),
+                                      "application/x-www-form-urlencoded");
+}
+
+// The value of the first pair of that name.
+std::string token_of_pairs(ByteView body) {
+    std::string storage(body.size(), '\0');
+    wire::QueryPairs pairs(body, storage);
+    while (const auto pair = pairs.next()) {
+        if (pair->name == value_name) return std::string(pair->value);
+    }
+    return {};
+}
+
+// The text of the first part; nullopt: it is not complete yet. "": it is another.
+std::optional<std::string> token_of_parts(ByteView boundary, ByteView body) {
+    using Event = wire::MultipartReader::Event;
+    wire::MultipartReader reader(boundary);
+    std::string text;
+    for (;;) {
+        const auto step = reader.next(body);
+        body.remove_prefix(step.bytes);
+        switch (step.event) {
+            case Event::need_more:
+                return std::nullopt;
+            case Event::part:
+                if (reader.name() != value_name) return std::string();
+                break;
+            case Event::data:
+                text += step.data;
+                break;
+            case Event::part_end:
+                return text;
+            case Event::end:
+            case Event::failed:
+                return std::string();
+        }
+    }
+}
+
+}  // namespace
+
+Middleware csrf() {
+    return Middleware(Middleware::Make(
+        [](LayerPlace& place) { return Layer(std::make_shared<CsrfRule>(place)); }));
+}
+
+task::Task<std::string> csrf_token(Session session) {
+    std::string secret = bytes_of(session.get(value_name));
+    if (secret.size() != secret_bytes) {
+        secret = random_bytes();
+        co_await session.set(std::string(value_name), hex_of(secret));
+    }
+    co_return hex_of(masked(random_bytes(), secret));
+}
+
+namespace app {
+
+bool awaits_csrf_token(const Exchange& exchange) {
+    const Guard* const guard = guard_of(exchange);
+    return guard != nullptr && guard->waits;
+}
+
+FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended) {
+    Guard& guard = *guard_of(exchange);
+    const ByteView type = exchange.request().field(wire::FieldName::content_type);
+    std::string token;
+    if (const auto boundary = wire::multipart_boundary(type)) {
+        const ByteView first = body.substr(0, first_part_bytes_max);
+        auto found = token_of_parts(*boundary, first);
+        if (!found && !ended && first.size() == body.size()) return FormCheck::need_more;
+        token = found ? std::move(*found) : std::string();
+    } else if (is_urlencoded(type)) {
+        if (!ended) return FormCheck::need_more;
+        token = token_of_pairs(body);
+    }
+    if (!guard.is_good(token)) return FormCheck::bad;
+    guard.waits = false;
+    return FormCheck::good;
+}
+
+void refuse_csrf(Exchange& exchange) {
+    Problem{.status = 403,
+            .detail = "the request shows no token of this session: load the page and send it again"}
+        .reply()
+        .send(exchange);
+}
+
+}  // namespace app
+}  // namespace tiderace::http

@@ -1,0 +1,55 @@
+// App::files. The route's endpoint is never reached, because the files of the loop
+// stand before it as a rule.
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "tiderace/http/app/app.h"
+#include "tiderace/http/handler/static_files.h"
+
+namespace tiderace::http {
+namespace {
+
+class FilesRule final : public AccessRule {
+  public:
+    FilesRule(core::EventLoop& loop, handler::StaticFilesOptions options) {
+        const std::string root = options.root;
+        auto made = handler::StaticFiles::create(loop, std::move(options));
+        if (made) {
+            files_ = std::move(*made);
+        } else if (loop.log() != nullptr) {
+            loop.log()->error("http", "a folder cannot be served",
+                              log::field("why", made.error().message()));
+        }
+    }
+
+    Verdict check(Exchange& exchange) override {
+        files_ != nullptr ? files_->handle(exchange) : exchange.respond_status(500);
+        return Verdict::answered;
+    }
+
+  private:
+    std::unique_ptr<handler::StaticFiles> files_;
+};
+
+}  // namespace
+
+App& App::files(std::string prefix, const std::string& folder) {
+    std::error_code ignored;
+    if (fault_.empty() && !std::filesystem::is_directory(folder, ignored)) {
+        fault_ = "files " + prefix + ": " + folder + " is no directory";
+    }
+    if (prefix == "/") prefix.clear();
+    const auto make = [prefix, folder](LayerPlace& place) {
+        handler::StaticFilesOptions options;
+        options.root = folder;
+        options.prefix = prefix;
+        options.pool = place.pool;
+        return Layer(std::make_shared<FilesRule>(place.loop, std::move(options)));
+    };
+    return route(
+        wire::Method::other, prefix + "/{path...}", [](std::string_view) {},
+        Middleware(Middleware::Make(make)));
+}
+
+}  // namespace tiderace::http

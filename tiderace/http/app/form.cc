@@ -1,0 +1,225 @@
+#include "tiderace/http/app/form.h"
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/wire/query.h"
+#include "tiderace/json/rfc3339.h"
+#include "tiderace/json/text.h"
+
+namespace tiderace::http::app {
+namespace {
+
+using json::Faults;
+using json::Kind;
+using json::Type;
+
+// A text that stands for no value of its type, cut for the message.
+std::string shown(ByteView text) {
+    constexpr std::size_t bytes_max = 40;
+    return "\"" + std::string(text.substr(0, bytes_max)) + (text.size() > bytes_max ? "…\"" : "\"");
+}
+
+bool read_boolean(ByteView text, void* to) {
+    const bool yes = text == "true" || text == "1" || text == "on";
+    *static_cast<bool*>(to) = yes;
+    return yes || text == "false" || text == "0" || text == "off";
+}
+
+template <typename T>
+bool read_whole(ByteView text, T& value) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, fault] = std::from_chars(text.data(), end, value);
+    return fault == std::errc{} && stop == end && !text.empty();
+}
+
+bool read_integer(ByteView text, void* to, const Type& type) {
+    const unsigned spare = 64 - type.bytes * 8u;
+    if (type.is_signed) {
+        std::int64_t value = 0;
+        const std::int64_t most = std::numeric_limits<std::int64_t>::max() >> spare;
+        if (!read_whole(text, value) || value > most || value < -most - 1) return false;
+        json::store_integer(to, type.bytes, static_cast<std::uint64_t>(value));
+        return true;
+    }
+    std::uint64_t value = 0;
+    if (!read_whole(text, value) || value > ~std::uint64_t{0} >> spare) return false;
+    json::store_integer(to, type.bytes, value);
+    return true;
+}
+
+bool read_number(ByteView text, void* to, const Type& type) {
+    // from_chars also reads "inf" and "nan", which no JSON has.
+    if (text.find_first_not_of("0123456789+-.eE") != ByteView::npos) return false;
+    return type.bytes == sizeof(float) ? read_whole(text, *static_cast<float*>(to))
+                                       : read_whole(text, *static_cast<double*>(to));
+}
+
+bool read_enumeration(ByteView text, void* to, const Type& type) {
+    for (const EnumName& known : type.enumeration->names) {
+        if (known.name != text) continue;
+        json::store_integer(to, type.bytes, static_cast<std::uint64_t>(known.value));
+        return true;
+    }
+    return false;
+}
+
+bool is_utf8(ByteView text) {
+    while (!text.empty()) {
+        const std::size_t bytes = json::utf8_character_bytes(text);
+        if (bytes == 0) return false;
+        text.remove_prefix(bytes);
+    }
+    return true;
+}
+
+bool read_scalar(ByteView text, void* to, const Type& type) {
+    switch (type.kind) {
+        case Kind::boolean:
+            return read_boolean(text, to);
+        case Kind::integer:
+            return read_integer(text, to, type);
+        case Kind::number:
+            return read_number(text, to, type);
+        case Kind::text:
+            static_cast<std::string*>(to)->assign(text);
+            return is_utf8(text);
+        case Kind::enumeration:
+            return read_enumeration(text, to, type);
+        case Kind::time: {
+            const auto ticks = json::read_rfc3339(text, type.time->per_second);
+            if (ticks) json::store_integer(to, 8, static_cast<std::uint64_t>(*ticks));
+            return ticks.has_value();
+        }
+        case Kind::checked:
+            return read_scalar(text, to, *type.checked->value) &&
+                   (type.checked->holds == nullptr || type.checked->holds(to));
+        case Kind::optional:
+            return read_scalar(text, type.optional->make(to), *type.optional->value);
+        default:
+            break;
+    }
+    return false;
+}
+
+bool may_be_missing(const Type& type) {
+    if (type.kind == Kind::optional || type.kind == Kind::boolean) return true;
+    return type.kind == Kind::checked &&
+           (type.checked->may_be_missing || may_be_missing(*type.checked->value));
+}
+
+const Type& inside(const Type& type) {
+    return type.kind == Kind::checked ? inside(*type.checked->value) : type;
+}
+
+// One object while its pairs come.
+class PairWalk {
+  public:
+    PairWalk(void* object, const Type& type)
+        : shape_(*type.object), counts_(shape_.members.size()) {
+        shape_.addresses(object, members_);
+    }
+
+    void take(const wire::QueryPair& pair) {
+        for (std::size_t i = 0; i < shape_.members.size(); ++i) {
+            if (shape_.members[i].name == pair.name) return read(i, pair.value);
+        }
+    }
+    Faults finish(const void* object) {
+        for (std::size_t i = 0; i < shape_.members.size(); ++i) check(i);
+        if (faults_.empty() && shape_.validate != nullptr) shape_.validate(object, faults_);
+        return std::move(faults_);
+    }
+    void add_fault(json::Fault fault) {
+        if (faults_.size() < json::faults_max) faults_.push_back(std::move(fault));
+    }
+
+  private:
+    void read(std::size_t i, ByteView text) {
+        const json::Member& member = shape_.members[i];
+        const Type& type = inside(*member.type);
+        const std::size_t index = counts_[i]++;
+        if (type.kind == Kind::list && type.list->fixed == 0) {
+            if (index == 0) type.list->clear(members_[i]);
+            const Type& element = *type.list->element;
+            if (!read_scalar(text, type.list->add(members_[i], index), element)) {
+                unexpected(std::string(member.name) + "[" + std::to_string(index) + "]", element,
+                           text);
+            }
+            return;
+        }
+        if (index > 0)
+            return add_fault({.path = std::string(member.name), .problem = "appears twice"});
+        const bool left_empty = text.empty() && type.kind == Kind::optional &&
+                                inside(*type.optional->value).kind != Kind::text;
+        if (left_empty) return type.optional->clear(members_[i]);
+        if (!read_scalar(text, members_[i], *member.type)) {
+            unexpected(std::string(member.name), *member.type, text);
+        }
+    }
+    // What is known only at the end: members that did not come, and the length of a list.
+    void check(std::size_t i) {
+        const json::Member& member = shape_.members[i];
+        const Type& type = *member.type;
+        if (inside(type).kind == Kind::list) {
+            const bool fits = type.kind != Kind::checked || type.checked->holds == nullptr ||
+                              type.checked->holds(members_[i]);
+            if (!fits && (counts_[i] > 0 || !may_be_missing(type)))
+                unexpected(std::string(member.name), type, {});
+            return;
+        }
+        if (counts_[i] == 0 && !may_be_missing(type)) {
+            add_fault({.path = std::string(member.name), .problem = "is required"});
+        }
+    }
+    void unexpected(std::string path, const Type& type, ByteView text) {
+        if (type.kind == Kind::optional) {
+            return unexpected(std::move(path), *type.optional->value, text);  // "or null" is JSON's
+        }
+        add_fault({.path = std::move(path),
+                   .problem = "expected " + json::expected_text(type),
+                   .found = text.data() == nullptr ? ""
+                            : is_utf8(text)        ? shown(text)
+                                                   : "a text that is not UTF-8"});
+    }
+
+    const json::ObjectShape& shape_;
+    std::vector<std::size_t> counts_;
+    Faults faults_;
+    void* members_[members_max];
+};
+
+}  // namespace
+
+Faults read_pairs(ByteView text, void* value, const Type& type) {
+    PairWalk walk(value, type);
+    std::string storage(text.size(), '\0');
+    wire::QueryPairs pairs(text, storage);
+    std::size_t count = 0;
+    while (const auto pair = pairs.next()) {
+        if (++count > pairs_max) {
+            walk.add_fault(
+                {.problem = "there are more than " + std::to_string(pairs_max) + " values"});
+            break;
+        }
+        walk.take(*pair);
+    }
+    return walk.finish(value);
+}
+
+bool Call::read_query(void* value, const json::Type& type) {
+    const json::Faults faults = read_pairs(exchange.request().query, value, type);
+    if (!faults.empty()) fail_pairs(400, "the query cannot be read", faults);
+    return faults.empty();
+}
+
+bool Call::read_form(void* value, const json::Type& type) {
+    if (!body_is("application/x-www-form-urlencoded")) return false;
+    const json::Faults faults = read_pairs(body, value, type);
+    if (!faults.empty()) fail_pairs(422, "the form is not what is expected", faults);
+    return faults.empty();
+}
+
+}  // namespace tiderace::http::app

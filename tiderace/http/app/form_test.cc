@@ -1,0 +1,133 @@
+#include "tiderace/http/app/form.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/app/app_fixture.h"
+
+namespace tiderace::http {
+namespace {
+
+class FormTest : public AppTest {
+  protected:
+    std::string post(std::string_view body,
+                     std::string_view type = "application/x-www-form-urlencoded") {
+        return ask("POST", "/form", "Content-Type: " + std::string(type) + "\r\n", body);
+    }
+};
+
+enum class Order { newest, oldest };
+
+struct Search {
+    std::string q;
+    json::Default<json::Range<int, 1, 100>> page = 1;
+    std::vector<std::string> tag;
+    std::optional<double> price;
+    std::optional<Order> order;
+    bool exact = false;
+    std::optional<std::string> note;
+};
+
+std::string shown(const Search& search) {
+    std::string text = search.q + "|" + std::to_string(search.page.value) + "|";
+    for (const std::string& tag : search.tag) text += tag + ",";
+    text += "|" + (search.price ? std::to_string(*search.price) : "none");
+    text += search.order ? (*search.order == Order::oldest ? "|oldest" : "|newest") : "|";
+    return text + (search.exact ? "|exact|" : "||") + search.note.value_or("none");
+}
+
+struct SignUp {
+    json::Length<std::string, 1, 8> name;
+    std::uint8_t age;
+    std::vector<std::uint16_t> ports;
+    std::optional<std::chrono::sys_seconds> when;
+
+    std::optional<std::string> validate() const {
+        if (*name == "root") return "the name is taken";
+        return std::nullopt;
+    }
+};
+
+TEST_F(FormTest, AQueryIsReadIntoAStruct) {
+    app.get<"/s">([](Query<Search> search) { return shown(*search); });
+    EXPECT_EQ(body_of(get("/s?q=a+b%26c")), "a b&c|1||none|||none");
+    EXPECT_EQ(body_of(get("/s?tag=x&q=&tag=y&page=100&price=2.5&order=oldest&exact=on&note=&z=1")),
+              "|100|x,y,|2.500000|oldest|exact|");
+    EXPECT_EQ(body_of(get("/s?q=1&price=&order=")), "1|1||none|||none") << "empty is as if missing";
+}
+
+TEST_F(FormTest, EachFaultOfAQueryIsNamed) {
+    app.get<"/s">([](Query<Search> search) { return shown(*search); });
+    EXPECT_EQ(
+        body_of(get("/s?page=101&price=x&price=y&order=up&exact=maybe")),
+        R"({"title":"Bad Request","status":400,"detail":"the query cannot be read","errors":[)"
+        R"({"name":"page","detail":"expected an integer from 1 to 100, found \"101\""},)"
+        R"({"name":"price","detail":"expected a number, found \"x\""},)"
+        R"({"name":"price","detail":"appears twice"},)"
+        R"({"name":"order","detail":"expected one of \"newest\", \"oldest\", found \"up\""},)"
+        R"({"name":"exact","detail":"expected true or false, found \"maybe\""},)"
+        R"({"name":"q","detail":"is required"}]})");
+    for (const char* bad : {"/s?q=%FF", "/s?q=1&page=1x", "/s?q=1&page=+1", "/s?q=1&price=nan",
+                            "/s?q=1&price=inf", "/s?q=1&price=1e999", "/s?q=1&page=99999999999"}) {
+        EXPECT_EQ(status_of(get(bad)), "400") << bad;
+    }
+}
+
+TEST_F(FormTest, AFormIsReadIntoAStruct) {
+    app.post<"/form">([](Form<SignUp> form) {
+        std::string text = *form->name + " " + std::to_string(form->age);
+        for (const std::uint16_t port : form->ports) text += " " + std::to_string(port);
+        return text + (form->when ? " dated" : "");
+    });
+    EXPECT_EQ(body_of(post("name=%C3%A9a&age=255&ports=1&ports=65535")),
+              "\xC3\xA9"
+              "a 255 1 65535");
+    EXPECT_EQ(body_of(post("name=a&age=0&when=2026-11-22T10:30:00Z")), "a 0 dated");
+    EXPECT_EQ(status_of(post("name=a&age=1", "application/x-www-form-urlencoded; charset=utf-8")),
+              "200");
+    EXPECT_EQ(status_of(post("name=a&age=1", "text/plain")), "415");
+    EXPECT_EQ(status_of(post("{}", "application/json")), "415");
+    EXPECT_EQ(status_of(post("name=root&age=1")), "422");
+    const std::string wrong = post("name=&age=256&ports=1&ports=x");
+    EXPECT_EQ(status_of(wrong), "422");
+    for (const char* name : {R"("name":"name")", R"("name":"age")", R"("name":"ports[1]")"}) {
+        EXPECT_NE(wrong.find(name), std::string::npos) << name << wrong;
+    }
+    EXPECT_EQ(status_of(post("name=a&age=-1")), "422");
+}
+
+TEST_F(FormTest, AHundredThousandFieldsAreRefusedAtOnce) {
+    app.post<"/form">([](Form<SignUp> form) { return *form->name; });
+    std::string fields = "name=a&age=1";
+    for (int i = 0; i < 100'000; ++i) fields += "&ports=1";
+    const std::string answer = post(fields);
+    EXPECT_EQ(status_of(answer), "422");
+    EXPECT_NE(answer.find("more than 1000 values"), std::string::npos);
+    EXPECT_LT(answer.size(), 2'000u);
+    // At the limit.
+    fields = "name=a&age=1";
+    for (std::size_t i = 2; i < app::pairs_max; ++i) fields += "&ports=1";
+    EXPECT_EQ(status_of(post(fields)), "200");
+    EXPECT_EQ(status_of(post(fields + "&ports=1")), "422");
+}
+
+TEST_F(FormTest, AFormAboveTheBodysLimitIs413) {
+    app = App({.body_bytes_max = 12});
+    app.post<"/form">([](Form<SignUp> form) { return *form->name; });
+    EXPECT_EQ(status_of(post("name=a&age=1")), "200");
+    EXPECT_EQ(status_of(post("name=a&age=11")), "413");
+}
+
+// Of two arguments that cannot be read, the first is answered, and nothing is answered twice.
+TEST_F(FormTest, TheFirstBadArgumentIsNamed) {
+    app.get<"/{a}/{b}">([](int, int, Query<Search>) { return "never"; });
+    const std::string answer = get("/x/y");
+    EXPECT_EQ(status_of(answer), "400");
+    EXPECT_NE(answer.find(R"("name":"a")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,164 @@
+// Layer: the part of one middleware on a loop. FunctionRule, FunctionFilter: made of a function.
+//
+// Owner    AppLoop.
+// Thread   The loop's; the function is shared by all loops and called as const.
+// Errors   As a handler's.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tiderace/http/app/endpoint.h"
+#include "tiderace/http/site.h"
+
+namespace tiderace::http {
+
+// What a loop has of one middleware.
+struct Layer {
+    std::shared_ptr<void> owner;
+    AccessRule* rule = nullptr;        // before; nullptr: nothing
+    ResponseFilter* filter = nullptr;  // after
+
+    Layer() = default;
+    // Of anything that is a rule, a filter, or both.
+    template <typename T>
+    explicit Layer(std::shared_ptr<T> made) {
+        if constexpr (std::is_base_of_v<AccessRule, T>) rule = made.get();
+        if constexpr (std::is_base_of_v<ResponseFilter, T>) filter = made.get();
+        owner = std::move(made);
+    }
+};
+
+// The loop that a layer is made for; all of it outlives the layer.
+struct LayerPlace {
+    core::EventLoop& loop;
+    core::WorkerPool* pool;  // nullptr: none
+    task::Runner& runner;
+    const app::States& states;
+    Duration timeout = 30s;      // of a function that waits
+    Handler* handler = nullptr;  // the App on this loop, for what answers by another path
+};
+
+namespace app {
+
+template <typename F>
+concept AnswerFunction = std::is_invocable_v<const F&, const Request&, Response&>;
+
+template <typename T>
+inline constexpr bool is_void_expected = false;
+template <typename E>
+inline constexpr bool is_void_expected<std::expected<void, E>> = true;
+
+// Answers what a function returned. False: it let the request pass.
+template <typename T>
+bool answer_unless_passed(Exchange& exchange, task::Runner& runner, T&& result) {
+    using R = std::remove_cvref_t<T>;
+    static_assert(is_optional<R> || is_void_expected<R>,
+                  "a middleware returns nothing, a std::optional or a std::expected<void, E>,"
+                  " or a Task of one");
+    if constexpr (is_optional<R>) {
+        if (!result) return false;
+        answer(exchange, runner, *std::forward<T>(result));
+    } else {
+        if (result) return false;
+        answer(exchange, runner, std::forward<T>(result).error());
+    }
+    return true;
+}
+
+// A rule's task: goes on with the request, or answers it.
+template <typename T>
+class RuleInvocation final : public InvocationBase<T> {
+  public:
+    using InvocationBase<T>::InvocationBase;
+
+  private:
+    void answer_value(Exchange& exchange, task::Runner& runner) override {
+        exchange.set_deadline(Instant::max());  // it was the rule's
+        if constexpr (!std::is_void_v<T>) {
+            if (answer_unless_passed(exchange, runner, this->take_value())) return;
+        }
+        exchange.resume();
+    }
+};
+
+template <typename F>
+class FunctionRule final : public AccessRule {
+  public:
+    using Signature = SignatureOf<F>;
+    using Result = typename Signature::Result;
+    static_assert(Signature::constant, "a middleware is shared by all loops: no `mutable` lambda");
+    static_assert(Signature::path_parameters == 0,
+                  "a middleware takes no path parameters: it may stand before several routes");
+    static_assert(Signature::body_arguments == 0, "a middleware leaves the body to the handler");
+
+    FunctionRule(std::shared_ptr<const F> function, const LayerPlace& place)
+        : function_(std::move(function)),
+          runner_(&place.runner),
+          states_(&place.states),
+          timeout_(place.timeout) {}
+
+    Verdict check(Exchange& exchange) override {
+        if constexpr (is_task<Result> && Signature::takes_views) exchange.pin();
+        Call call{exchange, *runner_, *states_, "a middleware", deadline_of(exchange)};
+        return typename Signature::template Arguments<With>().check(*this, call);
+    }
+
+  private:
+    Instant deadline_of(Exchange& exchange) const {
+        const Instant now = exchange.loop().now();
+        return timeout_ < Instant::max() - now ? now + timeout_ : Instant::max();
+    }
+    template <typename... A>
+    struct With {
+        Verdict check(const FunctionRule& rule, Call& call) const {
+            std::tuple found{Argument<A>::find(call)...};
+            Verdict verdict = Verdict::answered;
+            const auto run = [&](auto&... each) {
+                if ((each.has_value() && ...)) {
+                    verdict = rule.run(call, Argument<A>::pass(each)...);
+                }
+            };
+            answer_problems(call.exchange, [&] { std::apply(run, found); });
+            return verdict;
+        }
+    };
+    template <typename... Values>
+    Verdict run(Call& call, Values&&... values) const {
+        if constexpr (std::is_void_v<Result>) {
+            (*function_)(std::forward<Values>(values)...);
+            return Verdict::pass;
+        } else if constexpr (is_task<Result>) {
+            using One = RuleInvocation<typename Result::value_type>;
+            One::template run<One>(call, (*function_)(std::forward<Values>(values)...));
+            return Verdict::later;
+        } else {
+            const bool answered = answer_unless_passed(
+                call.exchange, call.runner, (*function_)(std::forward<Values>(values)...));
+            return answered ? Verdict::answered : Verdict::pass;
+        }
+    }
+
+    std::shared_ptr<const F> function_;
+    task::Runner* runner_;
+    const States* states_;
+    Duration timeout_;
+};
+
+template <typename F>
+class FunctionFilter final : public ResponseFilter {
+  public:
+    explicit FunctionFilter(std::shared_ptr<const F> function) : function_(std::move(function)) {}
+    void filter(Exchange& exchange, Response& response) override {
+        (*function_)(exchange.request(), response);
+    }
+
+  private:
+    std::shared_ptr<const F> function_;
+};
+
+}  // namespace app
+}  // namespace tiderace::http

@@ -1,0 +1,71 @@
+// Group: routes below a prefix, or of a host, with middleware of their own.
+//
+//   auto api = app.group("/api").use(rate_limit({.per_minute = 600}));
+//   api.get<"/users/{id}">(show_user);                                  // /api/users/{id}
+//   app.group<"/orgs/{org}">().get<"/members/{id}">([](Org org, int id) { … });
+//
+// The pattern "/" in a group is the prefix alone.
+//
+// Owner    A value that borrows its App, which stays where it is meanwhile.
+// Thread   As App.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/app/routes.h"
+
+namespace tiderace::http {
+
+class App;
+
+namespace app {
+
+// Where in an App a group's routes go.
+struct Scope {
+    App* app;
+    std::uint32_t number;
+
+    Scope inner(std::string prefix) const;
+    void use(Middleware middleware) const;
+    void add(wire::Method method, std::string pattern, std::size_t parameters,
+             std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const;
+};
+
+}  // namespace app
+
+template <std::size_t prefix_parameters>
+class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
+  public:
+    Group& use(Middleware middleware) {
+        scope_.use(std::move(middleware));
+        return *this;
+    }
+    Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }
+    template <route::PatternText prefix>
+    auto group() {
+        constexpr std::size_t parameters = route::count_parameters(prefix.view());
+        return Group<prefix_parameters + parameters>(scope_.inner(std::string(prefix.view())));
+    }
+
+  private:
+    friend class App;
+    template <std::size_t>
+    friend class Group;
+    friend class Routes<Group, prefix_parameters>;
+    explicit Group(app::Scope scope) : scope_(scope) {}
+    Group& add_route(wire::Method method, std::string pattern, std::size_t parameters,
+                     std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+        scope_.add(method, std::move(pattern), parameters, std::move(endpoint),
+                   std::move(middleware));
+        return *this;
+    }
+
+    app::Scope scope_;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,32 @@
+#include "tiderace/http/app/invocation.h"
+
+namespace tiderace::http::app {
+
+Invocation::Invocation(Call& call) : exchange_(call.exchange.defer()), runner_(&call.runner) {}
+
+void Invocation::watch() {
+    ended_at_once_ = nullptr;
+    // Its first steps may have cost it the client.
+    if (!exchange_->observe(*this)) return on_abandoned();
+    if (context().deadline != Instant::max()) exchange_->set_deadline(context().deadline);
+}
+
+void Invocation::on_done(std::exception_ptr failure) {
+    const std::unique_ptr<Invocation> self(this);
+    if (ended_at_once_ != nullptr) *ended_at_once_ = true;
+    AbandonObserver::unlink();
+    exchange_->run([&] {
+        answer_problems(*exchange_, [&] {
+            if (failure) std::rethrow_exception(failure);
+            answer_value(*exchange_, *runner_);
+        });
+    });
+}
+
+// The frame ends at its await, or when it next waits, if the client went away because of what it
+// does.
+void Invocation::on_abandoned() {
+    runner_->destroy_later(std::unique_ptr<Root>(this));
+}
+
+}  // namespace tiderace::http::app

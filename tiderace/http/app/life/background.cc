@@ -1,0 +1,97 @@
+#include "tiderace/http/app/life/background.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/core/contain.h"
+
+namespace tiderace::http::app {
+
+class BackgroundTasks::One final : private task::Root, private core::Timer {
+  public:
+    One(BackgroundTasks& tasks, const Background& what) : tasks_(&tasks), what_(&what) {}
+    ~One() override { end_frame(); }
+
+    bool over() const { return over_; }
+
+    void run() {
+        if (over_) return;  // it drains already
+        log::Logger* const log = loop().log();
+        std::optional<task::Task<>> task;
+        started_ = loop().now();
+        const bool made = core::contain(log, "http", "a background task",
+                                        [&] { task = what_->start(*tasks_->states_); });
+        if (task) return start(*tasks_->runner_, std::move(*task));
+        over_ = true;
+        if (made && log != nullptr) {
+            log->error("http", "a background task takes a state that the App does not have");
+        }
+    }
+
+    void drain(Instant deadline) {
+        draining_ = true;
+        const Duration grace = what_->options.grace;
+        if (over_) return;
+        if (!alive() || grace <= Duration::zero()) return end();
+        loop().arm(*this, std::min(deadline, loop().now() + grace));
+    }
+
+  private:
+    core::EventLoop& loop() const { return tasks_->runner_->loop(); }
+
+    void end() {
+        cancel();
+        if (armed()) loop().cancel(*this);
+        over_ = true;
+        tasks_->one_is_over();
+    }
+
+    void on_done(std::exception_ptr failure) override {
+        const BackgroundOptions& options = what_->options;
+        if (failure) task::log_failure(loop().log(), failure);
+        if (!failure || draining_ || options.restart <= Duration::zero()) return end();
+        if (loop().now() - started_ >= options.restart_max) rest_ = Duration::zero();
+        rest_ = std::min(options.restart_max, std::max(options.restart, 2 * rest_));
+        loop().arm(*this, loop().now() + rest_);
+    }
+
+    // It has rested, or its grace is over.
+    void on_expired() override { draining_ ? end() : run(); }
+
+    BackgroundTasks* tasks_;
+    const Background* what_;
+    Instant started_{};
+    Duration rest_{};
+    bool draining_ = false;
+    bool over_ = false;
+};
+
+BackgroundTasks::BackgroundTasks(task::Runner& runner, const States& states,
+                                 const std::vector<Background>& all, bool first_loop)
+    : runner_(&runner), states_(&states) {
+    for (const Background& one : all) {
+        if (first_loop || one.options.each_loop) all_.push_back(std::make_unique<One>(*this, one));
+    }
+    if (!all_.empty()) runner.loop().at_turn_end(*this);
+}
+
+BackgroundTasks::~BackgroundTasks() {
+    runner_->loop().forget_turn_end(*this);
+}
+
+void BackgroundTasks::on_turn_end() {
+    for (const auto& one : all_) one->run();
+}
+
+void BackgroundTasks::drain(Instant deadline, unique_function<void()> done) {
+    for (const auto& one : all_) one->drain(deadline);
+    drained_ = std::move(done);
+    one_is_over();
+}
+
+void BackgroundTasks::one_is_over() {
+    const bool all_over = std::ranges::all_of(all_, [](const auto& one) { return one->over(); });
+    if (all_over && drained_) std::exchange(drained_, {})();
+}
+
+}  // namespace tiderace::http::app

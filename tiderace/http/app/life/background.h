@@ -1,0 +1,111 @@
+// Background tasks: what an App does beside its requests.
+//
+//   app.background([&app](Mails& mails) -> Task<> {             // states, as handlers take them
+//       while (!app.draining()) co_await mails.send_next();
+//   }, {.grace = 5s, .restart = 1s});
+//
+//   App serves --> running --returns--> over
+//                   ^   |
+//                   |   '--throws: one log line--> resting (restart, doubled each time) or over
+//                   '-----------------------------'
+//   App drains --> grace --> cancelled at its await: over
+//
+// Owner    The App; BackgroundTasks: AppLoop.
+// Thread   That of the loop it runs on: the first, or each.
+// Errors   An exception is one line of the log. A state that the App does not have: one line, and
+//          the task does not run.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "tiderace/base/unique_function.h"
+#include "tiderace/base/units.h"
+#include "tiderace/http/app/call.h"
+#include "tiderace/http/app/endpoint.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::http {
+
+struct BackgroundOptions {
+    bool each_loop = false;  // or once in the process
+    // From the beginning of draining until it is cancelled. The process waits for it, at most
+    // ServeOptions::drain. Zero: it is cancelled at once.
+    Duration grace = Duration::zero();
+    // Until it runs again after an exception, doubled after each that follows. Zero: it does not.
+    Duration restart = Duration::zero();
+    Duration restart_max = 1min;  // once it ran this long, the doubling begins anew
+};
+
+namespace app {
+
+struct Background {
+    // nullopt: a state is missing.
+    std::function<std::optional<task::Task<>>(const States&)> start;
+    BackgroundOptions options;
+};
+
+// Calls a function whose parameters are states.
+template <typename... A>
+struct CallWithStates {
+    static_assert((std::is_lvalue_reference_v<A> && ...),
+                  "a background task takes states alone: `S&`, or `const S&` for a shared one");
+
+    template <typename F>
+    static std::optional<task::Task<>> call(const F& function, const States& states) {
+        const std::tuple found{find<std::remove_reference_t<A>>(states)...};
+        return std::apply(
+            [&](auto*... each) -> std::optional<task::Task<>> {
+                if (((each == nullptr) || ...)) return std::nullopt;
+                return function(*each...);
+            },
+            found);
+    }
+
+  private:
+    template <typename S>
+    static S* find(const States& states) {
+        const void* const key = state_key<std::remove_const_t<S>>;
+        return static_cast<S*>(states.find(key, std::is_const_v<S>));
+    }
+};
+
+template <typename F>
+Background background(F task, BackgroundOptions options) {
+    using Call = typename SignatureOf<F>::template Arguments<CallWithStates>;
+    return {[task = std::move(task)](const States& states) { return Call::call(task, states); },
+            options};
+}
+
+class BackgroundTasks final : private core::TurnEnd {
+  public:
+    // They start when the loop has begun to turn.
+    BackgroundTasks(task::Runner& runner, const States& states, const std::vector<Background>& all,
+                    bool first_loop);
+    ~BackgroundTasks();
+    BackgroundTasks(const BackgroundTasks&) = delete;
+    BackgroundTasks& operator=(const BackgroundTasks&) = delete;
+
+    // `done` is called when all are over, at `deadline` at the latest.
+    void drain(Instant deadline, unique_function<void()> done);
+
+  private:
+    class One;
+
+    void on_turn_end() override;
+    void one_is_over();
+
+    task::Runner* runner_;
+    const States* states_;
+    std::vector<std::unique_ptr<One>> all_;
+    unique_function<void()> drained_;
+};
+
+}  // namespace app
+}  // namespace tiderace::http

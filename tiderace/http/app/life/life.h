@@ -1,0 +1,38 @@
+// Life: what all loops of an App know of it while it serves: whether it drains; how that begins.
+//
+//   idle --attach()--> serving --drain(), begin()--> draining --detach()--> idle
+//
+// Owner    The App.
+// Thread   Any.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+namespace tiderace::http::app {
+
+class Life final {
+  public:
+    bool draining() const { return draining_.load(std::memory_order_relaxed); }
+    // Once; of an App that does not serve yet it is remembered.
+    void drain();
+
+    // The server's. `stop` begins to drain, on any thread.
+    void attach(std::function<void()> stop);
+    // A signal began it.
+    void begin();
+    void detach();
+
+    // True for one loop, until it gives that back: it runs what runs once in a process.
+    bool claim_first_loop() { return !first_loop_.exchange(true); }
+    void release_first_loop() { first_loop_ = false; }
+
+  private:
+    std::mutex lock_;  // stop_ is called and replaced under it
+    std::function<void()> stop_;
+    std::atomic<bool> draining_ = false;
+    std::atomic<bool> first_loop_ = false;
+};
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,17 @@
+#include "tiderace/http/app/middleware.h"
+
+namespace tiderace::http {
+
+Middleware Middleware::body_limit(std::uint64_t bytes_max) {
+    Middleware made;
+    made.body_bytes_max_ = bytes_max;
+    return made;
+}
+
+Middleware Middleware::time_limit(Duration timeout) {
+    Middleware made;
+    made.handler_timeout_ = timeout;
+    return made;
+}
+
+}  // namespace tiderace::http

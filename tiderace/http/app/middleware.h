@@ -1,0 +1,72 @@
+// Middleware: what is done before a handler, and with its answer.
+//
+//   app.use([](const Request& request) -> std::optional<Problem> {     // before: nullopt goes on
+//       if (!request.secure) return Problem{.status = 403};
+//       return std::nullopt;
+//   });
+//   app.use([](Cookies cookies, Users& users) -> Task<std::optional<Redirect>> { … });   // a task
+//   app.use([](const Request&, Response& response) { response.set("X-Frame-Options", "DENY"); });
+//   app.group("/admin").use(basic_auth({.verify = …})).get<"/">(page);
+//   app.post<"/login">(login, rate_limit({.per_minute = 5}));          // of one route
+//
+//   request -> app's -> group's -> route's -> handler -> route's -> group's -> app's -> client
+//               before, in the order of use                after, the other way round
+//
+// A function before the handler takes what handlers take, except path parameters and the body, and
+// returns nothing, a std::optional, a std::expected<void, E>, or a Task of one. The value inside is
+// the answer, as if a handler had returned it. A function after the handler takes const Request&
+// and Response&. The App's own middleware also sees requests without a route, and a group's
+// those with a wrong method. Functions after the handler see every answer, time-outs too.
+//
+// What comes ready made: http/app/ready_middleware.h. A route without middleware pays nothing.
+//
+// Owner    The App. One copy for all loops, called as const; make() makes the parts of a loop.
+// Thread   Any loop's, at once.
+// Errors   What it throws is answered as a handler's: a Problem as itself, else 500.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "tiderace/base/shared_function.h"
+#include "tiderace/http/app/function_rule.h"
+
+namespace tiderace::http {
+
+class Middleware {
+  public:
+    using Make = shared_function<Layer(LayerPlace&)>;
+
+    // Called for each loop when it starts.
+    explicit Middleware(Make make) : make_(std::move(make)) {}
+    template <typename F>
+        requires app::HasSignature<F>
+    Middleware(F function)  // NOLINT: `use(lambda)`
+        : make_([shared = std::make_shared<const F>(std::move(function))](LayerPlace& place) {
+              if constexpr (app::AnswerFunction<F>) {
+                  return Layer(std::make_shared<app::FunctionFilter<F>>(shared));
+              } else {
+                  return Layer(std::make_shared<app::FunctionRule<F>>(shared, place));
+              }
+          }) {}
+
+    // No code, but other limits for the routes below it; the innermost counts.
+    static Middleware body_limit(std::uint64_t bytes_max);
+    static Middleware time_limit(Duration timeout);
+
+    Layer make(LayerPlace& place) const { return make_ ? make_(place) : Layer(); }
+    std::optional<std::uint64_t> body_bytes_max() const { return body_bytes_max_; }
+    std::optional<Duration> handler_timeout() const { return handler_timeout_; }
+
+  private:
+    Middleware() = default;
+
+    Make make_;
+    std::optional<std::uint64_t> body_bytes_max_;
+    std::optional<Duration> handler_timeout_;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,123 @@
+#include "tiderace/http/app/openapi/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tiderace/json/checked.h"
+#include "tiderace/json/type_of.h"
+
+namespace tiderace::http::app {
+
+enum class Colour : std::uint8_t { red, green };
+struct Leaf {
+    int n;
+};
+struct Tree {
+    std::string name;
+    std::vector<std::unique_ptr<Tree>> children;
+    std::optional<Leaf> leaf;
+    json::Default<json::Range<int, 1, 9>> size;
+};
+struct Circle {
+    double radius;
+};
+struct Square {
+    double side;
+};
+namespace other {
+struct Leaf {
+    bool yes;
+};
+}  // namespace other
+
+namespace {
+
+template <typename T>
+std::string schema_of(SchemaBook& book) {
+    std::string text;
+    json::Writer out(text);
+    book.write(out, json::type_of<T>);
+    out.flush();
+    return text;
+}
+template <typename T>
+std::string schema_of() {
+    SchemaBook book;
+    return schema_of<T>(book);
+}
+std::string all_of(SchemaBook& book) {
+    std::string text;
+    json::Writer out(text);
+    book.write_all(out);
+    out.flush();
+    return text;
+}
+
+TEST(SchemaBook, DescribesEachKind) {
+    EXPECT_EQ(schema_of<bool>(), R"({"type":"boolean"})");
+    EXPECT_EQ(schema_of<int>(), R"({"type":"integer","format":"int32"})");
+    EXPECT_EQ(schema_of<std::int64_t>(), R"({"type":"integer","format":"int64"})");
+    EXPECT_EQ(schema_of<std::uint64_t>(), R"({"type":"integer","minimum":0})");
+    EXPECT_EQ(schema_of<std::uint32_t>(), R"({"type":"integer","minimum":0,"maximum":4294967295})");
+    EXPECT_EQ(schema_of<std::int8_t>(), R"({"type":"integer","minimum":-128,"maximum":127})");
+    EXPECT_EQ(schema_of<double>(), R"({"type":"number","format":"double"})");
+    EXPECT_EQ(schema_of<std::string>(), R"({"type":"string"})");
+    EXPECT_EQ(schema_of<Colour>(), R"({"type":"string","enum":["red","green"]})");
+    EXPECT_EQ(schema_of<std::chrono::sys_seconds>(), R"({"type":"string","format":"date-time"})");
+    EXPECT_EQ(schema_of<std::vector<std::string>>(),
+              R"({"type":"array","items":{"type":"string"}})");
+    EXPECT_EQ((schema_of<std::array<double, 2>>()),
+              R"({"type":"array","minItems":2,"maxItems":2,)"
+              R"("items":{"type":"number","format":"double"}})");
+    EXPECT_EQ((schema_of<std::map<std::string, bool>>()),
+              R"({"type":"object","additionalProperties":{"type":"boolean"}})");
+    EXPECT_EQ(schema_of<std::optional<bool>>(),
+              R"({"anyOf":[{"type":"boolean"},{"type":"null"}]})");
+    EXPECT_EQ((schema_of<std::variant<bool, std::string>>()),
+              R"({"anyOf":[{"type":"boolean"},{"type":"string"}]})");
+    EXPECT_EQ((schema_of<json::Range<int, 1, 9>>()),
+              R"({"type":"integer","format":"int32","description":"an integer from 1 to 9"})");
+}
+
+TEST(SchemaBook, AStructStandsOnceUnderItsNameAndMayHoldItself) {
+    SchemaBook book;
+    EXPECT_EQ(schema_of<Tree>(book), R"({"$ref":"#/components/schemas/Tree"})");
+    EXPECT_EQ(schema_of<Tree>(book), R"({"$ref":"#/components/schemas/Tree"})");
+    EXPECT_EQ(
+        all_of(book),
+        R"({"Tree":{"type":"object","properties":{"name":{"type":"string"},)"
+        R"("children":{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Tree"},)"
+        R"({"type":"null"}]}},"leaf":{"anyOf":[{"$ref":"#/components/schemas/Leaf"},)"
+        R"({"type":"null"}]},"size":{"type":"integer","format":"int32",)"
+        R"("description":"an integer from 1 to 9"}},"required":["name","children"]},)"
+        R"("Leaf":{"type":"object","properties":{"n":{"type":"integer","format":"int32"}},)"
+        R"("required":["n"]}})");
+}
+
+TEST(SchemaBook, TwoTypesOfOneNameAreTwo) {
+    SchemaBook book;
+    EXPECT_EQ(schema_of<Leaf>(book), R"({"$ref":"#/components/schemas/Leaf"})");
+    EXPECT_EQ(schema_of<other::Leaf>(book), R"({"$ref":"#/components/schemas/Leaf2"})");
+    EXPECT_EQ(schema_of<Leaf>(book), R"({"$ref":"#/components/schemas/Leaf"})");
+}
+
+TEST(SchemaBook, AlternativesOfOneFormHaveTheirTag) {
+    EXPECT_EQ((schema_of<std::variant<Circle, Square>>()),
+              R"({"oneOf":[{"type":"object","properties":{"Circle":)"
+              R"({"$ref":"#/components/schemas/Circle"}},"required":["Circle"],)"
+              R"("additionalProperties":false},{"type":"object","properties":{"Square":)"
+              R"({"$ref":"#/components/schemas/Square"}},"required":["Square"],)"
+              R"("additionalProperties":false}]})");
+}
+
+}  // namespace
+}  // namespace tiderace::http::app

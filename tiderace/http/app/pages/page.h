@@ -1,0 +1,87 @@
+// Page: an answer that a template of the App makes of a value.
+//
+//   struct Feed { std::string name; std::vector<Post> posts; };
+//
+//   app.templates("templates");                             // a folder of .html and .txt files
+//   app.get<"/">([] { return page<"feed.html">(Feed{…}); });
+//   return page<"sign_in.html">(SignIn{"wrong"}, Reply(403));       // status, fields, cookies
+//
+//   App::templates(), serve() --> all compiled, each page<"…">(T) checked against T
+//                                   \-> a fault: one sentence with file, line and caret; no start
+//   request -> handler -> value -> template -> escaped by place -> answer
+//
+// A handler that returns one of several types of pages returns Page. page("feed.html", …) takes a
+// name that is made at run time; whether the template fits is then seen when it is shown.
+//
+// Owner    The handler, until it is returned; it owns its value.
+// Thread   The loop's.
+// Errors   A template that cannot show the value (a check at start finds that, except in
+//          text::Value) is answered with 500 and one entry of the log.
+// Memory   One allocation for the value.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/results.h"
+#include "tiderace/http/route/pattern.h"
+#include "tiderace/text/filter.h"
+#include "tiderace/text/type_of.h"
+
+namespace tiderace::http {
+
+struct TemplateOptions {
+    // For development: each page sees what has changed in the folder since the page before it. A
+    // template with a fault does not take the place of its last good version. (Reads all files and
+    // takes a lock for each page.)
+    bool reload = false;
+    // For development: while a template has a fault, each page is an error page with the file, the
+    // line and the caret, which tells strangers about the source.
+    bool show_faults = reload;
+    std::vector<text::Filter> filters = {};  // the user's own
+};
+
+class Page {
+  public:
+    // `reply` gives status, fields and cookies.
+    template <typename T>
+    Page(std::string_view name, T value, Reply reply = Reply())
+        : name_(name),
+          type_(&text::type_of<T>),
+          value_(std::make_shared<const T>(std::move(value))),
+          reply_(std::move(reply)) {}
+
+    void answer(Exchange& exchange, task::Runner& runner) &&;
+
+  private:
+    std::string name_;
+    const text::Type* type_;
+    std::shared_ptr<const void> value_;
+    Reply reply_;
+};
+
+// One whose template and type are known when the program starts.
+template <route::PatternText name, typename T>
+class PageOf : public Page {
+  public:
+    explicit PageOf(T value, Reply reply = Reply())
+        : Page(name.view(), std::move(value), std::move(reply)) {}
+
+    static app::PageUse use() { return {name.view(), &text::type_of<T>}; }
+};
+
+template <route::PatternText name, typename T>
+PageOf<name, T> page(T value, Reply reply = Reply()) {
+    return PageOf<name, T>(std::move(value), std::move(reply));
+}
+template <typename T>
+Page page(std::string_view name, T value, Reply reply = Reply()) {
+    return Page(name, std::move(value), std::move(reply));
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,95 @@
+// TemplateFolder: templates that are wrong, at the start and later; files that change.
+#include "tiderace/http/app/pages/template_folder.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "tiderace/http/app/pages/page_fixture.h"
+
+namespace tiderace::http {
+namespace {
+
+using TemplateFolderTest = PagesTest;
+
+TEST_F(TemplateFolderTest, AFaultInATemplateIsSaidAtTheStartWithItsPlace) {
+    folder.write("feed.html", "<p>\n<a id={{ name }}>");
+    app.templates(folder.path());
+    EXPECT_EQ(app.fault(), "templates: " + folder.path() +
+                               "/feed.html:2:7: a value that is not in quotes has no safe escaping;"
+                               " write id=\"{{ … }}\"\n  <a id={{ name }}>\n        ^");
+}
+
+TEST_F(TemplateFolderTest, ATemplateThatDoesNotFitItsTypeIsSaidAtTheStart) {
+    folder.write("feed.html", "<p>{{ title }}</p>");
+    const std::string sentence = "page " + folder.path() +
+                                 "/feed.html:1:7: no \"title\"; Feed has name, posts\n"
+                                 "  <p>{{ title }}</p>\n        ^";
+    // In either order, and wherever in a result the page stands.
+    app.get<"/">([]() -> std::optional<PageOf<"feed.html", Feed>> { return {}; });
+    app.templates(folder.path());
+    EXPECT_EQ(app.fault(), sentence);
+
+    App other;
+    other.templates(folder.path());
+    other.get<"/">([]() -> task::Task<std::variant<Redirect, PageOf<"feed.html", Feed>>> {
+        co_return Redirect{"/"};
+    });
+    EXPECT_EQ(other.fault(), sentence);
+}
+
+TEST_F(TemplateFolderTest, AMissingFolderTemplateOrCallIsSaidAtTheStart) {
+    App without;
+    without.get<"/">([] { return page<"feed.html">(Feed{}); });
+    EXPECT_EQ(without.fault(), "a handler returns a page, but App::templates was not called");
+    App missing;
+    missing.templates(folder.path()).get<"/">([] { return page<"fed.html">(Feed{}); });
+    EXPECT_EQ(missing.fault(), "page " + folder.path() + "/fed.html: no such template");
+    App nowhere;
+    nowhere.templates(folder.path() + "/none");
+    EXPECT_NE(nowhere.fault().find("No such file"), std::string::npos);
+}
+
+TEST_F(TemplateFolderTest, WithoutReloadAChangedFileIsNotRead) {
+    app.templates(folder.path());
+    app.get<"/">([] { return page<"feed.html">(Feed{"old", {}}); });
+    folder.write("layout.html", "<h2>{% block title %}{% endblock %}</h2>");
+    EXPECT_EQ(body_of(get("/")), "<h1>old</h1>");
+}
+
+TEST_F(TemplateFolderTest, InDevelopmentEachPageSeesWhatChangedAndWhatIsWrong) {
+    app.templates(folder.path(), {.reload = true});
+    app.get<"/">([] { return page<"feed.html">(Feed{"tide", {}}); });
+    app.get<"/new">([] { return page("new.html", Feed{"new", {}}); });
+    EXPECT_EQ(body_of(get("/")), "<h1>tide</h1>");
+    folder.write("layout.html", "<h2>{% block title %}{% endblock %}</h2>");
+    EXPECT_EQ(body_of(get("/")), "<h2>tide</h2>");
+    folder.write("new.html", "{{ name }}");
+    EXPECT_EQ(body_of(get("/new")), "new");
+
+    folder.write("layout.html", "<h2>{% block <b> %}");
+    const std::string broken = get("/");
+    EXPECT_EQ(status_of(broken), "500");
+    EXPECT_NE(broken.find("/layout.html:1:14: "), std::string::npos) << broken;
+    EXPECT_NE(broken.find("  &lt;h2&gt;{% block &lt;b&gt; %}\n               ^"), std::string::npos)
+        << broken;
+    // It does not fit the type any more.
+    folder.write("layout.html", "{{ nothing_of_feed }}");
+    EXPECT_NE(get("/").find("nothing_of_feed"), std::string::npos);
+    folder.write("layout.html", "<h3>{% block title %}{% endblock %}</h3>");
+    EXPECT_EQ(body_of(get("/")), "<h3>tide</h3>");
+}
+
+TEST_F(TemplateFolderTest, TheLastGoodVersionServesWhereFaultsAreNotShown) {
+    app.templates(folder.path(), {.reload = true, .show_faults = false});
+    app.get<"/">([] { return page<"feed.html">(Feed{"tide", {}}); });
+    folder.write("layout.html", "{% if %}");
+    EXPECT_EQ(body_of(get("/")), "<h1>tide</h1>");
+    folder.remove("layout.html");
+    EXPECT_EQ(body_of(get("/")), "<h1>tide</h1>");
+    folder.write("layout.html", "<h4>{% block title %}{% endblock %}</h4>");
+    EXPECT_EQ(body_of(get("/")), "<h4>tide</h4>");
+}
+
+}  // namespace
+}  // namespace tiderace::http

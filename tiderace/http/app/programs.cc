@@ -1,0 +1,92 @@
+// App::cgi and App::fastcgi. As with App::files, the route's endpoint is never reached, because the
+// programs of the loop stand before it as a rule.
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "tiderace/http/app/app.h"
+#include "tiderace/http/app/csrf.h"
+#include "tiderace/http/cgi/cgi.h"
+#include "tiderace/http/cgi/fastcgi.h"
+
+namespace tiderace::http {
+namespace {
+
+template <typename Programs>
+class ProgramsRule final : public AccessRule {
+  public:
+    template <typename Options>
+    ProgramsRule(core::EventLoop& loop, Options options) {
+        auto made = Programs::create(loop, std::move(options));
+        if (made) {
+            programs_ = std::move(*made);
+        } else if (loop.log() != nullptr) {
+            loop.log()->error("http", "programs cannot be served",
+                              log::field("why", made.error().message()));
+        }
+    }
+
+    Verdict check(Exchange& exchange) override {
+        if (app::awaits_csrf_token(exchange)) {  // the program reads the body, and checks nothing
+            app::refuse_csrf(exchange);
+            return Verdict::answered;
+        }
+        programs_ != nullptr ? programs_->handle(exchange) : exchange.respond_status(500);
+        return Verdict::answered;
+    }
+
+  private:
+    std::unique_ptr<Programs> programs_;
+};
+
+bool is_folder(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(path, ignored);
+}
+
+}  // namespace
+
+App& App::cgi(std::string prefix, const std::string& folder) {
+    if (fault_.empty() && !is_folder(folder)) {
+        fault_ = "cgi " + prefix + ": " + folder + " is no directory";
+    }
+    cgi::CgiOptions options;
+    options.prefix = prefix == "/" ? "" : prefix;
+    options.folder = folder;
+    options.rules.body_bytes_max = options_.body_bytes_max;
+    options.places = std::make_shared<cgi::ProgramPlaces>(32, 256);  // of all loops
+    const auto make = [options](LayerPlace& place) {
+        cgi::CgiOptions own = options;
+        own.local = place.handler;
+        return Layer(std::make_shared<ProgramsRule<cgi::Cgi>>(place.loop, std::move(own)));
+    };
+    return route(
+        wire::Method::other, options.prefix + "/{path...}", [](std::string_view) {},
+        Middleware(Middleware::Make(make)));
+}
+
+App& App::fastcgi(std::string pattern, const std::string& address, const std::string& root) {
+    const bool is_glob = pattern.find_first_of("*?") != std::string::npos;
+    auto peer = core::Address::parse(address);
+    if (fault_.empty() && !peer) fault_ = "fastcgi " + pattern + ": " + peer.error().message();
+    if (fault_.empty() && (is_glob || !root.empty()) && !is_folder(root)) {
+        fault_ = "fastcgi " + pattern + ": " + root + " is no directory";
+    }
+    cgi::FastCgiOptions options;
+    if (peer) options.address = *peer;
+    options.pattern = pattern;
+    options.root = root;
+    options.index = {"index.php"};
+    options.rules.body_bytes_max = options_.body_bytes_max;
+    const auto make = [options](LayerPlace& place) {
+        cgi::FastCgiOptions own = options;
+        own.local = place.handler;
+        return Layer(std::make_shared<ProgramsRule<cgi::FastCgi>>(place.loop, std::move(own)));
+    };
+    if (is_glob || pattern == "/") pattern.clear();
+    return route(
+        wire::Method::other, pattern + "/{path...}", [](std::string_view) {},
+        Middleware(Middleware::Make(make)));
+}
+
+}  // namespace tiderace::http

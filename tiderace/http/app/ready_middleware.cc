@@ -1,0 +1,107 @@
+#include "tiderace/http/app/ready_middleware.h"
+
+#include "tiderace/http/filter/compress.h"
+#include "tiderace/http/filter/cross_origin.h"
+#include "tiderace/http/filter/made_tag.h"
+#include "tiderace/http/filter/request_id.h"
+
+namespace tiderace::http {
+namespace {
+
+class SecurityHeadersFilter final : public ResponseFilter {
+  public:
+    explicit SecurityHeadersFilter(SecurityHeaders headers) : headers_(std::move(headers)) {}
+
+    void filter(Exchange& exchange, Response& response) override {
+        add(response, "Content-Security-Policy", headers_.content_security_policy);
+        add(response, "X-Frame-Options", headers_.frame_options);
+        add(response, "Referrer-Policy", headers_.referrer_policy);
+        add(response, "X-Content-Type-Options", headers_.content_type_options);
+        if (exchange.request().secure) {
+            add(response, "Strict-Transport-Security", headers_.strict_transport_security);
+        }
+    }
+
+  private:
+    static void add(Response& response, ByteView name, const std::string& value) {
+        if (value.empty()) return;
+        for (const ResponseField& field : response.fields()) {
+            const ByteView known = field.name.empty() ? to_string(field.id) : field.name;
+            if (wire::equals_ignoring_case(known, name)) return;
+        }
+        response.add(name, value);
+    }
+
+    SecurityHeaders headers_;
+};
+
+// With encoders of its loop, which its answers may keep for longer than it lives.
+class Compression final : public ResponseFilter {
+  public:
+    explicit Compression(const CompressionOptions& options)
+        : compress_(core::make_ref<coding::EncoderShelf>(), {.bytes_min = options.bytes_min}),
+          with_cookies_(options.with_cookies) {}
+
+    void filter(Exchange& exchange, Response& response) override {
+        if (!with_cookies_ && response.find(wire::FieldName::set_cookie)) return;
+        compress_.filter(exchange, response);
+    }
+
+  private:
+    filter::Compress compress_;
+    bool with_cookies_;
+};
+
+}  // namespace
+
+Middleware body_limit(std::uint64_t bytes_max) {
+    return Middleware::body_limit(bytes_max);
+}
+Middleware time_limit(Duration timeout) {
+    return Middleware::time_limit(timeout);
+}
+Middleware request_ids(bool trust_client) {
+    return rule_for_each_loop(
+        [=](LayerPlace&) { return std::make_shared<filter::RequestId>(trust_client); });
+}
+Middleware security_headers(SecurityHeaders headers) {
+    return rule_for_each_loop([headers = std::move(headers)](LayerPlace&) {
+        return std::make_shared<SecurityHeadersFilter>(headers);
+    });
+}
+Middleware cors(filter::CorsOptions options) {
+    return rule_for_each_loop([options = std::move(options)](LayerPlace&) {
+        return std::make_shared<filter::Cors>(options);
+    });
+}
+Middleware basic_auth(filter::BasicAuthOptions options) {
+    return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {
+        TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
+        return std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options);
+    });
+}
+Middleware bearer_auth(filter::BearerAuthOptions options) {
+    return rule_for_each_loop([options = std::move(options)](LayerPlace&) {
+        return std::make_shared<filter::BearerAuth>(options);
+    });
+}
+Middleware cross_origin(std::vector<std::string> trusted) {
+    return rule_for_each_loop([trusted = std::move(trusted)](LayerPlace&) {
+        return std::make_shared<filter::CrossOrigin>(trusted);
+    });
+}
+Middleware rate_limit(filter::RateLimitOptions options) {
+    auto table = std::make_shared<filter::RateTable>(options);
+    return rule_for_each_loop([table = std::move(table)](LayerPlace&) {
+        return std::make_shared<filter::RateLimit>(table);
+    });
+}
+Middleware compress(CompressionOptions options) {
+    return rule_for_each_loop(
+        [options](LayerPlace&) { return std::make_shared<Compression>(options); });
+}
+Middleware entity_tags() {
+    return rule_for_each_loop([](LayerPlace&) { return std::make_shared<filter::MadeTag>(); });
+}
+
+}  // namespace tiderace::http

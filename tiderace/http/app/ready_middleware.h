@@ -1,0 +1,72 @@
+// Middleware that comes ready made:
+//
+//   app.use(request_ids()).use(security_headers()).use(cross_origin());
+//   app.group("/api").use(cors({.origins = {"https://example.org"}})).use(rate_limit({}));
+//   app.group("/admin").use(basic_auth({.verify = check_password}));
+//   app.post<"/upload">(upload, body_limit(100_MiB), time_limit(5min));
+//
+// What each does stands in its header in http/filter. Any AccessRule or ResponseFilter can be used:
+// rule_for_each_loop below shows how.
+//
+// Thread   As Middleware: one copy, whose parts are made for each loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/app/middleware.h"
+#include "tiderace/http/filter/basic_auth.h"
+#include "tiderace/http/filter/bearer_auth.h"
+#include "tiderace/http/filter/cors.h"
+#include "tiderace/http/filter/rate_limit.h"
+
+namespace tiderace::http {
+
+struct SecurityHeaders {
+    // "": the field is not sent. A handler's own field counts.
+    std::string content_security_policy = "default-src 'self'; frame-ancestors 'none'";
+    std::string frame_options = "DENY";
+    std::string referrer_policy = "strict-origin-when-cross-origin";
+    std::string content_type_options = "nosniff";
+    // Sent over TLS alone. Browsers then refuse plain HTTP for that long.
+    std::string strict_transport_security = "max-age=31536000";
+};
+
+struct CompressionOptions {
+    std::uint64_t bytes_min = 1_KiB;  // a shorter body is not worth it
+    // Also answers that set a cookie. Where an answer holds a secret and a text of a client's
+    // choice, its compressed length reveals the secret (BREACH).
+    bool with_cookies = false;
+};
+
+// A part of each loop: make(loop) returns a shared_ptr to a rule, a filter, or what is both.
+template <typename F>
+Middleware rule_for_each_loop(F make) {
+    return Middleware(Middleware::Make(
+        [make = std::move(make)](LayerPlace& place) { return Layer(make(place)); }));
+}
+
+Middleware body_limit(std::uint64_t bytes_max);  // of a request's body; above: 413
+Middleware time_limit(Duration timeout);         // of a handler that waits; above: 503
+// filter/request_id.h
+Middleware request_ids(bool trust_client = false);
+Middleware security_headers(SecurityHeaders headers = {});
+// filter/cors.h
+Middleware cors(filter::CorsOptions options);
+// filter/basic_auth.h; verifies on the pool's threads.
+Middleware basic_auth(filter::BasicAuthOptions options);
+// filter/bearer_auth.h
+Middleware bearer_auth(filter::BearerAuthOptions options);
+// Against requests that other sites' pages make: filter/cross_origin.h
+Middleware cross_origin(std::vector<std::string> trusted = {});
+// One limit for all loops, for each client: filter/rate_limit.h
+Middleware rate_limit(filter::RateLimitOptions options = {});
+// ETag and 304 for made answers: filter/made_tag.h
+Middleware entity_tags();
+// zstd, Brotli or gzip, as the client likes best: filter/compress.h. The first of the App's, so
+// that it sees what all others add. An event stream is flushed after each event.
+Middleware compress(CompressionOptions options = {});
+
+}  // namespace tiderace::http

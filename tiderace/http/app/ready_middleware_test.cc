@@ -1,0 +1,174 @@
+#include "tiderace/http/app/ready_middleware.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tiderace/http/app/app_fixture.h"
+#include "tiderace/http/app/session.h"
+#include "tiderace/http/app/stream.h"
+#include "tiderace/testing/content_decoder.h"
+
+namespace tiderace::http {
+namespace {
+
+class ReadyMiddlewareTest : public AppTest {
+  protected:
+    static bool says(const std::string& answer, std::string_view line) {
+        return answer.find("\r\n" + std::string(line)) != std::string::npos;
+    }
+};
+
+TEST_F(ReadyMiddlewareTest, FieldsAreOnEveryAnswerButAHandlersOwnCount) {
+    app.use(request_ids()).use(security_headers()).use(entity_tags());
+    app.get<"/">([] { return "hello"; });
+    app.get<"/own">([] { return Reply().field("x-frame-options", "SAMEORIGIN").text("own"); });
+    for (const char* path : {"/", "/nowhere"}) {
+        const std::string answer = get(path);
+        EXPECT_TRUE(says(answer, "X-Request-Id: ")) << answer;
+        EXPECT_TRUE(says(answer, "X-Frame-Options: DENY")) << answer;
+        EXPECT_TRUE(says(answer, "X-Content-Type-Options: nosniff")) << answer;
+        EXPECT_FALSE(says(answer, "Strict-Transport-Security")) << "not in clear";
+    }
+    EXPECT_TRUE(says(get("/"), "ETag: W/"));
+    EXPECT_TRUE(says(get("/own"), "x-frame-options: SAMEORIGIN"));
+    EXPECT_FALSE(says(get("/own"), "X-Frame-Options: DENY"));
+}
+
+TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
+    app.group("/api").use(cors({.origins = {"https://a.example"}})).put<"/x">([] { return "x"; });
+    app.put<"/y">([] { return "y"; });
+    const char* fields = "Origin: https://a.example\r\nAccess-Control-Request-Method: PUT\r\n";
+    EXPECT_TRUE(
+        says(ask("OPTIONS", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
+    EXPECT_FALSE(says(ask("OPTIONS", "/y", fields), "Access-Control-Allow-Origin"));
+    EXPECT_TRUE(
+        says(ask("PUT", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
+}
+
+TEST_F(ReadyMiddlewareTest, ALimitIsOfItsRoute) {
+    app.get<"/limited">([] { return "x"; }, rate_limit({.per_minute = 1, .burst = 2}));
+    app.get<"/free">([] { return "x"; });
+    EXPECT_EQ(status_of(get("/limited")), "200");
+    EXPECT_EQ(status_of(get("/limited")), "200");
+    EXPECT_EQ(status_of(get("/limited")), "429");
+    EXPECT_EQ(status_of(get("/free")), "200");
+    world.advance(1min);
+    EXPECT_EQ(status_of(get("/limited")), "200");
+}
+
+TEST_F(ReadyMiddlewareTest, OtherSitesPagesAreKeptOut) {
+    app.use(cross_origin());
+    app.post<"/x">([] { return "x"; });
+    EXPECT_EQ(status_of(ask("POST", "/x", "Origin: https://evil.example\r\n")), "403");
+    EXPECT_EQ(status_of(ask("POST", "/x", "Origin: http://a\r\n")), "200");
+    EXPECT_EQ(status_of(ask("POST", "/x")), "200");
+}
+
+// Verified on another thread; then the handler runs, with its parameters.
+TEST_F(ReadyMiddlewareTest, BasicAuthStandsBeforeAGroup) {
+    app.group("/admin")
+        .use(basic_auth(
+            {.verify = [](ByteView user,
+                          ByteView password) { return user == "ann" && password == "secret"; }}))
+        .get<"/{page}">([](std::string_view page) { return std::string(page); });
+    EXPECT_EQ(status_of(get("/admin/x")), "401");
+    const auto with = [&](const char* credentials) {
+        auto peer = connect();
+        peer->say(
+            "GET /admin/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Basic " +
+            std::string(credentials) + "\r\n\r\n");
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!peer->over() && std::chrono::steady_clock::now() < patience) {
+            std::this_thread::yield();
+            world.settle();
+        }
+        return peer->heard();
+    };
+    EXPECT_EQ(body_of(with("YW5uOnNlY3JldA==")), "users");
+    EXPECT_EQ(status_of(with("YW5uOndyb25n")), "401");
+}
+
+TEST_F(ReadyMiddlewareTest, BearerAuthStandsBeforeARoute) {
+    app.get<"/x">([] { return "x"; },
+                  bearer_auth({.verify = [](ByteView token) { return token == "t"; }}));
+    EXPECT_EQ(status_of(get("/x")), "401");
+    EXPECT_EQ(body_of(ask("GET", "/x", "Authorization: Bearer t\r\n")), "x");
+}
+
+class CompressionTest : public AppTest {
+  protected:
+    void serve(CompressionOptions options = {}) {
+        app.use(compress(options));
+        app.get<"/">([this] { return page; });
+        app.get<"/short">([] { return "short"; });
+        app.get<"/cookie">(
+            [this] { return Reply().cookie({.name = "a", .value = "b"}).text(page); });
+        app.get<"/ticks">([]() -> Events {
+            for (int i = 0; i < 2; ++i) {
+                co_yield {.data = std::to_string(i)};
+                co_await task::sleep(1s);
+            }
+        });
+    }
+    std::string gzip(std::string_view path) {
+        return ask("GET", path, "Accept-Encoding: gzip\r\n");
+    }
+    static bool is_compressed(const std::string& answer) {
+        return answer.find("\r\nContent-Encoding: gzip\r\n") != std::string::npos;
+    }
+    static std::string decoded(std::string_view body) {
+        return testing::make_decoder(wire::ContentCoding::gzip)->decode(body);
+    }
+
+    std::string page = std::string(5'000, 'x');
+};
+
+TEST_F(CompressionTest, IsNegotiated) {
+    serve();
+    const std::string answer = gzip("/");
+    EXPECT_TRUE(is_compressed(answer)) << answer;
+    EXPECT_NE(answer.find("\r\nVary: Accept-Encoding\r\n"), std::string::npos);
+    EXPECT_EQ(decoded(body_of(answer)), page);
+    EXPECT_EQ(body_of(get("/")), page) << "not asked for";
+    EXPECT_EQ(body_of(ask("GET", "/", "Accept-Encoding: gzip;q=0\r\n")), page);
+    EXPECT_EQ(body_of(gzip("/short")), "short");
+}
+
+TEST_F(CompressionTest, AnAnswerWithACookieIsNotUnlessAskedFor) {
+    serve();
+    EXPECT_FALSE(is_compressed(gzip("/cookie")));
+    EXPECT_EQ(body_of(gzip("/cookie")), page);
+}
+
+TEST_F(CompressionTest, AnAnswerWithACookieIsWhereAskedFor) {
+    serve({.bytes_min = 1, .with_cookies = true});
+    EXPECT_TRUE(is_compressed(gzip("/cookie")));
+}
+
+// A session that is used within is not compressed, because its cookie comes before.
+TEST_F(CompressionTest, ASessionsCookieCountsToo) {
+    app.use(compress()).use(sessions(std::make_shared<MemorySessions>(3)));
+    app.get<"/">([this](Session session) -> task::Task<std::string> {
+        co_await session.set("a", "1");
+        co_return page;
+    });
+    EXPECT_FALSE(is_compressed(gzip("/")));
+}
+
+TEST_F(CompressionTest, AnEventLeavesWhenItHappens) {
+    serve();
+    auto peer = connect();
+    peer->say("GET /ticks HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n");
+    world.settle();
+    ASSERT_TRUE(is_compressed(peer->heard())) << peer->heard();
+    EXPECT_EQ(decoded(body_of(peer->heard())), "data: 0\n\n");
+    world.advance(1s);
+    EXPECT_EQ(decoded(body_of(peer->heard())), "data: 0\n\ndata: 1\n\n");
+}
+
+}  // namespace
+}  // namespace tiderace::http

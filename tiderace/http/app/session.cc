@@ -1,0 +1,233 @@
+#include "tiderace/http/app/session.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "tiderace/base/random.h"
+#include "tiderace/http/app/cookies.h"
+#include "tiderace/http/wire/query.h"
+#include "tiderace/http/wire/sha256.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr char session_key = 0;
+constexpr std::size_t id_random_bytes = 32;
+
+std::string hex_of(const auto& bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const auto byte : bytes) {
+        text += digits[static_cast<unsigned char>(byte) >> 4];
+        text += digits[static_cast<unsigned char>(byte) & 15];
+    }
+    return text;
+}
+
+std::string make_id() {
+    std::array<unsigned char, id_random_bytes> bytes;
+    secure_random(bytes);
+    return hex_of(bytes);
+}
+
+bool is_id(std::string_view text) {
+    return text.size() == 2 * id_random_bytes && std::ranges::all_of(text, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+}
+
+std::string key_of(std::string_view id) {
+    return hex_of(wire::sha256(id));
+}
+
+}  // namespace
+
+class Session::Record final : public Attachment {
+  public:
+    enum class Client : std::uint8_t { keeps, has_to_keep, has_to_forget };
+
+    Record(SessionStore& s, const SessionOptions& o, core::EventLoop& l)
+        : Attachment(&session_key), store(&s), options(&o), loop(&l) {}
+
+    std::string text() const {
+        std::string room(SessionStore::data_bytes_max, '\0');
+        wire::BoundedText out(room);
+        for (const auto& [name, value] : values) {
+            if (wire::append_query_pair(out, name, value)) continue;
+            throw Problem{.status = 413, .detail = "the session is full"};
+        }
+        return std::string(out.view());
+    }
+    void read(std::string_view text) {
+        std::string room(text.size(), '\0');
+        wire::QueryPairs pairs(text, room);
+        while (auto pair = pairs.next()) values.emplace(pair->name, pair->value);
+    }
+    UnixSeconds expires() const {
+        return loop->unix_now() +
+               std::chrono::duration_cast<std::chrono::seconds>(options->lifetime).count();
+    }
+    // By how much a session may expire early.
+    UnixSeconds slack() const {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options->lifetime);
+        return seconds.count() / SessionOptions::slides;
+    }
+    task::Task<> save() {
+        std::string data = text();
+        if (id.empty()) id = make_id();
+        co_await store->save(key_of(id), std::move(data), expires());
+        client = Client::has_to_keep;
+    }
+    task::Task<> load(std::string given) {
+        auto data = co_await store->load(key_of(given), loop->unix_now());
+        if (!data) {
+            client = Client::has_to_forget;
+            co_return;
+        }
+        id = std::move(given);
+        read(data->text);
+        // Slides on with its use, but a request that changes nothing rarely writes.
+        if (expires() - data->expires < slack()) co_return;
+        co_await store->save(key_of(id), std::move(data->text), expires());
+        client = Client::has_to_keep;
+    }
+
+    SessionStore* store;
+    const SessionOptions* options;
+    core::EventLoop* loop;
+    std::string id;  // "": it does not exist
+    std::map<std::string, std::string, std::less<>> values;
+    Client client = Client::keeps;
+};
+
+namespace {
+
+task::Task<> load_session(core::Ref<Session::Record> record, std::string id) {
+    co_await record->load(std::move(id));
+}
+
+class SessionLayer final : public AccessRule, public ResponseFilter {
+  public:
+    SessionLayer(std::shared_ptr<SessionStore> store, SessionOptions options, LayerPlace& place)
+        : store_(std::move(store)),
+          options_(options),
+          runner_(&place.runner),
+          states_(&place.states),
+          timeout_(place.timeout) {}
+
+    Verdict check(Exchange& exchange) override {
+        auto record = core::make_ref<Session::Record>(*store_, options_, exchange.loop());
+        exchange.attach(record);
+        const auto id = Cookies(exchange.request()).get(name());
+        if (!id || !is_id(*id)) return Verdict::pass;
+        const Instant now = exchange.loop().now();
+        app::Call call{exchange, *runner_, *states_, "a session",
+                       timeout_ < Instant::max() - now ? now + timeout_ : Instant::max()};
+        using One = app::RuleInvocation<void>;
+        One::run<One>(call, load_session(std::move(record), std::string(*id)));
+        return Verdict::later;
+    }
+
+    void filter(Exchange& exchange, Response& response) override {
+        const auto* record = static_cast<Session::Record*>(exchange.attached(&session_key));
+        if (record == nullptr || record->client == Session::Record::Client::keeps) return;
+        const bool forget = record->client == Session::Record::Client::has_to_forget;
+        const auto age = std::chrono::duration_cast<std::chrono::seconds>(options_.lifetime);
+        std::array<char, 512> memory;
+        wire::BoundedText text(memory);
+        const wire::SetCookie cookie{.name = name(),
+                                     .value = forget ? ByteView() : ByteView(record->id),
+                                     .max_age = forget ? 0 : age.count(),
+                                     .secure = options_.secure};
+        TR_CHECK(wire::append_set_cookie(text, cookie), "the cookie of a session is valid");
+        response.add(wire::FieldName::set_cookie, response.keep(text.view()));
+        // A shared cache would give one visitor's session to others.
+        if (!response.find(wire::FieldName::cache_control)) {
+            response.add(wire::FieldName::cache_control, "private");
+        }
+    }
+
+  private:
+    ByteView name() const { return options_.secure ? "__Host-id" : "id"; }
+
+    std::shared_ptr<SessionStore> store_;
+    SessionOptions options_;
+    task::Runner* runner_;
+    const app::States* states_;
+    Duration timeout_;
+};
+
+}  // namespace
+
+Middleware sessions(std::shared_ptr<SessionStore> store, SessionOptions options) {
+    return Middleware(Middleware::Make([store = std::move(store), options](LayerPlace& place) {
+        return Layer(std::make_shared<SessionLayer>(store, options, place));
+    }));
+}
+
+core::Ref<Session::Record> Session::record() const {
+    return core::Ref<Record>(static_cast<Record*>(record_.get()));
+}
+
+std::string_view Session::get(std::string_view name) const {
+    const auto& values = record()->values;
+    const auto found = values.find(name);
+    return found != values.end() ? std::string_view(found->second) : std::string_view();
+}
+
+bool Session::has(std::string_view name) const {
+    return record()->values.contains(name);
+}
+
+bool Session::exists() const {
+    return !record()->id.empty();
+}
+
+task::Task<> Session::set(std::string name, std::string value) {
+    const core::Ref<Record> record = this->record();
+    auto& values = record->values;
+    if (exists() && has(name) && get(name) == value) co_return;  // the store has it
+    const auto [at, is_new] = values.try_emplace(std::move(name));
+    std::string before = std::exchange(at->second, std::move(value));
+    try {
+        co_await record->save();
+    } catch (...) {
+        is_new ? void(values.erase(at)) : void(at->second = std::move(before));
+        throw;
+    }
+}
+
+task::Task<> Session::erase(std::string name) {
+    const core::Ref<Record> record = this->record();
+    if (record->values.erase(name) > 0) co_await record->save();
+}
+
+task::Task<> Session::renew() {
+    const core::Ref<Record> record = this->record();
+    const std::string old = std::exchange(record->id, std::string());
+    co_await record->save();
+    if (!old.empty()) co_await record->store->erase(key_of(old));
+}
+
+task::Task<> Session::end() {
+    const core::Ref<Record> record = this->record();
+    record->values.clear();
+    const std::string old = std::exchange(record->id, std::string());
+    record->client = Record::Client::has_to_forget;
+    if (!old.empty()) co_await record->store->erase(key_of(old));
+}
+
+namespace app {
+
+std::optional<Session> Argument<Session>::find(Call& call) {
+    Attachment* const record = call.exchange.attached(&session_key);
+    if (record != nullptr) return Session(core::Ref<Attachment>(record));
+    call.fail_missing("a handler takes a Session, and no sessions() stands before it");
+    return std::nullopt;
+}
+
+}  // namespace app
+}  // namespace tiderace::http

@@ -1,0 +1,96 @@
+// Session: what the server remembers of one browser, under an id that only that browser has.
+//
+//   app.use(sessions(std::make_shared<MemorySessions>()));
+//   app.post<"/login">([](Form<Login> form, Session session) -> Task<Redirect> {
+//       …
+//       co_await session.renew();                        // a new id: an old one may be known
+//       co_await session.set("user", form->name);        // kept when this returns
+//       co_return Redirect{"/"};
+//   });
+//   app.get<"/">([](Session session) { return std::string(session.get("user")) + "\n"; });
+//   app.group("/mine").use(signed_in("user", Redirect{"/login"}));
+//   app.post<"/logout">([](Session session) -> Task<> { co_await session.end(); });
+//
+//   Cookie -> id -> hash -> store -> values -> handler -> store -> answer, with Set-Cookie
+//
+// The id is 256 bits of the system's randomness, in a cookie that is HttpOnly, Secure, SameSite=Lax
+// and called "__Host-id"; the store has its SHA-256 alone. An id
+// that the store does not know is never taken over. A visitor has no session, no cookie and no
+// entry in the store before the first set().
+//
+// Two requests of one session at a time: the later set() replaces what the earlier one kept.
+//
+// Owner    The request; copies are the same session.
+// Thread   The loop's. One task at a time.
+// Errors   What the store throws. A route without sessions() before it: 500, and a line in the log.
+// Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tiderace/http/app/middleware.h"
+#include "tiderace/http/app/session_store.h"
+
+namespace tiderace::http {
+
+struct SessionOptions {
+    // After the last use, or earlier by a part of it: a use that comes sooner than that after the
+    // last writing writes nothing and sends no cookie.
+    static constexpr int slides = 24;
+    Duration lifetime = std::chrono::hours(24 * 14);
+    // False for a site in plain HTTP on another host than localhost: then the cookie is "id", and
+    // everyone on the way can read it.
+    bool secure = true;
+};
+
+// Before the routes that take a Session.
+Middleware sessions(std::shared_ptr<SessionStore> store, SessionOptions options = {});
+
+class Session final {
+  public:
+    class Record;
+    explicit Session(core::Ref<Attachment> record) : record_(std::move(record)) {}
+
+    // "": not set. Valid until the next set(), erase() or end().
+    std::string_view get(std::string_view name) const;
+    bool has(std::string_view name) const;
+    // It is in the store, or was made by set().
+    bool exists() const;
+
+    // Kept in the store when they return.
+    task::Task<> set(std::string name, std::string value);
+    task::Task<> erase(std::string name);
+    // The same values under a new id; the old one is gone. At each log-in, and when rights change.
+    task::Task<> renew();
+    // Removes it from the store, and the cookie from the browser. At log-out.
+    task::Task<> end();
+
+  private:
+    core::Ref<Record> record() const;
+
+    core::Ref<Attachment> record_;
+};
+
+namespace app {
+
+template <>
+struct Argument<Session> {
+    static std::optional<Session> find(Call& call);
+    static Session pass(std::optional<Session>& found) { return *found; }
+};
+
+}  // namespace app
+// For routes behind a sign-in: where the session has no `name`, `answer` (a Redirect, a Problem …)
+// is the answer.
+template <typename A>
+Middleware signed_in(std::string name, A answer) {
+    return [name = std::move(name), answer = std::move(answer)](Session session) {
+        return session.has(name) ? std::optional<A>() : std::optional<A>(answer);
+    };
+}
+
+}  // namespace tiderace::http

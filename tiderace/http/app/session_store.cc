@@ -1,0 +1,326 @@
+#include "tiderace/http/app/session_store.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/check.h"
+#include "tiderace/base/keyed_hash.h"
+#include "tiderace/base/random.h"
+#include "tiderace/base/unique_function.h"
+#include "tiderace/http/app/new_file.h"
+#include "tiderace/task/offload.h"
+
+namespace tiderace::http {
+
+// A bounded table in the order of use.
+class MemorySessions::Table {
+  public:
+    explicit Table(std::size_t sessions_max) : sessions_max_(sessions_max) {}
+
+    std::optional<Found> load(const std::string& key, UnixSeconds now);
+    void save(std::string key, std::string data, UnixSeconds expires);
+    void erase(const std::string& key);
+    std::size_t size() const {
+        const std::lock_guard guard(lock_);
+        return entries_.size();
+    }
+
+  private:
+    struct Entry {
+        std::string key;
+        std::string data;
+        UnixSeconds expires;
+    };
+    using Entries = std::list<Entry>;  // the last used first
+
+    const std::size_t sessions_max_;
+    mutable std::mutex lock_;
+    Entries entries_;
+    std::unordered_map<std::string, Entries::iterator, KeyedHash, std::equal_to<>> by_key_;
+};
+
+std::optional<SessionStore::Found> MemorySessions::Table::load(const std::string& key,
+                                                               UnixSeconds now) {
+    const std::lock_guard guard(lock_);
+    const auto known = by_key_.find(key);
+    if (known == by_key_.end()) return std::nullopt;
+    const Entries::iterator entry = known->second;
+    if (entry->expires <= now) {
+        by_key_.erase(known);
+        entries_.erase(entry);
+        return std::nullopt;
+    }
+    entries_.splice(entries_.begin(), entries_, entry);
+    return Found{entry->data, entry->expires};
+}
+
+void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds expires) {
+    const std::lock_guard guard(lock_);
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) {
+        known->second->data = std::move(data);
+        known->second->expires = expires;
+        entries_.splice(entries_.begin(), entries_, known->second);
+        return;
+    }
+    if (entries_.size() >= sessions_max_) {
+        by_key_.erase(entries_.back().key);
+        entries_.pop_back();
+    }
+    entries_.push_front({key, std::move(data), expires});
+    by_key_.emplace(std::move(key), entries_.begin());
+}
+
+void MemorySessions::Table::erase(const std::string& key) {
+    const std::lock_guard guard(lock_);
+    const auto known = by_key_.find(key);
+    if (known == by_key_.end()) return;
+    entries_.erase(known->second);
+    by_key_.erase(known);
+}
+
+MemorySessions::MemorySessions(std::size_t sessions_max)
+    : table_(std::make_unique<Table>(sessions_max)) {}
+MemorySessions::~MemorySessions() = default;
+
+task::Task<std::optional<SessionStore::Found>> MemorySessions::load(std::string key,
+                                                                    UnixSeconds now) {
+    co_return table_->load(key, now);
+}
+
+task::Task<> MemorySessions::save(std::string key, std::string data, UnixSeconds expires) {
+    table_->save(std::move(key), std::move(data), expires);
+    co_return;
+}
+
+task::Task<> MemorySessions::erase(std::string key) {
+    table_->erase(key);
+    co_return;
+}
+
+std::size_t MemorySessions::size() const {
+    return table_->size();
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file is its expiry, a line's end and the data. nullopt: none, or not one of ours.
+std::optional<SessionStore::Found> read_session(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::array<char, SessionStore::data_bytes_max + 32> bytes;
+    file.read(bytes.data(), bytes.size());
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    UnixSeconds expires = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), expires);
+    if (fault != std::errc{} || end == text.data() + text.size() || *end != '\n')
+        return std::nullopt;
+    return SessionStore::Found{
+        std::string(text.substr(static_cast<std::size_t>(end + 1 - text.data()))), expires};
+}
+
+// Written beside it and put in its place: a crash leaves the old one.
+void write_session(const std::string& path, const std::string& text) {
+    std::array<unsigned char, 8> bytes;
+    secure_random(bytes);
+    std::string beside = path + ".new";
+    for (const unsigned char byte : bytes) beside += std::to_string(byte);
+    NewFile file(beside);
+    file.open();
+    file.write(text);
+    file.finish();
+    std::error_code failed;
+    fs::rename(beside, path, failed);
+    if (!failed) return;
+    std::error_code ignored;
+    fs::remove(beside, ignored);
+    throw fs::filesystem_error("replace a session", path, failed);
+}
+
+void remove_session(const std::string& path) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) throw fs::filesystem_error("remove a session", path, failed);
+}
+
+}  // namespace
+
+// The folder's contents: counted at the first write, and again when it is full.
+class FileSessions::Folder {
+  public:
+    Folder(std::string path, FileSessionsOptions options)
+        : path_(std::move(path)), options_(options) {}
+
+    std::optional<Found> load(const std::string& key, UnixSeconds now);
+    void save(const std::string& key, const std::string& text);
+    void erase(const std::string& key);
+    void sweep(UnixSeconds now);
+
+  private:
+    struct File {
+        UnixSeconds expires;
+        std::uint64_t bytes;
+        std::string path;
+    };
+
+    std::string path_of(const std::string& key) const { return path_ + "/" + key; }
+    std::vector<File> files() const;
+    void count();
+    void make_room(std::uint64_t bytes);
+    void remove(const std::string& path);
+    bool is_due(UnixSeconds now);
+
+    const std::string path_;
+    const FileSessionsOptions options_;
+    std::mutex lock_;  // guards all below, and is held while the folder changes
+    bool counted_ = false;
+    std::size_t count_ = 0;
+    std::uint64_t bytes_ = 0;
+    UnixSeconds next_sweep_ = 0;
+};
+
+std::vector<FileSessions::Folder::File> FileSessions::Folder::files() const {
+    std::vector<File> all;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+        std::error_code gone;
+        if (!entry.is_regular_file(gone)) continue;
+        std::string path = entry.path().string();
+        const auto session = read_session(path);
+        const std::uint64_t bytes = entry.file_size(gone);
+        if (session && !gone) all.push_back({session->expires, bytes, std::move(path)});
+    }
+    return all;
+}
+
+void FileSessions::Folder::count() {
+    counted_ = true;
+    count_ = 0;
+    bytes_ = 0;
+    for (const File& file : files()) {
+        ++count_;
+        bytes_ += file.bytes;
+    }
+}
+
+// Down to fifteen sixteenths of the limits, so that a full folder is not read for each new session.
+void FileSessions::Folder::make_room(std::uint64_t bytes) {
+    if (!counted_) count();
+    if (count_ < options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
+    std::vector<File> all = files();
+    std::ranges::sort(all, {}, &File::expires);
+    count_ = all.size();
+    bytes_ = 0;
+    for (const File& file : all) bytes_ += file.bytes;
+    const std::size_t count_kept =
+        options_.sessions_max - std::max<std::size_t>(options_.sessions_max / 16, 1);
+    const std::uint64_t bytes_kept = options_.bytes_max - options_.bytes_max / 16;
+    for (const File& file : all) {
+        if (count_ <= count_kept && bytes_ + bytes <= bytes_kept) return;
+        remove_session(file.path);
+        --count_;
+        bytes_ -= file.bytes;
+    }
+}
+
+void FileSessions::Folder::remove(const std::string& path) {
+    std::error_code none;
+    const std::uint64_t bytes = fs::file_size(path, none);
+    if (none) return;
+    remove_session(path);
+    if (!counted_) return;
+    --count_;
+    bytes_ -= bytes;
+}
+
+bool FileSessions::Folder::is_due(UnixSeconds now) {
+    const std::lock_guard held(lock_);
+    if (now < next_sweep_) return false;
+    const auto pause = std::chrono::duration_cast<std::chrono::seconds>(options_.sweep_every);
+    next_sweep_ = now + pause.count();
+    return true;
+}
+
+std::optional<SessionStore::Found> FileSessions::Folder::load(const std::string& key,
+                                                              UnixSeconds now) {
+    if (is_due(now)) sweep(now);
+    auto session = read_session(path_of(key));
+    if (!session || session->expires > now) return session;
+    erase(key);
+    return std::nullopt;
+}
+
+void FileSessions::Folder::save(const std::string& key, const std::string& text) {
+    const std::lock_guard held(lock_);
+    const std::string path = path_of(key);
+    std::error_code is_new;
+    std::uint64_t before = fs::file_size(path, is_new);
+    if (is_new) {
+        before = 0;
+        make_room(text.size());
+    }
+    write_session(path, text);
+    if (!counted_) return;
+    if (is_new) ++count_;
+    bytes_ += text.size() - before;
+}
+
+void FileSessions::Folder::erase(const std::string& key) {
+    const std::lock_guard held(lock_);
+    remove(path_of(key));
+}
+
+void FileSessions::Folder::sweep(UnixSeconds now) {
+    const std::lock_guard held(lock_);
+    for (const File& file : files()) {
+        if (file.expires <= now) remove(file.path);
+    }
+}
+
+FileSessions::FileSessions(std::string folder, FileSessionsOptions options)
+    : folder_(std::make_shared<Folder>(std::move(folder), options)) {
+    TR_CHECK(options.sessions_max > 0 && options.bytes_max > data_bytes_max * 2,
+             "a folder of sessions has room for one");
+}
+FileSessions::~FileSessions() = default;
+
+task::Task<std::optional<SessionStore::Found>> FileSessions::load(std::string key,
+                                                                  UnixSeconds now) {
+    const auto found = std::make_shared<std::optional<Found>>();
+    unique_function<void()> work = [folder = folder_, key = std::move(key), now, found] {
+        *found = folder->load(key, now);
+    };
+    co_await task::offload(std::move(work));
+    co_return std::move(*found);
+}
+
+task::Task<> FileSessions::save(std::string key, std::string data, UnixSeconds expires) {
+    unique_function<void()> work = [folder = folder_, key = std::move(key),
+                                    text = std::to_string(expires) + "\n" + data] {
+        folder->save(key, text);
+    };
+    co_await task::offload(std::move(work));
+}
+
+task::Task<> FileSessions::erase(std::string key) {
+    unique_function<void()> work = [folder = folder_, key = std::move(key)] { folder->erase(key); };
+    co_await task::offload(std::move(work));
+}
+
+void FileSessions::sweep(UnixSeconds now) const {
+    folder_->sweep(now);
+}
+
+}  // namespace tiderace::http

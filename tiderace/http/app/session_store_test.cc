@@ -1,0 +1,114 @@
+#include "tiderace/http/app/session_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "tiderace/task/run.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::http {
+namespace {
+
+// The same of every store.
+task::Task<std::string> use_store(SessionStore& store) {
+    std::string log;
+    const auto add = [&](const std::optional<SessionStore::Found>& found) {
+        log += (found ? found->text : "none") + ",";
+    };
+    add(co_await store.load("abc", 10));
+    co_await store.save("abc", "one", 20);
+    add(co_await store.load("abc", 19));
+    co_await store.save("abc", "two\n", 30);
+    add(co_await store.load("abc", 29));
+    add(co_await store.load("abcd", 29));
+    add(co_await store.load("abc", 30));
+    add(co_await store.load("abc", 1));
+    co_await store.save("abc", "", 40);
+    add(co_await store.load("abc", 1));
+    co_await store.erase("abc");
+    co_await store.erase("abc");
+    add(co_await store.load("abc", 1));
+    co_return log;
+}
+constexpr std::string_view used = "none,one,two\n,none,none,none,,none,";
+
+TEST(SessionStore, MemoryKeepsAndExpires) {
+    MemorySessions store;
+    EXPECT_EQ(task::run(use_store(store)), used);
+    EXPECT_EQ(store.size(), 0u);
+}
+
+TEST(SessionStore, FilesKeepAndExpire) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path());
+    EXPECT_EQ(task::run(use_store(store)), used);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    task::run(store.save("old", "x", 10));
+    task::run(store.save("new", "y", 20));
+    std::ofstream(folder.path() + "/foreign") << "no session";
+    EXPECT_FALSE(task::run(store.load("foreign", 1)));
+    store.sweep(10);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/old"));
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/new"));
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/foreign"));
+    FileSessions again(folder.path());
+    EXPECT_EQ(task::run(again.load("new", 1)).value().text, "y");
+    EXPECT_EQ(task::run(again.load("new", 1)).value().expires, 20);
+    FileSessions nowhere(folder.path() + "/missing");
+    EXPECT_ANY_THROW(task::run(nowhere.save("a", "b", 1)));
+}
+
+TEST(SessionStore, AFullFolderDropsWhatExpiresFirst) {
+    const testing::TemporaryFolder folder;
+    const auto has = [&](const std::string& key) {
+        return std::filesystem::exists(folder.path() + "/" + key);
+    };
+    FileSessions store(folder.path(), {.sessions_max = 3});
+    task::run(store.save("a", "1", 300));
+    task::run(store.save("b", "2", 100));
+    task::run(store.save("c", "3", 200));
+    task::run(store.save("b", "again", 100));
+    EXPECT_TRUE(has("b")) << "one that is there needs no room";
+    task::run(store.save("d", "4", 400));
+    EXPECT_FALSE(has("b"));
+    EXPECT_TRUE(has("a") && has("c") && has("d"));
+    FileSessions again(folder.path(), {.sessions_max = 3});
+    task::run(again.save("e", "5", 500));
+    EXPECT_FALSE(has("c")) << "what was there before counts";
+    task::run(again.erase("a"));
+    task::run(again.save("f", "6", 600));
+    EXPECT_TRUE(has("d") && has("e") && has("f"));
+}
+
+TEST(SessionStore, AFolderHasABoundInBytes) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path(), {.bytes_max = 40'000});
+    const std::string text(12'000, 'x');
+    for (int i = 0; i < 10; ++i) task::run(store.save("s" + std::to_string(i), text, 100 + i));
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+        bytes += entry.file_size();
+    }
+    EXPECT_LE(bytes, 40'000u);
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/s9"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/s0"));
+}
+
+TEST(SessionStore, ReadingSweepsTheFolderNowAndThen) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path(), {.sweep_every = 100s});
+    task::run(store.save("kept", "x", 10'000));
+    EXPECT_TRUE(task::run(store.load("kept", 1'000)));
+    task::run(store.save("old", "x", 1'010));
+    EXPECT_TRUE(task::run(store.load("kept", 1'099)));
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/old"));
+    EXPECT_TRUE(task::run(store.load("kept", 1'100)));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/old"));
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,211 @@
+#include "tiderace/http/app/session.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "tiderace/http/app/app_fixture.h"
+
+namespace tiderace::http {
+namespace {
+
+class SessionTest : public AppTest {
+  protected:
+    void serve_sessions(SessionOptions options = {}) {
+        app.use(sessions(store, options));
+        app.get<"/">([](Session session) { return "[" + std::string(session.get("user")) + "]"; });
+        app.post<"/login">([](Session session) -> task::Task<std::string> {
+            co_await session.renew();
+            co_await session.set("user", "ann & bob");
+            co_return "in";
+        });
+        app.post<"/logout">([](Session session) -> task::Task<std::string> {
+            co_await session.end();
+            co_return "out";
+        });
+    }
+    std::string ask_with(std::string_view method, std::string_view path, const std::string& id) {
+        return ask(method, path, id.empty() ? "" : "Cookie: __Host-id=" + id + "\r\n");
+    }
+    static std::string set_cookie(const std::string& answer) {
+        const std::size_t at = answer.find("Set-Cookie: ");
+        return at == std::string::npos ? ""
+                                       : answer.substr(at + 12, answer.find("\r\n", at) - at - 12);
+    }
+    static std::string id_of(const std::string& answer) {
+        const std::string cookie = set_cookie(answer);
+        return cookie.substr(10, cookie.find(';') - 10);
+    }
+
+    std::shared_ptr<MemorySessions> store = std::make_shared<MemorySessions>(3);
+};
+
+TEST_F(SessionTest, IsMadeAtTheFirstSetAndKept) {
+    serve_sessions();
+    EXPECT_EQ(set_cookie(get("/")), "") << "a visitor has none";
+    EXPECT_EQ(store->size(), 0u);
+    const std::string login = ask("POST", "/login");
+    const std::string id = id_of(login);
+    EXPECT_EQ(id.size(), 64u);
+    EXPECT_EQ(set_cookie(login),
+              "__Host-id=" + id + "; Path=/; Max-Age=1209600; Secure; HttpOnly; SameSite=Lax");
+    EXPECT_NE(login.find("Cache-Control: private\r\n"), std::string::npos);
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[ann & bob]");
+    EXPECT_EQ(store->size(), 1u);
+    EXPECT_EQ(body_of(get("/")), "[]") << "another browser";
+}
+
+TEST_F(SessionTest, AnIdOfAClientsOwnIsNeverTakenOver) {
+    serve_sessions();
+    const std::string forged(64, 'a');
+    const std::string login = ask_with("POST", "/login", forged);
+    EXPECT_NE(id_of(login), forged);
+    EXPECT_EQ(body_of(ask_with("GET", "/", forged)), "[]");
+    EXPECT_TRUE(
+        set_cookie(ask_with("GET", "/", forged)).starts_with("__Host-id=; Path=/; Max-Age=0;"));
+    for (const std::string& bad : {std::string("x"), std::string(64, 'G'), std::string(65, 'a'),
+                                   std::string("../../etc/passwd"), std::string(3'000, 'a')}) {
+        EXPECT_EQ(body_of(ask_with("GET", "/", bad)), "[]") << bad;
+    }
+    EXPECT_EQ(store->size(), 1u);
+}
+
+TEST_F(SessionTest, ALogInGivesANewIdAndALogOutEndsIt) {
+    serve_sessions();
+    const std::string first = id_of(ask("POST", "/login"));
+    const std::string second = id_of(ask_with("POST", "/login", first));
+    EXPECT_NE(first, second);
+    EXPECT_EQ(body_of(ask_with("GET", "/", first)), "[]") << "the old id is worth nothing";
+    EXPECT_EQ(body_of(ask_with("GET", "/", second)), "[ann & bob]");
+    const std::string out = ask_with("POST", "/logout", second);
+    EXPECT_TRUE(set_cookie(out).starts_with("__Host-id=; Path=/; Max-Age=0;")) << out;
+    EXPECT_EQ(body_of(ask_with("GET", "/", second)), "[]") << "on the server, too";
+    EXPECT_EQ(store->size(), 0u);
+}
+
+TEST_F(SessionTest, ExpiresAfterItsLastUse) {
+    serve_sessions({.lifetime = 60s});
+    const std::string id = id_of(ask("POST", "/login"));
+    for (int i = 0; i < 5; ++i) {
+        world.advance(40s);
+        EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[ann & bob]") << i;
+    }
+    world.advance(61s);
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[]");
+    EXPECT_EQ(store->size(), 0u);
+}
+
+// Counts what is written, and keeps the keys.
+class CountingStore final : public SessionStore {
+  public:
+    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
+        return inner.load(std::move(key), now);
+    }
+    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
+        ++saves;
+        last_key = key;
+        return inner.save(std::move(key), std::move(data), expires);
+    }
+    task::Task<> erase(std::string key) override { return inner.erase(std::move(key)); }
+
+    MemorySessions inner;
+    int saves = 0;
+    std::string last_key;
+};
+
+TEST_F(SessionTest, AUseThatChangesNothingWritesNothing) {
+    const auto counting = std::make_shared<CountingStore>();
+    app.use(sessions(counting, {.lifetime = 240s}));
+    app.get<"/">([](Session session) { return "[" + std::string(session.get("user")) + "]"; });
+    app.post<"/set">([](Session session) -> task::Task<std::string> {
+        co_await session.set("user", "ann");
+        co_return "set";
+    });
+    const std::string id = id_of(ask("POST", "/set"));
+    EXPECT_EQ(counting->saves, 1);
+    EXPECT_EQ(counting->last_key.size(), 64u) << "SHA-256";
+    EXPECT_NE(counting->last_key, id);
+    EXPECT_EQ(body_of(ask_with("POST", "/set", id)), "set") << "the same value";
+    const std::string used = ask_with("GET", "/", id);
+    EXPECT_EQ(body_of(used), "[ann]");
+    EXPECT_EQ(set_cookie(used), "");
+    EXPECT_EQ(counting->saves, 1);
+    world.advance(11s);  // a 24th of the lifetime is 10 s
+    EXPECT_NE(set_cookie(ask_with("GET", "/", id)), "");
+    EXPECT_EQ(counting->saves, 2);
+    world.advance(235s);
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[ann]");
+}
+
+TEST_F(SessionTest, AFullStoreForgetsTheLongestUnused) {
+    serve_sessions();
+    const std::string first = id_of(ask("POST", "/login"));
+    const std::string second = id_of(ask("POST", "/login"));
+    const std::string third = id_of(ask("POST", "/login"));
+    EXPECT_EQ(body_of(ask_with("GET", "/", first)), "[ann & bob]");
+    ask("POST", "/login");
+    EXPECT_EQ(store->size(), 3u);
+    EXPECT_EQ(body_of(ask_with("GET", "/", second)), "[]");
+    EXPECT_EQ(body_of(ask_with("GET", "/", first)), "[ann & bob]");
+}
+
+TEST_F(SessionTest, ASessionHasABound) {
+    app.use(sessions(store));
+    app.post<"/fill/{n}">([](std::size_t n, Session session) -> task::Task<std::string> {
+        co_await session.set("x", std::string(n, 'x'));
+        co_return std::to_string(session.get("x").size());
+    });
+    EXPECT_EQ(body_of(ask("POST", "/fill/16000")), "16000");
+    EXPECT_EQ(status_of(ask("POST", "/fill/16384")), "413");
+}
+
+TEST_F(SessionTest, InClearTheCookieHasAnotherName) {
+    serve_sessions({.secure = false});
+    const std::string cookie = set_cookie(ask("POST", "/login"));
+    EXPECT_TRUE(cookie.starts_with("id=")) << cookie;
+    EXPECT_EQ(cookie.find("Secure"), std::string::npos);
+}
+
+TEST_F(SessionTest, WithoutItsMiddlewareIs500) {
+    app.get<"/">([](Session session) { return std::string(session.get("user")); });
+    EXPECT_EQ(status_of(get("/")), "500");
+}
+
+// A store that waits, and one that is broken.
+class SlowStore final : public SessionStore {
+  public:
+    task::Task<std::optional<Found>> load(std::string, UnixSeconds) override {
+        co_await task::sleep(1h);
+        throw std::runtime_error("broken");
+    }
+    task::Task<> save(std::string, std::string, UnixSeconds) override {
+        throw std::runtime_error("full");
+        co_return;
+    }
+    task::Task<> erase(std::string) override { co_return; }
+};
+
+TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
+    app.use(sessions(std::make_shared<SlowStore>()));
+    app.post<"/set">([](Session session) -> task::Task<std::string> {
+        try {
+            co_await session.set("a", "1");
+        } catch (const std::runtime_error&) {
+            co_return session.has("a") ? "kept" : "not kept";
+        }
+        co_return "set";
+    });
+    EXPECT_EQ(body_of(ask("POST", "/set")), "not kept");
+    EXPECT_EQ(status_of(ask_with("POST", "/set", std::string(64, 'a'))), "503");
+    auto peer = connect();
+    peer->say("POST /set HTTP/1.1\r\nHost: a\r\nCookie: __Host-id=" + std::string(64, 'a') +
+              "\r\n\r\n");
+    world.settle();
+    peer->reset();
+    world.advance(2h);
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,67 @@
+#include "tiderace/http/app/websocket/socket_endpoint.h"
+
+#include "tiderace/http/app/websocket/topics.h"
+#include "tiderace/http/websocket/accept.h"
+
+namespace tiderace::http::app {
+
+SocketPart::SocketPart(const WebSocketOptions& options, LayerPlace& place)
+    : service_(place.loop, options), runner_(&place.runner) {
+    void* const topics = place.states.find(state_key<Topics>, false);
+    if (topics != nullptr) static_cast<Topics*>(topics)->attach(service_);
+}
+
+SocketPart::~SocketPart() = default;
+
+void SocketPart::accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task) {
+    WebSocketState& state = made->socket().state();
+    const wire::WebSocketRefusal refusal = accept_websocket(exchange, service_, state);
+    if (refusal != wire::WebSocketRefusal::none || !state.opened()) return;
+    made->index_ = served_.size();
+    served_.push_back(std::move(made));
+    served_.back()->start(*runner_, std::move(task));
+}
+
+ServedSocket::ServedSocket(SocketPart& part) : part_(&part), socket_(*new WebSocketState) {
+    socket_.state().set_keeper(this);
+}
+
+// The task uses the socket, which is a member and would end before it.
+ServedSocket::~ServedSocket() {
+    end_frame();
+}
+
+void ServedSocket::on_done(std::exception_ptr failure) {
+    if (failure) {
+        task::log_failure(part_->runner_->loop().log(), failure);
+        socket_.close(wire::websocket_close::internal_error);
+    }
+    remove();
+}
+
+void ServedSocket::on_ended(bool waiting) {
+    if (!waiting && socket_.close_code() == wire::websocket_close::abnormal) return remove();
+    core::EventLoop& loop = part_->runner_->loop();
+    loop.assert_on_loop();
+    loop.arm(*this, loop.now() + part_->service_.options().close_timeout);
+}
+
+// Destroys this, once no task is running.
+void ServedSocket::remove() {
+    auto& all = part_->served_;
+    all.back()->index_ = index_;
+    std::swap(all[index_], all.back());
+    std::unique_ptr<ServedSocket> self = std::move(all.back());
+    all.pop_back();
+    part_->runner_->destroy_later(std::move(self));
+}
+
+std::shared_ptr<void> SocketEndpoint::make_part(LayerPlace& place) const {
+    return std::make_shared<SocketPart>(options_, place);
+}
+
+SocketPart& SocketEndpoint::part(Call& call) const {
+    return *static_cast<SocketPart*>(call.states.find(static_cast<const Endpoint*>(this), false));
+}
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,61 @@
+// Topics: one to many. Sockets join topics; a published message goes to every member, on all loops.
+//
+//   app.state<Topics>(topics());
+//   app.ws<"/rooms/{name}">([](WebSocket& socket, std::string name, Topics& topics) -> Task<> {
+//       if (!topics.join(socket, name)) co_return;
+//       while (auto message = co_await socket.receive()) topics.publish(name, *message);
+//   });
+//   app.post<"/announce">([](Body body, Topics& topics) { topics.publish("news", body.text()); });
+//
+// A socket leaves its topics when it ends. Messages of one turn are encoded once for all members.
+// What one loop published arrives everywhere in its order.
+//
+// A member that takes its messages too slowly: WebSocketOptions::slow_receiver of its route.
+// `close` is the default: 1008, as soon as queue_bytes_max are unsent.
+//
+// Owner    The App's states: one for each loop; all of one App belong together.
+// Thread   Its loop's.
+// Limits   TopicLimits; a name or a topic too many is refused by join().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "tiderace/http/websocket/socket.h"
+#include "tiderace/http/websocket/topics.h"
+
+namespace tiderace::http {
+
+class Topics final {
+  public:
+    Topics(core::EventLoop& loop, std::shared_ptr<WebSocketHub> hub, const TopicLimits& limits);
+
+    // False: a limit, or the socket has ended. Joining twice is once.
+    bool join(WebSocket& socket, std::string_view topic);
+    void leave(WebSocket& socket, std::string_view topic);
+
+    void publish(std::string_view topic, std::string_view text);
+    void publish(std::string_view topic, const WebSocketMessage& message);
+    // As publish; with SlowReceiver::wait nothing more is read from `publisher` while a member is
+    // behind.
+    void publish_from(WebSocket& publisher, std::string_view topic,
+                      const WebSocketMessage& message);
+
+    // Of this loop.
+    std::size_t members(std::string_view topic) const { return topics_.subscribers(topic); }
+    // Messages that another loop was too far behind to be given.
+    std::uint64_t missed() const { return topics_.missed(); }
+
+    void attach(WebSocketService& service) { topics_.attach(service); }  // for routes
+
+  private:
+    std::shared_ptr<WebSocketHub> hub_;
+    WebSocketService service_;  // for what is encoded once
+    WebSocketTopics topics_;
+};
+
+// For App::state().
+std::function<std::unique_ptr<Topics>(core::EventLoop&)> topics(TopicLimits limits = {});
+
+}  // namespace tiderace::http

@@ -1,0 +1,246 @@
+#include "tiderace/http/cgi/cgi.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "tiderace/http/cgi/cgi_fixture.h"
+
+namespace tiderace::http::cgi {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CgiTest : public CgiFixture {};
+
+constexpr std::string_view text_head = "echo 'Content-Type: text/plain'; echo; ";
+
+TEST_F(CgiTest, AnswersWithWhatAProgramWrites) {
+    program("hello", "echo 'Content-Type: text/plain'\necho 'X-A: 1'\necho\necho hello");
+    const auto answer = get("/cgi-bin/hello");
+    EXPECT_EQ(answer->status(), 200);
+    EXPECT_EQ(answer->field("Content-Type"), "text/plain");
+    EXPECT_EQ(answer->field("X-A"), "1");
+    EXPECT_EQ(answer->body(), "hello\n");
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, TellsTheProgramAboutItsRequest) {
+    program("env", std::string(text_head) + "env; echo \"at=$(pwd)\"; echo \"self=$0\"");
+    const std::string body =
+        get("/cgi-bin/env/a/b?x=1", "GET", {{"Proxy", "evil"}, {"X-A", "1"}, {"X_A", "2"}})->body();
+    for (const std::string_view line :
+         {"PATH_INFO=/a/b\n", "QUERY_STRING=x=1\n", "SCRIPT_NAME=/cgi-bin/env\n",
+          "REQUEST_METHOD=GET\n", "HTTP_X_A=1\n", "SERVER_NAME=localhost\n", "self=./env\n"}) {
+        EXPECT_THAT(body, HasSubstr(line));
+    }
+    EXPECT_THAT(body, HasSubstr("at=" + folder_.path() + "\n"));
+    EXPECT_THAT(body, Not(HasSubstr("HTTP_PROXY")));
+    EXPECT_THAT(body, Not(HasSubstr("HOME=")));  // our environment is not theirs
+}
+
+TEST_F(CgiTest, GivesItTheBody) {
+    program("echo", std::string(text_head) + "echo \"$CONTENT_LENGTH\"; cat");
+    const auto answer = begin("/cgi-bin/echo", "POST", {{"Content-Length", "6"}});
+    answer->give("abc");
+    answer->give("def");
+    answer->end_body();
+    finish(*answer);
+    EXPECT_EQ(answer->body(), "6\nabcdef");
+}
+
+TEST_F(CgiTest, ABodyOfUnknownLengthIsCollectedFirst) {
+    options_.rules.unknown_body_bytes_max = 8;
+    program("echo", std::string(text_head) + "echo \"$CONTENT_LENGTH\"; cat");
+    const auto answer = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
+    answer->give("abc");
+    EXPECT_EQ(options_.places, nullptr);
+    answer->give("def");
+    answer->end_body();
+    finish(*answer);
+    EXPECT_EQ(answer->body(), "6\nabcdef");
+    const auto larger = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
+    larger->give("123456789");
+    EXPECT_EQ(larger->status(), 411);
+}
+
+TEST_F(CgiTest, StatusAndLocationDecide) {
+    program("status", "echo 'Status: 418 Teapot'; echo");
+    EXPECT_EQ(get("/cgi-bin/status")->status(), 418);
+    program("away", "echo 'Location: https://a.example/'; echo");
+    const auto away = get("/cgi-bin/away");
+    EXPECT_EQ(away->status(), 302);
+    EXPECT_EQ(away->field("Location"), "https://a.example/");
+    program("near", "echo 'Location: /b'; echo");
+    EXPECT_EQ(get("/cgi-bin/near")->status(), 502) << "no handler answers local redirects here";
+}
+
+TEST_F(CgiTest, NphProgramsWriteAWholeAnswer) {
+    program("nph-x", "printf 'HTTP/1.1 202 Fine\\r\\nX-A: 1\\r\\n\\r\\nbody'");
+    const auto answer = get("/cgi-bin/nph-x");
+    EXPECT_EQ(answer->status(), 202);
+    EXPECT_EQ(answer->field("X-A"), "1");
+    EXPECT_EQ(answer->body(), "body");
+    program("x", "printf 'HTTP/1.1 202 Fine\\r\\n\\r\\nbody'");
+    EXPECT_EQ(get("/cgi-bin/x")->status(), 502);
+}
+
+TEST_F(CgiTest, WhatIsNoProgramIsNotRunOrShown) {
+    file("secret.txt", "password", 0644);
+    folder_.make_folder("folder");
+    program(".hidden", text_head);
+    folder_.link("out", "/bin/true");
+    EXPECT_EQ(get("/cgi-bin/secret.txt")->status(), 403);
+    EXPECT_EQ(get("/cgi-bin/absent")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin/folder")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin/folder/")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin/")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin/.hidden")->status(), 404);
+    EXPECT_EQ(get("/cgi-bin/out")->status(), 404) << "a link that leaves the folder";
+    EXPECT_FALSE(cgi().answers("/cgi-binary"));
+}
+
+TEST_F(CgiTest, ProgramsThatFailAre502) {
+    program("dies", "kill -9 $$");
+    program("silent", "exit 0");
+    program("garbage", "echo garbage; echo more");
+    file("alien", "not an executable", 0755);
+    program("half", "printf 'Content-Ty'");
+    for (const std::string_view name : {"dies", "silent", "garbage", "alien", "half"}) {
+        EXPECT_EQ(get("/cgi-bin/" + std::string(name))->status(), 502) << name;
+    }
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, AProgramThatDiesInItsBodyBreaksTheAnswerOff) {
+    program("dies", std::string(text_head) + "echo part; kill -9 $$");
+    const auto answer = get("/cgi-bin/dies");
+    EXPECT_EQ(answer->status(), 200);
+    EXPECT_TRUE(answer->broken());
+}
+
+TEST_F(CgiTest, ALengthIsKept) {
+    program("short", "echo 'Content-Type: a/b'; echo 'Content-Length: 9'; echo; printf abc");
+    EXPECT_TRUE(get("/cgi-bin/short")->broken());
+    program("long", "echo 'Content-Type: a/b'; echo 'Content-Length: 2'; echo; printf abc");
+    EXPECT_TRUE(get("/cgi-bin/long")->broken());
+    program("right", "echo 'Content-Type: a/b'; echo 'Content-Length: 3'; echo; printf abc");
+    const auto right = get("/cgi-bin/right");
+    EXPECT_EQ(right->content_length(), 3);
+    EXPECT_EQ(right->body(), "abc");
+}
+
+TEST_F(CgiTest, AProgramThatHangsIs504AndEnded) {
+    options_.rules.timeout = 50ms;
+    options_.patience = 50ms;
+    program("hangs", "trap '' TERM; sleep 1000 & sleep 1000; sleep 1000; sleep 1000");
+    EXPECT_EQ(get("/cgi-bin/hangs")->status(), 504);
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, AnOutputLimitBreaksTheAnswerOff) {
+    options_.rules.output_bytes_max = 1000;
+    program("flood", std::string(text_head) + "while :; do echo flood; done");
+    EXPECT_TRUE(get("/cgi-bin/flood")->broken());
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, AProgramEndsWithItsClient) {
+    program("slow", std::string(text_head) + "echo begin; sleep 1000");
+    const auto gone = begin("/cgi-bin/slow");
+    gone->end_body();
+    ASSERT_TRUE(until([&] { return gone->responded(); }));
+    gone->hang_up();
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, ProcessesThatAreLeftBehindAreEnded) {
+    program("forks", std::string(text_head) + "sleep 1000 & echo $!");
+    const auto answer = get("/cgi-bin/forks");
+    ASSERT_FALSE(answer->broken());
+    const pid_t child = std::stoi(answer->body());
+    EXPECT_TRUE(until([&] { return ::kill(child, 0) != 0 || ::access("/proc", F_OK) != 0; }));
+}
+
+TEST_F(CgiTest, HeadHasNoBodyAndTheProgramRunsToItsEnd) {
+    program("marks", std::string(text_head) + "echo body; sleep 0.1; touch mark");
+    const auto answer = get("/cgi-bin/marks", "HEAD");
+    EXPECT_EQ(answer->status(), 200);
+    EXPECT_EQ(answer->body(), "");
+    EXPECT_TRUE(all_gone());
+    EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
+}
+
+TEST_F(CgiTest, ThoseAboveTheCapWaitAndThenAreRefused) {
+    options_.places = std::make_shared<ProgramPlaces>(1, 1);
+    program("slow", std::string(text_head) + "sleep 0.2; echo done");
+    const auto first = begin("/cgi-bin/slow");
+    first->end_body();
+    const auto second = begin("/cgi-bin/slow");
+    second->end_body();
+    const auto third = begin("/cgi-bin/slow");
+    third->end_body();
+    EXPECT_EQ(third->status(), 503);
+    EXPECT_EQ(third->field("Retry-After"), "1");
+    EXPECT_FALSE(second->responded());
+    finish(*first);
+    finish(*second);
+    EXPECT_EQ(first->body(), "done\n");
+    EXPECT_EQ(second->body(), "done\n");
+    EXPECT_TRUE(all_gone());
+    EXPECT_EQ(options_.places->taken(), 0U);
+}
+
+TEST_F(CgiTest, NoPlaceInTimeIs503) {
+    options_.places = std::make_shared<ProgramPlaces>(1, 1);
+    options_.rules.waiting_max = 30ms;
+    program("slow", std::string(text_head) + "sleep 1000");
+    const auto first = begin("/cgi-bin/slow");
+    first->end_body();
+    EXPECT_EQ(get("/cgi-bin/slow")->status(), 503);
+    EXPECT_EQ(options_.places->waiting(), 0U);
+    first->hang_up();
+    EXPECT_TRUE(all_gone());
+}
+
+TEST_F(CgiTest, OneThatClosesItsOutputWorksOn) {
+    program("works", std::string(text_head) + "echo done; exec 1>&-; sleep 0.3; touch mark");
+    const auto answer = get("/cgi-bin/works");
+    EXPECT_EQ(answer->body(), "done\n");
+    EXPECT_FALSE(answer->broken());
+    EXPECT_TRUE(all_gone());
+    EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
+}
+
+TEST_F(CgiTest, AProgramNeedNotReadItsBody) {
+    program("deaf", std::string(text_head) + "exec 0<&-; sleep 0.05; echo done");
+    const auto answer = begin("/cgi-bin/deaf", "POST", {{"Content-Length", "1000000"}});
+    const std::string piece(100'000, 'x');
+    for (int i = 0; i < 10 && !answer->responded(); ++i) {
+        if (!answer->give(piece)) break;
+        loop_->turn(20ms);
+    }
+    finish(*answer);
+    EXPECT_EQ(answer->body(), "done\n");
+}
+
+TEST_F(CgiTest, ArgumentsByAmpersand) {
+    program("add", std::string(text_head) + "echo $(($1 + $2))");
+    EXPECT_EQ(get("/cgi-bin/add&1&2")->status(), 404);
+    cgi_.reset();
+    options_.arguments_by_ampersand = true;
+    EXPECT_EQ(get("/cgi-bin/add&1&2")->body(), "3\n");
+}
+
+TEST_F(CgiTest, TheEndOfTheHandlerKillsWhatRuns) {
+    program("slow", std::string(text_head) + "trap '' TERM; sleep 1000; sleep 1000");
+    const auto answer = begin("/cgi-bin/slow");
+    answer->end_body();
+    cgi_.reset();
+    EXPECT_FALSE(answer->responded());
+    answer->hang_up();
+}
+
+}  // namespace
+}  // namespace tiderace::http::cgi

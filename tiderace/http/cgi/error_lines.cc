@@ -1,0 +1,40 @@
+#include "tiderace/http/cgi/error_lines.h"
+
+#include <algorithm>
+
+namespace tiderace::http::cgi {
+
+void ErrorLines::feed(ByteView bytes) {
+    if (log_ == nullptr) return;
+    while (!bytes.empty() && lines_ <= lines_max) {
+        const std::size_t newline = bytes.find('\n');
+        const ByteView part = bytes.substr(0, newline);
+        line_.append(part.substr(0, line_bytes_max - line_.size()));
+        if (newline == ByteView::npos) return;
+        bytes.remove_prefix(newline + 1);
+        write();
+    }
+}
+
+void ErrorLines::end() {
+    if (!line_.empty()) write();
+}
+
+void ErrorLines::write() {
+    if (line_.ends_with('\r')) line_.pop_back();
+    if (lines_ < lines_max && !line_.empty()) {
+        std::ranges::replace_if(
+            line_, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+        log_->warning("cgi", "a program wrote to its standard error",
+                      log::field("program", *program_), log::field("line", line_));
+    }
+    if (++lines_ == lines_max + 1) {
+        log_->warning("cgi",
+                      "a program writes too many lines to its standard error; the rest is "
+                      "dropped",
+                      log::field("program", *program_));
+    }
+    line_.clear();
+}
+
+}  // namespace tiderace::http::cgi

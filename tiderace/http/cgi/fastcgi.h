@@ -1,0 +1,95 @@
+// FastCgi: answers requests by programs that run already and speak FastCGI: php-fpm, fcgiwrap, the
+// servers of many languages.
+//
+//   pattern "*.php"  ->  /a/x.php/info: SCRIPT_FILENAME ROOT/a/x.php, PATH_INFO /info
+//   pattern "/app"   ->  /app/x:        SCRIPT_NAME /app, PATH_INFO /x
+//
+// With a pattern, the script must be a file beneath the root; a request for one that is not there
+// is 404 and never reaches the peer, which might take another file for it. Such files are not sent
+// as files either.
+//
+// Connections are kept and used again. A peer that can (FCGI_MPXS_CONNS) gets several requests on
+// one. What a request's client is slow to take is held up to output_bytes_high, then the connection
+// is not read, and gets no further request.
+//
+// Owner    The program; one per loop.
+// Thread   The loop's.
+// Errors   404: no such script. 502: the peer is gone, refuses, or answers garbage. 503: no place,
+//          or the peer is overloaded. 504: it does nothing for too long. Logged, but for the first.
+// Limits   FastCgiOptions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/core/address.h"
+#include "tiderace/http/cgi/program_call.h"
+#include "tiderace/http/cgi/program_folder.h"
+#include "tiderace/http/handler.h"
+
+namespace tiderace::http::cgi {
+
+struct FastCgiOptions {
+    std::string pattern = "*.php";   // a glob; or a path without one: all below it
+    core::Address address;           // of the peer: unix:PATH, HOST:PORT
+    std::string root;                // where scripts are; "" with a path: not told
+    std::vector<std::string> index;  // those that match the pattern stand for their folder
+    CallRules rules;
+    std::size_t connections_max = 32;        // of this handler
+    std::size_t waiting_max = 256;           // requests for a connection; above: 503
+    std::size_t requests_a_connection = 16;  // where the peer can
+    // A kept connection may occupy one of a few processes, so it ends after idle_least
+    // where another request has waited that long for its first byte.
+    Duration idle_max = 1s;
+    Duration idle_least = 100ms;
+    Duration connect_max = 5s;
+    std::size_t output_bytes_high = 256_KiB;
+    bool server_authenticates = false;
+    std::string server_software = "tiderace";
+    Handler* local = nullptr;  // answers local redirects; nullptr: 502
+};
+
+class FastCgiCall;
+class FastCgiPeer;
+
+class FastCgi final : public Handler, private core::TurnEnd {
+  public:
+    static Result<std::unique_ptr<FastCgi>> create(core::EventLoop& loop, FastCgiOptions options);
+    ~FastCgi() override;
+
+    // Whether the path is one of the pattern's, or a folder that has an index of the pattern's.
+    bool answers(ByteView path) const;
+    void handle(Exchange& exchange) override;
+
+    FastCgiPeer& peer() { return *peer_; }
+
+  private:
+    friend class FastCgiCall;
+    struct Script {
+        std::string name;  // "/a/x.php"
+        std::string path_info;
+    };
+
+    FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder);
+    bool is_path() const;
+    bool is_script(ByteView path) const;
+    std::optional<std::string> index_of(ByteView folder) const;
+    std::optional<Script> find(ByteView path) const;
+    void on_turn_end() override;
+    void retire(FastCgiCall& call);
+
+    core::EventLoop* loop_;
+    FastCgiOptions options_;
+    std::optional<ProgramFolder> folder_;
+    bool has_index_ = false;
+    CallRoom room_;
+    std::unique_ptr<Site> local_;
+    IntrusiveList<FastCgiCall> calls_;    // owned
+    IntrusiveList<FastCgiCall> retired_;  // owned
+    std::unique_ptr<FastCgiPeer> peer_;   // its end ends what calls use: before them
+};
+
+}  // namespace tiderace::http::cgi

@@ -1,0 +1,420 @@
+#include "tiderace/http/cgi/fastcgi_peer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tiderace::http::cgi {
+
+using wire::cgi::append_begin_request;
+using wire::cgi::append_params;
+using wire::cgi::append_record;
+using wire::cgi::FcgiEnd;
+using wire::cgi::FcgiEvent;
+using wire::cgi::FcgiType;
+
+namespace {
+
+constexpr std::size_t input_record_max = 32_KiB;
+// Above it more of a body waits; below the connection's own mark, so that it goes on reading.
+constexpr std::uint64_t queue_bytes_high = 128_KiB;
+constexpr Duration question_max = 1s;
+
+}  // namespace
+
+// --- a request ---------------------------------------------------------------------------------
+
+FastCgiCall::FastCgiCall(FastCgi& handler, std::string name)
+    : ProgramCall(*handler.loop_, handler.room_, std::move(name)),
+      handler_(&handler),
+      errors_(handler.loop_->log(), ProgramCall::name()) {}
+
+FastCgiCall::~FastCgiCall() = default;
+
+void FastCgiCall::on_ready_to_start() {
+    handler_->peer_->ask(*this);
+}
+
+void FastCgiCall::assign() {
+    std::exchange(started_, true) ? start() : let_in();
+}
+
+bool FastCgiCall::is_repeatable() {
+    const ByteView method = variables().find("REQUEST_METHOD");
+    return (method == "GET" || method == "HEAD") && variables().find("CONTENT_LENGTH").empty();
+}
+
+void FastCgiCall::start() {
+    std::string out;
+    append_begin_request(out, id_);
+    append_params(out, id_, variables());
+    connection_->write(out);
+    input_ended_ = false;
+    begun_ = loop().now();
+    on_body();
+}
+
+void FastCgiCall::on_body() {
+    while (connection_ != nullptr && !pending().empty() && connection_->takes_body()) {
+        const ByteView part = pending().substr(0, input_record_max);
+        std::string out;
+        append_record(out, FcgiType::standard_input, id_, part);
+        connection_->write(out);
+        take_pending(part.size());
+    }
+    if (connection_ == nullptr) return;
+    if (!pending().empty()) return connection_->want_drained();
+    if (!body_ended() || std::exchange(input_ended_, true)) return;
+    std::string out;
+    append_record(out, FcgiType::standard_input, id_, {});
+    connection_->write(out);
+}
+
+void FastCgiCall::want_output() {
+    output_.clear();
+    if (over()) return;
+    if (ended_) return finish();
+    if (connection_ != nullptr) connection_->update_reading();
+}
+
+void FastCgiCall::on_output(ByteView bytes) {
+    heard_ = true;
+    if (over() || bytes.empty()) return;
+    note_progress();
+    if (!head_complete()) {
+        const std::size_t used = take_head(bytes);
+        if (over() || !head_complete()) return;
+        output_.append(loop().blocks(), bytes.substr(used));
+        return answer();
+    }
+    if (drops_output()) return;
+    output_.append(loop().blocks(), bytes);
+    if (connection_ != nullptr) connection_->update_reading();
+    output_ready();
+}
+
+FastCgiCall::State FastCgiCall::pull_output(core::BlockPool& blocks, core::SendQueue& out,
+                                            std::size_t bytes_wanted) {
+    out.append_front(blocks, output_, std::min<std::uint64_t>(bytes_wanted, output_.bytes()));
+    if (connection_ != nullptr) connection_->update_reading();
+    if (!output_.empty()) return State::more;
+    return ended_ ? State::end : State::wait;
+}
+
+bool FastCgiCall::is_full() const {
+    return output_.bytes() > handler_->options_.output_bytes_high;
+}
+
+void FastCgiCall::on_end(const FcgiEvent& end) {
+    ended_ = true;
+    connection_ = nullptr;
+    errors_.end();
+    if (over()) return;
+    drop_body();
+    switch (end.end) {
+        case FcgiEnd::complete:
+            break;
+        case FcgiEnd::overloaded:
+        case FcgiEnd::cannot_multiplex:
+            return fail(503, "the peer is overloaded");
+        default:
+            return fail(502, "the peer refused the request");
+    }
+    if (!head_complete()) return fail_without_head();
+    drops_output() ? finish() : output_ready();
+}
+
+void FastCgiCall::on_lost(std::string_view why) {
+    connection_ = nullptr;
+    if (over() || ended_) return;
+    if (std::exchange(may_retry_, false) && !heard_ && is_repeatable()) {
+        return handler_->peer_->ask(*this);
+    }
+    fail(502, why);
+}
+
+void FastCgiCall::on_over() {
+    handler_->peer_->forget(*this);
+    output_.clear();
+    if (connection_ != nullptr) std::exchange(connection_, nullptr)->remove(*this);
+    handler_->retire(*this);
+}
+
+// --- a connection ------------------------------------------------------------------------------
+
+void FastCgiConnection::attach(net::Connection& connection) {
+    connection_ = &connection;
+    connection.start(*this);
+}
+
+bool FastCgiConnection::has_room() const {
+    if (closing_) return false;
+    if (calls_.empty()) return true;
+    return peer_->multiplexes_ && calls_.size() < peer_->options_->requests_a_connection &&
+           std::ranges::none_of(
+               calls_,
+               [](const auto& entry) {
+                   return entry.second != nullptr && entry.second->is_full();
+               });
+}
+
+void FastCgiConnection::add(FastCgiCall& call) {
+    do {
+        if (++last_id_ == 0) ++last_id_;
+    } while (calls_.contains(last_id_));
+    calls_[last_id_] = &call;
+    call.id_ = last_id_;
+    call.connection_ = this;
+    call.may_retry_ = std::exchange(used_, true);
+    connection_->set_deadline(Instant::max());
+}
+
+void FastCgiConnection::remove(FastCgiCall& call) {
+    const auto found = calls_.find(call.id_);
+    if (found == calls_.end()) return;
+    if (calls_.size() == 1) {
+        calls_.erase(found);
+        return close();
+    }
+    found->second = nullptr;  // until the peer has ended it, its id is taken
+    std::string out;
+    append_record(out, FcgiType::abort_request, call.id_, {});
+    write(out);
+    update_reading();
+}
+
+void FastCgiConnection::write(ByteView bytes) {
+    if (!closing_) connection_->write(bytes);
+}
+
+bool FastCgiConnection::takes_body() const {
+    return !closing_ && connection_->queue_bytes() < queue_bytes_high;
+}
+
+void FastCgiConnection::update_reading() {
+    if (closing_) return;
+    const bool full = std::ranges::any_of(calls_, [](const auto& entry) {
+        return entry.second != nullptr && entry.second->is_full();
+    });
+    connection_->set_reading(!full);
+}
+
+void FastCgiConnection::close() {
+    if (std::exchange(closing_, true)) return;
+    connection_->close(net::CloseReason::aborted);
+}
+
+std::size_t FastCgiConnection::on_data(net::Connection&, ByteView data) {
+    ByteView rest = data;
+    while (!closing_) {
+        const FcgiEvent event = reader_.next(rest);
+        if (event.kind == FcgiEvent::Kind::need_more) break;
+        take(event);
+    }
+    return data.size();
+}
+
+void FastCgiConnection::take(const FcgiEvent& event) {
+    if (event.kind == FcgiEvent::Kind::values) return;  // to a question that was not asked here
+    const auto found = calls_.find(event.id);
+    if (event.kind == FcgiEvent::Kind::fault || found == calls_.end()) {
+        fail_all("the peer sent what is no FastCGI answer");
+        return close();
+    }
+    FastCgiCall* const call = found->second;
+    if (event.kind == FcgiEvent::Kind::output) {
+        if (call != nullptr) call->on_output(event.bytes);
+    } else if (event.kind == FcgiEvent::Kind::errors) {
+        if (call != nullptr) call->on_errors(event.bytes);
+    } else {
+        // What of its input is still to come belongs to no request: a connection of its own ends.
+        const bool clean = call == nullptr || call->input_ended_;
+        if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
+        calls_.erase(found);
+        if (call != nullptr) call->on_end(event);
+        if (!clean) return close();
+        update_reading();
+        if (calls_.empty()) return peer_->on_idle(*this);
+        peer_->serve_waiting();
+    }
+}
+
+void FastCgiConnection::on_drained(net::Connection&) {
+    std::vector<FastCgiCall*> calls;
+    for (const auto& [id, call] : calls_) {
+        if (call != nullptr) calls.push_back(call);
+    }
+    for (FastCgiCall* call : calls) {
+        if (call->connection_ == this) call->on_body();
+    }
+}
+
+void FastCgiConnection::on_peer_finished(net::Connection&) {
+    fail_all("the peer closed the connection");
+    close();
+}
+
+// Idle for too long.
+void FastCgiConnection::on_deadline(net::Connection&) {
+    if (!calls_.empty()) return;
+    const Instant end = idle_since_ + peer_->options_->idle_max;
+    const Instant now = connection_->loop().now();
+    if (now >= end || peer_->starves()) return close();
+    connection_->set_deadline(std::min(end, now + peer_->options_->idle_least));
+}
+
+void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
+    closing_ = true;
+    fail_all("the connection to the peer was lost");
+    connection_ = nullptr;
+    peer_->on_gone(*this);
+}
+
+void FastCgiConnection::fail_all(std::string_view why) {
+    closing_ = true;  // it takes no more
+    const auto calls = std::exchange(calls_, {});
+    for (const auto& [id, call] : calls) {
+        if (call != nullptr && call->connection_ == this) call->on_lost(why);
+    }
+    closing_ = connection_ == nullptr || connection_->closing();
+}
+
+// --- the peer ----------------------------------------------------------------------------------
+
+// Asks once whether the peer multiplexes, on a connection of its own: some close it after that.
+class FastCgiPeer::Question final : public net::Session {
+  public:
+    explicit Question(FastCgiPeer& peer) : peer_(&peer) {}
+
+    void start(net::Connection& connection) {
+        connection.start(*this);
+        std::string out;
+        wire::cgi::append_get_values(out);
+        connection.write(out);
+        connection.set_deadline(connection.loop().now() + question_max);
+    }
+
+  private:
+    std::size_t on_data(net::Connection& connection, ByteView data) override {
+        ByteView rest = data;
+        const FcgiEvent event = reader_.next(rest);
+        if (event.kind == FcgiEvent::Kind::need_more) return data.size();
+        if (event.kind == FcgiEvent::Kind::values) {
+            peer_->multiplexes_ = wire::cgi::find_value(event.bytes, "FCGI_MPXS_CONNS") == "1";
+        }
+        connection.close(net::CloseReason::aborted);
+        return data.size();
+    }
+    void on_close(net::Connection&, net::CloseReason) override {}
+
+    FastCgiPeer* peer_;
+    wire::cgi::FcgiReader reader_;
+};
+
+FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
+    : loop_(&loop),
+      options_(&options),
+      question_(std::make_unique<Question>(*this)),
+      connector_(loop, {.connection = {},
+                        .timeout = options.connect_max,
+                        .connections_max = options.connections_max + 1}) {}
+
+FastCgiPeer::~FastCgiPeer() {
+    ending_ = true;
+    waiting_.clear();
+}
+
+void FastCgiPeer::ask_values() {
+    if (std::exchange(asked_values_, true)) return;
+    connector_.connect(options_->address, [this](Result<net::Connection*> made) {
+        if (made && !ending_) question_->start(**made);
+    });
+}
+
+void FastCgiPeer::ask(FastCgiCall& call) {
+    ask_values();
+    if (waiting_.size() >= options_->waiting_max) {
+        return call.refuse("too many wait for a connection to the peer");
+    }
+    waiting_.push_back(&call);
+    serve_waiting();
+}
+
+void FastCgiPeer::forget(FastCgiCall& call) {
+    std::erase(waiting_, &call);
+}
+
+FastCgiConnection* FastCgiPeer::find_room() {
+    FastCgiConnection* shared = nullptr;
+    for (const auto& one : connections_) {
+        if (!one->has_room()) continue;
+        if (one->is_idle()) return one.get();
+        shared = one.get();
+    }
+    return shared;
+}
+
+void FastCgiPeer::serve_waiting() {
+    while (!ending_ && !waiting_.empty()) {
+        FastCgiConnection* const connection = find_room();
+        if (connection == nullptr) break;
+        FastCgiCall* const call = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        connection->add(*call);
+        call->assign();
+    }
+    while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {
+        ++connecting_;
+        connector_.connect(options_->address, [this](Result<net::Connection*> made) {
+            on_connected(std::move(made));
+        });
+    }
+}
+
+void FastCgiPeer::on_connected(Result<net::Connection*> made) {
+    --connecting_;
+    gone_.clear();
+    if (made) {
+        connections_.push_back(std::make_unique<FastCgiConnection>(*this));
+        connections_.back()->attach(**made);
+        if (waiting_.empty()) on_idle(*connections_.back());
+        return serve_waiting();
+    }
+    if (ending_ || waiting_.empty()) return;
+    // Without any connection none of them gets one: each would wait for its own refusal.
+    const bool all = connections_.empty() && connecting_ == 0;
+    const std::string why = made.error().message();
+    do {
+        FastCgiCall* const call = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        call->fail(502, why);
+    } while (all && !waiting_.empty());
+}
+
+void FastCgiPeer::on_idle(FastCgiConnection& connection) {
+    serve_waiting();
+    if (connection.is_idle() && !connection.closing_) {
+        connection.idle_since_ = loop_->now();
+        connection.connection_->set_deadline(loop_->now() + options_->idle_least);
+    }
+}
+
+bool FastCgiPeer::starves() const {
+    const Instant early = loop_->now() - options_->idle_least;
+    return std::ranges::any_of(connections_, [&](const auto& connection) {
+        return std::ranges::any_of(connection->calls_, [&](const auto& entry) {
+            const FastCgiCall* const call = entry.second;
+            return call != nullptr && !call->heard_ && call->begun_ <= early;
+        });
+    });
+}
+
+void FastCgiPeer::on_gone(FastCgiConnection& connection) {
+    const auto found =
+        std::ranges::find(connections_, &connection, [](const auto& one) { return one.get(); });
+    if (found == connections_.end()) return;
+    gone_.push_back(std::move(*found));  // it is on the stack
+    connections_.erase(found);
+    serve_waiting();
+}
+
+}  // namespace tiderace::http::cgi

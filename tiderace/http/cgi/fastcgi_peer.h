@@ -1,0 +1,148 @@
+// FastCgiPeer: the connections of one loop to one FastCGI peer, and the requests that wait for one.
+//
+//   ask(call) -> a kept connection with room, or a new one -> call.let_in(); otherwise it waits
+//   connection: connecting -> ready <-> busy -> (idle_max) -> closed
+//
+// Owner    FastCgi.
+// Thread   The loop's.
+// Errors   A connection that cannot be made fails the call that asked for it: 502.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/http/cgi/error_lines.h"
+#include "tiderace/http/cgi/fastcgi.h"
+#include "tiderace/http/wire/cgi/fcgi_records.h"
+#include "tiderace/net/connection.h"
+#include "tiderace/net/connector.h"
+#include "tiderace/net/session.h"
+
+namespace tiderace::http::cgi {
+
+class FastCgiConnection;
+
+// One request. Its id on the connection is its own until the peer has ended it.
+class FastCgiCall final : public ProgramCall, public ListHook {
+  public:
+    FastCgiCall(FastCgi& handler, std::string name);
+    ~FastCgiCall() override;
+
+  private:
+    friend class FastCgiConnection;
+    friend class FastCgiPeer;
+
+    void on_ready_to_start() override;
+    void start() override;
+    void on_body() override;
+    void want_output() override;
+    State pull_output(core::BlockPool& blocks, core::SendQueue& out,
+                      std::size_t bytes_wanted) override;
+    void on_over() override;
+
+    // From the connection.
+    void on_output(ByteView bytes);
+    void on_errors(ByteView bytes) { errors_.feed(bytes); }
+    void on_end(const wire::cgi::FcgiEvent& end);
+    void on_lost(std::string_view why);
+    void assign();
+    bool is_repeatable();
+    bool is_full() const;
+
+    FastCgi* handler_;
+    FastCgiConnection* connection_ = nullptr;
+    std::uint16_t id_ = 0;
+    ErrorLines errors_;
+    core::SendQueue output_;
+    bool ended_ = false;  // the peer has
+    bool input_ended_ = false;
+    bool heard_ = false;
+    Instant begun_{};
+    bool started_ = false;
+    bool may_retry_ = false;  // a kept connection may have been closed just before
+};
+
+class FastCgiConnection final : public net::Session {
+  public:
+    explicit FastCgiConnection(FastCgiPeer& peer) : peer_(&peer) {}
+
+    void attach(net::Connection& connection);
+    // Room for one more request.
+    bool has_room() const;
+    bool is_idle() const { return calls_.empty(); }
+    void add(FastCgiCall& call);
+    // The call is over; the peer may not have ended its request.
+    void remove(FastCgiCall& call);
+    void write(ByteView bytes);
+    // Asks for on_body() of its calls when what was written has left.
+    void want_drained() { connection_->want_drained(); }
+    bool takes_body() const;
+    void update_reading();
+    void close();
+
+  private:
+    friend class FastCgiPeer;
+
+    std::size_t on_data(net::Connection& connection, ByteView data) override;
+    void on_drained(net::Connection& connection) override;
+    void on_peer_finished(net::Connection& connection) override;
+    void on_deadline(net::Connection& connection) override;
+    void on_close(net::Connection& connection, net::CloseReason reason) override;
+    void take(const wire::cgi::FcgiEvent& event);
+    void fail_all(std::string_view why);
+
+    FastCgiPeer* peer_;
+    net::Connection* connection_ = nullptr;
+    wire::cgi::FcgiReader reader_;
+    std::map<std::uint16_t, FastCgiCall*> calls_;  // nullptr: over here, and not yet at the peer
+    std::uint16_t last_id_ = 0;
+    bool closing_ = false;
+    bool used_ = false;
+    Instant idle_since_{};
+};
+
+class FastCgiPeer {
+  public:
+    FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options);
+    ~FastCgiPeer();
+
+    // let_in() follows, perhaps inside; or refuse().
+    void ask(FastCgiCall& call);
+    void forget(FastCgiCall& call);
+    std::size_t connections() const { return connections_.size() + connecting_; }
+    bool multiplexes() const { return multiplexes_; }
+
+  private:
+    friend class FastCgiConnection;
+    friend class FastCgiCall;
+
+    void connect();
+    void on_connected(Result<net::Connection*> made);
+    void serve_waiting();
+    FastCgiConnection* find_room();
+    void on_idle(FastCgiConnection& connection);
+    void on_gone(FastCgiConnection& connection);
+    void ask_values();
+    // A request has waited for its first byte for long: perhaps for a process that idles for us.
+    bool starves() const;
+
+    core::EventLoop* loop_;
+    const FastCgiOptions* options_;
+    std::vector<std::unique_ptr<FastCgiConnection>> connections_;  // most recently used last
+    std::vector<std::unique_ptr<FastCgiConnection>> gone_;         // until the next is made
+    std::vector<FastCgiCall*> waiting_;
+    std::size_t connecting_ = 0;
+    bool asked_values_ = false;
+    bool multiplexes_ = false;
+    bool ending_ = false;
+    class Question;
+    std::unique_ptr<Question> question_;
+    net::Connector connector_;  // last: its end ends the sessions
+};
+
+}  // namespace tiderace::http::cgi

@@ -1,0 +1,318 @@
+#include "tiderace/http/cgi/program_call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/cgi/local_exchange.h"
+#include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/framing.h"
+
+namespace tiderace::http::cgi {
+
+using wire::FieldName;
+using wire::cgi::AnswerHead;
+
+class ProgramCall::Body final : public BodyReceiver {
+  public:
+    explicit Body(ProgramCall& call) : call_(&call) {}
+
+    void on_body(Exchange&, ByteView bytes) override { call_->take_body(bytes); }
+    void on_body_end(Exchange&) override { call_->end_body(); }
+    void on_body_failed(Exchange&) override {
+        call_->has_body_ = false;
+        call_->on_client_gone();
+    }
+
+  private:
+    ProgramCall* call_;  // withdraws this before it goes
+};
+
+class ProgramCall::Source final : public BodySource {
+  public:
+    explicit Source(ProgramCall& call) : call_(&call) {}
+    ~Source() override {
+        if (call_ != nullptr) call_->on_source_gone();
+    }
+
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t wanted) override {
+        return call_ != nullptr ? call_->pull(blocks, out, wanted) : State::failed;
+    }
+    void forget() { call_ = nullptr; }
+
+  private:
+    ProgramCall* call_;  // nullptr: the call is over before its answer was
+};
+
+ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string name)
+    : loop_(&loop), room_(&room), name_(std::move(name)) {}
+
+ProgramCall::~ProgramCall() {
+    let_go();
+}
+
+void ProgramCall::begin(Exchange& exchange, wire::cgi::MetaVariables variables) {
+    variables_ = std::move(variables);
+    const ByteView length = exchange.request().field(FieldName::content_length);
+    if (!length.empty()) length_ = wire::parse_content_length(length).value;
+    exchange_ = exchange.defer();
+    exchange.observe(gone_);
+    has_body_ = true;
+    exchange.receive_body(std::make_unique<Body>(*this), room_->rules.body_bytes_max);
+}
+
+// --- the request's body ------------------------------------------------------------------------
+
+void ProgramCall::take_body(ByteView bytes) {
+    if (over()) return;
+    pending_.append(bytes);
+    room_->collected_bytes += bytes.size();
+    const CallRules& rules = room_->rules;
+    const bool crowded = room_->collected_bytes > rules.collected_bytes_max;
+    if (phase_ == Phase::running) {
+        note_progress();
+        on_body();
+    } else if (phase_ == Phase::collecting && !length_) {
+        if (crowded) return fail(503, "too much is collected of bodies of unknown length");
+        if (pending_.size() > rules.unknown_body_bytes_max) {
+            return fail(411, "the body is too long to be collected; send a Content-Length");
+        }
+    } else if (phase_ == Phase::collecting &&
+               (crowded || pending_.size() >= rules.body_bytes_before_start)) {
+        ready_to_start();
+    }
+    // A body ahead of its program waits at the client.
+    if (!over() && reading_ && phase_ != Phase::collecting && !pending().empty()) {
+        reading_ = false;
+        exchange_->set_body_reading(false);
+    }
+}
+
+void ProgramCall::end_body() {
+    has_body_ = false;
+    body_ended_ = true;
+    if (over()) return;
+    note_progress();
+    if (phase_ == Phase::collecting) return ready_to_start();
+    if (phase_ == Phase::running) on_body();
+}
+
+void ProgramCall::take_pending(std::size_t bytes) {
+    note_progress();
+    pending_taken_ += bytes;
+    room_->collected_bytes -= bytes;
+    if (pending_taken_ < pending_.size()) return;
+    // A buffer that grew while it was collected is not kept for the rest.
+    pending_ = {};
+    pending_taken_ = 0;
+    if (!reading_ && exchange_ && has_body_) {
+        reading_ = true;
+        exchange_->set_body_reading(true);
+    }
+}
+
+void ProgramCall::drop_body() {
+    room_->collected_bytes -= pending().size();
+    pending_ = {};
+    pending_taken_ = 0;
+    body_ended_ = true;
+    if (exchange_ && std::exchange(has_body_, false)) exchange_->withdraw_body();
+}
+
+// --- a place, and the start --------------------------------------------------------------------
+
+void ProgramCall::ready_to_start() {
+    phase_ = Phase::waiting;
+    if (length_ || !pending_.empty()) {
+        variables_.add("CONTENT_LENGTH", length_.value_or(pending_.size()));
+    }
+    loop_->arm(deadline_, loop_->now() + room_->rules.waiting_max);
+    on_ready_to_start();
+}
+
+void ProgramCall::let_in() {
+    TR_CHECK(phase_ == Phase::waiting);
+    phase_ = Phase::running;
+    note_progress();
+    loop_->cancel(deadline_);
+    if (room_->rules.timeout > Duration::zero()) {
+        loop_->arm(deadline_, loop_->now() + room_->rules.timeout);
+    }
+    start();
+}
+
+void ProgramCall::refuse(std::string_view why) {
+    fail(503, why);
+}
+
+// --- the answer --------------------------------------------------------------------------------
+
+std::size_t ProgramCall::take_head(ByteView bytes) {
+    note_progress();
+    const std::size_t used = reader_->feed(bytes);
+    if (reader_->state() == Reader::State::refused) {
+        fail(502, wire::cgi::to_string(reader_->fault()));
+        return bytes.size();
+    }
+    return used;
+}
+
+void ProgramCall::answer() {
+    answered_ = true;
+    const AnswerHead& head = reader_->head();
+    if (!exchange_) {
+        drops_output_ = true;
+        return;
+    }
+    if (head.is_local_redirect()) return redirect_locally();
+    Response response(head.status);
+    for (const wire::Field& field : head.fields) {
+        field.id == FieldName::other ? response.add(field.name, field.value)
+                                     : response.add(field.id, field.value);
+    }
+    const bool is_head = exchange_->request().method() == wire::Method::head;
+    if (is_head || head.status == 204 || head.status == 304) {
+        // The program goes on until its end: what it does may be more than its answer.
+        drops_output_ = true;
+        if (is_head && head.content_length) response.set_length_hint(*head.content_length);
+        const core::Ref<Exchange> exchange = exchange_;
+        let_go();
+        exchange->respond(response);
+        want_output();
+        return;
+    }
+    auto source = std::make_unique<Source>(*this);
+    source_ = source.get();
+    response.set_body(std::move(source), head.content_length);
+    const core::Ref<Exchange> exchange = exchange_;
+    exchange->respond(response);
+}
+
+void ProgramCall::redirect_locally() {
+    drops_output_ = true;
+    const core::Ref<Exchange> exchange = exchange_;
+    const std::string target(reader_->head().location);
+    const unsigned most = room_->local != nullptr ? room_->rules.local_redirects_max : 0;
+    if (local_redirects_of(*exchange) >= most) {
+        return fail(502, "its Location leads to another path too many times");
+    }
+    let_go();
+    answer_from_path(*exchange, *room_->local, target);
+    want_output();
+}
+
+ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& out,
+                                     std::size_t bytes_wanted) {
+    if (broken_) return State::failed;
+    source_waits_ = false;
+    note_progress();
+    const std::uint64_t before = out.bytes();
+    State state = pull_output(blocks, out, bytes_wanted);
+    if (broken_) return State::failed;
+    output_bytes_ += out.bytes() - before;
+    const std::uint64_t most = room_->rules.output_bytes_max;
+    if (most > 0 && output_bytes_ > most) {
+        fail(502, "it wrote more than it may");
+        return State::failed;
+    }
+    const auto& length = reader_->head().content_length;
+    if (length && output_bytes_ > *length) {
+        fail(502, "it wrote more than its Content-Length");
+        return State::failed;
+    }
+    source_waits_ = state == State::wait;
+    if (state == State::end && length && output_bytes_ < *length) {
+        fail(502, "it wrote less than its Content-Length");
+        return State::failed;
+    }
+    if (state == State::end) finish();
+    return state;
+}
+
+void ProgramCall::output_ready() {
+    if (!source_waits_ || !exchange_) return;
+    note_progress();
+    source_waits_ = false;
+    const core::Ref<Exchange> exchange = exchange_;
+    exchange->body_ready();
+}
+
+// --- the ends ----------------------------------------------------------------------------------
+
+void ProgramCall::fail_without_head() {
+    fail(502, reader_->empty() ? "it wrote nothing" : "it ended in the middle of its head");
+}
+
+void ProgramCall::fail(int status, std::string_view why) {
+    if (over()) return;
+    if (log::Logger* out = log()) {
+        out->warning("cgi", answered_ ? "an answer was broken off" : "a program gave no answer",
+                     log::field("program", name_), log::field("status", status),
+                     log::field("why", why));
+    }
+    const core::Ref<Exchange> exchange = exchange_;
+    broken_ = true;
+    if (source_ != nullptr && exchange && source_waits_) {
+        source_waits_ = false;
+        exchange->body_ready();  // pulls, learns it, and may end the source and with it this call
+        if (over()) return;
+    }
+    let_go();
+    if (exchange && !exchange->responded() && !exchange->abandoned()) {
+        Response response(status);
+        if (status == 503) response.add(FieldName::retry_after, "1");
+        exchange->respond(response);
+    }
+    end();
+}
+
+void ProgramCall::finish() {
+    if (over()) return;
+    let_go();
+    end();
+}
+
+// The exchange and all that hangs on it.
+void ProgramCall::let_go() {
+    gone_.unlink();
+    if (source_ != nullptr) std::exchange(source_, nullptr)->forget();
+    const core::Ref<Exchange> exchange = std::exchange(exchange_, {});
+    if (exchange && std::exchange(has_body_, false)) exchange->withdraw_body();
+    room_->collected_bytes -= pending().size();
+    pending_ = {};
+    pending_taken_ = 0;
+}
+
+void ProgramCall::end() {
+    phase_ = Phase::over;
+    loop_->cancel(deadline_);
+    on_over();
+}
+
+// The source was not pulled to its end: the client is gone.
+void ProgramCall::on_source_gone() {
+    source_ = nullptr;
+    on_client_gone();
+}
+
+void ProgramCall::on_client_gone() {
+    if (over()) return;
+    let_go();
+    end();
+}
+
+bool ProgramCall::waits_for_client() const {
+    if (!exchange_) return false;
+    if (answered_ && !drops_output_ && !source_waits_) return true;
+    return !body_ended_ && pending().empty() && reading_;
+}
+
+void ProgramCall::on_deadline() {
+    if (phase_ == Phase::waiting) return fail(503, "no place became free");
+    if (waits_for_client()) note_progress();
+    const Instant due = progress_ + room_->rules.timeout;
+    if (loop_->now() < due) return loop_->arm(deadline_, due);
+    fail(504, "it did nothing for too long");
+}
+
+}  // namespace tiderace::http::cgi

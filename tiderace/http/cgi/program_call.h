@@ -1,0 +1,175 @@
+// ProgramCall: one request on its way to a program and its answer on its way back, whatever the
+// program is reached by: pipes (CgiRun) or FastCGI (FastCgiCall).
+//
+//   collecting -- all, or body_bytes_before_start --> waiting -- let_in() --> running --> over
+//       \               (for a free place)               \                     /
+//        `------ the client is gone, a fault -------------`-------------------'
+//
+// The first part of a body is collected before the program starts, so that a client that sends
+// slowly does not hold one of few programs for nothing; the rest is streamed. A body of unknown
+// length is collected whole, because programs read CONTENT_LENGTH bytes.
+//
+// Deadline   Runs while the program is waited for: for its head, for more output, or until it
+//            takes its input. Not while the client is: to send more body, or to take the answer.
+// Owner      The handler that made it; on_over() says when it may go, never inside a call.
+// Thread     The loop's.
+// Errors     502: the program died or wrote no sound head. 503: no place. 504: the deadline. After
+//            the head the answer is broken off, so that the client sees it. One log line each.
+// Memory     Up to the limits of CallRules in collected bodies, of all calls together too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tiderace/base/units.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/site.h"
+#include "tiderace/http/wire/cgi/answer_head.h"
+#include "tiderace/http/wire/cgi/meta_variables.h"
+
+namespace tiderace::http::cgi {
+
+struct CallRules {
+    Duration timeout = 30s;                // the deadline above; 0: none
+    Duration waiting_max = 10s;            // for a place; then 503
+    std::uint64_t body_bytes_max = 1_MiB;  // above: 413
+    std::size_t body_bytes_before_start = 64_KiB;
+    std::size_t unknown_body_bytes_max = 1_MiB;  // without a Content-Length; above: 411
+    std::size_t collected_bytes_max = 16_MiB;    // of all calls of the handler
+    std::uint64_t output_bytes_max = 0;          // of an answer's body; above: broken off. 0: any
+    unsigned local_redirects_max = 5;            // one after another; then 502
+};
+
+// What the calls of one handler share.
+struct CallRoom {
+    CallRules rules;
+    std::size_t collected_bytes = 0;
+    // Answers local redirects: all of the server's paths.
+    Site* local = nullptr;
+};
+
+class ProgramCall {
+    using Reader = wire::cgi::AnswerHeadReader;
+
+  public:
+    ProgramCall(core::EventLoop& loop, CallRoom& room, std::string name);
+    virtual ~ProgramCall();
+    ProgramCall(const ProgramCall&) = delete;
+    ProgramCall& operator=(const ProgramCall&) = delete;
+
+    // The program writes a whole answer, with its status line. Before begin().
+    void read_whole_answer() { reader_ = std::make_unique<Reader>(Reader::Form::whole_answer); }
+    // Defers the exchange and asks for its body. on_ready_to_start() follows, perhaps inside.
+    void begin(Exchange& exchange, wire::cgi::MetaVariables variables);
+    // There is a place: start() is called.
+    void let_in();
+    // There will be none.
+    void refuse(std::string_view why);
+
+  protected:
+    using State = BodySource::State;
+
+    // Enough of the body is here: asks for a place, then let_in() or refuse().
+    virtual void on_ready_to_start() = 0;
+    // Starts the program. A fault is reported by fail().
+    virtual void start() = 0;
+    // More of the body is in pending(), or its end came (body_ended()).
+    virtual void on_body() = 0;
+    // The answer's body is to be read and dropped.
+    virtual void want_output() = 0;
+    // More of the answer's body, after its head.
+    virtual State pull_output(core::BlockPool& blocks, core::SendQueue& out,
+                              std::size_t bytes_wanted) = 0;
+    // The exchange needs the program no more, so it is ended. The last call from here.
+    virtual void on_over() = 0;
+
+    // The program's output until the head is complete. Returns the bytes used; what is left is the
+    // body's. A bad head ends the call; of a complete one, answer() is to follow.
+    std::size_t take_head(ByteView bytes);
+    bool head_complete() const { return reader_->state() == Reader::State::complete; }
+    // Answers with the head; the body is pulled, perhaps inside.
+    void answer();
+    // The answer has no body that is sent: what the program writes is dropped.
+    bool drops_output() const { return drops_output_; }
+    // The body that waits for output can go on.
+    void output_ready();
+    // The output ended before the head was complete.
+    void fail_without_head();
+    // 502, 503 or 504, or the answer breaks off; and over. `why`: "it was ended by signal 9".
+    void fail(int status, std::string_view why);
+    // All was done as it should be.
+    void finish();
+    bool over() const { return phase_ == Phase::over; }
+
+    // The collected part of the body, to be taken from the front.
+    ByteView pending() const { return ByteView(pending_).substr(pending_taken_); }
+    void take_pending(std::size_t bytes);
+    bool body_ended() const { return body_ended_; }
+    // The program takes no more of it.
+    void drop_body();
+    // Something moved: the deadline begins anew.
+    void note_progress() { progress_ = loop_->now(); }
+
+    core::EventLoop& loop() { return *loop_; }
+    log::Logger* log() { return loop_->log(); }
+    const std::string& name() const { return name_; }
+    wire::cgi::MetaVariables& variables() { return variables_; }
+
+  private:
+    enum class Phase : std::uint8_t { collecting, waiting, running, over };
+    class Body;
+    class Source;
+    struct Gone final : AbandonObserver {
+        explicit Gone(ProgramCall& c) : call(&c) {}
+        void on_abandoned() override { call->on_client_gone(); }
+        ProgramCall* call;
+    };
+    struct Deadline final : core::Timer {
+        explicit Deadline(ProgramCall& c) : call(&c) {}
+        void on_expired() override { call->on_deadline(); }
+        ProgramCall* call;
+    };
+
+    void take_body(ByteView bytes);
+    void end_body();
+    void ready_to_start();
+    void redirect_locally();
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted);
+    void on_source_gone();
+    void on_client_gone();
+    void on_deadline();
+    bool waits_for_client() const;
+    void let_go();
+    void end();
+
+    core::EventLoop* loop_;
+    CallRoom* room_;
+    std::string name_;
+    wire::cgi::MetaVariables variables_;
+    core::Ref<Exchange> exchange_;  // none: answered, or the client is gone
+    Gone gone_{*this};
+    Deadline deadline_{*this};
+    Instant progress_{};
+    Phase phase_ = Phase::collecting;
+
+    std::optional<std::uint64_t> length_;  // of the body, as the client gave it
+    std::string pending_;
+    std::size_t pending_taken_ = 0;
+    bool has_body_ = false;  // there is a receiver
+    bool body_ended_ = false;
+    bool reading_ = true;
+
+    std::unique_ptr<Reader> reader_ = std::make_unique<Reader>();
+    Source* source_ = nullptr;
+    std::uint64_t output_bytes_ = 0;
+    bool answered_ = false;
+    bool drops_output_ = false;
+    bool source_waits_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace tiderace::http::cgi

@@ -1,0 +1,71 @@
+// ProgramPlaces: how many programs may run at a time, for all loops, and the queue for them.
+//
+//   ask() -> now
+//         -> later: granted() on the asker's loop, in the order of asking
+//         -> full
+//   give_back() for each one that was had
+//
+// Owner    Shared by the handlers of all loops.
+// Thread   Any: a lock, held for a few instructions. Starting a program costs a thousand times
+//          that.
+// Errors   A loop that takes no posts any more loses its turn to the next asker.
+// Limits   places_max, waiting_max.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "tiderace/core/event_loop.h"
+
+namespace tiderace::http::cgi {
+
+class ProgramPlaces final : public std::enable_shared_from_this<ProgramPlaces> {
+  public:
+    // Waits for a place. Owned by its asker; its end gives up waiting, or the place that is on its
+    // way.
+    class Waiter {
+      public:
+        Waiter(std::shared_ptr<ProgramPlaces> places, core::EventLoop& loop);
+        virtual ~Waiter();
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
+
+        enum class Outcome : unsigned char { now, later, full };
+        // Once at a time.
+        Outcome ask();
+        // Passes the place on, after `now` or on_granted().
+        void give_back();
+        // Waits no more. Nothing where it does not wait.
+        void cancel();
+
+      private:
+        friend class ProgramPlaces;
+        struct Asked;
+
+        // On the loop, after `later`.
+        virtual void on_granted() = 0;
+
+        std::shared_ptr<ProgramPlaces> places_;
+        core::EventLoop* loop_;
+        std::shared_ptr<Asked> asked_;
+    };
+
+    ProgramPlaces(std::size_t places_max, std::size_t waiting_max)
+        : places_max_(places_max), waiting_max_(waiting_max) {}
+
+    std::size_t taken() const;
+    std::size_t waiting() const;
+
+  private:
+    void pass_on();
+
+    const std::size_t places_max_;
+    const std::size_t waiting_max_;
+    mutable std::mutex lock_;  // guards all below
+    std::deque<std::shared_ptr<Waiter::Asked>> queue_;
+    std::size_t taken_ = 0;
+};
+
+}  // namespace tiderace::http::cgi

@@ -1,0 +1,12 @@
+#include "tiderace/http/client/answer.h"
+
+namespace tiderace::http {
+
+void Answer::throw_unreadable(const std::string& why) const {
+    constexpr std::size_t cited_bytes_max = 200;
+    std::string text = "answer " + std::to_string(status) + ": " + why + "; its body";
+    text += body.size() > cited_bytes_max ? " begins: " : ": ";
+    throw std::runtime_error(text.append(body, 0, cited_bytes_max));
+}
+
+}  // namespace tiderace::http

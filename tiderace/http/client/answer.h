@@ -1,0 +1,46 @@
+// Answer: what a server said to a request: status, fields, body.
+//
+//   if (answer.status == 200) use(answer.json<User>());
+//
+// Thread   One at a time.
+// Errors   json() throws std::runtime_error, which names the fault and begins to cite the body;
+//          read_json() returns it.
+// Memory   All of the body.
+#pragma once
+
+#include <expected>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "tiderace/http/client/fields.h"
+#include "tiderace/json.h"
+
+namespace tiderace::http {
+
+struct Answer {
+    int status = 0;
+    Fields fields;
+    std::string body;
+
+    bool ok() const { return status >= 200 && status < 300; }
+    const std::string& text() const { return body; }
+    // The value of the first field with this name, in any case; "" without one.
+    std::string_view field(std::string_view name) const { return fields.find(name); }
+
+    template <typename T>
+    std::expected<T, json::Error> read_json(const json::Options& options = {}) const {
+        return json::read<T>(body, options);
+    }
+    template <typename T>
+    T json() const {
+        auto value = read_json<T>();
+        if (!value) throw_unreadable(value.error().message());
+        return std::move(*value);
+    }
+
+  private:
+    [[noreturn]] void throw_unreadable(const std::string& why) const;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,85 @@
+#include "tiderace/http/client/answer_stream.h"
+
+#include <utility>
+
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::http {
+namespace {
+
+task::Task<> wait_for_more(ClientExchange& exchange) {
+    co_await exchange.changed();
+}
+
+}  // namespace
+
+AnswerStream::AnswerStream(std::unique_ptr<ClientExchange> exchange, Url url, Duration read_timeout)
+    : exchange_(std::move(exchange)), url_(std::move(url)), read_timeout_(read_timeout) {}
+AnswerStream::~AnswerStream() = default;
+AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;
+AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
+
+bool AnswerStream::decode() {
+    std::string_view coding = field("Content-Encoding");
+    if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
+    if (exchange_->to_head || status() == 204 || status() == 304) return true;
+    if (wire::equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
+    for (const auto each :
+         {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
+        if (wire::equals_ignoring_case(coding, coding_name(each))) {
+            decoder_ = coding::make_decoder(each);
+        }
+    }
+    if (decoder_ == nullptr) return false;
+    // They describe the encoded body.
+    exchange_->fields().remove("Content-Encoding");
+    exchange_->fields().remove("Content-Length");
+    return true;
+}
+
+ClientFault AnswerStream::described(ClientFault fault) const {
+    fault.message.insert(0, "reading ");
+    return fault;
+}
+
+task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
+    while (true) {
+        std::string got = exchange_->take_buffer();
+        if (!got.empty()) co_return got;
+        if (exchange_->fault()) co_return std::unexpected(described(*exchange_->fault()));
+        if (exchange_->ended()) co_return std::string();
+        const auto waited = co_await task::within(read_timeout_, wait_for_more(*exchange_));
+        if (!waited) {
+            co_return std::unexpected(
+                ClientFault(ClientFault::Kind::timed_out, url_.text() + ": the body stopped"));
+        }
+    }
+}
+
+task::Task<ClientResult<std::string>> AnswerStream::read() {
+    if (decoder_ == nullptr) co_return co_await read_raw();
+    while (true) {
+        std::string out(read_bytes_max, '\0');
+        const auto step = decoder_->step(encoded_, out);
+        encoded_.erase(0, step.used);
+        if (step.failed) {
+            co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
+                                                  url_.text() + ": its content coding is broken"));
+        }
+        out.resize(step.made);
+        if (!out.empty()) co_return out;
+        if (step.used > 0) continue;
+        auto more = co_await read_raw();
+        if (!more) co_return std::unexpected(std::move(more.error()));
+        if (more->empty()) break;
+        encoded_ += *more;
+    }
+    if (!decoder_->ended()) {
+        co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
+                                              url_.text() + ": its content coding ends too early"));
+    }
+    co_return std::string();
+}
+
+}  // namespace tiderace::http

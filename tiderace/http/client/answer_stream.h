@@ -1,0 +1,64 @@
+// AnswerStream: an answer whose body is read piece by piece, as it comes.
+//
+//   auto answer = co_await client.open(ClientRequest("GET", url));
+//   if (!answer) co_return fail(answer.error());
+//   while (true) {
+//       auto piece = co_await answer->read();
+//       if (!piece || piece->empty()) break;      // a fault, or the end
+//       use(*piece);
+//   }
+//
+// Owner    The task. Its end before the body's closes the connection. The Client outlives it.
+// Thread   The loop's.
+// Errors   read(): a ClientFault; the pieces before it are not the whole body.
+// Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
+//          read here is bounded by the reader. read_timeout for each read().
+// Memory   At most some 200 KiB that were received and not read, and the decoder's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tiderace/http/client/client_exchange.h"
+#include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/url.h"
+#include "tiderace/http/coding/content_decoder.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::http {
+
+class AnswerStream final {
+  public:
+    static constexpr std::size_t read_bytes_max = 64 * 1024;  // of decoded bodies, at a time
+
+    AnswerStream(std::unique_ptr<ClientExchange> exchange, Url url, Duration read_timeout);
+    ~AnswerStream();
+    AnswerStream(AnswerStream&&) noexcept;
+    AnswerStream& operator=(AnswerStream&&) noexcept;
+
+    int status() const { return exchange_->status(); }
+    const Fields& fields() const { return exchange_->fields(); }
+    std::string_view field(std::string_view name) const { return fields().find(name); }
+    // Where it came from, after all redirects.
+    const Url& url() const { return url_; }
+
+    // The next piece, decoded; "": the end.
+    task::Task<ClientResult<std::string>> read();
+
+    // Undoes Content-Encoding from now on. False: a coding that is not built in.
+    bool decode();
+
+  private:
+    task::Task<ClientResult<std::string>> read_raw();
+    ClientFault described(ClientFault fault) const;
+
+    std::unique_ptr<ClientExchange> exchange_;
+    Url url_;
+    Duration read_timeout_;
+    std::unique_ptr<coding::ContentDecoder> decoder_;
+    std::string encoded_;  // received, not decoded yet
+};
+
+}  // namespace tiderace::http

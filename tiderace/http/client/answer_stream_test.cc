@@ -1,0 +1,253 @@
+#include "tiderace/http/client/answer_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tiderace/http/client/client_fixture.h"
+#include "tiderace/http/coding/content_encoder.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::http {
+namespace {
+
+using coding::ContentEncoder;
+using wire::ContentCoding;
+
+std::string encode(ContentCoding coding, ByteView text) {
+    const auto encoder = coding::make_encoder(coding, coding::Purpose::answer);
+    encoder->reset(text.size());
+    std::string out(text.size() + 1'000, '\0');
+    std::size_t made = 0;
+    for (bool done = false; !done;) {
+        const auto step =
+            encoder->step(text, std::span(out).subspan(made), ContentEncoder::Until::finished);
+        text.remove_prefix(step.used);
+        made += step.made;
+        done = step.done;
+    }
+    return out.substr(0, made);
+}
+
+class AnswerStreamTest : public ClientTest {
+  protected:
+    // The status, then each piece with a '|' behind it, then the fault if there is one, and ".".
+    static task::Task<> read_all(Client& client, ClientRequest request, std::string& told) {
+        auto stream = co_await client.open(std::move(request));
+        if (!stream) {
+            told += "! " + stream.error().message;
+            co_return;
+        }
+        told += std::to_string(stream->status()) + " ";
+        while (true) {
+            auto piece = co_await stream->read();
+            if (!piece) told += "! " + piece.error().message;
+            if (!piece || piece->empty()) break;
+            told += *piece + "|";
+        }
+        told += ".";
+    }
+    static task::Generator<std::string> lines(int count, Duration pause) {
+        for (int i = 0; i < count; ++i) {
+            co_yield std::to_string(i) + ",";
+            co_await task::sleep(pause);
+        }
+    }
+    static task::Generator<std::string> broken() {
+        co_yield "some";
+        throw std::runtime_error("no more");
+    }
+};
+
+TEST_F(AnswerStreamTest, PiecesComeAsTheyAreSent) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+    std::string told;
+    runner.spawn(read_all(the_client(), ClientRequest("GET", server.url), told));
+    world.settle();
+    EXPECT_EQ(told, "200 one|");
+    server.sessions.connection->write("3\r\ntwo\r\n");
+    world.settle();
+    EXPECT_EQ(told, "200 one|two|");
+    server.sessions.connection->write("0\r\n\r\n");
+    world.settle();
+    EXPECT_EQ(told, "200 one|two|.");
+    EXPECT_EQ(client->pool()->idle(), 1U);
+}
+
+TEST_F(AnswerStreamTest, ABodyThatStopsIsAFault) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
+    make({.timeout = 5s, .read_timeout = 20s});
+    std::string told;
+    run(read_all(*client, ClientRequest("GET", server.url), told));
+    EXPECT_EQ(told, "200 some|! " + server.url + "/: the body stopped.");
+    EXPECT_GE(world.elapsed(), 20s);
+}
+
+TEST_F(AnswerStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
+    ClientTestServer server(world);
+    std::uint64_t sent = 0;
+    server.answer = [&](net::Connection& connection, const std::string&) {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n");
+        while (connection.write(std::string(10'000, 'x')) == net::Backlog::low) sent += 10'000;
+        sent += 10'000;
+    };
+    server.sessions.on_drained = [&](net::Connection& connection) {
+        while (sent < 20'000'000) {
+            sent += 10'000;
+            if (connection.write(std::string(10'000, 'x')) == net::Backlog::high) break;
+        }
+    };
+    std::uint64_t read = 0;
+    run([](Client& client, std::string url, std::uint64_t& sent,
+           std::uint64_t& read) -> task::Task<> {
+        auto stream = co_await client.open(ClientRequest("GET", url));
+        co_await task::sleep(1s);
+        const std::uint64_t before = sent;
+        EXPECT_LT(before, 5'000'000U);
+        co_await task::sleep(1s);
+        EXPECT_EQ(sent, before);
+        while (true) {
+            auto piece = co_await stream->read();
+            EXPECT_TRUE(piece) << piece.error().message;
+            if (!piece || piece->empty()) break;
+            read += piece->size();
+        }
+    }(the_client(), server.url, sent, read));
+    EXPECT_EQ(read, 20'000'000U);
+    EXPECT_EQ(client->pool()->idle(), 1U);
+}
+
+TEST_F(AnswerStreamTest, OneThatEndsEarlyClosesItsConnection) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
+    run([](Client& client, std::string url) -> task::Task<> {
+        auto stream = co_await client.open(ClientRequest("GET", url));
+        EXPECT_EQ(stream->field("content-length"), "9");
+    }(the_client(), server.url));
+    world.settle();
+    EXPECT_EQ(server.connections(), 0U);
+    EXPECT_EQ(client->pool()->connections(), 0U);
+}
+
+TEST_F(AnswerStreamTest, BodiesAreMadeWhileTheyAreSent) {
+    ClientTestServer server(world);
+    std::string received;
+    server.answer = [&](net::Connection& connection, const std::string& request) {
+        if (request.ends_with("0\r\n\r\n")) connection.write(ok("thanks"));
+    };
+    server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
+        received += data;
+        if (received.ends_with("\r\n0\r\n\r\n")) connection.write(ok("thanks"));
+        return data.size();
+    };
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("text/plain", lines(3, 1s))),
+              "200 thanks");
+    EXPECT_TRUE(
+        received.ends_with("Transfer-Encoding: chunked\r\n\r\n2\r\n0,\r\n2\r\n1,\r\n2\r\n2,"
+                           "\r\n0\r\n\r\n"))
+        << received;
+    EXPECT_GE(world.elapsed(), 2s);
+    EXPECT_EQ(client->pool()->idle(), 1U);
+}
+
+TEST_F(AnswerStreamTest, APromisedLengthIsKept) {
+    ClientTestServer server(world);
+    std::string received;
+    server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
+        received += data;
+        if (received.ends_with("0,1,2,")) connection.write(ok("thanks"));
+        return data.size();
+    };
+    EXPECT_EQ(ask(ClientRequest("PUT", server.url).stream("a/b", lines(3, 0s), 6)), "200 thanks");
+    EXPECT_NE(received.find("\r\nContent-Length: 6\r\n\r\n0,1,2,"), std::string::npos);
+    EXPECT_TRUE(ask(ClientRequest("PUT", server.url).stream("a/b", lines(3, 0s), 5))
+                    .ends_with("the body is longer than its length says"));
+    EXPECT_TRUE(ask(ClientRequest("PUT", server.url).stream("a/b", lines(3, 0s), 7))
+                    .ends_with("the body is shorter than its length says"));
+    EXPECT_TRUE(ask(ClientRequest("PUT", server.url).stream("a/b", broken()))
+                    .starts_with("! body_failed: the body of the request failed: no more"));
+    world.settle();
+    EXPECT_EQ(client->pool()->connections(), 0U);
+}
+
+TEST_F(AnswerStreamTest, AnEarlyRefusalEndsTheUpload) {
+    ClientTestServer server(world);
+    server.answer = [&](net::Connection& connection, const std::string&) {
+        if (server.requests.size() == 1) {
+            connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+        }
+    };
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", lines(1'000'000, 1s))), "413 no");
+    world.settle();
+    EXPECT_EQ(client->pool()->connections(), 0U);
+    EXPECT_EQ(ask(ClientRequest("POST", "http://127.0.0.1:1").stream("a/b", lines(1, 0s))),
+              "! connect: connect to 127.0.0.1:1: connection refused; nothing listens there");
+}
+
+TEST_F(AnswerStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {
+    ClientTestServer server(world);
+    std::uint64_t received = 0;
+    const std::string body(10'000'000, 'x');
+    server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
+        const std::size_t end = received > 0 ? 0 : data.find("\r\n\r\n") + 4;
+        received += data.size() - end;
+        if (received == body.size()) connection.write(ok("all"));
+        return data.size();
+    };
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).content(Content("a/b", body))), "200 all");
+}
+
+TEST_F(AnswerStreamTest, ARedirectCannotTakeAStreamAlong) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 307 X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_TRUE(ask(ClientRequest("POST", server.url).stream("a/b", lines(1, 0s)))
+                    .ends_with("the body cannot be sent twice"));
+    server.requests.clear();
+    server.say_each(
+        {"HTTP/1.1 303 X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n", ok("seen")});
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", lines(0, 0s), 0)), "200 seen");
+}
+
+TEST_F(AnswerStreamTest, CodingsAreUndone) {
+    ClientTestServer server(world);
+    const std::string text(300'000, 'a');
+    for (const auto& [name, coding] :
+         {std::pair{"gzip", ContentCoding::gzip}, std::pair{"BR", ContentCoding::br},
+          std::pair{"zstd", ContentCoding::zstd}, std::pair{"x-gzip", ContentCoding::gzip}}) {
+        if (coding::make_decoder(coding) == nullptr) continue;
+        server.say(ok(encode(coding, text), std::string("Content-Encoding: ") + name + "\r\n"));
+        EXPECT_EQ(get(server.url), "200 " + text) << name;
+        const std::string whole = encode(coding, text);
+        server.say(ok(whole.substr(0, whole.size() / 2),
+                      std::string("Content-Encoding: ") + name + "\r\n"));
+        EXPECT_TRUE(get(server.url).ends_with("its content coding ends too early")) << name;
+        server.say(
+            ok("rubbish, and more of it", std::string("Content-Encoding: ") + name + "\r\n"));
+        EXPECT_TRUE(get(server.url).ends_with("its content coding is broken")) << name;
+    }
+    EXPECT_NE(server.requests.at(0).find("\r\nAccept-Encoding: gzip"), std::string::npos);
+    server.say(ok("x", "Content-Encoding: compress\r\n"));
+    EXPECT_TRUE(get(server.url).ends_with("a coding not asked for"));
+    server.say(ok("x", "Content-Encoding: gzip, gzip\r\n"));
+    EXPECT_TRUE(get(server.url).ends_with("a coding not asked for"));
+    server.say(ok("raw", "Content-Encoding: gzip\r\n"));
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Accept-Encoding", "gzip")), "200 raw");
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Range", "bytes=0-2")), "200 raw");
+    EXPECT_EQ(server.requests.back().find("Accept-Encoding"), std::string::npos);
+}
+
+TEST_F(AnswerStreamTest, ABombIsCutAtTheLimit) {
+    if (coding::make_decoder(ContentCoding::gzip) == nullptr) GTEST_SKIP();
+    ClientTestServer server(world);
+    const std::string bomb = encode(ContentCoding::gzip, std::string(50'000'000, '\0'));
+    EXPECT_LT(bomb.size(), 100'000U);
+    server.say(ok(bomb, "Content-Encoding: gzip\r\n"));
+    make({.body_bytes_max = 1'000'000});
+    EXPECT_TRUE(get(server.url).starts_with("! too_large: "));
+}
+
+}  // namespace
+}  // namespace tiderace::http

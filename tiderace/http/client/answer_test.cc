@@ -1,0 +1,50 @@
+#include "tiderace/http/client/answer.h"
+
+#include <gtest/gtest.h>
+
+namespace tiderace::http {
+namespace {
+
+struct User {
+    int id;
+    std::string name;
+};
+
+Answer answer_of(int status, std::string body) {
+    Answer answer;
+    answer.status = status;
+    answer.fields.add("Content-Type", "application/json");
+    answer.body = std::move(body);
+    return answer;
+}
+
+TEST(Answer, JsonIsReadOrSaysWhatIsWrong) {
+    EXPECT_EQ(answer_of(200, R"({"id":7,"name":"ann"})").json<User>().name, "ann");
+    const Answer wrong = answer_of(404, "<p>nothing</p>");
+    EXPECT_FALSE(wrong.read_json<User>());
+    try {
+        wrong.json<User>();
+        FAIL() << "it threw nothing";
+    } catch (const std::runtime_error& error) {
+        EXPECT_TRUE(std::string_view(error.what()).starts_with("answer 404: ")) << error.what();
+        EXPECT_TRUE(std::string_view(error.what()).ends_with("; its body: <p>nothing</p>"));
+    }
+    try {
+        answer_of(200, std::string(1'000, 'x')).json<User>();
+        FAIL() << "it threw nothing";
+    } catch (const std::runtime_error& error) {
+        EXPECT_LT(std::string_view(error.what()).size(), 400U);
+    }
+}
+
+TEST(Answer, ItIsOkFrom200To299) {
+    EXPECT_TRUE(answer_of(200, "").ok());
+    EXPECT_TRUE(answer_of(299, "").ok());
+    EXPECT_FALSE(answer_of(199, "").ok());
+    EXPECT_FALSE(answer_of(300, "").ok());
+    EXPECT_FALSE(Answer().ok());
+    EXPECT_EQ(answer_of(200, "a").field("content-TYPE"), "application/json");
+}
+
+}  // namespace
+}  // namespace tiderace::http

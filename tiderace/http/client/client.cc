@@ -1,0 +1,268 @@
+#include "tiderace/http/client/client.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tiderace/http/coding/content_decoder.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::http {
+namespace {
+
+using Kind = ClientFault::Kind;
+
+std::unexpected<ClientFault> fault(Kind kind, std::string message) {
+    return std::unexpected(ClientFault(kind, std::move(message)));
+}
+
+// RFC 9110, 9.2.2
+bool is_idempotent(std::string_view method) {
+    static constexpr std::array methods{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
+    return std::ranges::find(methods, method) != methods.end();
+}
+
+bool is_redirect(int status) {
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+bool is_ours(std::string_view name) {
+    static constexpr std::array names{"Host",       "Content-Length", "Transfer-Encoding",
+                                      "Connection", "Keep-Alive",     "TE",
+                                      "Trailer",    "Upgrade",        "Expect"};
+    return std::ranges::any_of(
+        names, [&](const char* own) { return wire::equals_ignoring_case(name, own); });
+}
+
+std::string accepted_codings() {
+    const wire::AvailableCodings codings = coding::built_in_decodings();
+    std::string text = codings.gzip ? "gzip" : "";
+    if (codings.br) text += text.empty() ? "br" : ", br";
+    if (codings.zstd) text += text.empty() ? "zstd" : ", zstd";
+    return text;
+}
+
+task::Task<> wait_for_change(ClientExchange& exchange) {
+    co_await exchange.changed();
+}
+
+}  // namespace
+
+// A request and where it has led.
+struct Client::Journey {
+    explicit Journey(ClientRequest r) : request(std::move(r)) {}
+
+    ClientRequest request;
+    Url url;
+    std::string method;
+    std::shared_ptr<const std::string> body;  // shared by all attempts
+    std::string type;
+    unsigned redirects = 0;
+    bool streams = false;      // the body is a generator
+    bool sent_stream = false;  // which is gone
+    bool own_coding = false;   // Accept-Encoding is the user's
+};
+
+Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options)
+    : options_(std::move(options)), security_(std::move(security)) {
+    if (options_.proxy_from_environment) proxies_ = Proxies::from_environment();
+}
+Client::~Client() = default;
+
+ClientPool& Client::pool_here() {
+    task::Runner* const here = task::Context::here().runner;
+    if (pool_ == nullptr) {
+        runner_ = here;
+        pool_ = std::make_unique<ClientPool>(*here, options_.pool, security_.get());
+    }
+    TR_CHECK(runner_ == here, "a client is one loop's");
+    return *pool_;
+}
+
+task::Task<ClientResult<Answer>> Client::get(std::string url) {
+    return request(ClientRequest("GET", std::move(url)));
+}
+
+task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) {
+    return request(ClientRequest("POST", std::move(url)).content(std::move(content)));
+}
+
+task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
+    const Duration limit = request.timeout_.value_or(options_.timeout);
+    std::string what = request.url();
+    auto made = co_await task::within(limit, request_whole(std::move(request)));
+    if (!made) co_return fault(Kind::timed_out, what + ": no whole answer in time");
+    co_return std::move(*made);
+}
+
+task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
+    const Duration limit = request.timeout_.value_or(options_.timeout);
+    std::string what = request.url();
+    auto made = co_await task::within(limit, travel(std::move(request)));
+    if (!made) co_return fault(Kind::timed_out, what + ": no answer in time");
+    co_return std::move(*made);
+}
+
+task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest request) {
+    auto stream = co_await travel(std::move(request));
+    if (!stream) co_return std::unexpected(std::move(stream.error()));
+    Answer answer;
+    while (true) {
+        auto piece = co_await stream->read();
+        if (!piece) co_return std::unexpected(std::move(piece.error()));
+        if (piece->empty()) break;
+        if (answer.body.size() + piece->size() > options_.body_bytes_max) {
+            co_return fault(Kind::too_large, stream->url().text() + ": the body is too large");
+        }
+        answer.body += *piece;
+    }
+    answer.status = stream->status();
+    answer.fields = stream->fields();
+    co_return answer;
+}
+
+task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest request) {
+    Journey journey(std::move(request));
+    ClientRequest& asked = journey.request;
+    const auto url = Url::parse(asked.url_);
+    if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
+    if (!wire::is_token(asked.method_) || asked.method_ == "CONNECT" || !asked.fields_.valid() ||
+        !wire::is_field_value(asked.content_.type())) {
+        co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
+    }
+    journey.url = *url;
+    journey.method = asked.method_;
+    journey.type = asked.content_.type();
+    journey.body = std::make_shared<std::string>(std::move(asked.content_).take_bytes());
+    journey.streams = static_cast<bool>(asked.pieces_);
+    // A range of an encoded body cannot be decoded, so we ask for no coding then.
+    journey.own_coding = asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range");
+    while (true) {
+        auto done = co_await exchange(journey);
+        if (!done) co_return std::unexpected(std::move(done.error()));
+        keep_cookies(journey.url, (*done)->fields());
+        const auto follows = follow(journey, **done);
+        if (!follows) co_return std::unexpected(follows.error());
+        if (*follows) continue;  // the rest of that answer is not read: its connection closes
+        AnswerStream stream(std::move(*done), journey.url, options_.read_timeout);
+        if (options_.compression && !journey.own_coding && !stream.decode()) {
+            co_return fault(Kind::bad_answer, journey.url.text() + ": a coding not asked for");
+        }
+        co_return stream;
+    }
+}
+
+// Sends the request, perhaps twice, and waits for the head of the answer.
+task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journey& journey) {
+    ClientPool& pool = pool_here();
+    const Proxy* const proxy = proxies_.find(journey.url);
+    if (journey.sent_stream) {
+        co_return fault(Kind::bad_redirect, journey.url.text() + ": the body cannot be sent twice");
+    }
+    for (bool fresh = false;; fresh = true) {
+        auto taken = co_await pool.take(journey.url, proxy, fresh);
+        if (!taken) co_return std::unexpected(std::move(taken.error()));
+        ClientConnection& connection = **taken;
+        const bool may_be_stale = connection.used();
+        auto made = std::make_unique<ClientExchange>();
+        made->head = write_head(journey, proxy);
+        made->body = journey.body;
+        made->to_head = journey.method == "HEAD";
+        if (journey.streams) {
+            made->pieces = std::move(journey.request.pieces_);
+            made->chunked = !journey.request.stream_bytes_.has_value();
+            made->piece_bytes_left = journey.request.stream_bytes_.value_or(0);
+            journey.sent_stream = true;
+        }
+        made->send(*runner_, connection);
+        while (made->status() == 0 && !made->over()) co_await wait_for_change(*made);
+        if (made->status() != 0) co_return made;
+        const bool untouched = made->fault()->kind == Kind::closed && !made->touched();
+        if (may_be_stale && untouched && !journey.streams && is_idempotent(journey.method))
+            continue;
+        co_return std::unexpected(*made->fault());
+    }
+}
+
+ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
+    const int status = exchange.status();
+    const std::string_view location = exchange.fields().find("Location");
+    if (!is_redirect(status) || location.empty() || options_.redirects_max == 0) return false;
+    if (++journey.redirects > options_.redirects_max) {
+        return fault(Kind::too_many_redirects, journey.url.text() + ": too many redirects");
+    }
+    const auto next = journey.url.resolve(location);
+    if (!next) return fault(Kind::bad_redirect, journey.url.text() + ": leads to no http(s) URL");
+    if (journey.url.secure && !next->secure) {
+        return fault(Kind::bad_redirect, journey.url.text() + ": leads from https to http");
+    }
+    const bool becomes_get = status == 303
+                                 ? journey.method != "HEAD"
+                                 : (status == 301 || status == 302) && journey.method == "POST";
+    if (becomes_get) {
+        journey.method = "GET";
+        journey.body = std::make_shared<std::string>();
+        journey.type.clear();
+        journey.streams = journey.sent_stream = false;
+    }
+    if (!next->same_origin(journey.url)) {
+        for (const char* name : {"Authorization", "Cookie", "Proxy-Authorization"}) {
+            journey.request.fields_.remove(name);
+        }
+    }
+    journey.url = *next;
+    return true;
+}
+
+std::string Client::write_head(const Journey& journey, const Proxy* proxy) {
+    const Fields& own = journey.request.fields_;
+    const bool has_body = !journey.body->empty() || !journey.type.empty() ||
+                          journey.method == "POST" || journey.method == "PUT" ||
+                          journey.method == "PATCH";
+    Fields fields;
+    fields.add("Host", journey.url.authority());
+    if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
+    if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
+        fields.add("Accept-Encoding", accepted_codings());
+    }
+    if (!journey.type.empty()) fields.add("Content-Type", journey.type);
+    const std::string path = journey.url.path();
+    const std::string cookies = options_.cookies
+                                    ? cookies_.field({journey.url.secure, journey.url.host, path},
+                                                     runner_->loop().unix_now())
+                                    : "";
+    if (!cookies.empty()) fields.add("Cookie", cookies);
+    const bool absolute = proxy != nullptr && !journey.url.secure;
+    if (absolute && !proxy->authorization.empty()) {
+        fields.add("Proxy-Authorization", proxy->authorization);
+    }
+    for (const Field& field : own) {
+        if (!is_ours(field.name)) fields.remove(field.name);
+    }
+    for (const Field& field : own) {
+        if (!is_ours(field.name)) fields.add(field.name, field.value);
+    }
+    if (journey.streams && !journey.request.stream_bytes_) {
+        fields.add("Transfer-Encoding", "chunked");
+    } else if (has_body) {
+        const std::uint64_t bytes =
+            journey.streams ? *journey.request.stream_bytes_ : journey.body->size();
+        fields.add("Content-Length", std::to_string(bytes));
+    }
+    std::string text = journey.method + " ";
+    text += absolute ? journey.url.text() : journey.url.target;
+    text += " HTTP/1.1\r\n";
+    for (const Field& field : fields) text += field.name + ": " + field.value + "\r\n";
+    return text + "\r\n";
+}
+
+void Client::keep_cookies(const Url& url, const Fields& fields) {
+    if (!options_.cookies) return;
+    const std::string path = url.path();
+    for (const std::string_view cookie : fields.all("Set-Cookie")) {
+        cookies_.keep({url.secure, url.host, path}, cookie, runner_->loop().unix_now());
+    }
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,102 @@
+// Client: requests over HTTP/1.1. tiderace/client.h begins with an example.
+//
+//   auto answer = co_await client.get("https://example.org/");
+//   if (answer) use(answer->text()); else log(answer.error().message);
+//
+//   request -> cookies -> [proxy] -> pool: a connection -> the answer -> redirect? again
+//                                                       \-> never begun, and may be sent again
+//
+// Redirects    301, 302 and 303 make a GET of a POST, 307 and 308 keep method and body (RFC 9110,
+//              15.4). Authorization and Cookie fields stay with the origin that they were meant
+//              for. From https to http: bad_redirect.
+// Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
+//              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one.
+// Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
+//              the deadline of the task (task::deadline()) counts as well. Between two reads of a
+//              stream no time-out runs.
+// Codings      gzip, br and zstd, where built in, are accepted and decoded, unless the request has
+//              an Accept-Encoding of its own.
+//
+// Owner    Its maker. It ends after the tasks that use it, and on its loop's thread.
+// Thread   One loop's: the one of the first task that uses it. Each loop has its own.
+// Errors   A ClientFault; any status is an answer.
+// Limits   ClientOptions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tiderace/http/client/answer.h"
+#include "tiderace/http/client/answer_stream.h"
+#include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/client_pool.h"
+#include "tiderace/http/client/client_request.h"
+#include "tiderace/http/client/cookie_jar.h"
+#include "tiderace/http/client/proxy.h"
+
+namespace tiderace::http {
+
+// What https is verified by, and what we show to servers that ask for a certificate. PEM files.
+struct ClientTlsOptions {
+    bool verify = true;  // false: encrypted, to any server at all; for tests
+    bool system_roots = true;
+    std::string ca;  // more roots; "": none
+    std::string certificate;
+    std::string key;
+};
+
+struct ClientOptions {
+    Duration timeout = 30s;                 // for a whole request; see above
+    Duration read_timeout = 30s;            // for each read() of a stream
+    std::uint64_t body_bytes_max = 16_MiB;  // of a decoded body that is read whole
+    unsigned redirects_max = 10;            // 0: a redirect is an answer as any
+    bool cookies = false;                   // kept and sent back; they are one user's
+    bool compression = true;
+    bool proxy_from_environment = true;   // HTTP_PROXY and others; see proxy.h
+    std::string user_agent = "tiderace";  // "" for none
+    PoolLimits pool;
+    ClientTlsOptions tls;
+};
+
+class Client {
+  public:
+    // https is verified against the system's roots. (Of tiderace::client.)
+    explicit Client(ClientOptions options = {});
+    // With TLS of one's own; nullptr: http alone.
+    Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    task::Task<ClientResult<Answer>> get(std::string url);
+    task::Task<ClientResult<Answer>> post(std::string url, Content content);
+    task::Task<ClientResult<Answer>> request(ClientRequest request);
+    // The answer as soon as its head is there.
+    task::Task<ClientResult<AnswerStream>> open(ClientRequest request);
+
+    CookieJar& cookies() { return cookies_; }
+    void set_proxies(Proxies proxies) { proxies_ = std::move(proxies); }
+    // nullptr before the first request.
+    ClientPool* pool() { return pool_.get(); }
+
+  private:
+    struct Journey;
+
+    ClientPool& pool_here();
+    task::Task<ClientResult<Answer>> request_whole(ClientRequest request);
+    task::Task<ClientResult<AnswerStream>> travel(ClientRequest request);
+    task::Task<ClientResult<std::unique_ptr<ClientExchange>>> exchange(Journey& journey);
+    ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
+    std::string write_head(const Journey& journey, const Proxy* proxy);
+    void keep_cookies(const Url& url, const Fields& fields);
+
+    ClientOptions options_;
+    std::shared_ptr<const tcp::ClientSecurity> security_;
+    Proxies proxies_;
+    CookieJar cookies_;
+    task::Runner* runner_ = nullptr;
+    std::unique_ptr<ClientPool> pool_;
+};
+
+}  // namespace tiderace::http

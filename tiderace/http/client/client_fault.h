@@ -1,0 +1,38 @@
+// ClientFault: why a request has no answer.
+//
+// An answer with a status of 400 or 500 is an answer, and no fault.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+
+namespace tiderace::http {
+
+struct ClientFault {
+    enum class Kind : std::uint8_t {
+        bad_request,         // it cannot be sent: no such URL, a field that no message may hold
+        busy,                // the limits of connections and of waiting requests are reached
+        connect,             // no connection: the name, the address, the proxy
+        tls,                 // no connection that is safe: the certificate, the handshake
+        timed_out,           // the time-out, or the deadline of the task
+        closed,              // the connection ended before or inside the answer
+        bad_answer,          // what came is no answer of HTTP, or its coding is broken
+        too_large,           // the body passes ClientOptions::body_bytes_max
+        too_many_redirects,  // above ClientOptions::redirects_max
+        bad_redirect,        // to no URL, to clear text, or with a body that cannot be sent twice
+        body_failed,         // the generator of the request's body threw
+    };
+
+    ClientFault(Kind k, std::string m) : kind(k), message(std::move(m)) {}
+
+    Kind kind;
+    std::string
+        message;  // one line, lower case, no final stop: "get http://a/: connection refused"
+};
+
+template <typename T>
+using ClientResult = std::expected<T, ClientFault>;
+
+}  // namespace tiderace::http

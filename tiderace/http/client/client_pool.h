@@ -1,0 +1,84 @@
+// ClientPool: the connections of one client: kept between requests, limited for each server and in
+// all. A request that finds none free waits in a queue, first come, first served.
+//
+// Owner    A Client. It ends after the tasks that wait in take().
+// Thread   The loop's.
+// Errors   take(): busy, connect, tls.
+// Limits   PoolLimits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/client/client_connection.h"
+#include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/proxy.h"
+#include "tiderace/http/client/url.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::http {
+
+struct PoolLimits {
+    std::size_t connections_max = 256;         // of all servers
+    std::size_t connections_per_host_max = 8;  // of one scheme, host and port
+    std::size_t waiting_max = 1'024;           // requests that wait for one; above: busy
+    Duration idle = 30s;                       // then an unused one is closed
+    Duration connect_timeout = 10s;            // from the name to the open connection
+};
+
+struct PoolCounters {
+    std::uint64_t opened = 0;
+    std::uint64_t reused = 0;
+    std::uint64_t waited = 0;
+};
+
+class ClientPool final : private ClientConnection::Observer {
+  public:
+    // `security` (nullptr: no https) outlives it.
+    ClientPool(task::Runner& runner, const PoolLimits& limits, const tcp::ClientSecurity* security);
+    ~ClientPool();
+    ClientPool(const ClientPool&) = delete;
+    ClientPool& operator=(const ClientPool&) = delete;
+
+    // A connection on which begin() may be called before the task gives way. `fresh`: none that
+    // was used before.
+    task::Task<ClientResult<ClientConnection*>> take(Url url, const Proxy* proxy, bool fresh);
+
+    void close_idle();
+    std::size_t connections() const { return open_; }
+    std::size_t idle() const;
+    std::size_t waiting() const { return waiting_.size(); }
+    const PoolCounters& counters() const { return counters_; }
+
+  private:
+    struct Host {
+        std::size_t open = 0;                 // connections, and those that are being made
+        std::vector<ClientConnection*> idle;  // the latest last
+    };
+    class Waiting;
+    class Place;
+
+    void on_idle(ClientConnection& connection) override;
+    void on_gone(ClientConnection& connection) override;
+
+    ClientConnection* take_idle(const std::string& key);
+    bool may_open(const std::string& key) const;
+    bool evict_idle();
+    void gave_up_place(const std::string& key);
+    void wake_next();
+    task::Task<ClientResult<ClientConnection*>> open(std::string key, Url url, const Proxy* proxy);
+
+    task::Runner* runner_;
+    std::weak_ptr<ClientConnections> all_;
+    PoolLimits limits_;
+    const tcp::ClientSecurity* security_;
+    std::map<std::string, Host> hosts_;  // those with a connection
+    std::size_t open_ = 0;
+    std::vector<Waiting*> waiting_;
+    PoolCounters counters_;
+};
+
+}  // namespace tiderace::http

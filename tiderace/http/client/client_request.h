@@ -1,0 +1,89 @@
+// ClientRequest: what a client is to ask, and how.
+//
+//   ClientRequest("PUT", "https://api.example/users/7").json(user).field("If-Match", tag)
+//   ClientRequest("POST", url).stream("text/csv", rows())          // made while it is sent
+//
+// It is a class, not an aggregate, so that a temporary one may stand in a co_await (g++ 12).
+//
+// Owner    The client, once it is given away.
+// Thread   One loop's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tiderace/base/units.h"
+#include "tiderace/http/client/content.h"
+#include "tiderace/http/client/fields.h"
+#include "tiderace/task/generator.h"
+
+namespace tiderace::http {
+
+class ClientRequest {
+  public:
+    ClientRequest(std::string method, std::string url)
+        : method_(std::move(method)), url_(std::move(url)) {}
+
+    // In the place of the client's own of that name (Accept-Encoding, User-Agent, Cookie …). Those
+    // that frame or route (Host, Content-Length, Transfer-Encoding, Connection) are the client's.
+    ClientRequest& field(std::string name, std::string value) & {
+        fields_.add(std::move(name), std::move(value));
+        return *this;
+    }
+    ClientRequest& content(Content content) & {
+        content_ = std::move(content);
+        return *this;
+    }
+    template <typename T>
+    ClientRequest& json(const T& value) & {
+        return content(Content("application/json", json::write(value)));
+    }
+    // It cannot be sent twice: no retry, and no redirect that keeps the method.
+    ClientRequest& stream(std::string type, task::Generator<std::string> pieces,
+                          std::optional<std::uint64_t> bytes = std::nullopt) & {
+        content_ = Content(std::move(type), "");
+        pieces_ = std::move(pieces);
+        stream_bytes_ = bytes;
+        return *this;
+    }
+    // Instead of ClientOptions::timeout.
+    ClientRequest& timeout(Duration limit) & {
+        timeout_ = limit;
+        return *this;
+    }
+
+    // The same for temporaries. By value, so that `r = std::move(r).field(…)` is no move to itself.
+    ClientRequest field(std::string name, std::string value) && {
+        return std::move(field(std::move(name), std::move(value)));
+    }
+    ClientRequest content(Content content) && {
+        return std::move(this->content(std::move(content)));
+    }
+    template <typename T>
+    ClientRequest json(const T& value) && {
+        return std::move(json(value));
+    }
+    ClientRequest stream(std::string type, task::Generator<std::string> pieces,
+                         std::optional<std::uint64_t> bytes = std::nullopt) && {
+        return std::move(stream(std::move(type), std::move(pieces), bytes));
+    }
+    ClientRequest timeout(Duration limit) && { return std::move(timeout(limit)); }
+
+    const std::string& method() const { return method_; }
+    const std::string& url() const { return url_; }
+
+  private:
+    friend class Client;
+
+    std::string method_;
+    std::string url_;
+    Fields fields_;
+    Content content_;
+    task::Generator<std::string> pieces_;
+    std::optional<std::uint64_t> stream_bytes_;
+    std::optional<Duration> timeout_;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,310 @@
+#include "tiderace/http/client/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tiderace/http/client/client_fixture.h"
+#include "tiderace/task/sleep.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::http {
+namespace {
+
+TEST_F(ClientTest, AsksAndReadsTheAnswer) {
+    ClientTestServer server(world);
+    server.say(ok("hello"));
+    EXPECT_EQ(get(server.url + "/a b?c#d"), "200 hello");
+    const std::string& request = server.requests.at(0);
+    EXPECT_TRUE(request.starts_with("GET /a%20b?c HTTP/1.1\r\nHost: " + server.place + "\r\n"));
+    EXPECT_NE(request.find("\r\nUser-Agent: tiderace\r\n"), std::string::npos);
+    EXPECT_EQ(request.find("Content-Length"), std::string::npos);
+    EXPECT_EQ(ask(ClientRequest("POST", server.url)
+                      .content("body")
+                      .field("User-Agent", "mine")
+                      .field("Content-Length", "99")
+                      .field("X-A", "1")
+                      .field("X-A", "2")),
+              "200 hello");
+    const std::string& post = server.requests.at(1);
+    EXPECT_NE(post.find("\r\nContent-Type: text/plain; charset=utf-8\r\n"), std::string::npos);
+    EXPECT_NE(
+        post.find("\r\nUser-Agent: mine\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 4\r\n\r\nbody"),
+        std::string::npos)
+        << post;
+    EXPECT_EQ(server.opened(), 1);  // the connection was kept
+}
+
+TEST_F(ClientTest, ARequestIsBuiltInOneGoOrInSteps) {
+    ClientTestServer server(world);
+    server.say(ok(""));
+    ClientRequest request("PUT", server.url);
+    request.field("X-A", "1").content("one");
+    request = std::move(request).field("X-B", "2").json(std::vector<int>{7});
+    EXPECT_EQ(request.url(), server.url);
+    ask(std::move(request));
+    EXPECT_NE(server.requests.at(0).find("\r\nContent-Type: application/json\r\nX-A: 1\r\n"
+                                         "X-B: 2\r\nContent-Length: 3\r\n\r\n[7]"),
+              std::string::npos)
+        << server.requests.at(0);
+}
+
+TEST_F(ClientTest, WhatCannotBeSentIsNotSent) {
+    EXPECT_EQ(get("ftp://a/"), "! bad_request: \"ftp://a/\" is no http(s) URL");
+    EXPECT_EQ(get(""), "! bad_request: \"\" is no http(s) URL");
+    EXPECT_EQ(ask(ClientRequest("GET", "http://a/").field("A", "1\r\nB: 2")),
+              "! bad_request: http://a/: no message may hold its fields");
+    EXPECT_TRUE(ask(ClientRequest("GET /x", "http://a/")).starts_with("! bad_request"));
+    EXPECT_TRUE(ask(ClientRequest("CONNECT", "http://a/")).starts_with("! bad_request"));
+    EXPECT_TRUE(ask(ClientRequest("POST", "http://a/").content(Content("a\r\nB: c", "d")))
+                    .starts_with("! bad_request"));
+    EXPECT_EQ(get("https://127.0.0.1:1/"), "! tls: https://127.0.0.1:1: no TLS here");
+    EXPECT_EQ(get("http://127.0.0.1:1/"),
+              "! connect: connect to 127.0.0.1:1: connection refused; nothing listens there");
+}
+
+// Each ends the request with a fault that names what is wrong, and the connection.
+TEST_F(ClientTest, HostileAnswersAreFaults) {
+    const std::string endless = "HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x');
+    std::string interim;
+    for (int i = 0; i < 20; ++i) interim += "HTTP/1.1 100 Continue\r\n\r\n";
+    const struct {
+        std::string bytes;
+        bool closes;
+        const char* fault;
+    } cases[] = {
+        {"hello\r\n\r\n", false, "bad_answer: .*no HTTP/1 answer"},
+        {"HTTP/1.1 20x OK\r\n\r\n", false, "bad_answer: .*bad status line"},
+        {endless, false, "bad_answer: .*head is too large"},
+        {interim, false, "bad_answer: .*too many 1xx"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na", false,
+         "bad_answer: .*Content-Length"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+         false, "bad_answer: .*Content-Length"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", false, "bad_answer: .*Content-Length"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", false,
+         "bad_answer: .*coding"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", false,
+         "bad_answer: .*bad chunk"},
+        {"HTTP/1.1 200 OK\r\nA : b\r\n\r\n", false, "bad_answer: .*bad field"},
+        {"HTTP/1.1 200 OK\nA: b\n\n", false, "bad_answer: .*bad status line"},
+        {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", false,
+         "bad_answer: .*protocol not asked for"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", true,
+         "closed: .*ended inside the answer"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", true,
+         "closed: .*ended inside the answer"},
+        {"HTTP/1.1 200 OK\r\nContent-", true, "closed: .*ended inside the answer"},
+        {"", true, "closed: .*ended before an answer"},
+    };
+    ClientTestServer server(world);
+    for (const auto& c : cases) {
+        server.answer = [&](net::Connection& connection, const std::string&) {
+            connection.write(c.bytes);
+            if (c.closes) connection.finish();
+        };
+        const std::string told = get(server.url);
+        EXPECT_THAT(told, ::testing::ContainsRegex("^! " + std::string(c.fault))) << c.bytes;
+        world.settle();
+        EXPECT_EQ(the_client().pool()->connections(), 0U) << c.bytes;
+    }
+    server.answer = [](net::Connection& connection, const std::string&) {
+        connection.close(net::CloseReason::send_memory_full);  // which resets
+    };
+    EXPECT_TRUE(get(server.url).starts_with("! closed: "));
+    server.say(ok("well"));
+    EXPECT_EQ(get(server.url), "200 well");
+}
+
+TEST_F(ClientTest, BytesBehindAnAnswerAreNoAnswer) {
+    ClientTestServer server(world);
+    // The second answer comes with the first: it is not given to the next request.
+    server.say(ok("one") + ok("smuggled"));
+    EXPECT_EQ(get(server.url), "200 one");
+    server.say(ok("two"));
+    EXPECT_EQ(get(server.url), "200 two");
+    EXPECT_EQ(server.opened(), 2);
+    // So it is where it comes later, on an idle connection.
+    server.sessions.connection->write(ok("smuggled"));
+    world.settle();
+    EXPECT_EQ(the_client().pool()->connections(), 0U);
+    server.say(ok("three"));
+    EXPECT_EQ(get(server.url), "200 three");
+}
+
+TEST_F(ClientTest, AnswersWithoutLengthEndWithTheConnection) {
+    ClientTestServer server(world);
+    server.answer = [](net::Connection& connection, const std::string&) {
+        connection.write("HTTP/1.0 200 OK\r\n\r\nall of it");
+        connection.finish();
+    };
+    EXPECT_EQ(get(server.url), "200 all of it");
+    server.say("HTTP/1.1 204 No Content\r\n\r\n");
+    EXPECT_EQ(get(server.url), "204 ");
+    server.say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
+    EXPECT_EQ(ask(ClientRequest("HEAD", server.url)), "200 ");
+    server.say(
+        "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    EXPECT_EQ(get(server.url), "200 abc");
+    world.settle();
+    EXPECT_EQ(the_client().pool()->connections(), 0U);
+}
+
+TEST_F(ClientTest, TimeOutsAreDeadlines) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na");  // and nothing more
+    make({.timeout = 5s});
+    EXPECT_EQ(get(server.url), "! timed_out: " + server.url + ": no whole answer in time");
+    EXPECT_GE(world.elapsed(), 5s);
+    world.settle();
+    EXPECT_EQ(server.connections(), 0U);
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).timeout(1s)),
+              "! timed_out: " + server.url + ": no whole answer in time");
+    const Duration before = world.elapsed();
+    bool late = false;
+    run([](Client& client, std::string url, bool& late) -> task::Task<> {
+        auto answer = co_await task::within(2s, client.get(url));
+        late = !answer.has_value();
+    }(*client, server.url, late));
+    EXPECT_TRUE(late);
+    EXPECT_LT(world.elapsed() - before, 3s);
+    world.settle();
+    EXPECT_EQ(client->pool()->connections(), 0U);
+}
+
+TEST_F(ClientTest, AClosedConnectionIsTriedAgainWhereThatIsSafe) {
+    ClientTestServer server(world);
+    const auto answer_and_close_the_next = [&] {
+        server.requests.clear();
+        server.answer = [&](net::Connection& connection, const std::string&) {
+            if (server.requests.size() == 2) return connection.close(net::CloseReason::aborted);
+            connection.write(ok(std::to_string(server.requests.size())));
+        };
+        if (client) client->pool()->close_idle();
+        EXPECT_EQ(get(server.url), "200 1");
+    };
+    answer_and_close_the_next();
+    EXPECT_EQ(get(server.url), "200 3");
+    answer_and_close_the_next();
+    EXPECT_EQ(ask(ClientRequest("PUT", server.url).content("x")), "200 3");
+    answer_and_close_the_next();
+    EXPECT_TRUE(ask(ClientRequest("POST", server.url).content("x")).starts_with("! closed: "));
+    EXPECT_EQ(server.requests.size(), 2U);
+    // On a new connection there is nothing to be tried again.
+    server.requests.clear();
+    client->pool()->close_idle();
+    server.answer = [](net::Connection& connection, const std::string&) {
+        connection.close(net::CloseReason::aborted);
+    };
+    EXPECT_TRUE(get(server.url).starts_with("! closed: "));
+    EXPECT_EQ(server.requests.size(), 1U);
+}
+
+TEST_F(ClientTest, RedirectsAreFollowedByTheRules) {
+    ClientTestServer server(world);
+    const auto led = [&](const char* status, ClientRequest request) {
+        server.requests.clear();
+        server.say_each({std::string("HTTP/1.1 ") + status +
+                             " X\r\nLocation: next?x\r\nContent-Length: 0\r\n\r\n",
+                         ok("there")});
+        const std::string told = ask(std::move(request));
+        if (server.requests.size() < 2) return told;
+        const std::string& second = server.requests[1];
+        const bool has_body = second.ends_with("\r\n\r\nbody");
+        return second.substr(0, second.find(" HTTP")) + (has_body ? " body" : "");
+    };
+    const auto post = [&] { return ClientRequest("POST", server.url + "/a/b").content("body"); };
+    const auto put = [&] { return ClientRequest("PUT", server.url + "/a/b").content("body"); };
+    EXPECT_EQ(led("301", ClientRequest("GET", server.url + "/a/b")), "GET /a/next?x");
+    EXPECT_EQ(led("302", ClientRequest("HEAD", server.url + "/a/b")), "HEAD /a/next?x");
+    EXPECT_EQ(led("303", ClientRequest("HEAD", server.url + "/a/b")), "HEAD /a/next?x");
+    EXPECT_EQ(led("301", post()), "GET /a/next?x");
+    EXPECT_EQ(led("302", post()), "GET /a/next?x");
+    EXPECT_EQ(led("303", post()), "GET /a/next?x");
+    EXPECT_EQ(led("303", put()), "GET /a/next?x");
+    EXPECT_EQ(led("301", put()), "PUT /a/next?x body");
+    EXPECT_EQ(led("307", post()), "POST /a/next?x body");
+    EXPECT_EQ(led("308", post()), "POST /a/next?x body");
+    EXPECT_EQ(led("300", post()), "300 ");
+    EXPECT_EQ(led("304", ClientRequest("GET", server.url)), "304 ");
+    server.say("HTTP/1.1 302 X\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(get(server.url), "302 ");
+    server.say("HTTP/1.1 302 X\r\nLocation: javascript:1\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_TRUE(get(server.url).starts_with("! bad_redirect"));
+    server.requests.clear();
+    server.say("HTTP/1.1 302 X\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_TRUE(get(server.url).starts_with("! too_many_redirects"));
+    EXPECT_EQ(server.requests.size(), 11U);
+    make({.redirects_max = 0});
+    EXPECT_EQ(get(server.url), "302 ");
+}
+
+TEST_F(ClientTest, CredentialsStayWithTheirOrigin) {
+    ClientTestServer first(world);
+    ClientTestServer second(world);
+    second.say(ok("there"));
+    const auto seen = [&](const std::string& location) {
+        first.requests.clear();
+        second.requests.clear();
+        first.say_each({"HTTP/1.1 307 X\r\nLocation: " + location + "\r\nContent-Length: 0\r\n\r\n",
+                        ok("here")});
+        ask(ClientRequest("GET", first.url)
+                .field("Authorization", "secret")
+                .field("cookie", "secret")
+                .field("X-Own", "kept"));
+        const std::string request =
+            second.requests.empty() ? first.requests.at(1) : second.requests.at(0);
+        EXPECT_NE(request.find("X-Own: kept"), std::string::npos);
+        return request.find("secret") != std::string::npos;
+    };
+    EXPECT_TRUE(seen("/other"));
+    EXPECT_FALSE(seen(second.url + "/"));
+    EXPECT_EQ(second.requests.size(), 1U);
+}
+
+TEST_F(ClientTest, CookiesAreKeptWhereTheyAreWanted) {
+    ClientTestServer server(world);
+    const std::string moved =
+        "HTTP/1.1 303 X\r\nLocation: /in\r\nSet-Cookie: s=1\r\nContent-Length: 0\r\n\r\n";
+    server.say_each({moved, ok(""), ok("")});
+    make({.cookies = true});
+    get(server.url);
+    EXPECT_NE(server.requests.at(1).find("\r\nCookie: s=1\r\n"), std::string::npos);
+    EXPECT_EQ(client->cookies().find("s"), "1");
+    server.requests.clear();
+    make();
+    get(server.url);
+    EXPECT_EQ(server.requests.at(1).find("Cookie"), std::string::npos);
+}
+
+TEST_F(ClientTest, AProxyGetsTheWholeUrl) {
+    ClientTestServer proxy(world);
+    proxy.say(ok("by proxy"));
+    make().set_proxies(Proxies::from([&](const char* name) -> const char* {
+        static std::string url;
+        url = "http://me:pw@" + proxy.place;
+        return std::string_view(name) == "http_proxy" ? url.c_str() : nullptr;
+    }));
+    EXPECT_EQ(get("http://a.example/x?y"), "200 by proxy");
+    EXPECT_TRUE(proxy.requests.at(0).starts_with(
+        "GET http://a.example/x?y HTTP/1.1\r\nHost: a.example\r\n"));
+    EXPECT_NE(proxy.requests.at(0).find("Proxy-Authorization: Basic bWU6cHc=\r\n"),
+              std::string::npos);
+}
+
+TEST_F(ClientTest, OfTheBodyNoMoreIsKeptThanAllowed) {
+    ClientTestServer server(world);
+    make({.body_bytes_max = 1'000});
+    server.say(ok(std::string(1'000, 'x')));
+    EXPECT_EQ(get(server.url), "200 " + std::string(1'000, 'x'));
+    server.say(ok(std::string(1'001, 'x')));
+    EXPECT_EQ(get(server.url), "! too_large: " + server.url + "/: the body is too large");
+    world.settle();
+    EXPECT_EQ(server.connections(), client->pool()->connections());
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,294 @@
+#include "tiderace/http/client/cookie_jar.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/host.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr UnixSeconds never = std::numeric_limits<UnixSeconds>::max();
+constexpr UnixSeconds lifetime_max = UnixSeconds{400} * 24 * 3'600;  // RFC 6265bis, 5.5
+
+std::string lower(std::string_view text) {
+    std::string made(text);
+    std::ranges::transform(made, made.begin(), wire::to_lower);
+    return made;
+}
+
+// What stands before `mark`, without the space around it; `rest` is what follows it.
+ByteView cut(ByteView& rest, char mark) {
+    const std::size_t at = rest.find(mark);
+    const ByteView part = rest.substr(0, at);
+    rest = at == ByteView::npos ? ByteView() : rest.substr(at + 1);
+    return wire::trim_ows(part);
+}
+
+bool is_address(std::string_view host) {
+    if (host.starts_with('[')) return true;
+    return !host.empty() && host.find_first_not_of("0123456789.") == host.npos;
+}
+
+// "b.a.example" matches "a.example" (5.1.3).
+bool domain_matches(std::string_view host, std::string_view domain) {
+    if (host == domain) return true;
+    return host.size() > domain.size() && host.ends_with(domain) &&
+           host[host.size() - domain.size() - 1] == '.' && !is_address(host);
+}
+
+// 5.1.4
+bool path_matches(std::string_view path, std::string_view prefix) {
+    if (!path.starts_with(prefix)) return false;
+    return path.size() == prefix.size() || prefix.ends_with('/') || path[prefix.size()] == '/';
+}
+
+std::string default_path(std::string_view path) {
+    const std::size_t last = path.rfind('/');
+    if (!path.starts_with('/') || last == 0) return "/";
+    return std::string(path.substr(0, last));
+}
+
+bool is_date_delimiter(char c) {
+    return c == '\t' || (c >= ' ' && c <= '/') || (c >= ';' && c <= '@') ||
+           (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+// A number of `digits_min` to `digits_max` digits at the front; what follows is no digit.
+std::optional<int> leading_number(ByteView token, std::size_t digits_min, std::size_t digits_max) {
+    std::size_t digits = 0;
+    while (digits < token.size() && wire::is_digit(token[digits])) ++digits;
+    if (digits < digits_min || digits > digits_max) return std::nullopt;
+    int number = 0;
+    std::from_chars(token.data(), token.data() + digits, number);
+    return number;
+}
+
+struct DateParts {
+    std::optional<int> hour, minute, second, day, month, year;
+
+    bool take_time(ByteView token) {
+        std::array<int, 3> numbers{};
+        for (std::size_t i = 0; i < 3; ++i) {
+            const ByteView part = i < 2 ? token.substr(0, token.find(':')) : token;
+            const auto number = leading_number(part, 1, 2);
+            if (!number || (i < 2 && part.size() > 2)) return false;
+            numbers[i] = *number;
+            if (i < 2 && part.size() == token.size()) return false;
+            if (i < 2) token.remove_prefix(part.size() + 1);
+        }
+        hour = numbers[0], minute = numbers[1], second = numbers[2];
+        return true;
+    }
+    bool take_month(ByteView token) {
+        static constexpr std::string_view names = "janfebmaraprmayjunjulaugsepoctnovdec";
+        if (token.size() < 3) return false;
+        const std::size_t at = names.find(lower(token.substr(0, 3)));
+        if (at == names.npos || at % 3 != 0) return false;
+        month = static_cast<int>(at / 3) + 1;
+        return true;
+    }
+    void take(ByteView token) {
+        if (!hour && take_time(token)) return;
+        if (!day && (day = leading_number(token, 1, 2))) return;
+        if (!month && take_month(token)) return;
+        if (!year) year = leading_number(token, 2, 4);
+    }
+    bool finish(UnixSeconds& date) {
+        if (!hour || !day || !month || !year) return false;
+        if (*year >= 70 && *year <= 99) *year += 1900;
+        if (*year < 70) *year += 2000;
+        const std::chrono::year_month_day calendar{
+            std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+            std::chrono::day(static_cast<unsigned>(*day))};
+        if (*year < 1601 || !calendar.ok() || *hour > 23 || *minute > 59 || *second > 59) {
+            return false;
+        }
+        date = std::chrono::sys_days(calendar).time_since_epoch().count() * UnixSeconds{86'400} +
+               *hour * 3'600 + *minute * 60 + *second;
+        return true;
+    }
+};
+
+}  // namespace
+
+bool parse_cookie_date(ByteView text, UnixSeconds& date) {
+    DateParts parts;
+    for (std::size_t at = 0; at < text.size();) {
+        if (is_date_delimiter(text[at])) {
+            ++at;
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && !is_date_delimiter(text[end])) ++end;
+        parts.take(text.substr(at, end - at));
+        at = end;
+    }
+    return parts.finish(date);
+}
+
+struct CookieJar::Attributes {
+    std::string domain;
+    std::string path;
+    std::optional<UnixSeconds> max_age;
+    std::optional<UnixSeconds> expires;
+    bool secure = false;
+
+    void take(ByteView name, ByteView value) {
+        if (value.size() > attribute_bytes_max) return;
+        if (wire::equals_ignoring_case(name, "domain")) {
+            domain = lower(value.starts_with('.') ? value.substr(1) : value);
+        } else if (wire::equals_ignoring_case(name, "path")) {
+            path = value.starts_with('/') ? std::string(value) : "";
+        } else if (wire::equals_ignoring_case(name, "secure")) {
+            secure = true;
+        } else if (wire::equals_ignoring_case(name, "max-age")) {
+            take_max_age(value);
+        } else if (wire::equals_ignoring_case(name, "expires")) {
+            UnixSeconds date = 0;
+            if (parse_cookie_date(value, date)) expires = date;
+        }
+    }
+    void take_max_age(ByteView value) {
+        const bool negative = value.starts_with('-');
+        const ByteView digits = negative ? value.substr(1) : value;
+        if (digits.empty() || !std::ranges::all_of(digits, wire::is_digit)) return;
+        UnixSeconds seconds = lifetime_max;
+        // Out of range: larger than the most that is kept.
+        std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+        max_age = negative ? 0 : std::min(seconds, lifetime_max);
+    }
+    UnixSeconds expiry(UnixSeconds now) const {
+        if (max_age) return now + *max_age;
+        return expires ? std::min(*expires, now + lifetime_max) : never;
+    }
+};
+
+bool CookieJar::take_domain(Cookie& cookie, const Attributes& attributes,
+                            const CookieOrigin& origin) {
+    cookie.domain = origin.host;
+    if (attributes.domain.empty() || attributes.domain == origin.host) {
+        cookie.host_only = attributes.domain.empty() || is_address(origin.host) ||
+                           attributes.domain.find('.') == std::string::npos;
+        return true;
+    }
+    if (!domain_matches(origin.host, attributes.domain)) return false;
+    if (attributes.domain.find('.') == std::string::npos) return false;
+    cookie.domain = attributes.domain;
+    cookie.host_only = false;
+    return true;
+}
+
+// RFC 6265bis, 4.1.3
+bool CookieJar::keeps_prefix_promise(const Cookie& cookie) {
+    const std::string name = lower(std::string_view(cookie.name).substr(0, 9));
+    if (name.starts_with("__secure-")) return cookie.secure;
+    if (name.starts_with("__host-")) {
+        return cookie.secure && cookie.host_only && cookie.path == "/";
+    }
+    return true;
+}
+
+// A cookie from a connection in clear may not stand in for a secure one (5.7, step 11).
+bool CookieJar::would_shadow_secure(const Cookie& cookie) const {
+    return std::ranges::any_of(cookies_, [&](const Cookie& kept) {
+        return kept.secure && kept.name == cookie.name &&
+               (domain_matches(kept.domain, cookie.domain) ||
+                domain_matches(cookie.domain, kept.domain)) &&
+               path_matches(cookie.path, kept.path);
+    });
+}
+
+void CookieJar::keep(const CookieOrigin& origin, ByteView set_cookie, UnixSeconds now) {
+    if (std::ranges::any_of(set_cookie, [](char c) {
+            return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+        })) {
+        return;
+    }
+    ByteView pair = cut(set_cookie, ';');
+    Cookie cookie;
+    if (pair.find('=') == ByteView::npos) return;  // stricter than the RFC, which allows no name
+    cookie.name = cut(pair, '=');
+    cookie.value = wire::trim_ows(pair);
+    if (cookie.name.empty() || cookie.name.size() + cookie.value.size() > cookie_bytes_max) return;
+    Attributes attributes;
+    while (!set_cookie.empty()) {
+        ByteView value = cut(set_cookie, ';');
+        const ByteView name = cut(value, '=');
+        attributes.take(name, wire::trim_ows(value));
+    }
+    cookie.path = attributes.path.empty() ? default_path(origin.path) : attributes.path;
+    cookie.secure = attributes.secure;
+    cookie.expires = attributes.expiry(now);
+    if (!take_domain(cookie, attributes, origin) || !keeps_prefix_promise(cookie)) return;
+    if (!origin.secure && (cookie.secure || would_shadow_secure(cookie))) return;
+    insert(std::move(cookie), now);
+}
+
+void CookieJar::insert(Cookie cookie, UnixSeconds now) {
+    const auto same = std::ranges::find_if(cookies_, [&](const Cookie& kept) {
+        return kept.name == cookie.name && kept.domain == cookie.domain &&
+               kept.path == cookie.path && kept.host_only == cookie.host_only;
+    });
+    const bool expired = cookie.expires <= now;
+    if (same != cookies_.end()) {
+        if (expired) {
+            cookies_.erase(same);
+        } else {
+            *same = std::move(cookie);  // in its place: the order is that of their making
+        }
+    } else if (!expired) {
+        make_room(cookie.domain, now);
+        cookies_.push_back(std::move(cookie));
+    }
+}
+
+void CookieJar::make_room(std::string_view domain, UnixSeconds now) {
+    const auto of_domain = [&](const Cookie& kept) { return kept.domain == domain; };
+    if (cookies_.size() >= cookies_max) {
+        std::erase_if(cookies_, [&](const Cookie& kept) { return kept.expires <= now; });
+    }
+    if (std::ranges::count_if(cookies_, of_domain) >=
+        static_cast<std::ptrdiff_t>(cookies_per_domain_max)) {
+        cookies_.erase(std::ranges::find_if(cookies_, of_domain));
+    } else if (cookies_.size() >= cookies_max) {
+        cookies_.erase(cookies_.begin());
+    }
+}
+
+bool CookieJar::goes_to(const Cookie& cookie, const CookieOrigin& origin, UnixSeconds now) {
+    const bool there = cookie.host_only ? cookie.domain == origin.host
+                                        : domain_matches(origin.host, cookie.domain);
+    return there && cookie.expires > now && (origin.secure || !cookie.secure) &&
+           path_matches(origin.path, cookie.path);
+}
+
+std::string CookieJar::field(const CookieOrigin& origin, UnixSeconds now) const {
+    std::vector<const Cookie*> going;
+    for (const Cookie& cookie : cookies_) {
+        if (goes_to(cookie, origin, now)) going.push_back(&cookie);
+    }
+    std::ranges::stable_sort(
+        going, [](const Cookie* a, const Cookie* b) { return a->path.size() > b->path.size(); });
+    std::string text;
+    for (const Cookie* cookie : going) {
+        if (!text.empty()) text += "; ";
+        text += cookie->name + "=" + cookie->value;
+    }
+    return text;
+}
+
+std::string_view CookieJar::find(std::string_view name) const {
+    for (const Cookie& cookie : cookies_) {
+        if (cookie.name == name) return cookie.value;
+    }
+    return {};
+}
+
+}  // namespace tiderace::http

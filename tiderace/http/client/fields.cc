@@ -1,0 +1,55 @@
+#include "tiderace/http/client/fields.h"
+
+#include <algorithm>
+
+#include "tiderace/http/wire/field_line.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http {
+
+void Fields::remove(std::string_view name) {
+    std::erase_if(all_,
+                  [&](const Field& field) { return wire::equals_ignoring_case(field.name, name); });
+}
+
+void Fields::set(std::string name, std::string value) {
+    remove(name);
+    add(std::move(name), std::move(value));
+}
+
+void Fields::add_lines(ByteView lines) {
+    for (std::size_t at = 0; at < lines.size();) {
+        const wire::FieldLine line = wire::parse_field_line(lines, at);
+        if (line.status != wire::ParseStatus::complete) return;
+        add(std::string(line.name), std::string(line.value));
+        at = line.end;
+    }
+}
+
+std::string_view Fields::find(std::string_view name) const {
+    for (const Field& field : all_) {
+        if (wire::equals_ignoring_case(field.name, name)) return field.value;
+    }
+    return {};
+}
+
+bool Fields::has(std::string_view name) const {
+    return std::ranges::any_of(
+        all_, [&](const Field& field) { return wire::equals_ignoring_case(field.name, name); });
+}
+
+std::vector<std::string_view> Fields::all(std::string_view name) const {
+    std::vector<std::string_view> values;
+    for (const Field& field : all_) {
+        if (wire::equals_ignoring_case(field.name, name)) values.push_back(field.value);
+    }
+    return values;
+}
+
+bool Fields::valid() const {
+    return std::ranges::all_of(all_, [](const Field& field) {
+        return wire::is_token(field.name) && wire::is_field_value(field.value);
+    });
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,114 @@
+#include "tiderace/http/client/tunnel.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/http/wire/response_reader.h"
+
+namespace tiderace::http {
+namespace {
+
+class Tunnel final : public net::Transport, private net::Transport::Observer {
+  public:
+    Tunnel(core::BlockPool& blocks, std::unique_ptr<net::Transport> below,
+           const std::string& request, std::shared_ptr<std::string> refusal)
+        : below_(std::move(below)), refusal_(std::move(refusal)) {
+        request_.append(blocks, request);
+    }
+
+    void open(net::Transport::Observer& observer) override {
+        observer_ = &observer;
+        below_->open(*this);
+        below_->set_receiving(true);
+        send_request();
+    }
+    void set_receiving(bool on) override {
+        receiving_ = on;
+        if (open_) below_->set_receiving(on);
+    }
+    core::Sent send(core::SendQueue& queue) override {
+        if (open_) return below_->send(queue);
+        waits_ = true;
+        return {.bytes = 0, .pending = true, .error = 0};
+    }
+    void finish() override { below_->finish(); }
+    void say_end() override { below_->say_end(); }
+    void close(core::SendQueue&& unsent) override {
+        // The kernel may still read what is not sent of the request.
+        below_->close(request_.empty() ? std::move(unsent) : std::move(request_));
+    }
+    void set_reset_on_close() override { below_->set_reset_on_close(); }
+    std::uint64_t progress(std::uint64_t sent) const override { return below_->progress(sent); }
+    std::uint64_t held_bytes() const override { return below_->held_bytes(); }
+
+  private:
+    static constexpr std::uint32_t answer_bytes_max = 16 * 1024;
+
+    // A fault shows where the answer is read, and not inside open().
+    void send_request() { below_->send(request_); }
+
+    void on_received(ByteView bytes) override {
+        if (open_) return observer_->on_received(bytes);
+        if (bytes.empty()) return refuse("the proxy closed the connection");
+        answer_ += bytes;
+        const auto step = reader_.step(answer_);
+        using Status = http::wire::ResponseReader::Status;
+        if (step.status == Status::need_more) {
+            answer_.erase(0, step.used);
+            return;
+        }
+        const int status = reader_.start().status;
+        if (step.status != Status::head) return refuse("the proxy's answer is no HTTP");
+        if (status < 200 || status > 299) {
+            return refuse("the proxy answered " + std::to_string(status));
+        }
+        become_open(step.used);
+    }
+    // A 2xx to CONNECT has no body: what follows its head is the server's.
+    void become_open(std::size_t used) {
+        open_ = true;
+        const std::string first = std::exchange(answer_, {}).substr(used);
+        below_->set_receiving(receiving_);
+        if (std::exchange(waits_, false)) observer_->on_sent(0);
+        if (!first.empty()) observer_->on_received(first);
+    }
+    void on_receive_failed(int error) override {
+        open_ ? observer_->on_receive_failed(error) : refuse("the proxy reset the connection");
+    }
+    void on_sent(std::int64_t result) override {
+        if (open_) return observer_->on_sent(result);
+        if (result >= 0 && !request_.empty()) send_request();
+    }
+    void refuse(std::string why) {
+        if (std::exchange(refused_, true)) return;
+        if (refusal_ != nullptr) *refusal_ = std::move(why);
+        below_->set_receiving(false);
+        observer_->on_receive_failed(-ECONNREFUSED);
+    }
+
+    std::unique_ptr<net::Transport> below_;
+    net::Transport::Observer* observer_ = nullptr;
+    core::SendQueue request_;
+    http::wire::ResponseReader reader_{{.head_bytes_max = answer_bytes_max}};
+    std::shared_ptr<std::string> refusal_;
+    std::string answer_;
+    bool open_ = false;
+    bool refused_ = false;
+    bool receiving_ = false;
+    bool waits_ = false;  // a send from above
+};
+
+}  // namespace
+
+std::unique_ptr<net::Transport> make_tunnel(core::BlockPool& blocks,
+                                            std::unique_ptr<net::Transport> below,
+                                            const TunnelOptions& options) {
+    std::string request =
+        "CONNECT " + options.place + " HTTP/1.1\r\nHost: " + options.place + "\r\n";
+    if (!options.authorization.empty()) {
+        request += "Proxy-Authorization: " + options.authorization + "\r\n";
+    }
+    return std::make_unique<Tunnel>(blocks, std::move(below), request + "\r\n", options.refusal);
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,24 @@
+// FileAnswer: the answer to GET or HEAD about one file (RFC 9110 sections 8, 12, 13 and 14).
+//
+//   representation (Accept-Encoding, siblings) -> preconditions (304, 412) -> range (206, 416) ->
+//   200
+//
+// Thread   The loop's.
+#pragma once
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/files/disk_reads.h"
+#include "tiderace/http/files/file_variants.h"
+#include "tiderace/http/files/path_resolver.h"
+
+namespace tiderace::http::files {
+
+// `path` stands for a file. `variants` compresses it as `path.makes` allows, unless it is nullptr.
+// A body in memory of up to `small_copy_bytes_max` is sent in one copy with the head.
+void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
+                 DiskReads& disk, FileVariants* variants = nullptr);
+
+// Renders the fields of whole answers about `path` once, for all later ones.
+void render_fields(ResolvedPath& path, UnixSeconds now);
+
+}  // namespace tiderace::http::files

@@ -1,0 +1,251 @@
+// Encoding x method x range x condition, over real files.
+#include "tiderace/http/files/file_answer.h"
+
+#include "tiderace/testing/static_site.h"
+
+namespace tiderace::http::files {
+namespace {
+
+constexpr ByteView plain = "The tide comes in, the tide goes out.";
+constexpr ByteView packed_gz = "gz: tide in, tide out";
+constexpr ByteView packed_br = "br: in, out";
+
+class FileAnswerTest : public testing::StaticSite {
+  protected:
+    FileAnswerTest() {
+        folder_.write("a.txt", plain);
+        folder_.write("a.txt.gz", packed_gz);
+        folder_.write("a.txt.br", packed_br);
+        folder_.set_time("a.txt", 784'111'777);
+        folder_.set_time("a.txt.gz", 784'111'778);
+        folder_.set_time("a.txt.br", 784'111'779);
+        folder_.write("plain.txt", plain);
+        folder_.set_time("plain.txt", 784'111'777);
+    }
+};
+
+struct CodingCase {
+    const char* accept;
+    const char* coding;
+};
+constexpr CodingCase coding_cases[] = {
+    {"", ""},
+    {"gzip", "gzip"},
+    {"br", "br"},
+    {"gzip, br", "br"},
+    {"gzip, br;q=0.5", "gzip"},
+    {"gzip;q=0, br;q=0", ""},
+    {"zstd", ""},
+    {"*", "br"},
+    {"identity;q=1, *;q=0.1", ""},
+    {"deflate", ""},
+};
+struct RangeCase {
+    const char* value;
+    int status;
+};
+constexpr RangeCase range_cases[] = {
+    {"", 200}, {"bytes=0-3", 206}, {"bytes=-4", 206}, {"bytes=900-", 416}, {"bytes=3-1", 200},
+};
+struct ConditionCase {
+    const char* field;
+    const char* value;  // "" for the current tag
+    int status;         // 0: as without it
+};
+constexpr ConditionCase condition_cases[] = {
+    {"", "", 0},         {"If-None-Match", "", 304},     {"If-None-Match", "\"other\"", 0},
+    {"If-Match", "", 0}, {"If-Match", "\"other\"", 412},
+};
+
+class FileAnswerMatrix : public FileAnswerTest {
+  protected:
+    void check(ByteView method, const CodingCase& coding, const RangeCase& range,
+               const ConditionCase& condition) {
+        const Fields accept =
+            *coding.accept == '\0' ? Fields{} : Fields{{"Accept-Encoding", coding.accept}};
+        const std::string etag = get("/a.txt", accept).field("ETag");
+        Fields fields = accept;
+        if (*range.value != '\0') fields.emplace_back("Range", range.value);
+        if (*condition.field != '\0') {
+            fields.emplace_back(condition.field, *condition.value == '\0' ? etag : condition.value);
+        }
+        const bool is_get = method == "GET";
+        const int status = condition.status != 0 ? condition.status : is_get ? range.status : 200;
+        auto& answer = ask(method, "/a.txt", fields);
+        answer.finish();
+        ASSERT_EQ(answer.status(), status);
+        if (status == 412) return;
+        EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+        if (status != 416) {
+            EXPECT_EQ(answer.field("ETag"), etag);
+            EXPECT_EQ(answer.count("ETag"), 1U);
+        }
+        check_body(answer, is_get, coding.coding, range.value);
+    }
+
+    void check_body(testing::RecordedExchange& answer, bool is_get, ByteView coding,
+                    ByteView range) {
+        const ByteView whole = coding == "br" ? packed_br : coding == "gzip" ? packed_gz : plain;
+        const std::string size = std::to_string(whole.size());
+        if (answer.status() == 416 || answer.status() == 304) {
+            EXPECT_EQ(answer.body(), "");
+            EXPECT_FALSE(answer.has("Content-Type"));
+            EXPECT_FALSE(answer.has("Content-Encoding"));
+            EXPECT_EQ(answer.field("Content-Range"),
+                      answer.status() == 416 ? "bytes */" + size : std::string());
+            return;
+        }
+        EXPECT_EQ(answer.field("Content-Encoding"), coding);
+        EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
+        const ByteView part = answer.status() == 200 ? whole
+                              : range == "bytes=-4"  ? whole.substr(whole.size() - 4)
+                                                     : whole.substr(0, 4);
+        EXPECT_EQ(answer.body(), is_get ? part : "");
+        EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(part.size()));
+    }
+};
+
+TEST_F(FileAnswerMatrix, EveryCombinationOfCodingMethodRangeAndConditionHolds) {
+    for (const CodingCase& coding : coding_cases) {
+        for (const char* method : {"GET", "HEAD"}) {
+            for (const RangeCase& range : range_cases) {
+                for (const ConditionCase& condition : condition_cases) {
+                    SCOPED_TRACE(std::string(method) + " coding " + coding.accept + " range " +
+                                 range.value + ' ' + condition.field + ' ' + condition.value);
+                    check(method, coding, range, condition);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(FileAnswerTest, VariantsHaveTagsOfTheirOwn) {
+    const std::string plain_tag = get("/a.txt").field("ETag");
+    const std::string gzip_tag = get("/a.txt", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    EXPECT_NE(plain_tag, gzip_tag);
+    EXPECT_EQ(get("/a.txt", {{"If-None-Match", gzip_tag}}).status(), 200);
+    EXPECT_EQ(get("/a.txt", {{"If-None-Match", plain_tag + ", " + gzip_tag}}).status(), 304);
+}
+
+TEST_F(FileAnswerTest, ListsMayComeInSeveralLines) {
+    const std::string tag = get("/plain.txt").field("ETag");
+    EXPECT_EQ(get("/plain.txt", {{"If-None-Match", "\"x\""}, {"If-None-Match", tag}}).status(),
+              304);
+    EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "deflate"}, {"Accept-Encoding", "gzip"}})
+                  .field("Content-Encoding"),
+              "gzip");
+}
+
+TEST_F(FileAnswerTest, DatesDecideWhereThereIsNoTag) {
+    const char* same = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const char* before = "Sun, 06 Nov 1994 08:49:36 GMT";
+    EXPECT_EQ(get("/plain.txt", {{"If-Modified-Since", same}}).status(), 304);
+    EXPECT_EQ(get("/plain.txt", {{"If-Modified-Since", before}}).status(), 200);
+    EXPECT_EQ(get("/plain.txt", {{"If-Modified-Since", "yesterday"}}).status(), 200);
+    EXPECT_EQ(get("/plain.txt", {{"If-Unmodified-Since", before}}).status(), 412);
+    EXPECT_EQ(get("/plain.txt", {{"If-Unmodified-Since", same}}).status(), 200);
+    EXPECT_EQ(get("/plain.txt", {{"If-Modified-Since", same}, {"If-None-Match", "\"x\""}}).status(),
+              200);
+}
+
+TEST_F(FileAnswerTest, IfRangeKeepsPartsOfDifferentFilesApart) {
+    const std::string tag = get("/plain.txt").field("ETag");
+    const auto part = [&](const std::string& if_range) {
+        return get("/plain.txt", {{"Range", "bytes=0-3"}, {"If-Range", if_range}}).status();
+    };
+    EXPECT_EQ(part(tag), 206);
+    EXPECT_EQ(part("\"other\""), 200);
+    EXPECT_EQ(part("W/" + tag), 200);
+    EXPECT_EQ(part("Sun, 06 Nov 1994 08:49:37 GMT"), 206);
+    EXPECT_EQ(part("Sun, 06 Nov 1994 08:49:38 GMT"), 200);
+    // If-Range makes an unsatisfiable range harmless, too.
+    EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=900-"}, {"If-Range", "\"other\""}}).status(),
+              200);
+}
+
+TEST_F(FileAnswerTest, SeveralRangesComeAsMultipart) {
+    for (const std::uint64_t eager : {0, 65536}) {  // from the descriptor, and from memory
+        server_.reset();
+        options_.cache.eager_bytes_max = eager;
+        auto& answer = get("/plain.txt", {{"Range", "bytes=0-2,8-9,-4"}});
+        ASSERT_EQ(answer.status(), 206);
+        const std::string type = answer.field("Content-Type");
+        ASSERT_TRUE(type.starts_with("multipart/byteranges; boundary="));
+        const std::string boundary = type.substr(type.find('=') + 1);
+        const std::string expected =
+            "\r\n--" + boundary + "\r\nContent-Type: text/plain; charset=utf-8\r\n" +
+            "Content-Range: bytes 0-2/37\r\n\r\nThe\r\n--" + boundary +
+            "\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes 8-9/37\r\n\r\n c" +
+            "\r\n--" + boundary +
+            "\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes 33-36/37\r\n\r\n" +
+            "out.\r\n--" + boundary + "--\r\n";
+        // RFC 2046 lets the first line break belong to the boundary or to nothing.
+        const std::string body = answer.body();
+        EXPECT_EQ(body.starts_with("\r\n") ? body : "\r\n" + body, expected);
+        EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(body.size()));
+        EXPECT_FALSE(answer.has("Content-Range"));
+    }
+}
+
+TEST_F(FileAnswerTest, AbsurdRangeSetsGetTheWhole) {
+    std::string many = "bytes=0-0";
+    for (int i = 1; i < 1000; ++i) many += ",0-0";
+    for (const std::string& range :
+         {many, std::string("bytes=0-,0-,0-"), std::string("bytes=0-18446744073709551616"),
+          std::string("chapters=1-2"), std::string("bytes=")}) {
+        auto& answer = get("/plain.txt", {{"Range", range}});
+        EXPECT_LE(answer.body().size(), 4096U) << range.substr(0, 40);
+        EXPECT_THAT(answer.status(), ::testing::AnyOf(200, 206, 416)) << range.substr(0, 40);
+        if (answer.status() != 200) continue;
+        EXPECT_EQ(answer.body(), plain);
+    }
+    // Sent twice is not understood.
+    EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=0-1"}, {"Range", "bytes=2-3"}}).status(), 200);
+}
+
+TEST_F(FileAnswerTest, RangesOfFarPlacesInASparseFile) {
+    folder_.write("sparse.bin", "");
+    folder_.truncate("sparse.bin", 8'000'000'000);
+    auto& answer = get("/sparse.bin", {{"Range", "bytes=7999999998-"}});
+    EXPECT_EQ(answer.status(), 206);
+    EXPECT_EQ(answer.field("Content-Range"), "bytes 7999999998-7999999999/8000000000");
+    EXPECT_EQ(answer.body(), std::string(2, '\0'));
+    EXPECT_EQ(ask("HEAD", "/sparse.bin").content_length(), 8'000'000'000);
+}
+
+TEST_F(FileAnswerTest, AFileFromTheFutureHasNoLastModified) {
+    folder_.write("future.txt", "x");
+    folder_.set_time("future.txt", 3'000'000'000);
+    EXPECT_FALSE(get("/future.txt").has("Last-Modified"));
+    EXPECT_FALSE(get("/future.txt", {{"Range", "bytes=0-0"}}).has("Last-Modified"));
+    // A second ahead is the future, the present is not: in whole answers and in parts.
+    const auto now = static_cast<long>(loop_->unix_now());
+    for (const long ahead : {0, 1}) {
+        const std::string name = "ahead" + std::to_string(ahead);
+        folder_.write(name, "x");
+        folder_.set_time(name, now + ahead);
+        EXPECT_EQ(get("/" + name).has("Last-Modified"), ahead == 0);
+        EXPECT_EQ(get("/" + name, {{"Range", "bytes=0-0"}}).has("Last-Modified"), ahead == 0);
+    }
+}
+
+TEST_F(FileAnswerTest, WithoutSiblingsThereIsNothingToVaryBy) {
+    EXPECT_FALSE(get("/plain.txt", {{"Accept-Encoding", "gzip"}}).has("Vary"));
+    options_.paths.precompressed = false;
+    server_.reset();
+    EXPECT_FALSE(get("/a.txt", {{"Accept-Encoding", "gzip"}}).has("Vary"));
+    EXPECT_EQ(exchange_->body(), plain);
+}
+
+TEST_F(FileAnswerTest, ASiblingThatIsNoFileIsNone) {
+    folder_.make_folder("plain.txt.gz");
+    folder_.link("plain.txt.br", "/etc/passwd");
+    folder_.make_fifo("plain.txt.zst");
+    auto& answer = get("/plain.txt", {{"Accept-Encoding", "gzip, br, zstd"}});
+    EXPECT_EQ(answer.status(), 200);
+    EXPECT_EQ(answer.body(), plain);
+    EXPECT_FALSE(answer.has("Vary"));
+}
+
+}  // namespace
+}  // namespace tiderace::http::files

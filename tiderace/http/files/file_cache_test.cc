@@ -1,0 +1,427 @@
+// What the cache keeps, and that it never answers with a wrong length, a mixture or another file's
+// bytes.
+#include "tiderace/http/files/file_cache.h"
+
+#include <fcntl.h>
+
+#include "tiderace/testing/static_site.h"
+
+namespace tiderace::http::files {
+namespace {
+
+class FileCacheTest : public testing::StaticSite {
+  protected:
+    const FileCache& cache() { return server().cache(); }
+    std::size_t calls_of(std::string_view target) {
+        kernel_.reset();
+        get(target);
+        return kernel_.calls();
+    }
+    // An answer is one state of the file as a whole, with the right length, or is broken off.
+    void expect_one_of(testing::RecordedExchange& answer, std::vector<std::string> states) {
+        answer.finish();
+        if (answer.broken()) return;
+        EXPECT_EQ(answer.status(), 200);
+        EXPECT_THAT(states, ::testing::Contains(answer.body()));
+        EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(answer.body().size()));
+    }
+};
+
+TEST_F(FileCacheTest, AHitAsksTheKernelNothing) {
+    folder_.write("a.txt", "small");
+    folder_.write("docs/index.html", "docs");
+    for (const char* path : {"/a.txt", "/docs/", "/docs", "/absent", "/.hidden"}) {
+        get(path);
+        EXPECT_EQ(calls_of(path), 0U) << path;
+    }
+}
+
+TEST_F(FileCacheTest, AfterASecondItLooksAgainAndReadsOnlyWhatChanged) {
+    folder_.write("a.txt", "first");
+    get("/a.txt");
+    pass(3s);  // settled
+    get("/a.txt");
+    pass(999ms);
+    EXPECT_EQ(calls_of("/a.txt"), 0U);
+    pass(1ms);
+    EXPECT_EQ(calls_of("/a.txt"), 5U) << "open and status, and three siblings that are not there";
+    folder_.replace("a.txt", "second");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt").body(), "second");
+    EXPECT_EQ(cache().counters().changed, 1U);
+}
+
+TEST_F(FileCacheTest, WhatWasAbsentIsSeenASecondLater) {
+    EXPECT_EQ(get("/a.txt").status(), 404);
+    folder_.write("a.txt", "now");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt").body(), "now");
+    folder_.remove("a.txt");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt").status(), 404);
+    folder_.make_folder("a.txt");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt").status(), 301);
+}
+
+TEST_F(FileCacheTest, SiblingsComeAndGo) {
+    folder_.write("a.txt", "plain");
+    const Fields gzip = {{"Accept-Encoding", "gzip"}};
+    EXPECT_EQ(get("/a.txt", gzip).body(), "plain");
+    folder_.write("a.txt.gz", "packed");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt", gzip).body(), "packed");
+    folder_.remove("a.txt.gz");
+    pass(1s);
+    EXPECT_EQ(get("/a.txt", gzip).body(), "plain");
+    EXPECT_FALSE(exchange_->has("Vary"));
+}
+
+// A change within one tick of the file system's clock has the same times and, here, the same size.
+TEST_F(FileCacheTest, AFileThatJustChangedIsReadAgainThoughItLooksTheSame) {
+    clock_.set_unix(::time(nullptr));
+    pass(1s);
+    folder_.write("a.txt", "first");
+    folder_.set_time("a.txt", 784'111'777);
+    EXPECT_EQ(get("/a.txt").body(), "first");
+    kernel_.reset();
+    pass(1s);
+    get("/a.txt");
+    EXPECT_GT(kernel_.calls(), 5U) << "it is read again, not only looked at";
+}
+
+TEST_F(FileCacheTest, EveryRaceWhileItIsLoadedEndsInOneState) {
+    const std::string old_state(5000, 'o'), new_state(7000, 'n');
+    struct Race {
+        const char* name;
+        std::function<void()> happens;
+        std::vector<std::string> states;
+    };
+    const Race races[] = {
+        {"replaced", [&] { folder_.replace("a.bin", new_state); }, {old_state, new_state}},
+        // Sent from its descriptor, what is written in place shows, at the promised length.
+        {"written in place",
+         [&] { folder_.write("a.bin", new_state); },
+         {old_state, new_state, new_state.substr(0, old_state.size())}},
+        {"cut short",
+         [&] { folder_.truncate("a.bin", 100); },
+         {old_state, old_state.substr(0, 100)}},
+        {"emptied", [&] { folder_.truncate("a.bin", 0); }, {old_state, ""}},
+        {"grown",
+         [&] { folder_.write("a.bin", old_state + new_state); },
+         {old_state, old_state + new_state}},
+        {"deleted", [&] { folder_.remove("a.bin"); }, {old_state}},
+    };
+    for (const std::uint64_t eager : {0, 65536}) {
+        options_.cache.eager_bytes_max = eager;
+        for (const Race& race : races) {
+            for (std::size_t call = 1; call <= 12; ++call) {
+                SCOPED_TRACE(std::string(race.name) + " before call " + std::to_string(call));
+                folder_.replace("a.bin", old_state);
+                server_.reset();
+                kernel_.before(call, race.happens);
+                server();
+                auto& answer = ask("GET", "/a.bin");
+                if (answer.status() == 404) {  // deleted before it was opened
+                    EXPECT_STREQ(race.name, "deleted");
+                    continue;
+                }
+                expect_one_of(answer, race.states);
+                // The cache holds the last state.
+                kernel_.reset();
+                pass(1s);
+                auto& later = get("/a.bin");
+                if (later.status() == 200) {
+                    expect_one_of(later, race.states);
+                    const std::string body = later.body();
+                    EXPECT_EQ(body, get("/a.bin").body());
+                }
+            }
+        }
+    }
+}
+
+TEST_F(FileCacheTest, ChangesBetweenLookUpAndSendingNeverMixFiles) {
+    const std::string old_state(300'000, 'o'), new_state(400'000, 'n');
+    struct Change {
+        std::function<void()> happens;
+        bool may_break;
+    };
+    const Change changes[] = {
+        {[&] { folder_.replace("big.bin", new_state); }, false},
+        {[&] { folder_.remove("big.bin"); }, false},
+        {[&] { folder_.truncate("big.bin", 10); }, true},
+    };
+    for (const Change& change : changes) {
+        folder_.replace("big.bin", old_state);
+        server_.reset();
+        auto& answer = ask("GET", "/big.bin");  // its descriptor is queued, no byte is read
+        change.happens();
+        EXPECT_EQ(answer.finish(), !change.may_break);
+        if (change.may_break) continue;
+        EXPECT_EQ(answer.body(), old_state);
+    }
+}
+
+TEST_F(FileCacheTest, ALargeFileGoesIntoMemoryWhenItIsHot) {
+    const std::string bytes(300'000, 'x');
+    folder_.write("big.bin", bytes);
+    get("/big.bin");
+    EXPECT_EQ(cache().descriptors(), 1U);
+    get("/big.bin");
+    EXPECT_EQ(cache().descriptors(), 1U);
+    EXPECT_EQ(get("/big.bin").body(), bytes);
+    EXPECT_EQ(cache().descriptors(), 0U);
+    EXPECT_GT(cache().bytes(), bytes.size());
+    EXPECT_EQ(calls_of("/big.bin"), 0U);
+}
+
+TEST_F(FileCacheTest, ALargeFileAskedForNowAndThenStaysOnDisk) {
+    folder_.write("big.bin", std::string(300'000, 'x'));
+    for (int i = 0; i < 10; ++i) {
+        get("/big.bin");
+        pass(6s);
+    }
+    EXPECT_EQ(cache().descriptors(), 1U);
+}
+
+TEST_F(FileCacheTest, AFileBeyondTheLimitIsNeverInMemory) {
+    options_.cache.memory_file_bytes_max = 100'000;
+    folder_.write("big.bin", std::string(100'001, 'x'));
+    for (int i = 0; i < 10; ++i) get("/big.bin");
+    EXPECT_EQ(cache().descriptors(), 1U);
+    EXPECT_LT(cache().bytes(), 10'000U);
+}
+
+TEST_F(FileCacheTest, AHotFileThatChangedMeanwhileIsNotMixed) {
+    const std::string old_state(300'000, 'o'), new_state(300'000, 'n');
+    for (std::size_t call = 1; call <= 4; ++call) {
+        server_.reset();
+        folder_.replace("big.bin", old_state);
+        get("/big.bin");
+        get("/big.bin");
+        kernel_.before(call, [&] { folder_.write("big.bin", new_state); });
+        auto& answer = ask("GET", "/big.bin");
+        answer.finish();
+        if (!answer.broken()) {
+            EXPECT_THAT(answer.body(), ::testing::AnyOf(old_state, new_state)) << call;
+        }
+        kernel_.reset();
+        pass(1s);
+        const std::string later = get("/big.bin").body();
+        EXPECT_THAT(later, ::testing::AnyOf(old_state, new_state)) << call;
+    }
+}
+
+TEST_F(FileCacheTest, ItsBoundsHold) {
+    options_.cache.bytes_max = 200'000;
+    options_.cache.descriptors_max = 3;
+    options_.cache.missing_max = 10;
+    for (int i = 0; i < 50; ++i) {
+        const std::string number = std::to_string(i);
+        folder_.write("small" + number, std::string(20'000, 's'));
+        folder_.write("big" + number, std::string(100'000, 'b'));
+    }
+    for (int i = 0; i < 50; ++i) {
+        const std::string number = std::to_string(i);
+        EXPECT_EQ(get("/small" + number).body().size(), 20'000U);
+        EXPECT_EQ(get("/big" + number).body().size(), 100'000U);
+        EXPECT_EQ(get("/none" + number).status(), 404);
+        EXPECT_LE(cache().bytes(), 200'000U);
+        EXPECT_LE(cache().descriptors(), 3U);
+        EXPECT_LE(kernel_.open_files(), 4);
+    }
+    EXPECT_GT(cache().counters().evicted, 0U);
+}
+
+TEST_F(FileCacheTest, TheLeastRecentlyUsedGoesFirst) {
+    options_.cache.bytes_max = 100'000;
+    for (const char* name : {"a", "b", "c", "d", "e"}) {
+        folder_.write(name, std::string(30'000, *name));
+    }
+    get("/a");
+    get("/b");
+    get("/a");
+    get("/c");
+    get("/d");  // b goes
+    EXPECT_EQ(calls_of("/a"), 0U);
+    EXPECT_GT(calls_of("/b"), 0U);
+}
+
+TEST_F(FileCacheTest, AnAnswerOutlivesWhatTheCacheForgets) {
+    options_.cache.bytes_max = 100'000;
+    folder_.write("a.bin", std::string(40'000, 'a'));
+    folder_.write("b.bin", std::string(40'000, 'b'));
+    folder_.write("c.bin", std::string(40'000, 'c'));
+    ask("GET", "/a.bin");
+    const auto slow = exchange_;
+    get("/b.bin");
+    get("/c.bin");
+    server_.reset();
+    EXPECT_EQ(slow->body(), std::string(40'000, 'a'));
+}
+
+// Siblings that are sent from their descriptors are checked as their file is.
+TEST_F(FileCacheTest, ASiblingWrittenOverInPlaceIsNoticedAtOnce) {
+    folder_.write("a.txt", "plain");
+    folder_.write("a.txt.gz", std::string(200'000, 'p'));
+    const Fields gzip = {{"Accept-Encoding", "gzip"}};
+    EXPECT_EQ(get("/a.txt", gzip).body().size(), 200'000U);
+    folder_.write("a.txt.gz", std::string(150'000, 'q'));
+    pass(1ms);
+    EXPECT_EQ(get("/a.txt", gzip).body(), std::string(150'000, 'q'));
+    EXPECT_EQ(exchange_->content_length(), 150'000);
+}
+
+TEST_F(FileCacheTest, AFailureIsNotKept) {
+    folder_.write("a.txt", "here");
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/a.txt").status(), 503);
+    EXPECT_EQ(cache().paths(), 0U);
+    EXPECT_EQ(get("/a.txt").body(), "here");
+    // Nor is one that a known path meets, where it says nothing about what is known.
+    pass(1s);
+    kernel_.fail_at(1, EIO);
+    EXPECT_EQ(get("/a.txt").status(), 500);
+    EXPECT_EQ(get("/a.txt").body(), "here");
+}
+
+TEST_F(FileCacheTest, WhereDescriptorsRunOutThoseThatNobodyIsSentAreGivenUp) {
+    for (const char* name : {"a", "b", "c", "new"}) folder_.write(name, std::string(100'000, 'x'));
+    get("/a");
+    get("/b");
+    ask("GET", "/c");
+    const auto slow = exchange_;
+    EXPECT_EQ(cache().descriptors(), 3U);
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/new").status(), 200);
+    EXPECT_EQ(cache().counters().evicted, 2U);
+    EXPECT_EQ(cache().descriptors(), 2U) << "of /c, which is being sent, and /new";
+    EXPECT_EQ(slow->body().size(), 100'000U);
+}
+
+TEST_F(FileCacheTest, AVariantOfUpToHalfOfTheRoomIsKept) {
+    folder_.write("a.txt", std::string(5000, 'a'));
+    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
+    PathRules rules;
+    rules.compress.codings = {.gzip = true, .zstd = false, .br = false};
+    FileCacheLimits limits;
+    limits.bytes_max = 20'000;
+    for (const std::size_t bytes : {10'000, 10'001}) {
+        FileCache cache(
+            PathResolver(FileLoader(kernel_, root.get()), rules, limits.eager_bytes_max), limits);
+        const auto known = cache.find("/a.txt", loop_->now(), loop_->unix_now());
+        const std::size_t before = cache.bytes();
+        cache.add_variant("/a.txt", known->file->identity(), wire::ContentCoding::gzip,
+                          core::make_ref<CachedFile>(
+                              *known->file, std::make_shared<const std::string>(bytes, 'z'), "-x"),
+                          loop_->unix_now());
+        EXPECT_EQ(static_cast<bool>(known->sibling(wire::ContentCoding::gzip)), bytes == 10'000);
+        EXPECT_EQ(cache.bytes() >= before + bytes, bytes == 10'000);
+    }
+}
+
+TEST_F(FileCacheTest, DropsAllAndCountsIt) {
+    folder_.write("a.txt", "a");
+    folder_.write("big.bin", std::string(100'000, 'b'));
+    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
+    const FileCacheLimits limits;
+    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.eager_bytes_max),
+                    limits);
+    for (const char* path : {"/a.txt", "/big.bin", "/absent"}) {
+        cache.find(path, loop_->now(), loop_->unix_now());
+    }
+    EXPECT_EQ(cache.paths(), 3U);
+    cache.drop_all();
+    EXPECT_EQ(cache.paths(), 0U);
+    EXPECT_EQ(cache.bytes(), 0U);
+    EXPECT_EQ(cache.descriptors(), 0U);
+    EXPECT_EQ(cache.counters().evicted, 3U);
+}
+
+// Of which more will be there again. Any other fault says something about the file.
+TEST_F(FileCacheTest, WhatIsKnownIsServedWhereTheMachineHasTooLittle) {
+    folder_.write("a.txt", "known");
+    get("/a.txt");
+    for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN}) {
+        pass(1s);
+        kernel_.fail_at(1, error);
+        EXPECT_EQ(get("/a.txt").body(), "known") << error;
+        kernel_.reset();
+    }
+    pass(1s);
+    kernel_.fail_at(1, EIO);
+    EXPECT_EQ(get("/a.txt").status(), 500);
+    EXPECT_EQ(get("/a.txt").body(), "known");
+}
+
+// An open file may change at any moment; two requests of one turn may as well have come before.
+TEST_F(FileCacheTest, AnOpenFileIsLookedAtOnceInATurn) {
+    folder_.write("big.bin", std::string(200'000, 'x'));
+    folder_.write("small.txt", "small");
+    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
+    FileCacheLimits limits;
+    limits.revalidate = 24h;
+    limits.memory_file_bytes_max = 1'000;
+    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, 1'000), limits);
+    const auto looks = [&](const char* path) {
+        kernel_.reset();
+        cache.find(path, loop_->now(), loop_->unix_now());
+        return kernel_.calls();
+    };
+    looks("/big.bin");
+    looks("/small.txt");
+    for (int turn = 0; turn < 3; ++turn) {
+        pass(10ms);
+        EXPECT_EQ(looks("/big.bin"), 1U);
+        EXPECT_EQ(looks("/big.bin"), 0U);
+        EXPECT_EQ(looks("/small.txt"), 0U) << "what is in memory cannot change";
+    }
+}
+
+TEST_F(FileCacheTest, ExpiresWhatLiesBeneathAFolderItselfAndNothingBeside) {
+    for (const char* name : {"a/one.txt", "a/b/two.txt", "ab.txt", "a.txt"}) {
+        folder_.write(name, "text");
+    }
+    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
+    FileCacheLimits limits;
+    limits.revalidate = 24h;
+    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.eager_bytes_max),
+                    limits);
+    const auto asked = [&](const char* path) {
+        kernel_.reset();
+        cache.find(path, loop_->now(), loop_->unix_now());
+        return kernel_.calls() > 0;
+    };
+    const char* const paths[] = {"/a/one.txt", "/a/b/two.txt", "/a", "/a/none.txt",
+                                 "/ab.txt",    "/a.txt",       "/"};
+    for (const char* path : paths) EXPECT_TRUE(asked(path)) << path;
+    for (const char* path : paths) EXPECT_FALSE(asked(path)) << path;
+    cache.expire_beneath("/a/");
+    for (const char* path : paths) {
+        EXPECT_EQ(asked(path), path == std::string("/a") || ByteView(path).starts_with("/a/"))
+            << path;
+    }
+    cache.expire("/a.txt");
+    EXPECT_TRUE(asked("/a.txt"));
+    EXPECT_FALSE(asked("/ab.txt"));
+    cache.expire_missing();
+    EXPECT_TRUE(asked("/a/none.txt"));
+    EXPECT_FALSE(asked("/a/one.txt"));
+    cache.expire_all();
+    for (const char* path : paths) EXPECT_TRUE(asked(path)) << path;
+}
+
+TEST_F(FileCacheTest, WithoutDescriptorsWhatIsKnownIsStillServed) {
+    folder_.write("a.txt", "known");
+    get("/a.txt");
+    pass(1s);
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/a.txt").body(), "known");
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/b.txt").status(), 503);
+    EXPECT_EQ(exchange_->field("Retry-After"), "1");
+}
+
+}  // namespace
+}  // namespace tiderace::http::files

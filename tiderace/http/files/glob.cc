@@ -1,0 +1,53 @@
+#include "tiderace/http/files/glob.h"
+
+#include <cstddef>
+
+namespace tiderace::http::files {
+namespace {
+
+// Where to resume when a star has matched too little.
+struct Resume {
+    std::size_t pattern = ByteView::npos;
+    std::size_t text = 0;
+};
+
+// Only the last "*" and the last "**" ever need another try, so the time is at most the product of
+// both lengths: a "**" can take all that an earlier star could, and a "*" cannot pass the '/' that
+// a "**" before it may.
+bool matches(ByteView pattern, ByteView text) {
+    Resume star, double_star;
+    std::size_t p = 0, t = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            const bool is_double = p + 1 < pattern.size() && pattern[p + 1] == '*';
+            p += is_double ? 2 : 1;
+            (is_double ? double_star : star) = {p, t};
+            if (is_double) star = {};
+        } else if (p < pattern.size() &&
+                   (pattern[p] == text[t] || (pattern[p] == '?' && text[t] != '/'))) {
+            ++p, ++t;
+        } else if (star.pattern != ByteView::npos && text[star.text] != '/') {
+            p = star.pattern;
+            t = ++star.text;
+        } else if (double_star.pattern != ByteView::npos) {
+            star = {};
+            p = double_star.pattern;
+            t = ++double_star.text;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
+
+}  // namespace
+
+bool matches_glob(ByteView pattern, ByteView path) {
+    if (pattern.find('/') == ByteView::npos)
+        return matches(pattern, path.substr(path.rfind('/') + 1));
+    if (!pattern.starts_with('/') && path.starts_with('/')) path.remove_prefix(1);
+    return matches(pattern, path);
+}
+
+}  // namespace tiderace::http::files

@@ -1,0 +1,133 @@
+// PathResolver: the meaning of a canonical path: a file, another path's file (an index, a clean
+// URL), a directory, or nothing.
+//
+//   /a.css      -> file, with its precompressed siblings a.css.br, a.css.zst, a.css.gz
+//   /docs/      -> alias of /docs/index.html, or directory
+//   /docs       -> redirect to /docs/, or alias of /docs.html where clean URLs are on
+//   /.git/x     -> missing, unless hidden files are shown
+//
+// Thread   The loop's.
+// Errors   `failed` with an errno value is the machine's fault, and no statement about the path.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/shared.h"
+#include "tiderace/http/field_block.h"
+#include "tiderace/http/files/cached_file.h"
+#include "tiderace/http/files/file_loader.h"
+#include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/mime.h"
+
+namespace tiderace::http::files {
+
+enum class StandsFor : std::uint8_t { file, alias, directory, redirect, missing, refused, failed };
+
+// The codings that a sibling may have: all of wire::ContentCoding but identity.
+inline constexpr std::size_t sibling_codings = 3;
+
+// One line of the Cache-Control rules; the first that matches counts.
+struct CacheControlRule {
+    std::string pattern;  // handler/glob.h
+    std::string value;
+};
+
+// The files that are compressed for clients that accept it (file_variants.h).
+struct CompressRules {
+    wire::AvailableCodings codings;  // none: nothing is
+    std::uint64_t bytes_min = 1_KiB;
+    std::uint64_t bytes_max = 8_MiB;
+};
+
+struct PathRules {
+    CompressRules compress;
+    std::vector<std::string> index = {"index.html"};
+    bool clean_urls = false;    // "/about" answers with about.html
+    bool hidden = false;        // serve names that begin with a dot
+    bool precompressed = true;  // look for siblings
+    std::vector<CacheControlRule> cache_control;
+    wire::MimeTable mime;
+};
+
+// The cached knowledge of one path. Kept by the file cache, and by answers in progress.
+struct ResolvedPath final : core::Shared, ListHook {
+    std::string path;
+    StandsFor stands_for = StandsFor::missing;
+    bool has_siblings = false;
+    bool varies = false;           // with Accept-Encoding
+    std::uint8_t asked = 0;        // codings that are being made, a bit each; see coding_bit()
+    std::uint8_t declined = 0;     // codings that are not worth it
+    wire::AvailableCodings makes;  // codings that we make, where there are no siblings
+    bool expired = false;          // reported as changed: read the disk again
+    bool stable = true;            // false: changing under our hands; not to be kept
+    bool settled = true;    // false: it changed so recently that another change might not show
+    std::uint8_t hits = 0;  // requests towards loading it into memory
+    int error = 0;          // with `failed`
+    core::Ref<CachedFile> file;
+    // By coding, from gzip on: found on the disk, or made by us.
+    std::array<core::Ref<CachedFile>, sibling_codings> siblings;
+    std::string target;  // with `alias`
+    ByteView content_type;
+    ByteView cache_control;  // "" for none
+    // The fields of a whole answer, by coding, from identity on; empty: to be added one by one.
+    std::array<FieldBlock, sibling_codings + 1> fields;
+    Instant checked{};                   // when the disk was last read
+    Instant looked_at = Instant::min();  // when its open descriptors were
+    Instant hits_since{};
+    std::size_t memory_bytes = 0;  // what the cache counts for it
+    std::size_t descriptors = 0;
+
+    const FieldBlock& fields_of(wire::ContentCoding coding) const {
+        return fields[static_cast<std::size_t>(coding)];
+    }
+    const core::Ref<CachedFile>& sibling(wire::ContentCoding coding) const {
+        return siblings[static_cast<std::size_t>(coding) - 1];
+    }
+    wire::AvailableCodings present() const {
+        return {.gzip = static_cast<bool>(sibling(wire::ContentCoding::gzip)),
+                .zstd = static_cast<bool>(sibling(wire::ContentCoding::zstd)),
+                .br = static_cast<bool>(sibling(wire::ContentCoding::br))};
+    }
+};
+
+class PathResolver {
+  public:
+    // Files up to `eager_bytes_max` go into memory at once.
+    PathResolver(FileLoader loader, PathRules rules, std::uint64_t eager_bytes_max);
+
+    // Reads the disk. `previous` is the known state, or nullptr: unchanged parts are
+    // taken from it.
+    core::Ref<ResolvedPath> resolve(ByteView path, const ResolvedPath* previous,
+                                    UnixSeconds now) const;
+
+    const FileLoader& loader() const { return loader_; }
+
+  private:
+    void resolve_file(ResolvedPath& to, FileLoader::Opened&& opened, const ResolvedPath* previous,
+                      UnixSeconds now) const;
+    void resolve_siblings(ResolvedPath& to, const ResolvedPath* previous, UnixSeconds now) const;
+    void resolve_directory(ResolvedPath& to) const;
+    void resolve_missing(ResolvedPath& to) const;
+    FileLoader::Loaded take(ResolvedPath& to, FileLoader::Opened&& opened, const CachedFile* known,
+                            UnixSeconds now) const;
+    void decide_compression(ResolvedPath& to, const ResolvedPath* previous) const;
+    ByteView cache_control_of(ByteView path) const;
+
+    FileLoader loader_;
+    PathRules rules_;
+    std::uint64_t eager_bytes_max_;
+};
+
+constexpr std::uint8_t coding_bit(wire::ContentCoding coding) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(coding));
+}
+
+// The path of a sibling is the file's with this behind it: ".br".
+ByteView suffix_of(wire::ContentCoding coding);
+
+}  // namespace tiderace::http::files

@@ -1,0 +1,30 @@
+#include "tiderace/http/filter/cross_origin.h"
+
+#include <algorithm>
+
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::filter {
+
+using wire::FieldName;
+
+bool CrossOrigin::may_pass(const Request& request) const {
+    if (request.is_get_or_head() || request.method() == wire::Method::options) return true;
+    const ByteView origin = request.field(FieldName::origin);
+    if (!origin.empty() && std::ranges::find(trusted_, origin) != trusted_.end()) return true;
+    const ByteView site = request.field(FieldName::sec_fetch_site);
+    if (!site.empty()) return site == "same-origin" || site == "none";
+    if (!request.has(FieldName::origin)) return true;
+    // "null" (a sandbox, a file) has no host, and is not ours.
+    const std::size_t scheme = origin.find("://");
+    return scheme != ByteView::npos && !request.authority.empty() &&
+           wire::equals_ignoring_case(origin.substr(scheme + 3), request.authority);
+}
+
+AccessRule::Verdict CrossOrigin::check(Exchange& exchange) {
+    if (may_pass(exchange.request())) return Verdict::pass;
+    exchange.respond_status(403);
+    return Verdict::answered;
+}
+
+}  // namespace tiderace::http::filter

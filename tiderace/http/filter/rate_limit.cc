@@ -1,0 +1,85 @@
+#include "tiderace/http/filter/rate_limit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace tiderace::http::filter {
+namespace {
+
+constexpr std::uint64_t time_mask = (std::uint64_t{1} << 48) - 1;
+constexpr std::uint64_t minute_us = 60'000'000;
+
+std::uint64_t microseconds(Duration time) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+// "192.0.2.1", or the first four groups of an IPv6 address.
+ByteView client_of(const core::Address& peer,
+                   std::array<char, core::Address::ip_text_bytes_max>& memory) {
+    ByteView text(memory.data(), peer.format_ip(memory.data()));
+    std::size_t at = 0;
+    for (int groups = 0; groups < 4; ++groups) {
+        at = text.find(':', at);
+        if (at == ByteView::npos) return text;
+        ++at;
+    }
+    return text.substr(0, at);
+}
+
+}  // namespace
+
+RateTable::RateTable(const RateLimitOptions& options)
+    : interval_(minute_us / std::max(options.per_minute, 1U)),
+      tolerance_(interval_ * (std::max(options.burst, 1U) - 1)),
+      cells_(std::make_unique<std::array<Cell, cells>>()) {}
+
+// The key's cell, or the one of its four that is the nearest to being empty.
+RateTable::Cell* RateTable::cell_of(std::uint64_t hash, std::uint64_t now) {
+    const std::size_t first = hash % (cells / cells_of_a_key) * cells_of_a_key;
+    Cell* best = &(*cells_)[first];
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::size_t i = first; i < first + cells_of_a_key; ++i) {
+        const std::uint64_t value = (*cells_)[i].load(std::memory_order_relaxed);
+        const std::uint64_t next = value & time_mask;
+        if (value >> 48 == hash >> 48 && next > now) return &(*cells_)[i];
+        if (next >= least) continue;
+        least = next;
+        best = &(*cells_)[i];
+    }
+    return best;
+}
+
+std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
+    std::int64_t began = INT64_MIN;
+    const std::int64_t at = instant.time_since_epoch().count();
+    if (began_.compare_exchange_strong(began, at)) began = at;
+    const std::uint64_t now = microseconds(Duration(std::max<std::int64_t>(at - began, 0))) + 1;
+    const std::uint64_t hash = hash_(key);
+    Cell& cell = *cell_of(hash, now);
+    std::uint64_t seen = cell.load(std::memory_order_relaxed);
+    for (;;) {
+        const bool own = seen >> 48 == hash >> 48;
+        const std::uint64_t next = std::max(own ? seen & time_mask : 0, now);
+        if (next - now > tolerance_) {
+            return std::chrono::microseconds(next - now - tolerance_);
+        }
+        const std::uint64_t made = (hash >> 48 << 48) | ((next + interval_) & time_mask);
+        if (cell.compare_exchange_weak(seen, made, std::memory_order_relaxed)) return std::nullopt;
+    }
+}
+
+AccessRule::Verdict RateLimit::check(Exchange& exchange) {
+    std::array<char, core::Address::ip_text_bytes_max> memory;
+    const ByteView client = client_of(*exchange.request().peer, memory);
+    const auto wait = table_->take(client, exchange.loop().now());
+    if (!wait) return Verdict::pass;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wait).count();
+    Response response(429);
+    response.add(wire::FieldName::retry_after, static_cast<std::uint64_t>(seconds));
+    exchange.respond(response);
+    return Verdict::answered;
+}
+
+}  // namespace tiderace::http::filter

@@ -1,0 +1,243 @@
+#include "tiderace/http/filter/trusted_proxies.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::filter {
+namespace {
+
+using wire::FieldName;
+
+constexpr std::size_t address_bytes_max = 64;
+
+// "192.0.2.7", "192.0.2.7:80", "2001:db8::7", "[2001:db8::7]", "[2001:db8::7]:80". No names, scopes
+// or paths, which core::Address would take.
+std::optional<core::Address> parse_ip(ByteView text) {
+    const auto is_part = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
+               c == '.' || c == ':' || c == '[' || c == ']';
+    };
+    if (text.empty() || text.size() > address_bytes_max || !std::ranges::all_of(text, is_part)) {
+        return std::nullopt;
+    }
+    const auto colons = std::ranges::count(text, ':');
+    std::string whole(text);
+    if (text.starts_with('[')) {
+        if (text.ends_with(']')) whole += ":0";
+    } else if (colons > 1) {
+        whole = "[" + whole + "]:0";
+    } else if (colons == 0) {
+        whole += ":0";
+    } else if (text.starts_with(':')) {
+        return std::nullopt;
+    }
+    auto parsed = core::Address::parse(whole);
+    if (!parsed) return std::nullopt;
+    return std::move(*parsed);
+}
+
+// Takes the last element of a list off, seen from its end, where a proxy that we trust wrote:
+// quotes that a client left open stand before it and cannot hide it.
+ByteView take_last(ByteView& list) {
+    bool quoted = false;
+    std::size_t at = list.size();
+    while (at > 0) {
+        const char c = list[at - 1];
+        if (c == ',' && !quoted) break;
+        if (c == '"') {
+            std::size_t slash = at - 1;
+            while (slash > 0 && list[slash - 1] == '\\') --slash;
+            if ((at - 1 - slash) % 2 == 0) quoted = !quoted;
+        }
+        --at;
+    }
+    const ByteView element = wire::trim_ows(list.substr(at));
+    list = list.substr(0, at > 0 ? at - 1 : 0);
+    return element;
+}
+
+// The next "name=value" of an element of Forwarded, without quotes. nullopt: it is malformed.
+struct Parameter {
+    ByteView name;
+    std::string value;
+};
+std::optional<Parameter> next_parameter(ByteView& rest) {
+    const std::size_t equals = rest.find('=');
+    if (equals == ByteView::npos) return std::nullopt;
+    Parameter made{.name = wire::trim_ows(rest.substr(0, equals)), .value = {}};
+    rest.remove_prefix(equals + 1);
+    if (!rest.starts_with('"')) {
+        const std::size_t end = std::min(rest.find(';'), rest.size());
+        made.value = wire::trim_ows(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        return made;
+    }
+    std::size_t at = 1;
+    for (; at < rest.size() && rest[at] != '"'; ++at) {
+        if (rest[at] == '\\' && ++at == rest.size()) return std::nullopt;
+        made.value += rest[at];
+    }
+    if (at >= rest.size()) return std::nullopt;
+    rest = wire::trim_ows(rest.substr(at + 1));
+    if (!rest.empty() && !rest.starts_with(';')) return std::nullopt;
+    if (!rest.empty()) rest.remove_prefix(1);
+    return made;
+}
+
+std::optional<bool> is_https(ByteView scheme) {
+    if (wire::equals_ignoring_case(scheme, "https")) return true;
+    if (wire::equals_ignoring_case(scheme, "http")) return false;
+    return std::nullopt;
+}
+
+}  // namespace
+
+// What is known so far, from the right to the left.
+struct TrustedProxies::Client {
+    core::Address address;
+    std::optional<bool> secure = {};
+};
+
+TrustedProxies::TrustedProxies(const TrustedProxyOptions& options, std::string& fault)
+    : field_(options.field) {
+    for (const std::string& text : options.networks) {
+        if (const std::string why = add(text); !why.empty()) {
+            fault = "trusted_proxies: \"" + text + "\" " + why;
+            return;
+        }
+    }
+}
+
+// "" or what is wrong.
+std::string TrustedProxies::add(std::string_view text) {
+    if (text == "unix") {
+        unix_ = true;
+        return {};
+    }
+    const std::size_t slash = text.find('/');
+    const ByteView ip = text.substr(0, slash);
+    const bool is_ip4 = !ip.contains(':');
+    const auto address = parse_ip(ip);
+    if (!address || ip.contains('[')) return "is no address or network";
+    const unsigned before = is_ip4 ? 96 : 0;
+    unsigned bits = 128;
+    if (slash != text.npos) {
+        const ByteView digits = text.substr(slash + 1);
+        const char* const end = digits.data() + digits.size();
+        const auto [stop, failure] = std::from_chars(digits.data(), end, bits);
+        if (failure != std::errc{} || stop != end || bits > 128 - before) {
+            return "has a bad number of bits";
+        }
+        bits += before;
+    }
+    Network network{.ip = ip_of(*address), .bits = bits};
+    for (unsigned bit = bits; bit < 128; ++bit) {
+        if ((network.ip[bit / 8] >> (7 - bit % 8) & 1) != 0) return "has bits behind the network's";
+    }
+    networks_.push_back(network);
+    return {};
+}
+
+// From the canonical text (RFC 5952, or four numbers), because an Address shows no bytes.
+TrustedProxies::Ip TrustedProxies::ip_of(const core::Address& address) {
+    std::array<char, core::Address::ip_text_bytes_max> memory;
+    ByteView text(memory.data(), address.format_ip(memory.data()));
+    text = text.substr(0, text.find('%'));
+    const bool is_ip4 = text.contains('.');
+    Ip ip{};
+    if (is_ip4) ip[10] = ip[11] = 0xff;
+    std::size_t at = is_ip4 ? 12 : 0;
+    while (!text.empty() && at < ip.size()) {
+        unsigned number = 0;
+        const auto end =
+            std::from_chars(text.data(), text.data() + text.size(), number, is_ip4 ? 10 : 16);
+        text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+        if (end.ec == std::errc{}) {
+            if (!is_ip4) ip[at++] = static_cast<std::uint8_t>(number >> 8);
+            ip[at++] = static_cast<std::uint8_t>(number);
+        }
+        if (text.starts_with("::")) {  // as many zeros as the groups behind it leave
+            text.remove_prefix(2);
+            const auto behind = std::ranges::count(text, ':') + (text.empty() ? 0 : 1);
+            at = ip.size() - 2 * static_cast<std::size_t>(behind);
+        } else if (!text.empty()) {
+            text.remove_prefix(1);
+        }
+    }
+    return ip;
+}
+
+bool TrustedProxies::trusts(const core::Address& peer) const {
+    if (peer.is_unix()) return unix_;
+    const Ip ip = ip_of(peer);
+    return std::ranges::any_of(networks_, [&](const Network& network) {
+        const std::size_t whole = network.bits / 8;
+        const unsigned rest = network.bits % 8;
+        if (std::memcmp(ip.data(), network.ip.data(), whole) != 0) return false;
+        return rest == 0 || (ip[whole] ^ network.ip[whole]) >> (8 - rest) == 0;
+    });
+}
+
+// One element. False: what stands before it is not to be believed, or this is no address.
+bool TrustedProxies::take(ByteView element, Client& client) const {
+    std::optional<core::Address> address;
+    if (field_ == ProxyField::x_forwarded_for) {
+        address = parse_ip(element);
+    } else {
+        std::optional<bool> secure;
+        bool has_for = false;
+        while (!element.empty()) {
+            const auto parameter = next_parameter(element);
+            if (!parameter) return false;
+            if (wire::equals_ignoring_case(parameter->name, "for")) {
+                if (std::exchange(has_for, true)) return false;
+                address = parse_ip(parameter->value);
+            } else if (wire::equals_ignoring_case(parameter->name, "proto")) {
+                secure = is_https(parameter->value);
+            }
+        }
+        if (secure) client.secure = secure;
+    }
+    if (!address) return false;
+    client.address = std::move(*address);
+    return trusts(client.address);
+}
+
+void TrustedProxies::apply(Exchange& exchange) const {
+    const Request& request = exchange.request();
+    if (request.peer == nullptr || !trusts(*request.peer)) return;
+    const bool is_list = field_ == ProxyField::forwarded;
+    const FieldName name = is_list ? FieldName::forwarded : FieldName::x_forwarded_for;
+    // The last lines, in a ring.
+    std::array<ByteView, lines_max> lines;
+    std::size_t count = 0;
+    for (const wire::Field* field = request.head->find(name); field != nullptr;
+         field = request.head->next(*field)) {
+        lines[count++ % lines_max] = field->value;
+    }
+    Client client{.address = *request.peer};
+    const std::size_t first = count > lines_max ? count - lines_max : 0;
+    for (bool more = true; more && count > first;) {
+        ByteView& line = lines[(count - 1) % lines_max];
+        const ByteView element = take_last(line);
+        if (!element.empty()) more = take(element, client);
+        if (line.empty()) --count;
+    }
+    if (!is_list) {
+        ByteView schemes;
+        for (const wire::Field* field = request.head->find(FieldName::x_forwarded_proto);
+             field != nullptr; field = request.head->next(*field)) {
+            schemes = field->value;
+        }
+        client.secure = is_https(take_last(schemes));
+    }
+    exchange.set_client(client.address, client.secure.value_or(request.secure));
+}
+
+}  // namespace tiderace::http::filter

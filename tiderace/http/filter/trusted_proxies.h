@@ -1,0 +1,81 @@
+// TrustedProxies: finds the client's address and scheme behind reverse proxies, from what those say
+// that are trusted, and nobody else.
+//
+//   X-Forwarded-For: 6.6.6.6, 192.0.2.7, 10.0.0.2        peer 10.0.0.1, networks {"10.0.0.0/8"}
+//                    |        |          \- trusted
+//                    |        \- the client: the right-most address that is not trusted
+//                    \- what the client says of itself: not looked at
+//
+//   peer not trusted                         its own address; the fields mean nothing
+//   all addresses trusted                    the left-most
+//   an element that is no address            the trusted address that said it (RFC 7239 has
+//                                            "unknown" and "_hidden")
+//   X-Forwarded-Proto, proto= of the element https: secure; http: not; none: as the connection is
+//
+// One of the two fields is read, and the other ignored: a proxy that sets one passes on the
+// other as the client sent it. For the same reason a proxy has to set or remove X-Forwarded-Proto;
+// of several values the last counts.
+//
+// Owner    The program; constant.
+// Thread   Any, at once.
+// Errors   parse(): a sentence.
+// Limits   The last lines_max lines of the field.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/address.h"
+
+namespace tiderace::http {
+
+class Exchange;
+struct Request;
+
+enum class ProxyField : std::uint8_t {
+    x_forwarded_for,  // with X-Forwarded-Proto
+    forwarded,        // RFC 7239
+};
+
+struct TrustedProxyOptions {
+    // "10.0.0.0/8", "2001:db8::/32", "::1"; "unix": whatever comes over a Unix socket.
+    std::vector<std::string> networks;
+    ProxyField field = ProxyField::x_forwarded_for;
+};
+
+namespace filter {
+
+class TrustedProxies final {
+  public:
+    static constexpr std::size_t lines_max = 16;
+
+    // `fault` is "" or what is wrong with the first network that cannot be.
+    TrustedProxies(const TrustedProxyOptions& options, std::string& fault);
+
+    bool trusts(const core::Address& peer) const;
+    // Request::peer and Request::secure are the client's from here on, where a proxy says so.
+    void apply(Exchange& exchange) const;
+
+  private:
+    using Ip = std::array<std::uint8_t, 16>;  // IPv4 as ::ffff:a.b.c.d
+    struct Network {
+        Ip ip;
+        unsigned bits;
+    };
+    struct Client;
+
+    static Ip ip_of(const core::Address& address);
+    std::string add(std::string_view text);
+    bool take(ByteView element, Client& client) const;
+
+    std::vector<Network> networks_;
+    bool unix_ = false;
+    ProxyField field_;
+};
+
+}  // namespace filter
+}  // namespace tiderace::http

@@ -1,0 +1,50 @@
+#include "tiderace/http/h1/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/http/h1/connection.h"
+#include "tiderace/http/wire/http_date.h"
+
+namespace tiderace::http {
+
+H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
+    : loop_(&loop),
+      site_(&site),
+      options_(std::move(options)),
+      rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {}
+
+H1Service::~H1Service() = default;
+
+net::Session& H1Service::make_session(net::Connection& connection) {
+    return *new H1Connection(*this, connection);
+}
+
+// Rendered once a second: all answers of a second have the same date.
+ByteView H1Service::standing_fields() {
+    if (loop_->unix_now() != standing_second_) {
+        standing_second_ = loop_->unix_now();
+        standing_fields_.clear();
+        if (!options_.server_name.empty()) {
+            standing_fields_.append("Server: ").append(options_.server_name).append("\r\n");
+        }
+        const auto date = wire::format_http_date(standing_second_);
+        standing_fields_.append("Date: ").append(date.data(), date.size()).append("\r\n");
+    }
+    return standing_fields_;
+}
+
+core::Ref<H1Exchange> H1Service::take_exchange() {
+    // One is kept for the next request, so that a busy loop allocates nothing.
+    if (spare_) return std::exchange(spare_, {});
+    return core::make_ref<H1Exchange>(*this);
+}
+
+void H1Service::give_back(core::Ref<H1Exchange> exchange) {
+    // A handler that deferred it may still hold a reference, which then keeps it alive.
+    if (!exchange || spare_ || !exchange.only_owner()) return;
+    exchange->recycle();
+    spare_ = std::move(exchange);
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,80 @@
+// H1Service: shared by the HTTP/1 connections of one loop: the site, the limits, the rendered date,
+// a spare exchange, counters. It makes an H1Connection for each new connection.
+//
+// Owner    The program; one per loop, outlives the loop's connections.
+// Thread   The loop's.
+// Limits   H1Options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/h1/exchange.h"
+#include "tiderace/http/site.h"
+#include "tiderace/http/wire/request_head.h"
+#include "tiderace/net/tcp_server.h"
+
+namespace tiderace::http {
+
+class H2Service;
+
+struct H1Options {
+    wire::HeadLimits head;
+    Duration header_timeout =
+        10s;  // from the first byte (on a fresh connection: from accept) to the head's end
+    Duration body_timeout = 30s;                  // some of the body arrives at least this often
+    std::uint64_t body_bytes_per_second_min = 0;  // over each body_timeout; 0: one byte is enough
+    Duration idle_timeout = 60s;                  // between requests
+    // A peer that ended its side, and may still read, is served as long as its answer makes
+    // progress at least this often.
+    Duration half_closed_timeout = 30s;
+    std::uint64_t body_bytes_max = 64_KiB;  // of a body that no handler reads; above: close
+    std::uint32_t requests_max = 0;         // per connection; 0: no limit
+    std::string server_name = "tiderace";   // the Server field; "" for none
+};
+
+struct H1Counters {
+    std::uint64_t requests = 0;
+    std::uint64_t refused = 0;  // by the parser or the framing
+    std::uint64_t timed_out = 0;
+};
+
+class H1Service final : public net::SessionFactory {
+  public:
+    H1Service(core::EventLoop& loop, Site& site, H1Options options);
+    ~H1Service();
+
+    net::Session& make_session(net::Connection& connection) override;
+
+    // Receives connections that begin with the preface of HTTP/2, or agreed on it by ALPN.
+    void set_http2(H2Service& service) { http2_ = &service; }
+    H2Service* http2() const { return http2_; }
+
+    core::EventLoop& loop() { return *loop_; }
+    Site& site() { return *site_; }
+    const H1Options& options() const { return options_; }
+    H1Counters& counters() { return counters_; }
+
+    // "Server: …\r\nDate: …\r\n", rendered once a second.
+    ByteView standing_fields();
+
+    RequestRooms& rooms() { return rooms_; }
+    // The spare exchange, or a new one. Given back when the request was answered at once.
+    core::Ref<H1Exchange> take_exchange();
+    void give_back(core::Ref<H1Exchange> exchange);
+
+  private:
+    core::EventLoop* loop_;
+    Site* site_;
+    H1Options options_;
+    H1Counters counters_;
+    H2Service* http2_ = nullptr;
+    RequestRooms rooms_;
+    core::Ref<H1Exchange> spare_;
+    std::string standing_fields_;
+    UnixSeconds standing_second_ = -1;
+};
+
+}  // namespace tiderace::http

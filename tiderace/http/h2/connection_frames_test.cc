@@ -1,0 +1,277 @@
+// The effect of each frame where it is allowed, and the error where it is not. On every engine.
+#include "tiderace/testing/h2_fixture.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::H2Client;
+using testing::H2Stage;
+using wire::H2Error;
+using wire::H2FrameType;
+
+class H2Frames : public testing::H2Test {
+  protected:
+    // A stream that waits for its answer, and one that is over.
+    std::uint32_t waiting_ = 0;
+    std::uint32_t over_ = 0;
+
+    H2Client& connect_with_streams() {
+        H2Client& client = connect();
+        over_ = client.get("/hello");
+        waiting_ = client.get("/kept");
+        EXPECT_TRUE(ended(over_));
+        EXPECT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+        return client;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, H2Frames, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
+
+// Where a frame goes: an idle stream, the connection, the open one, the one that is over.
+enum class To { connection, idle, waiting, over };
+
+struct Fault {
+    const char* what;
+    H2FrameType type;
+    std::uint8_t flags;
+    To to;
+    std::string payload;
+    H2Error error;
+    bool ends_connection;
+};
+
+const std::string four_zeros(4, '\0');
+
+const std::vector<Fault> faults{
+    {"DATA on an idle stream", H2FrameType::data, 0, To::idle, "x", H2Error::protocol_error, true},
+    {"DATA on stream 0", H2FrameType::data, 0, To::connection, "x", H2Error::protocol_error, true},
+    {"DATA behind END_STREAM", H2FrameType::data, 0, To::waiting, "x", H2Error::stream_closed,
+     false},
+    {"DATA on an ended stream", H2FrameType::data, 0, To::over, "x", H2Error::stream_closed, true},
+    {"HEADERS behind END_STREAM", H2FrameType::headers, 5, To::waiting, "", H2Error::stream_closed,
+     false},
+    {"a field block that is none", H2FrameType::headers, 5, To::idle, "\xff\xff\xff\xff\xff\xff",
+     H2Error::compression_error, true},
+    {"RST_STREAM of an idle stream", H2FrameType::rst_stream, 0, To::idle, four_zeros,
+     H2Error::protocol_error, true},
+    {"a short RST_STREAM", H2FrameType::rst_stream, 0, To::waiting, "123",
+     H2Error::frame_size_error, true},
+    {"WINDOW_UPDATE of an idle stream", H2FrameType::window_update, 0, To::idle,
+     std::string("\0\0\0\1", 4), H2Error::protocol_error, true},
+    {"WINDOW_UPDATE by nothing", H2FrameType::window_update, 0, To::waiting, four_zeros,
+     H2Error::protocol_error, false},
+    {"WINDOW_UPDATE by nothing of the connection", H2FrameType::window_update, 0, To::connection,
+     four_zeros, H2Error::protocol_error, true},
+    {"SETTINGS of a stream", H2FrameType::settings, 0, To::waiting, "", H2Error::protocol_error,
+     true},
+    {"SETTINGS of an odd length", H2FrameType::settings, 0, To::connection, "12345",
+     H2Error::frame_size_error, true},
+    {"an initial window too large", H2FrameType::settings, 0, To::connection,
+     std::string("\0\4\x80\0\0\0", 6), H2Error::flow_control_error, true},
+    {"PUSH_PROMISE of a client", H2FrameType::push_promise, 4, To::waiting, four_zeros,
+     H2Error::protocol_error, true},
+    {"a short PING", H2FrameType::ping, 0, To::connection, "1234", H2Error::frame_size_error, true},
+    {"CONTINUATION of nothing", H2FrameType::continuation, 4, To::waiting, "",
+     H2Error::protocol_error, true},
+};
+
+TEST_P(H2Frames, EachFaultHasItsErrorAndReach) {
+    for (const Fault& fault : faults) {
+        SCOPED_TRACE(fault.what);
+        H2Client& client = connect_with_streams();
+        const std::uint32_t stream = fault.to == To::connection ? 0
+                                     : fault.to == To::idle     ? 99
+                                     : fault.to == To::waiting  ? waiting_
+                                                                : over_;
+        client.frame(fault.type, fault.flags, stream, fault.payload);
+        if (fault.ends_connection) {
+            ASSERT_TRUE(gone());
+            EXPECT_EQ(client.goaway(), fault.error);
+        } else {
+            ASSERT_TRUE(reset(stream));
+            EXPECT_EQ(client.answer(stream).reset, fault.error);
+            EXPECT_FALSE(client.goaway());
+            const auto next = client.get("/hello");
+            EXPECT_TRUE(ended(next));
+        }
+        kept_ = {};
+    }
+}
+
+TEST_P(H2Frames, WhatMaySayNothingSaysNothing) {
+    H2Client& client = connect_with_streams();
+    client.frame(static_cast<H2FrameType>(0x77), 0xff, waiting_, "a frame of tomorrow");
+    client.frame(H2FrameType::priority, 0, waiting_, std::string("\0\0\0\0\1", 5));
+    client.frame(H2FrameType::priority, 0, 99, std::string("\0\0\0\0\1", 5));
+    client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0\x63u=1", 7));
+    client.frame(H2FrameType::goaway, 0, 0, std::string(8, '\0'));
+    client.window_update(over_, 100);
+    client.reset(over_);
+    client.ping("12345678", true);
+    const auto next = client.get("/hello");
+    ASSERT_TRUE(ended(next));
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Frames, WhatComesLateOnAResetStreamIsPassedOver) {
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+    ASSERT_TRUE(reset(stream));  // by us
+    client.data(stream, "more", false);
+    client.window_update(stream, 10);
+    client.headers(stream, {{"x-trailer", "1"}}, true);
+    const auto next = client.get("/hello");
+    ASSERT_TRUE(ended(next));
+    EXPECT_FALSE(client.goaway());
+}
+
+// Sent before our SETTINGS told the peer how many it may open.
+TEST_P(H2Frames, BodiesOfRefusedRequestsArePassedOver) {
+    std::vector<core::Ref<Exchange>> kept;
+    stage_->on("/kept", [&](Exchange& exchange) { kept.push_back(exchange.defer()); });
+    H2Client& client = connect();
+    client.hold();
+    std::vector<std::uint32_t> streams;
+    for (int i = 0; i < 300; ++i) streams.push_back(client.request("POST", "/kept", {}, false));
+    for (const auto stream : streams) client.data(stream, std::string(1'000, 'x'), false);
+    for (const auto stream : streams) client.headers(stream, {{"x-trailer", "1"}}, true);
+    client.say_all();
+    ASSERT_TRUE(run_until([&] { return client.resets() == 300 - 128 || client.goaway(); }));
+    EXPECT_FALSE(client.goaway());
+    EXPECT_EQ(kept.size(), 128U);
+    EXPECT_EQ(client.answer(streams[128]).reset, H2Error::refused_stream);
+    for (auto& each : kept) each->respond_status(204);
+    const auto next = client.get("/hello");
+    EXPECT_TRUE(ended(next));
+}
+
+// However many streams closed since.
+TEST_P(H2Frames, WhatComesVeryLateOnAResetStreamIsPassedOver) {
+    for (const std::uint32_t closes : {65U, 1'023U, 1'024U, 1'500U}) {
+        SCOPED_TRACE(closes);
+        H2Client& client = connect();
+        const auto stream =
+            client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+        ASSERT_TRUE(reset(stream));  // by us
+        std::uint32_t last = 0;
+        for (std::uint32_t i = 0; i < closes; ++i) {
+            last = client.get("/hello");
+            if (i % 100 == 99) {
+                ASSERT_TRUE(ended(last));
+            }
+        }
+        ASSERT_TRUE(ended(last));
+        const std::size_t resets = client.resets();
+        client.data(stream, std::string(16'000, 'x'), false);
+        client.window_update(stream, 10);
+        client.headers(stream, {{"x-trailer", "1"}}, true);
+        const auto next = client.get("/hello");
+        ASSERT_TRUE(ended(next));
+        EXPECT_FALSE(client.goaway());
+        EXPECT_EQ(client.resets(), resets);
+    }
+}
+
+TEST_P(H2Frames, WhatComesLateIsCounted) {
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+    ASSERT_TRUE(reset(stream));
+    client.skip(stream + 4'000);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    int frames = 0;
+    for (; frames < 5'000 && !client.goaway(); frames += 50) {
+        client.hold();
+        for (int i = 0; i < 50; ++i) client.data(stream, "x", false);
+        client.say_all();
+        world_->settle();
+    }
+    EXPECT_EQ(client.goaway(), H2Error::enhance_your_calm);
+    EXPECT_LT(frames, 2'500);
+}
+
+TEST_P(H2Frames, TheWindowOfLateBytesIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+    ASSERT_TRUE(reset(stream));
+    client.skip(stream + 4'000);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        client.data(stream, std::string(20'000, 'x'), false);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Frames, TheWindowOfBytesThatAStreamHeldIsGivenBackWhenItCloses) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        const auto stream = client.request("POST", "/kept", {}, false);
+        client.data(stream, std::string(20'000, 'x'), false);
+        client.reset(stream);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+        kept_ = {};
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+// Answers as soon as something of the body is there, which ends the stream inside on_body.
+struct Hasty final : BodyReceiver {
+    void on_body(Exchange& exchange, ByteView) override {
+        if (!exchange.responded()) exchange.respond_status(204);
+    }
+    void on_body_end(Exchange&) override {}
+    void on_body_failed(Exchange&) override {}
+};
+
+TEST_P(H2Frames, TheWindowOfBytesInWhoseCallTheStreamEndsIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    core::Ref<Exchange> paused;
+    stage_->on("/hasty", [&](Exchange& exchange) {
+        exchange.receive_body(std::make_unique<Hasty>(), 10'000'000);
+        exchange.set_body_reading(false);
+        paused = core::Ref<Exchange>(&exchange);
+    });
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i, sent += 20'000) {
+        const auto stream =
+            client.request("POST", "/hasty", {{"content-length", "9000000"}}, false);
+        client.data(stream, std::string(20'000, 'x'), false);
+        world_->settle();
+        world_->loop().post([&] { std::exchange(paused, {})->set_body_reading(true); });
+        ASSERT_TRUE(reset(stream)) << i;
+        EXPECT_EQ(client.answer(stream).status, 204);
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 40'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Frames, TheWindowOfDroppedBytesIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 100'000;
+    start(options);
+    H2Client& client = connect();
+    std::uint64_t sent = 0;
+    for (int i = 0; i < 20; ++i) {
+        const auto stream =
+            client.request("POST", "/hello", {{"content-length", "9000000"}}, false);
+        client.data(stream, std::string(20'000, 'x'), false);
+        sent += 20'000;
+        ASSERT_TRUE(run_until([&] { return 65'535 + client.given_back(0) >= sent + 20'000; })) << i;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,170 @@
+// Bodies that are made while they are sent, and windows that open while a body comes. On every
+// engine.
+#include "tiderace/testing/h2_fixture.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::H2Client;
+using testing::H2Stage;
+using wire::H2Error;
+using wire::H2SettingId;
+
+// Hands out what the test put there, then ends if the test wants that.
+struct Feed {
+    std::string ready;
+    bool over = false;
+    int pulls = 0;
+};
+
+class FedSource final : public BodySource {
+  public:
+    explicit FedSource(Feed& feed) : feed_(&feed) {}
+
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
+        ++feed_->pulls;
+        out.append(blocks, std::exchange(feed_->ready, {}));
+        return feed_->over ? State::end : State::wait;
+    }
+
+  private:
+    Feed* feed_;
+};
+
+class H2Bodies : public testing::H2Test {
+  protected:
+    H2Bodies() {
+        stage_->on("/fed", [this](Exchange& exchange) { answer_fed(exchange); });
+    }
+    void answer_fed(Exchange& exchange) {
+        Response response;
+        response.set_body(std::make_unique<FedSource>(feed_));
+        kept_ = core::Ref<Exchange>(&exchange);
+        exchange.respond(response);
+    }
+    void feed(std::string_view bytes, bool over = false) {
+        feed_.ready += bytes;
+        feed_.over = over;
+        kept_->body_ready();
+    }
+    ~H2Bodies() override { kept_ = {}; }
+
+    Feed feed_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, H2Bodies, ::testing::ValuesIn(testing::main_world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
+
+TEST_P(H2Bodies, ASourceThatWaitedGoesOnWhenItIsReady) {
+    H2Client& client = connect();
+    const auto stream = client.get("/fed");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    EXPECT_EQ(client.answer(stream).body, "");
+    feed("one");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "one"; }));
+    world_->settle();
+    EXPECT_EQ(feed_.pulls, 2) << "while it waits it is left alone";
+    feed(" two", true);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).body, "one two");
+    EXPECT_EQ(feed_.pulls, 3);
+}
+
+TEST_P(H2Bodies, NothingIsTakenFromASourceWhileTheWindowIsShut) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    feed_.ready = "some bytes";
+    feed_.over = true;
+    const auto stream = client.get("/fed");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->settle();
+    EXPECT_EQ(feed_.pulls, 0);
+    client.window_update(stream, 4);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "some"; }));
+    client.window_update(stream, 100);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).body, "some bytes");
+    EXPECT_EQ(feed_.pulls, 1);
+}
+
+TEST_P(H2Bodies, APieceWithoutBytesStopsNothingHoweverSmallTheWindow) {
+    stage_->on("/pieces", [](Exchange& exchange) {
+        Response response;
+        response.set_body(testing::pieces({"", "x", "", ""}));
+        exchange.respond(response);
+    });
+    for (const std::uint32_t window : {1U, 2U, 100U}) {
+        H2Client& client = connect({{H2SettingId::initial_window_size, window}});
+        const auto stream = client.get("/pieces");
+        ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "x"; })) << window;
+        client.window_update(stream, 1);
+        ASSERT_TRUE(ended(stream)) << window;
+    }
+}
+
+TEST_P(H2Bodies, TrailersComeThroughThoughTheAnswerHasBegun) {
+    testing::ReceivedBody received;
+    stage_->on("/both", [&](Exchange& exchange) {
+        testing::receive_whole(
+            exchange, 100, [&](Exchange&, const testing::ReceivedBody& body) { received = body; });
+        answer_fed(exchange);
+    });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/both", {}, false);
+    client.data(stream, "body", false);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    client.headers(stream, {{"x-sum", "4"}}, true);
+    ASSERT_TRUE(run_until([&] { return !received.trailers.empty(); }));
+    EXPECT_EQ(received.bytes, "body");
+    EXPECT_EQ(received.trailers[0].first, "x-sum");
+    EXPECT_EQ(received.trailers[0].second, "4");
+    feed("answer", true);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).body, "answer");
+    EXPECT_FALSE(client.answer(stream).reset);
+}
+
+TEST_P(H2Bodies, TheConnectionsWindowIsOpenedToItsSizeAtOnce) {
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(65'535 + client.given_back(0), H2Stage::plain().window_bytes);
+}
+
+// Half the window is given back in one go, and the byte that makes it half may be any frame's.
+TEST_P(H2Bodies, FramesOfAByteAreGivenBackToo) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 65'535;
+    options.stream_window_bytes = 65'535;
+    start(options);
+    stage_->on("/sink", [&](Exchange& exchange) {
+        testing::receive_whole(
+            exchange, 1'000'000,
+            [](Exchange& each, const testing::ReceivedBody&) { each.respond_status(204); });
+    });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/sink", {}, false);
+    client.data(stream, std::string(32'766, 'x'), false);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.given_back(0), 0U) << "also no WINDOW_UPDATE of nothing";
+    client.data(stream, "x", false);
+    ASSERT_TRUE(run_until([&] { return client.given_back(0) > 0; }));
+    EXPECT_EQ(client.given_back(0), 32'767U);
+    EXPECT_EQ(client.given_back(stream), 32'767U);
+    client.data(stream, "", true);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).status, 204);
+}
+
+TEST_P(H2Bodies, ARequestInTheClearIsNotCalledSecure) {
+    std::optional<bool> secure;
+    stage_->on("/secure", [&](Exchange& exchange) {
+        secure = exchange.request().secure;
+        EXPECT_EQ(exchange.request().security, nullptr);
+        exchange.respond_status(204);
+    });
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.get("/secure")));
+    EXPECT_EQ(secure, false);
+}
+
+}  // namespace
+}  // namespace tiderace::http

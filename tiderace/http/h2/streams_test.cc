@@ -1,0 +1,107 @@
+#include "tiderace/http/h2/streams.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/http/h2/connection.h"
+#include "tiderace/testing/h2_stage.h"
+#include "tiderace/testing/pipe_transport.h"
+#include "tiderace/testing/transport_peer.h"
+
+namespace tiderace::http {
+namespace {
+
+using wire::H2Error;
+using wire::H2StreamState;
+
+// A connection whose streams wait for an answer, seen from both of its sides.
+class H2StreamsTest : public ::testing::Test, private net::SessionFactory {
+  protected:
+    H2StreamsTest() {
+        stage_.on("/kept", [this](Exchange& exchange) { kept_.push_back(exchange.defer()); });
+        testing::Pipe pipe = testing::make_pipe(world_->loop());
+        server_.adopt(std::move(pipe.near), core::Address::loopback(1));
+        peer_ = std::make_unique<testing::TransportPeer>(world_->loop(), std::move(pipe.far));
+        client_ = std::make_unique<testing::H2Client>(*peer_);
+    }
+    ~H2StreamsTest() override {
+        kept_.clear();
+        server_.abort_all();
+        world_->settle();
+    }
+
+    std::uint32_t ask() {
+        const std::size_t before = kept_.size();
+        const std::uint32_t stream = client_->get("/kept");
+        EXPECT_TRUE(world_->run_until([&] { return kept_.size() > before; }));
+        return stream;
+    }
+    H2Streams& streams() { return connection_->streams(); }
+    bool was_reset(std::uint32_t stream, H2Error error) {
+        return world_->run_until([&] { return client_->answer(stream).reset == error; });
+    }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world("fake");
+    testing::H2Stage stage_{*world_, [] {
+                                H2Options options = testing::H2Stage::plain();
+                                options.streams_max = 2;
+                                return options;
+                            }()};
+    net::TcpServer server_{world_->loop(), *this, {}};
+    H2Connection* connection_ = nullptr;
+    std::unique_ptr<testing::TransportPeer> peer_;
+    std::unique_ptr<testing::H2Client> client_;
+    std::vector<core::Ref<Exchange>> kept_;
+
+  private:
+    net::Session& make_session(net::Connection& connection) override {
+        connection_ = new H2Connection(stage_.service(), connection);  // ends itself on_close
+        return *connection_;
+    }
+};
+
+TEST_F(H2StreamsTest, AreTooManyAtTheirLimit) {
+    const std::uint32_t first = ask();
+    EXPECT_EQ(streams().size(), 1U);
+    EXPECT_FALSE(streams().are_too_many());
+    ask();
+    EXPECT_TRUE(streams().are_too_many());
+    const std::uint32_t third = client_->get("/kept");
+    EXPECT_TRUE(was_reset(third, H2Error::refused_stream));
+    client_->reset(first);
+    EXPECT_TRUE(world_->run_until([&] { return streams().size() == 1; }));
+    EXPECT_FALSE(streams().are_too_many());
+}
+
+TEST_F(H2StreamsTest, AreRememberedWhenTheyAreClosed) {
+    const std::uint32_t stream = ask();
+    streams().reset(*streams().find(stream), H2Error::internal_error);
+    EXPECT_EQ(streams().find(stream), nullptr);
+    EXPECT_EQ(streams().closed().highest(), stream);
+    EXPECT_EQ(streams().closed().state_of(stream), H2StreamState::reset_by_us);
+    EXPECT_TRUE(was_reset(stream, H2Error::internal_error));
+    EXPECT_TRUE(kept_.at(0)->abandoned());
+}
+
+TEST_F(H2StreamsTest, EndOnlyAfterTheCurrentStep) {
+    const std::uint32_t stream = ask();
+    {
+        const H2Streams::Step step(streams(), *streams().find(stream));
+        kept_.at(0)->respond_status(204);
+        EXPECT_NE(streams().find(stream), nullptr);
+    }
+    EXPECT_EQ(streams().find(stream), nullptr);
+    EXPECT_EQ(streams().closed().state_of(stream), H2StreamState::ended);
+}
+
+TEST_F(H2StreamsTest, AllEndWithTheirConnection) {
+    ask();
+    ask();
+    streams().close_all();
+    EXPECT_TRUE(streams().empty());
+    EXPECT_TRUE(kept_.at(0)->abandoned());
+    EXPECT_TRUE(kept_.at(1)->abandoned());
+    EXPECT_EQ(streams().held_bytes().all(), 0U);
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,114 @@
+#include "tiderace/http/websocket/client.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "tiderace/base/random.h"
+#include "tiderace/http/websocket/connection.h"
+#include "tiderace/http/wire/websocket/handshake.h"
+
+namespace tiderace::http {
+namespace {
+
+// Owns itself, until the answer or the connection's end.
+class ClientHandshake final : public net::Session {
+  public:
+    ClientHandshake(WebSocketService& service, WebSocketHandler& handler)
+        : service_(&service), handler_(&handler), wishes_(service.options().deflate) {
+        std::array<unsigned char, 16> random;
+        secure_random(random);
+        key_ = wire::websocket_key(random);
+    }
+
+    void ask(net::Connection& connection, const WebSocketClientRequest& request) TR_ON_LOOP {
+        connection.write(wire::websocket_request({.authority = request.authority,
+                                                  .target = request.target,
+                                                  .key = key(),
+                                                  .origin = request.origin,
+                                                  .subprotocols = service_->options().subprotocols,
+                                                  .extensions = offer(),
+                                                  .fields = request.fields}));
+        connection.set_deadline(service_->loop().now() + request.timeout);
+    }
+
+  private:
+    ByteView key() const { return {key_.data(), key_.size()}; }
+
+    // Only a client that can keep a window may offer one.
+    std::string offer() {
+        if (!service_->options().compression) return {};
+        if (wishes_.server_context_takeover || wishes_.client_context_takeover) {
+            context_ = service_->take_context();
+        }
+        if (context_ == nullptr) {
+            wishes_.server_context_takeover = wishes_.client_context_takeover = false;
+        }
+        return wire::deflate_offer(wishes_);
+    }
+
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override {
+        const wire::WebSocketAnswer answer =
+            wire::parse_websocket_answer(data, key(), service_->options().subprotocols);
+        if (answer.status == wire::ParseStatus::need_more) return 0;
+        if (answer.status == wire::ParseStatus::refused) {
+            return refuse(connection, answer.http_status, answer.why), data.size();
+        }
+        WebSocketSetup setup{.is_client = true, .subprotocol = std::string(answer.subprotocol)};
+        if (!answer.extensions.empty()) {
+            if (service_->options().compression) {
+                setup.deflate = wire::accept_deflate_answer(answer.extensions, wishes_);
+            }
+            if (!setup.deflate) {
+                return refuse(connection, answer.http_status, "an extension that was not offered"),
+                       data.size();
+            }
+            if (!setup.deflate->stands_alone()) setup.context = std::move(context_);
+        }
+        auto* socket = new WebSocketConnection(*service_, connection, *handler_, std::move(setup));
+        connection.replace_session(*socket);
+        delete this;
+        socket->open();
+        return answer.bytes;
+    }
+
+    void refuse(net::Connection& connection, int http_status, std::string_view why) TR_ON_LOOP {
+        http_status_ = http_status;
+        why_ = why;
+        connection.close(net::CloseReason::aborted);
+    }
+
+    void on_deadline(net::Connection& connection) TR_ON_LOOP override {
+        why_ = "no answer in time";
+        connection.close(net::CloseReason::deadline_expired);
+    }
+
+    void on_close(net::Connection&, net::CloseReason) TR_ON_LOOP override {
+        const std::unique_ptr<ClientHandshake> last(this);
+        handler_->on_refused(http_status_, why_);
+    }
+
+    WebSocketService* service_;
+    WebSocketHandler* handler_;
+    wire::DeflateWishes wishes_;
+    std::unique_ptr<WebSocketService::Context> context_;
+    wire::WebSocketKey key_;
+    int http_status_ = 0;
+    std::string_view why_ = "the connection ended before the answer";
+};
+
+}  // namespace
+
+void open_websocket(net::Connection& connection, WebSocketService& service,
+                    WebSocketHandler& handler, WebSocketClientRequest request) {
+    auto* handshake = new ClientHandshake(service, handler);
+    connection.start(*handshake);  // which owns it from here on
+    try {
+        handshake->ask(connection, request);
+    } catch (...) {
+        connection.close(net::CloseReason::session_failed);  // after half a request
+        throw;
+    }
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,548 @@
+#include "tiderace/http/websocket/connection.h"
+
+#include <array>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
+#include "tiderace/http/websocket/topics.h"
+
+namespace tiderace::http {
+
+// The life of a socket:
+//
+//   open --close()--> closing --the peer's close frame--> closed
+//   open --the peer's close frame, answered--> closed        open, closing --fault--> closed
+//
+// A server ends the connection as soon as it is closed, a client waits for the server to do it
+// (RFC 6455, 7.1.1), close_timeout long.
+
+namespace {
+
+namespace close_code = wire::websocket_close;
+using wire::WebSocketFault;
+using wire::WebSocketOpcode;
+
+// From here on a payload is one block of its own instead of pieces of the connection's.
+constexpr std::size_t own_block_bytes_min = 32_KiB;
+
+struct SharedBytes final : core::Shared {
+    std::string bytes;
+};
+
+wire::WebSocketReaderOptions reader_options(const WebSocketOptions& options,
+                                            const WebSocketSetup& setup) {
+    return {.masked = !setup.is_client,
+            .compression = setup.deflate.has_value(),
+            .message_bytes_max = options.message_bytes_max,
+            .frame_bytes_max = options.frame_bytes_max};
+}
+
+WebSocketKind kind_of(WebSocketOpcode opcode) {
+    return opcode == WebSocketOpcode::text ? WebSocketKind::text : WebSocketKind::binary;
+}
+
+WebSocketOpcode data_opcode(WebSocketKind kind) {
+    return kind == WebSocketKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
+}
+
+// What a close frame has room for, cut between two characters.
+ByteView fitting_reason(ByteView reason) {
+    std::size_t bytes = wire::websocket_control_bytes_max - 2;
+    if (reason.size() <= bytes) return reason;
+    while (bytes > 0 && (static_cast<unsigned char>(reason[bytes]) & 0xc0U) == 0x80U) --bytes;
+    return reason.substr(0, bytes);
+}
+
+void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask) {
+    const std::size_t before = out.size();
+    const std::size_t after = before + bytes.size();
+    out.resize_and_overwrite(after, [&](char* data, std::size_t) {
+        wire::apply_websocket_mask(bytes, mask, data + before);
+        return after;
+    });
+}
+
+}  // namespace
+
+WebSocketConnection::WebSocketConnection(WebSocketService& service, net::Connection& connection,
+                                         WebSocketHandler& handler, WebSocketSetup setup)
+    : service_(&service),
+      connection_(&connection),
+      handler_(&handler),
+      reader_(reader_options(service.options(), setup)),
+      context_(std::move(setup.context)),
+      subprotocol_(setup.subprotocol.empty()
+                       ? nullptr
+                       : std::make_unique<std::string>(std::move(setup.subprotocol))),
+      deflate_(setup.deflate),
+      id_(service.add(*this)),  // nothing fails after this
+      is_client_(setup.is_client) {
+    TR_CHECK(context_ != nullptr || !(reads_with_window() || writes_with_window()));
+    ++service.counters().opened;
+    check_alive();
+}
+
+WebSocketConnection::~WebSocketConnection() = default;
+
+// --- the handler -----------------------------------------------------------------------------
+
+// A handler that throws ends its socket, with close code 1011 if a frame can still be sent.
+template <typename Call>
+void WebSocketConnection::tell(Call&& call) {
+    if (core::contain(service_->loop().log(), "websocket", "a socket's handler", call)) return;
+    ++service_->counters().failed;
+    if (state_ != State::closed) code_ = close_code::internal_error;
+    if (state_ == State::open) send_close(code_, {});
+    state_ = State::closed;
+    message_.reset();
+    end_connection();
+}
+
+void WebSocketConnection::open() {
+    tell([this]() TR_ON_LOOP { handler_->on_open(*this); });
+}
+
+// --- reading ---------------------------------------------------------------------------------
+
+bool WebSocketConnection::may_read() const {
+    return state_ != State::closed && reading_ && !held_ && !connection_->closing() &&
+           connection_->queue_bytes() <= connection_->limits().queue_bytes_high;
+}
+
+std::size_t WebSocketConnection::on_data(net::Connection&, ByteView data) {
+    heard_ = true;
+    std::size_t used = 0;
+    while (may_read()) {
+        const Step step = reader_.next(data.substr(used));
+        used += step.used;
+        switch (step.kind) {
+            case Step::Kind::need_more:
+                return used;
+            case Step::Kind::payload:
+                take_payload(step);
+                break;
+            case Step::Kind::control:
+                take_control(step);
+                break;
+            case Step::Kind::fault:
+                fail(step.fault);
+                break;
+        }
+    }
+    return state_ == State::closed ? data.size() : used;
+}
+
+void WebSocketConnection::take_payload(const Step& step) {
+    if (state_ != State::open) return;
+    if (service_->options().fragments && !step.compressed) {
+        take_fragment(step);
+    } else if (step.first && step.last) {
+        deliver(step, unmasked(step), false);
+    } else {
+        collect(step);
+    }
+}
+
+// For the length of a call.
+ByteView WebSocketConnection::unmasked(const Step& step) {
+    if (is_client_) return step.payload;
+    char* out = service_->unmask_scratch(step.payload.size());
+    wire::apply_websocket_mask(step.payload, step.mask, out);
+    return {out, step.payload.size()};
+}
+
+void WebSocketConnection::take_fragment(const Step& step) {
+    const ByteView piece = unmasked(step);
+    if (step.first) utf8_ = {};
+    if (step.opcode == WebSocketOpcode::text &&
+        (!utf8_.take(piece) || (step.last && !utf8_.complete()))) {
+        fail(WebSocketFault::not_utf8);
+        return;
+    }
+    if (piece.empty() && !step.last) return;
+    if (step.last) ++service_->counters().messages_in;
+    tell([&]()
+             TR_ON_LOOP { handler_->on_fragment(*this, kind_of(step.opcode), piece, step.last); });
+}
+
+// Text is checked as it comes: what can never be UTF-8 is refused before it is whole.
+void WebSocketConnection::collect(const Step& step) {
+    if (step.first) {
+        message_ = std::make_unique<std::string>();
+        utf8_ = {};
+    }
+    const std::size_t before = message_->size();
+    append_unmasked(*message_, step.payload, step.mask);
+    const bool is_checked = step.opcode == WebSocketOpcode::text && !step.compressed;
+    if (is_checked &&
+        (!utf8_.take(ByteView(*message_).substr(before)) || (step.last && !utf8_.complete()))) {
+        fail(WebSocketFault::not_utf8);
+        return;
+    }
+    if (!step.last) return;
+    const std::unique_ptr<std::string> whole = std::move(message_);
+    deliver(step, *whole, is_checked);
+}
+
+void WebSocketConnection::deliver(const Step& step, ByteView bytes, bool is_checked) {
+    if (step.compressed) {
+        const auto inflated = inflate(bytes);
+        if (!inflated) return;
+        bytes = *inflated;
+    }
+    const WebSocketKind kind = kind_of(step.opcode);
+    if (kind == WebSocketKind::text && !is_checked && !wire::is_utf8(bytes)) {
+        fail(WebSocketFault::not_utf8);
+        return;
+    }
+    ++service_->counters().messages_in;
+    tell([&]() TR_ON_LOOP {
+        if (service_->options().fragments) {
+            handler_->on_fragment(*this, kind, bytes, true);
+        } else {
+            handler_->on_message(*this, kind, bytes);
+        }
+    });
+}
+
+// nullopt: it failed.
+std::optional<ByteView> WebSocketConnection::inflate(ByteView bytes) {
+    wire::WebSocketInflater* inflater = nullptr;
+    if (reads_with_window()) {
+        if (context_->inflater == nullptr) {
+            context_->inflater = std::make_unique<wire::WebSocketInflater>();
+        }
+        inflater = context_->inflater.get();
+    } else {
+        inflater = &service_->inflater();
+    }
+    std::string& out = service_->inflate_scratch();
+    using Outcome = wire::WebSocketInflater::Outcome;
+    switch (inflater->decompress(bytes, reads_with_window(), service_->options().message_bytes_max,
+                                 out)) {
+        case Outcome::whole:
+            return out;
+        case Outcome::malformed:
+            fail(WebSocketFault::bad_compression);
+            break;
+        case Outcome::too_large:
+            fail(WebSocketFault::message_too_large);
+            break;
+    }
+    return std::nullopt;
+}
+
+void WebSocketConnection::take_control(const Step& step) {
+    std::array<char, wire::websocket_control_bytes_max> out;
+    wire::apply_websocket_mask(step.payload, step.mask, out.data());
+    const ByteView payload(out.data(), step.payload.size());
+    if (step.opcode == WebSocketOpcode::close) {
+        take_close(payload);
+    } else if (state_ != State::open) {
+        return;
+    } else if (step.opcode == WebSocketOpcode::ping) {
+        if (!may_write()) return;
+        queue_frame(WebSocketOpcode::pong, false, payload);
+        connection_->written();
+    } else {
+        tell([&]() TR_ON_LOOP { handler_->on_pong(*this, payload); });
+    }
+}
+
+void WebSocketConnection::take_close(ByteView payload) {
+    const wire::WebSocketClose close = wire::parse_websocket_close(payload);
+    if (close.fault != WebSocketFault::none) {
+        fail(close.fault);
+        return;
+    }
+    code_ = close.code;
+    if (!close.reason.empty()) reason_ = std::make_unique<std::string>(close.reason);
+    if (state_ == State::open) send_close(close.code, {});
+    state_ = State::closed;
+    if (is_client_) {
+        connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
+    } else {
+        end_connection();
+    }
+    handler_->on_end(*this, code_, end_reason());
+}
+
+void WebSocketConnection::fail(WebSocketFault fault) {
+    ++service_->counters().faults;
+    fault_ = fault;
+    code_ = wire::close_code_for(fault);
+    if (state_ == State::open) send_close(code_, wire::to_string(fault));
+    state_ = State::closed;
+    message_.reset();
+    end_connection();
+    handler_->on_end(*this, code_, end_reason());
+}
+
+ByteView WebSocketConnection::end_reason() const {
+    if (fault_ != WebSocketFault::none) return wire::to_string(fault_);
+    return reason_ != nullptr ? ByteView(*reason_) : ByteView{};
+}
+
+void WebSocketConnection::end_connection() {
+    connection_->set_deadline(Instant::max());
+    connection_->finish();
+}
+
+void WebSocketConnection::set_reading(bool on) {
+    reading_ = on;
+    connection_->set_reading(reading_ && !held_);
+}
+
+void WebSocketConnection::set_held(bool held) {
+    held_ = held;
+    if (!connection_->closing()) connection_->set_reading(reading_ && !held_);
+}
+
+// --- writing ---------------------------------------------------------------------------------
+
+bool WebSocketConnection::reads_with_window() const {
+    if (!deflate_) return false;
+    return is_client_ ? !deflate_->server_no_context_takeover
+                      : !deflate_->client_no_context_takeover;
+}
+bool WebSocketConnection::writes_with_window() const {
+    if (!deflate_) return false;
+    return is_client_ ? !deflate_->client_no_context_takeover
+                      : !deflate_->server_no_context_takeover;
+}
+int WebSocketConnection::write_window_bits() const {
+    return is_client_ ? deflate_->client_max_window_bits : deflate_->server_max_window_bits;
+}
+
+// An application may have ended the connection itself, which takes no byte after that.
+bool WebSocketConnection::may_write() const {
+    return state_ == State::open && !connection_->closing() && !connection_->finishing();
+}
+
+WebSocketSend WebSocketConnection::send(WebSocketKind kind, ByteView message) {
+    if (!may_write()) return WebSocketSend::closed;
+    if (service_->topics() != nullptr) service_->topics()->flush();
+    if (!has_room(message.size())) return overflow();
+    return queue_data(kind, message);
+}
+
+WebSocketSend WebSocketConnection::send_in_turn(WebSocketKind kind, ByteView message) {
+    if (!may_write()) return WebSocketSend::closed;
+    if (service_->topics() != nullptr) service_->topics()->flush();
+    return queue_data(kind, message);
+}
+
+// As a whole, or the connection ends: no peer can read on after half a frame.
+WebSocketSend WebSocketConnection::queue_data(WebSocketKind kind, ByteView message) {
+    try {
+        return queue_message(data_opcode(kind), message);
+    } catch (...) {
+        connection_->close(net::CloseReason::session_failed);
+        throw;
+    }
+}
+
+// A queue that is empty takes any message, or the largest could never be sent.
+bool WebSocketConnection::has_room(std::uint64_t bytes) const {
+    const std::uint64_t queued = connection_->queue_bytes();
+    return queued == 0 || queued + bytes <= service_->options().queue_bytes_max;
+}
+
+WebSocketSend WebSocketConnection::overflow() {
+    if (service_->options().slow_receiver == SlowReceiver::drop) {
+        ++service_->counters().dropped;
+        return WebSocketSend::dropped;
+    }
+    ++service_->counters().overflowed;
+    close(close_code::policy, "messages are taken too slowly");
+    return WebSocketSend::closed;
+}
+
+WebSocketSend WebSocketConnection::queue_message(WebSocketOpcode opcode, ByteView message) {
+    ++service_->counters().messages_out;
+    if (deflate_ && message.size() >= service_->options().deflate_bytes_min) {
+        std::string& out = service_->deflate_scratch();
+        if (writes_with_window()) {
+            if (context_->deflater == nullptr) {
+                context_->deflater = std::make_unique<wire::WebSocketDeflater>(
+                    write_window_bits(), service_->options().deflate_level);
+            }
+            context_->deflater->compress(message, true, out);
+            queue_frame(opcode, true, out);
+        } else {
+            service_->deflater(write_window_bits()).compress(message, false, out);
+            const bool smaller = out.size() < message.size();
+            queue_frame(opcode, smaller, smaller ? ByteView(out) : message);
+        }
+    } else {
+        queue_frame(opcode, false, message);
+    }
+    return queued();
+}
+
+WebSocketSend WebSocketConnection::queued() {
+    if (connection_->written() == net::Backlog::low) return WebSocketSend::sent;
+    said_high_ = true;
+    return connection_->closing() ? WebSocketSend::closed : WebSocketSend::high;
+}
+
+int WebSocketConnection::shared_form() const {
+    if (is_client_ || writes_with_window()) return -1;
+    return deflate_ ? write_window_bits() : 0;
+}
+
+WebSocketSend WebSocketConnection::send_frames(ByteView frames, core::Ref<core::Shared> owner,
+                                               std::size_t count) {
+    if (!may_write()) return WebSocketSend::closed;
+    if (!has_room(frames.size())) return overflow();
+    service_->counters().messages_out += count;
+    connection_->queue().append_shared(frames, std::move(owner));
+    return queued();
+}
+
+void WebSocketConnection::queue_frame(WebSocketOpcode opcode, bool compressed, ByteView payload) {
+    wire::WebSocketFrameHead head{.payload_bytes = payload.size(),
+                                  .opcode = opcode,
+                                  .compressed = compressed,
+                                  .masked = is_client_};
+    if (is_client_) head.mask = service_->random_mask();
+    std::array<char, wire::websocket_head_bytes_max> bytes;
+    const std::size_t size = wire::write_websocket_head(head, bytes);
+    connection_->queue().append(connection_->blocks(), {bytes.data(), size});
+    queue_payload(payload, head.mask);
+}
+
+void WebSocketConnection::queue_payload(ByteView payload, wire::WebSocketMask mask) {
+    core::SendQueue& queue = connection_->queue();
+    if (payload.size() >= own_block_bytes_min) {
+        core::Ref<SharedBytes> block(new SharedBytes);
+        append_unmasked(block->bytes, payload, mask);
+        queue.append_shared(block->bytes, block);
+        return;
+    }
+    if (!is_client_) {
+        queue.append(connection_->blocks(), payload);
+        return;
+    }
+    while (!payload.empty()) {
+        const std::span<char> room = queue.reserve(connection_->blocks(), payload.size());
+        wire::apply_websocket_mask(payload.substr(0, room.size()), mask, room.data());
+        queue.commit(room.size());
+        payload.remove_prefix(room.size());
+        mask = mask.after(room.size());
+    }
+}
+
+void WebSocketConnection::ping(ByteView payload) {
+    if (!may_write()) return;
+    if (payload.size() > wire::websocket_control_bytes_max) {
+        service_->report_misuse("a ping has at most 125 bytes", "it is not sent");
+        return;
+    }
+    queue_frame(WebSocketOpcode::ping, false, payload);
+    connection_->written();
+}
+
+void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
+    if (!may_write()) return;
+    if (!wire::may_be_sent(code) && code != close_code::no_code) {
+        service_->report_misuse("this close code may not be sent", "1011 is sent");
+        code = close_code::internal_error;
+    }
+    if (code == close_code::no_code && !reason.empty()) {
+        service_->report_misuse("a close reason needs a code", "the reason is left out");
+        reason = {};
+    } else if (!wire::is_utf8(reason)) {
+        service_->report_misuse("a close reason is UTF-8", "the reason is left out");
+        reason = {};
+    } else if (const ByteView fitting = fitting_reason(reason); fitting.size() < reason.size()) {
+        service_->report_misuse("a close reason has at most 123 bytes", "its beginning is sent");
+        reason = fitting;
+    }
+    send_close(code, reason);
+    state_ = State::closing;
+    message_.reset();
+    unlink();  // from the publishers that wait
+    held_ = false;
+    set_reading(true);  // or the peer's close frame would wait unread
+    connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
+}
+
+void WebSocketConnection::send_close(std::uint16_t code, ByteView reason) {
+    if (!may_write()) return;
+    std::array<char, wire::websocket_control_bytes_max> payload;
+    std::size_t size = 0;
+    if (code != close_code::no_code) {
+        payload[0] = static_cast<char>(code >> 8);
+        payload[1] = static_cast<char>(code & 0xff);
+        size = 2 + reason.copy(payload.data() + 2, payload.size() - 2);
+    }
+    queue_frame(WebSocketOpcode::close, false, {payload.data(), size});
+    connection_->written();
+}
+
+void WebSocketConnection::abort() {
+    connection_->close(net::CloseReason::aborted);
+}
+
+// --- what the connection tells ---------------------------------------------------------------
+
+void WebSocketConnection::on_drained(net::Connection&) {
+    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
+    if (!std::exchange(said_high_, false) || state_ != State::open) return;
+    tell([this]() TR_ON_LOOP { handler_->on_drained(*this); });
+}
+
+// The peer ended without a close frame, or after both close frames.
+void WebSocketConnection::on_peer_finished(net::Connection& connection) {
+    const bool told = state_ == State::closed;
+    state_ = State::closed;
+    connection.set_deadline(Instant::max());
+    connection.close_when_sent();
+    if (!told) handler_->on_end(*this, code_, {});
+}
+
+// Silence is no fault while we do not listen: the connection's write limits judge a peer that takes
+// nothing.
+void WebSocketConnection::check_alive() {
+    const WebSocketOptions& options = service_->options();
+    if (options.ping_interval == Duration::max()) return;
+    if (std::exchange(heard_, false) || !may_read()) {
+        awaiting_pong_ = false;
+        connection_->set_deadline(service_->loop().now() + options.ping_interval);
+        return;
+    }
+    awaiting_pong_ = true;
+    ping();
+    connection_->set_deadline(service_->loop().now() + options.pong_timeout);
+}
+
+void WebSocketConnection::on_deadline(net::Connection& connection) {
+    if (state_ == State::open && !(awaiting_pong_ && !heard_)) {
+        check_alive();
+        return;
+    }
+    ++service_->counters().timed_out;
+    connection.close(net::CloseReason::deadline_expired);
+}
+
+void WebSocketConnection::on_drain(net::Connection&) {
+    close(close_code::going_away);
+}
+
+void WebSocketConnection::on_close(net::Connection&, net::CloseReason) {
+    state_ = State::closed;
+    service_->remove(id_);
+    unlink();
+    subscriptions_.clear();
+    struct Last {
+        ~Last() { delete self; }  // also where something throws
+        WebSocketConnection* self;
+    } const last{this};
+    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
+    ++service_->counters().closed;
+    handler_->on_close(*this, code_, end_reason());
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,78 @@
+#include "tiderace/http/websocket/socket.h"
+
+#include "tiderace/http/websocket/socket_state.h"
+
+namespace tiderace::http {
+
+WebSocket::~WebSocket() {
+    if (state_ != nullptr) state_->let_go();
+}
+
+void WebSocket::ping(ByteView payload) {
+    if (!open()) return;
+    state_->connection()->service().loop().assert_on_loop();
+    state_->connection()->ping(payload);
+}
+
+void WebSocket::close(std::uint16_t code, std::string_view reason) {
+    if (!open()) return;
+    state_->connection()->service().loop().assert_on_loop();
+    state_->connection()->close(code, reason);
+}
+
+void WebSocket::abort() {
+    if (state_->connection() == nullptr) return;
+    state_->connection()->service().loop().assert_on_loop();
+    state_->connection()->abort();
+}
+
+bool WebSocket::open() const {
+    return state_->connection() != nullptr && state_->connection()->is_open();
+}
+std::uint16_t WebSocket::close_code() const {
+    return state_->code();
+}
+std::string_view WebSocket::close_reason() const {
+    return state_->reason();
+}
+std::string_view WebSocket::subprotocol() const {
+    return state_->subprotocol();
+}
+const core::Address& WebSocket::peer() const {
+    return state_->peer();
+}
+
+// --- receiving -------------------------------------------------------------------------------
+
+WebSocketReceive::~WebSocketReceive() {
+    state_->forget(*this);
+}
+bool WebSocketReceive::await_ready() {
+    return state_->has_news() && task::Context::here().runner->spend();
+}
+void WebSocketReceive::await_suspend(std::coroutine_handle<> handle) {
+    waiter_.suspend(handle);
+    state_->wait(*this);
+}
+std::optional<WebSocketMessage> WebSocketReceive::await_resume() {
+    return state_->take(*this);
+}
+
+// --- sending ---------------------------------------------------------------------------------
+
+WebSocketSending::~WebSocketSending() {
+    state_->forget(*this);
+}
+bool WebSocketSending::await_ready() {
+    return state_->begin(*this) && task::Context::here().runner->spend();
+}
+void WebSocketSending::await_suspend(std::coroutine_handle<> handle) {
+    waiter_.suspend(handle);
+    state_->wait(*this);
+}
+bool WebSocketSending::await_resume() {
+    state_->forget(*this);
+    return sent_;
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,153 @@
+#include "tiderace/http/websocket/socket_state.h"
+
+#include <memory>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http {
+
+void WebSocketState::let_go(std::uint16_t code) {
+    keeper_ = nullptr;
+    if (connection_ == nullptr) {
+        delete this;
+        return;
+    }
+    let_go_ = true;
+    held_ = {};
+    begin_ = 0;
+    if (!may_send()) return;
+    connection_->service().loop().assert_on_loop();
+    connection_->close(code);
+}
+
+// --- receiving -------------------------------------------------------------------------------
+
+void WebSocketState::on_message(WebSocketConnection&, WebSocketKind kind, ByteView message) {
+    if (begin_ > held_.size() / 2) {
+        held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(begin_));
+        begin_ = 0;
+    }
+    held_.emplace_back(std::string(message), kind);
+    held_bytes_ += message.size() + message_cost;
+    if (held_bytes_ >= held_bytes_max && !std::exchange(paused_, true)) {
+        connection_->service().loop().assert_on_loop();
+        connection_->set_reading(false);
+    }
+    if (receiver_ != nullptr) receiver_->waiter_.wake();
+}
+
+void WebSocketState::wait(WebSocketReceive& receive) {
+    TR_CHECK(receiver_ == nullptr, "a WebSocket has one receive at a time");
+    receiver_ = &receive;
+    if (has_news()) return receive.waiter_.wake();  // it was this task's turn to give way
+    if (ended()) stick(receive.waiter_);
+}
+
+std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) {
+    forget(receive);
+    if (begin_ == held_.size()) {
+        told_receiver_ = true;
+        return std::nullopt;
+    }
+    WebSocketMessage message = std::move(held_[begin_++]);
+    held_bytes_ -= message.text().size() + message_cost;
+    if (begin_ == held_.size()) {
+        begin_ = 0;
+        held_.clear();
+        if (held_.capacity() > 4) held_.shrink_to_fit();
+    }
+    if (!paused_ || held_bytes_ > held_bytes_max / 2) return message;
+    paused_ = false;
+    if (connection_ != nullptr && !connection_->connection().closing()) {
+        connection_->service().loop().assert_on_loop();
+        connection_->set_reading(true);  // more may come inside this call
+    }
+    return message;
+}
+
+// --- sending ---------------------------------------------------------------------------------
+
+bool WebSocketState::begin(WebSocketSending& sending) {
+    if (!may_send()) {
+        // Reported once: a task that goes on sending is stuck, and does not turn in a circle.
+        sending.settled_ = !std::exchange(told_sender_, true);
+        return sending.settled_;
+    }
+    if (!senders_.empty() || connection_->has_backlog()) return false;
+    push(sending);
+    return true;
+}
+
+void WebSocketState::wait(WebSocketSending& sending) {
+    if (sending.settled_) return sending.waiter_.wake();
+    if (!may_send()) {
+        if (ended()) stick(sending.waiter_);
+        return;
+    }
+    sending.pending_ = true;
+    ++sends_;
+    senders_.push_back(sending);
+}
+
+void WebSocketState::push(WebSocketSending& sending) {
+    connection_->service().loop().assert_on_loop();
+    const WebSocketSend result = connection_->send_in_turn(sending.kind_, sending.bytes_);
+    sending.settled_ = true;
+    sending.sent_ = result != WebSocketSend::closed;
+    told_sender_ |= !sending.sent_;
+}
+
+void WebSocketState::serve_senders() {
+    while (!senders_.empty() && !(may_send() && connection_->has_backlog())) {
+        WebSocketSending& first = senders_.pop_front();
+        if (may_send()) {
+            push(first);
+        } else {
+            first.settled_ = told_sender_ = true;
+        }
+        first.waiter_.wake();
+    }
+}
+
+// --- its life --------------------------------------------------------------------------------
+
+void WebSocketState::on_open(WebSocketConnection& socket) {
+    connection_ = &socket;
+    peer_ = socket.connection().peer();
+    if (!socket.subprotocol().empty()) {
+        subprotocol_ = std::make_unique<std::string>(socket.subprotocol());
+    }
+}
+
+void WebSocketState::on_drained(WebSocketConnection&) {
+    serve_senders();
+}
+
+void WebSocketState::on_end(WebSocketConnection&, std::uint16_t code, ByteView reason) {
+    if (!let_go_) end(code, reason);
+}
+
+void WebSocketState::on_close(WebSocketConnection&, std::uint16_t code, ByteView reason) {
+    connection_ = nullptr;
+    if (let_go_) {
+        delete this;
+    } else if (!ended()) {
+        end(code, reason);
+    }
+}
+
+void WebSocketState::end(std::uint16_t code, ByteView reason) {
+    code_ = code;
+    if (!reason.empty()) reason_ = std::make_unique<std::string>(reason);
+    const bool told = receiver_ != nullptr || sends_ > 0 || begin_ < held_.size();
+    if (receiver_ != nullptr) receiver_->waiter_.wake();
+    serve_senders();
+    if (keeper_ != nullptr) keeper_->on_ended(told);  // the last: it may end this
+}
+
+void WebSocketState::stick(task::Waiter& waiter) {
+    keeper_ != nullptr ? keeper_->on_stuck() : waiter.wake();
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,101 @@
+// WebSocketState: what stands between a WebSocketConnection, which pushes messages, and a
+// WebSocket, whose task pulls them. A user sees socket.h.
+//
+//   new -> opened -> ended
+//
+// Owner    The WebSocket while there is one, and the connection from on_open to on_close: the last
+//          ends it. Once it has ended the connection may still take leave of the peer.
+// Thread   The loop's.
+// Limits   held_bytes_max of messages that were not received yet, each with message_cost, and one
+//          message more; then nothing is read from the peer.
+// Memory   About 200 bytes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/websocket/connection.h"
+#include "tiderace/http/websocket/socket.h"
+
+namespace tiderace::http {
+
+// Told that the socket ended, for the owner of the task that uses it.
+class WebSocketKeeper {
+  public:
+    // `waiting`: a receive or a send of the task's will say so; or messages are still held for it.
+    virtual void on_ended(bool waiting) = 0;
+    // The task goes on although an operation reported the end: no other will wake it.
+    virtual void on_stuck() = 0;
+
+  protected:
+    ~WebSocketKeeper() = default;
+};
+
+class WebSocketState final : public WebSocketHandler {
+  public:
+    static constexpr std::size_t held_bytes_max = 64_KiB;
+    static constexpr std::size_t message_cost = 64;  // of one without bytes
+
+    // The WebSocket is gone. With `code`, if it is still open.
+    void let_go(std::uint16_t code = wire::websocket_close::normal);
+    void set_keeper(WebSocketKeeper* keeper) { keeper_ = keeper; }
+
+    bool opened() const { return connection_ != nullptr || ended(); }
+    bool ended() const { return code_ != 0; }
+    WebSocketConnection* connection() const { return connection_; }  // nullptr: not open
+    std::uint16_t code() const { return code_; }
+    std::string_view reason() const { return reason_ ? std::string_view(*reason_) : ""; }
+    const core::Address& peer() const { return peer_; }
+    std::string_view subprotocol() const {
+        return subprotocol_ ? std::string_view(*subprotocol_) : "";
+    }
+
+    // For the operations. -----------------------------------------------------------------------
+
+    bool has_news() const { return begin_ < held_.size() || (ended() && !told_receiver_); }
+    void wait(WebSocketReceive& receive);
+    std::optional<WebSocketMessage> take(WebSocketReceive& receive);
+    void forget(WebSocketReceive& receive) {
+        if (receiver_ == &receive) receiver_ = nullptr;
+    }
+
+    // True: settled.
+    bool begin(WebSocketSending& sending);
+    void wait(WebSocketSending& sending);
+    void forget(WebSocketSending& sending) {
+        sends_ -= std::exchange(sending.pending_, false) ? 1 : 0;
+    }
+
+  private:
+    void on_open(WebSocketConnection& socket) override;
+    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override;
+    void on_drained(WebSocketConnection& socket) override;
+    void on_end(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
+    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
+
+    void push(WebSocketSending& sending);
+    void serve_senders();
+    void end(std::uint16_t code, ByteView reason);
+    void stick(task::Waiter& waiter);
+    bool may_send() const { return connection_ != nullptr && connection_->is_open(); }
+
+    WebSocketConnection* connection_ = nullptr;
+    WebSocketKeeper* keeper_ = nullptr;
+    WebSocketReceive* receiver_ = nullptr;  // until it has its message
+    IntrusiveList<WebSocketSending> senders_;
+    std::vector<WebSocketMessage> held_;
+    std::size_t begin_ = 0;  // of what was not received, in held_
+    std::size_t held_bytes_ = 0;
+    std::uint32_t sends_ = 0;  // that wait, or were woken and did not go on yet
+    std::uint16_t code_ = 0;   // not 0: it ended
+    bool paused_ = false;
+    bool let_go_ = false;
+    bool told_receiver_ = false;
+    bool told_sender_ = false;
+    std::unique_ptr<std::string> reason_;
+    std::unique_ptr<std::string> subprotocol_;
+    core::Address peer_;
+};
+
+}  // namespace tiderace::http

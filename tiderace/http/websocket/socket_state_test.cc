@@ -1,0 +1,58 @@
+// WebSocketState: what it holds for a task that does not receive.
+#include "tiderace/http/websocket/socket_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/http/websocket/accept.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/websocket_stage.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::client_frame;
+using testing::WebSocketStage;
+
+struct Ended final : WebSocketKeeper {
+    void on_ended(bool waiting) override { said += waiting ? "ended, held " : "ended "; }
+    void on_stuck() override { said += "stuck "; }
+    std::string said;
+};
+
+// What a peer can send to a socket that is not read is bounded, however small its messages are.
+TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{10'000}}) {
+        testing::FakeWorld world;
+        WebSocketService service(world.loop(), {});
+        testing::H1Stage stage(world);
+        Ended keeper;
+        auto* state = new WebSocketState;
+        state->set_keeper(&keeper);
+        stage.on("/ws", [&](Exchange& exchange) { accept_websocket(exchange, service, *state); });
+        auto peer = stage.connect();
+        peer->say(WebSocketStage::request());
+        world.settle();
+        ASSERT_NE(state->connection(), nullptr);
+        const std::string message(bytes, 'x');
+        std::string all;
+        for (int i = 0; i < 20'000; ++i) {
+            all += client_frame(wire::WebSocketOpcode::text, message);
+        }
+        peer->say(all);
+        world.advance(5s);
+        const std::size_t most = WebSocketState::held_bytes_max / WebSocketState::message_cost;
+        EXPECT_LE(service.counters().messages_in, most) << bytes;
+        EXPECT_GE(service.counters().messages_in, 5u) << bytes;
+        EXPECT_TRUE(state->has_news());
+        peer->reset();
+        world.settle();
+        EXPECT_EQ(keeper.said, "ended, held ");
+        EXPECT_TRUE(state->has_news());
+        state->let_go();
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::http

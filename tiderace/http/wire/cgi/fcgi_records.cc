@@ -1,0 +1,205 @@
+#include "tiderace/http/wire/cgi/fcgi_records.h"
+
+#include <algorithm>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::http::wire::cgi {
+namespace {
+
+constexpr std::size_t content_max = 65'535;
+constexpr std::size_t params_record_max = 32'768;
+
+void append_header(std::string& out, FcgiType type, std::uint16_t id, std::size_t content) {
+    const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
+    out += '\1';
+    out += static_cast<char>(type);
+    out += byte(id >> 8);
+    out += byte(id);
+    out += byte(content >> 8);
+    out += byte(content);
+    out.append(2, '\0');
+}
+
+void append_length(std::string& out, std::size_t length) {
+    if (length < 128) {
+        out += static_cast<char>(length);
+        return;
+    }
+    out += static_cast<char>(0x80 | ((length >> 24) & 0x7f));
+    for (const int shift : {16, 8, 0}) out += static_cast<char>((length >> shift) & 0xff);
+}
+
+// The length at the front of `pairs`; false: it is cut off.
+bool take_length(ByteView& pairs, std::size_t& length) {
+    if (pairs.empty()) return false;
+    const auto at = [&](std::size_t i) {
+        return static_cast<std::size_t>(static_cast<unsigned char>(pairs[i]));
+    };
+    if (at(0) < 0x80) {
+        length = at(0);
+        pairs.remove_prefix(1);
+        return true;
+    }
+    if (pairs.size() < 4) return false;
+    length = (at(0) & 0x7f) << 24 | at(1) << 16 | at(2) << 8 | at(3);
+    pairs.remove_prefix(4);
+    return true;
+}
+
+}  // namespace
+
+void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content) {
+    TR_CHECK(content.size() <= content_max);
+    append_header(out, type, id, content.size());
+    out += content;
+}
+
+void append_begin_request(std::string& out, std::uint16_t id) {
+    constexpr char responder_kept[8] = {0, 1, 1, 0, 0, 0, 0, 0};
+    append_record(out, FcgiType::begin_request, id, ByteView(responder_kept, 8));
+}
+
+void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables) {
+    std::string pairs;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const MetaVariables::Variable variable = variables[i];
+        append_length(pairs, variable.name.size());
+        append_length(pairs, variable.value.size());
+        pairs.append(variable.name).append(variable.value);
+    }
+    for (ByteView rest = pairs; !rest.empty();) {
+        const ByteView part = rest.substr(0, params_record_max);
+        append_record(out, FcgiType::params, id, part);
+        rest.remove_prefix(part.size());
+    }
+    append_record(out, FcgiType::params, id, {});
+}
+
+void append_get_values(std::string& out) {
+    std::string pair;
+    constexpr ByteView name = "FCGI_MPXS_CONNS";
+    append_length(pair, name.size());
+    append_length(pair, 0);
+    pair += name;
+    append_record(out, FcgiType::get_values, 0, pair);
+}
+
+ByteView find_value(ByteView pairs, ByteView name) {
+    std::size_t name_bytes = 0;
+    std::size_t value_bytes = 0;
+    while (take_length(pairs, name_bytes) && take_length(pairs, value_bytes)) {
+        if (name_bytes > pairs.size() || value_bytes > pairs.size() - name_bytes) return {};
+        if (pairs.substr(0, name_bytes) == name) return pairs.substr(name_bytes, value_bytes);
+        pairs.remove_prefix(name_bytes + value_bytes);
+    }
+    return {};
+}
+
+FcgiEvent FcgiReader::fail() {
+    failed_ = true;
+    FcgiEvent event;
+    event.kind = FcgiEvent::Kind::fault;
+    return event;
+}
+
+bool FcgiReader::take_header(ByteView& data) {
+    const std::size_t part = std::min(header_bytes - header_got_, data.size());
+    std::ranges::copy(data.substr(0, part), header_.begin() + static_cast<long>(header_got_));
+    header_got_ += part;
+    data.remove_prefix(part);
+    if (header_got_ < header_bytes) return false;
+    header_got_ = 0;
+    in_record_ = true;
+    type_ = static_cast<FcgiType>(header_[1]);
+    id_ = static_cast<std::uint16_t>(header_[2] << 8 | header_[3]);
+    content_left_ = static_cast<std::size_t>(header_[4] << 8 | header_[5]);
+    padding_left_ = header_[6];
+    kept_.clear();
+    return true;
+}
+
+bool FcgiReader::is_sound() const {
+    if (header_[0] != 1) return false;
+    switch (type_) {
+        case FcgiType::standard_output:
+        case FcgiType::standard_error:
+            return id_ != 0;
+        case FcgiType::end_request:
+            return id_ != 0 && content_left_ == 8;
+        case FcgiType::get_values_result:
+        case FcgiType::unknown_type:
+            return id_ == 0 && content_left_ <= kept_bytes_max;
+        default:
+            return false;
+    }
+}
+
+FcgiEvent FcgiReader::next(ByteView& data) {
+    if (failed_) return fail();
+    for (;;) {
+        if (!in_record_) {
+            if (!take_header(data)) return {};
+            if (!is_sound()) return fail();
+            const bool is_stream =
+                type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
+            if (content_left_ == 0) return is_stream ? take_stream(data) : finish_whole();
+        }
+        if (content_left_ == 0) {
+            const std::size_t part = std::min(padding_left_, data.size());
+            data.remove_prefix(part);
+            padding_left_ -= part;
+            if (padding_left_ > 0) return {};
+            in_record_ = false;
+            if (data.empty()) return {};
+            continue;
+        }
+        if (data.empty()) return {};
+        const bool is_stream =
+            type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
+        if (is_stream) return take_stream(data);
+        const FcgiEvent event = take_whole(data);
+        if (event.kind != FcgiEvent::Kind::need_more) return event;
+    }
+}
+
+FcgiEvent FcgiReader::take_stream(ByteView& data) {
+    FcgiEvent event;
+    event.kind =
+        type_ == FcgiType::standard_output ? FcgiEvent::Kind::output : FcgiEvent::Kind::errors;
+    event.id = id_;
+    event.bytes = data.substr(0, content_left_);
+    content_left_ -= event.bytes.size();
+    data.remove_prefix(event.bytes.size());
+    return event;
+}
+
+FcgiEvent FcgiReader::take_whole(ByteView& data) {
+    const ByteView part = data.substr(0, content_left_);
+    kept_ += part;
+    content_left_ -= part.size();
+    data.remove_prefix(part.size());
+    return content_left_ == 0 ? finish_whole() : FcgiEvent{};
+}
+
+FcgiEvent FcgiReader::finish_whole() {
+    FcgiEvent event;
+    event.id = id_;
+    if (type_ == FcgiType::get_values_result) {
+        event.kind = FcgiEvent::Kind::values;
+        event.bytes = kept_;
+    } else if (type_ == FcgiType::end_request) {
+        event.kind = FcgiEvent::Kind::end_request;
+        for (int i = 0; i < 4; ++i) {
+            event.application_status =
+                event.application_status << 8 |
+                static_cast<unsigned char>(kept_[static_cast<std::size_t>(i)]);
+        }
+        event.end = static_cast<FcgiEnd>(kept_[4]);
+    } else {
+        event.kind = FcgiEvent::Kind::values;  // a type of ours is unknown to it: no values
+    }
+    return event;
+}
+
+}  // namespace tiderace::http::wire::cgi

@@ -1,0 +1,94 @@
+// FastCGI records (version 1 of the specification): what a server writes, and a reader of what a
+// peer answers.
+//
+//   header: version 1, type, request id, content length, padding length, 0; content; padding
+//
+// Owner    The connection. The reader's views live as long as the bytes that it was given.
+// Thread   One at a time.
+// Errors   A record that no application may send ends the reading: the bytes after it mean nothing.
+// Limits   Contents of 65,535 bytes, which is the format's; of a record that has to be read whole,
+//          FcgiReader::kept_bytes_max.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tiderace/base/bytes.h"
+#include "tiderace/http/wire/cgi/meta_variables.h"
+
+namespace tiderace::http::wire::cgi {
+
+enum class FcgiType : std::uint8_t {
+    begin_request = 1,
+    abort_request = 2,
+    end_request = 3,
+    params = 4,
+    standard_input = 5,
+    standard_output = 6,
+    standard_error = 7,
+    get_values = 9,
+    get_values_result = 10,
+    unknown_type = 11,
+};
+
+enum class FcgiEnd : std::uint8_t { complete = 0, cannot_multiplex = 1, overloaded = 2, role = 3 };
+
+// A whole record. At most 65,535 bytes of content; none ends a stream.
+void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content);
+// Of a responder whose connection is kept.
+void append_begin_request(std::string& out, std::uint16_t id);
+// All of them, in as many records as it takes, and the end of the stream.
+void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables);
+// Asks whether requests can be multiplexed.
+void append_get_values(std::string& out);
+// The value of a name among the pairs of a get_values_result; "" where there is none.
+ByteView find_value(ByteView pairs, ByteView name);
+
+struct FcgiEvent {
+    enum class Kind : std::uint8_t {
+        need_more,
+        output,       // `bytes` of standard output; empty: its end
+        errors,       // `bytes` of standard error; empty: its end
+        end_request,  // `end`, `application_status`
+        values,       // `bytes`: the pairs of a get_values_result
+        fault,        // no record
+    };
+    Kind kind = Kind::need_more;
+    std::uint16_t id = 0;
+    ByteView bytes;
+    FcgiEnd end = FcgiEnd::complete;
+    std::uint32_t application_status = 0;
+};
+
+class FcgiReader {
+  public:
+    static constexpr std::size_t kept_bytes_max = 1024;
+
+    // Takes bytes from the front of `data` up to the next event; `need_more`: took them all. The
+    // event's bytes are a view of `data`, or live until the next call.
+    FcgiEvent next(ByteView& data);
+
+  private:
+    static constexpr std::size_t header_bytes = 8;
+
+    FcgiEvent fail();
+    bool take_header(ByteView& data);
+    bool is_sound() const;
+    FcgiEvent take_stream(ByteView& data);
+    FcgiEvent take_whole(ByteView& data);
+    FcgiEvent finish_whole();
+
+    std::array<unsigned char, header_bytes> header_{};
+    std::size_t header_got_ = 0;
+    FcgiType type_{};
+    std::uint16_t id_ = 0;
+    std::size_t content_left_ = 0;
+    std::size_t padding_left_ = 0;
+    bool in_record_ = false;
+    bool failed_ = false;
+    std::string kept_;
+};
+
+}  // namespace tiderace::http::wire::cgi

@@ -1,0 +1,153 @@
+#include "tiderace/http/wire/cgi/meta_variables.h"
+
+#include <algorithm>
+
+#include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::http::wire::cgi {
+namespace {
+
+bool is_letter_or_digit(char c) {
+    return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+}
+
+bool is_told(const Field& field, bool without_authorization) {
+    switch (field.id) {
+        case FieldName::host:  // the authority, whichever field or target gave it
+        case FieldName::connection:
+        case FieldName::content_length:
+        case FieldName::content_type:
+        case FieldName::transfer_encoding:
+        case FieldName::expect:
+        case FieldName::upgrade:
+        case FieldName::te:
+        case FieldName::trailer:
+        case FieldName::keep_alive:
+        case FieldName::http2_settings:
+            return false;
+        case FieldName::authorization:
+            return !without_authorization;
+        default:
+            break;
+    }
+    if (equals_ignoring_case(field.name, "Proxy")) return false;
+    if (equals_ignoring_case(field.name, "Proxy-Connection")) return false;
+    return std::ranges::all_of(field.name,
+                               [](char c) { return is_letter_or_digit(c) || c == '-'; });
+}
+
+std::string variable_name(ByteView field) {
+    std::string name("HTTP_");
+    for (const char c : field) {
+        const bool lower = c >= 'a' && c <= 'z';
+        name += c == '-' ? '_' : lower ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+    return name;
+}
+
+// The first of a name takes the values of all.
+void add_field(MetaVariables& out, std::span<const Field> fields, std::size_t at) {
+    const Field& first = fields[at];
+    const auto same = [&](const Field& other) {
+        return other.id == first.id && equals_ignoring_case(other.name, first.name);
+    };
+    if (std::ranges::any_of(fields.first(at), same)) return;
+    const auto rest = fields.subspan(at + 1);
+    if (std::ranges::none_of(rest, same)) return out.add(variable_name(first.name), first.value);
+    std::string value(first.value);
+    for (const Field& field : rest) {
+        if (same(field)) value.append(first.id == FieldName::cookie ? "; " : ", ") += field.value;
+    }
+    out.add(variable_name(first.name), value);
+}
+
+void add_server(MetaVariables& out, const RequestFacts& facts) {
+    ByteView name = facts.authority;
+    ByteView port = facts.secure ? "443" : "80";
+    const std::size_t colon = name.rfind(':');
+    if (colon != ByteView::npos && name.find(']', colon) == ByteView::npos) {
+        if (colon + 1 < name.size()) port = name.substr(colon + 1);
+        name = name.substr(0, colon);
+    }
+    out.add("SERVER_NAME", name.empty() ? "localhost" : name);
+    out.add("SERVER_PORT", port);
+    out.add("REQUEST_SCHEME", facts.secure ? "https" : "http");
+    if (facts.secure) out.add("HTTPS", "on");
+    if (!facts.authority.empty()) out.add("HTTP_HOST", facts.authority);
+}
+
+void add_if_there(MetaVariables& out, ByteView name, ByteView value) {
+    if (!value.empty()) out.add(name, value);
+}
+
+}  // namespace
+
+void MetaVariables::add(ByteView name, ByteView value) {
+    Begin begin{text_.size(), text_.size() + name.size() + 1, 0};
+    text_.append(name).append("=").append(value);
+    begin.end = text_.size();
+    text_ += '\0';
+    begins_.push_back(begin);
+}
+
+void MetaVariables::add(ByteView name, std::uint64_t value) {
+    add(name, std::to_string(value));
+}
+
+MetaVariables::Variable MetaVariables::operator[](std::size_t index) const {
+    const Begin& begin = begins_[index];
+    const ByteView text = text_;
+    return {text.substr(begin.name, begin.value - 1 - begin.name),
+            text.substr(begin.value, begin.end - begin.value)};
+}
+
+ByteView MetaVariables::find(ByteView name) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if ((*this)[i].name == name) return (*this)[i].value;
+    }
+    return {};
+}
+
+std::vector<char*> MetaVariables::environment() {
+    std::vector<char*> pointers;
+    pointers.reserve(size() + 1);
+    for (const Begin& begin : begins_) pointers.push_back(text_.data() + begin.name);
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+MetaVariables make_meta_variables(const RequestFacts& facts) {
+    MetaVariables out;
+    out.add("GATEWAY_INTERFACE", "CGI/1.1");
+    out.add("REQUEST_METHOD", facts.method);
+    out.add("SERVER_PROTOCOL", facts.protocol);
+    add_if_there(out, "SERVER_SOFTWARE", facts.server_software);
+    out.add("SCRIPT_NAME", facts.script_name);
+    add_if_there(out, "SCRIPT_FILENAME", facts.script_filename);
+    add_if_there(out, "PATH_INFO", facts.path_info);
+    add_if_there(out, "PATH_TRANSLATED", facts.path_translated);
+    add_if_there(out, "DOCUMENT_ROOT", facts.document_root);
+    out.add("QUERY_STRING", facts.query);
+    add_if_there(out, "REQUEST_URI", facts.request_uri);
+    add_if_there(out, "REMOTE_ADDR", facts.remote_address);
+    if (facts.remote_port != 0) out.add("REMOTE_PORT", std::uint64_t{facts.remote_port});
+    if (!facts.remote_user.empty()) {
+        out.add("AUTH_TYPE", "Basic");
+        out.add("REMOTE_USER", facts.remote_user);
+    }
+    // php-cgi refuses to run without it.
+    out.add("REDIRECT_STATUS", "200");
+    add_server(out, facts);
+    if (facts.content_length) out.add("CONTENT_LENGTH", *facts.content_length);
+    if (const Field* type = facts.head->find(FieldName::content_type)) {
+        out.add("CONTENT_TYPE", type->value);
+    }
+    const auto fields = facts.head->fields();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (is_told(fields[i], !facts.remote_user.empty())) add_field(out, fields, i);
+    }
+    return out;
+}
+
+}  // namespace tiderace::http::wire::cgi

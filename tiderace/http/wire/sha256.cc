@@ -1,0 +1,139 @@
+#include "tiderace/http/wire/sha256.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+namespace tiderace::http::wire {
+namespace {
+
+// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+constexpr std::array<std::uint32_t, 64> sha256_constants{
+    0x428A2F98U, 0x71374491U, 0xB5C0FBCFU, 0xE9B5DBA5U, 0x3956C25BU, 0x59F111F1U, 0x923F82A4U,
+    0xAB1C5ED5U, 0xD807AA98U, 0x12835B01U, 0x243185BEU, 0x550C7DC3U, 0x72BE5D74U, 0x80DEB1FEU,
+    0x9BDC06A7U, 0xC19BF174U, 0xE49B69C1U, 0xEFBE4786U, 0x0FC19DC6U, 0x240CA1CCU, 0x2DE92C6FU,
+    0x4A7484AAU, 0x5CB0A9DCU, 0x76F988DAU, 0x983E5152U, 0xA831C66DU, 0xB00327C8U, 0xBF597FC7U,
+    0xC6E00BF3U, 0xD5A79147U, 0x06CA6351U, 0x14292967U, 0x27B70A85U, 0x2E1B2138U, 0x4D2C6DFCU,
+    0x53380D13U, 0x650A7354U, 0x766A0ABBU, 0x81C2C92EU, 0x92722C85U, 0xA2BFE8A1U, 0xA81A664BU,
+    0xC24B8B70U, 0xC76C51A3U, 0xD192E819U, 0xD6990624U, 0xF40E3585U, 0x106AA070U, 0x19A4C116U,
+    0x1E376C08U, 0x2748774CU, 0x34B0BCB5U, 0x391C0CB3U, 0x4ED8AA4AU, 0x5B9CCA4FU, 0x682E6FF3U,
+    0x748F82EEU, 0x78A5636FU, 0x84C87814U, 0x8CC70208U, 0x90BEFFFAU, 0xA4506CEBU, 0xBEF9A3F7U,
+    0xC67178F2U,
+};
+
+// The message, which may come in pieces.
+class Sha256Message {
+  public:
+    static constexpr std::size_t block_bytes = 64;
+
+    void add(ByteView bytes) {
+        const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+        for (std::size_t left = bytes.size(); left > 0;) {
+            const std::size_t room = block_bytes - held_;
+            const std::size_t taken = left < room ? left : room;
+            std::memcpy(block_.data() + held_, data, taken);
+            held_ += taken;
+            data += taken;
+            left -= taken;
+            if (held_ == block_bytes) absorb();
+        }
+        bits_ += std::uint64_t{bytes.size()} * 8;
+    }
+    // The end: a one bit, zeros, and the length in bits.
+    Sha256 end() {
+        block_[held_++] = 0x80;
+        if (held_ > block_bytes - 8) {
+            std::memset(block_.data() + held_, 0, block_bytes - held_);
+            absorb();
+        }
+        std::memset(block_.data() + held_, 0, block_bytes - held_);
+        for (unsigned i = 0; i < 8; ++i) {
+            block_[block_bytes - 1 - i] = static_cast<unsigned char>(bits_ >> (8 * i));
+        }
+        absorb();
+        Sha256 made{};
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            made[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+        }
+        return made;
+    }
+
+  private:
+    std::array<std::uint32_t, 64> schedule() const {
+        std::array<std::uint32_t, 64> words;
+        for (std::size_t i = 0; i < 16; ++i) {
+            const unsigned char* const at = block_.data() + 4 * i;
+            words[i] = std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
+                       std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
+        }
+        for (std::size_t i = 16; i < 64; ++i) {
+            const std::uint32_t x = words[i - 15];
+            const std::uint32_t y = words[i - 2];
+            words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3)) +
+                       words[i - 7] + (std::rotr(y, 17) ^ std::rotr(y, 19) ^ (y >> 10));
+        }
+        return words;
+    }
+    void absorb() {
+        const auto words = schedule();
+        auto [a, b, c, d, e, f, g, h] = state_;
+        for (std::size_t i = 0; i < 64; ++i) {
+            const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                                      ((e & f) ^ (~e & g)) + sha256_constants[i] + words[i];
+            const std::uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
+                                      ((a & b) ^ (a & c) ^ (b & c));
+            h = g;
+            g = f;
+            f = e;
+            e = d + one;
+            d = c;
+            c = b;
+            b = a;
+            a = one + two;
+        }
+        state_ = {state_[0] + a, state_[1] + b, state_[2] + c, state_[3] + d,
+                  state_[4] + e, state_[5] + f, state_[6] + g, state_[7] + h};
+        held_ = 0;
+    }
+
+    std::array<std::uint32_t, 8> state_{0x6A09E667U, 0xBB67AE85U, 0x3C6EF372U, 0xA54FF53AU,
+                                        0x510E527FU, 0x9B05688CU, 0x1F83D9ABU, 0x5BE0CD19U};
+    std::array<unsigned char, block_bytes> block_{};
+    std::size_t held_ = 0;
+    std::uint64_t bits_ = 0;
+};
+
+ByteView view_of(const auto& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Sha256 sha256(ByteView bytes) {
+    Sha256Message digest;
+    digest.add(bytes);
+    return digest.end();
+}
+
+Sha256 hmac_sha256(ByteView key, ByteView first, ByteView second) {
+    std::array<unsigned char, Sha256Message::block_bytes> padded{};
+    if (key.size() > Sha256Message::block_bytes) {
+        const Sha256 shortened = sha256(key);
+        std::memcpy(padded.data(), shortened.data(), shortened.size());
+    } else if (!key.empty()) {
+        std::memcpy(padded.data(), key.data(), key.size());
+    }
+    for (auto& byte : padded) byte ^= 0x36;
+    Sha256Message inner;
+    inner.add(view_of(padded));
+    inner.add(first);
+    inner.add(second);
+    const Sha256 hashed = inner.end();
+    for (auto& byte : padded) byte ^= 0x36 ^ 0x5C;
+    Sha256Message outer;
+    outer.add(view_of(padded));
+    outer.add(view_of(hashed));
+    return outer.end();
+}
+
+}  // namespace tiderace::http::wire

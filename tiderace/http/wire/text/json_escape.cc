@@ -1,0 +1,53 @@
+#include "tiderace/http/wire/text/json_escape.h"
+
+#include "tiderace/http/wire/text/utf8.h"
+
+namespace tiderace::http::wire {
+namespace {
+
+// Angle brackets are valid in JSON; escaped, they stay text where a page or a guessing client takes
+// the answer for HTML.
+bool is_plain(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>';
+}
+
+bool append_ascii(BoundedText& out, char c) {
+    switch (c) {
+        case '"':
+            return out.append("\\\"");
+        case '\\':
+            return out.append("\\\\");
+        case '\b':
+            return out.append("\\b");
+        case '\f':
+            return out.append("\\f");
+        case '\n':
+            return out.append("\\n");
+        case '\r':
+            return out.append("\\r");
+        case '\t':
+            return out.append("\\t");
+        default:
+            break;
+    }
+    constexpr ByteView digits = "0123456789abcdef";
+    const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4 & 15], digits[c & 15]};
+    return out.append(ByteView(escape, sizeof escape));
+}
+
+bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
+    if (!read.valid) return out.append(utf8_replacement);
+    if (read.code < 0x80) return append_ascii(out, bytes[0]);
+    if (read.code == 0x2028) return out.append("\\u2028");
+    if (read.code == 0x2029) return out.append("\\u2029");
+    return out.append(bytes);
+}
+
+}  // namespace
+
+bool append_json(BoundedText& out, ByteView text) {
+    return append_escaped(out, text, is_plain, append_char);
+}
+
+}  // namespace tiderace::http::wire

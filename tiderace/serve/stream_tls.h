@@ -1,0 +1,66 @@
+// ServerTls, ClientTls: TLS for the streams of tcp.
+//
+//   const tcp::ServerTls tls({.certificate = "cert.pem", .key = "key.pem"});
+//   return tcp::serve(":7443", session, {.security = &tls});
+//
+//   const tcp::ClientTls tls;                                   // the system's roots
+//   auto stream = co_await tcp::connect("example.org:7443", {.security = &tls});
+//
+// The client verifies the server's certificate and its name. Stream::security() has what was agreed
+// on, and the subject of a client's certificate.
+//
+// Owner    The program; it outlives the servers and the loops that use it.
+// Thread   Any; what it makes for a loop stays there.
+// Errors   A file that cannot be read is a Result of serve() or connect(), and names it.
+// Limits   tls::ServerOptions, tls::ClientOptions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tiderace/tcp/security.h"
+
+namespace tiderace::tcp {
+
+// PEM files: a certificate with its chain, and its key.
+struct PemFiles {
+    std::string certificate;
+    std::string key;
+};
+
+struct ServerTlsOptions {
+    std::vector<PemFiles> certificates = {};  // chosen by the name that the client asks for
+    std::string client_ca = {};               // clients show a certificate that it signed; "": none
+    std::vector<std::string> protocols = {};  // ALPN, in the server's order; empty: not spoken
+};
+
+class ServerTls final : public ServerSecurity {
+  public:
+    explicit ServerTls(PemFiles files) : options_{.certificates = {std::move(files)}} {}
+    explicit ServerTls(ServerTlsOptions options) : options_(std::move(options)) {}
+
+    Result<std::shared_ptr<net::TransportLayer>> layer(core::EventLoop& loop) const override;
+
+  private:
+    ServerTlsOptions options_;
+};
+
+struct ClientTlsOptions {
+    bool system_roots = true;                 // trust the system's authorities
+    std::string ca = {};                      // PEM file of others to trust; "": none
+    PemFiles certificate = {};                // our own, for servers that ask for one
+    std::vector<std::string> protocols = {};  // ALPN, best first
+};
+
+class ClientTls final : public ClientSecurity {
+  public:
+    explicit ClientTls(ClientTlsOptions options = {});
+
+    Result<std::shared_ptr<ClientLayer>> layer(task::Runner& runner) const override;
+
+  private:
+    ClientTlsOptions options_;
+    std::uint64_t id_;  // of this object among all there ever were
+};
+
+}  // namespace tiderace::tcp

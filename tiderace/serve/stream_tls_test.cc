@@ -1,0 +1,81 @@
+#include "tiderace/serve/stream_tls.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "tiderace/tcp/connect.h"
+#include "tiderace/tcp/tcp_fixture.h"
+#include "tiderace/testing/certificates.h"
+
+namespace tiderace::tcp {
+namespace {
+
+class StreamTlsTest : public ::testing::Test, protected ServedWorld {
+  protected:
+    StreamTlsTest() : ServedWorld("fake") {}
+    void SetUp() override {
+        const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
+        const ServerTls tls(
+            ServerTlsOptions{.certificates = {{files.certificate, files.key}}, .protocols = {"x"}});
+        layer_ = tls.layer(world->loop()).value();
+        serve([this](Stream stream) -> task::Task<> {
+            while (auto bytes = co_await stream.read()) co_await stream.write(*bytes);
+            server_version_ = stream.security() != nullptr ? stream.security()->version : "";
+        });
+        server->listen(world->listen(), layer_.get());
+        port_ = std::to_string(world->listening_at().port());
+    }
+    void TearDown() override { end_all(); }
+
+    // What an echo through `tls` answers, or the error.
+    std::string ask(const ClientTls& tls, const std::string& host) {
+        std::optional<std::string> answer;
+        runner.spawn([](std::string to, const ClientTls& tls,
+                        std::optional<std::string>& answer) -> task::Task<> {
+            auto stream = co_await connect(to, {.security = &tls});
+            if (!stream) {
+                answer = stream.error().message();
+                co_return;
+            }
+            EXPECT_EQ(stream->security()->protocol, "x");
+            co_await stream->write("in secret");
+            answer = std::string(*co_await stream->read_exactly(9));
+        }(host + ":" + port_, tls, answer));
+        EXPECT_TRUE(world->run_until([&] { return answer.has_value(); }));
+        return answer.value_or("");
+    }
+
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+    std::shared_ptr<net::TransportLayer> layer_;
+    std::string port_, server_version_;
+};
+
+TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
+    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_EQ(ask(tls, "localhost"), "in secret") << "the loop's context is there already";
+    world->run_until([&] { return !server_version_.empty(); });
+    EXPECT_EQ(server_version_, "TLSv1.3");
+}
+
+TEST_F(StreamTlsTest, AServerThatDoesNotProveItsNameIsRefused) {
+    const ClientTls trusting({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    EXPECT_TRUE(ask(trusting, "127.0.0.1").starts_with("secure the connection to 127.0.0.1:"));
+    const ClientTls strict({.protocols = {"x"}});
+    EXPECT_TRUE(ask(strict, "localhost").contains("the TLS handshake failed"));
+}
+
+TEST_F(StreamTlsTest, AFileThatIsNotThereIsNamed) {
+    const ClientTls tls({.ca = "/nowhere/ca.pem"});
+    EXPECT_TRUE(ask(tls, "localhost").contains("/nowhere/ca.pem"));
+    const ServerTls server_tls(PemFiles{"/nowhere/cert.pem", "/nowhere/key.pem"});
+    const auto layer = server_tls.layer(world->loop());
+    ASSERT_FALSE(layer.has_value());
+    EXPECT_TRUE(layer.error().message().contains("/nowhere/"));
+}
+
+}  // namespace
+}  // namespace tiderace::tcp

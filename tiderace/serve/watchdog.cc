@@ -1,0 +1,162 @@
+#include "tiderace/serve/watchdog.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+namespace tiderace::serve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+#if defined(SYS_tgkill) && __has_include(<execinfo.h>)
+
+// One stack at a time; a signal handler reaches only what is static.
+enum class Step : int { idle, asked, writing, done };
+std::atomic<Step> step = Step::idle;
+std::array<void*, Watchdog::frames_max> frames;
+int frame_count = 0;
+
+void take_stack(int) {
+    Step asked = Step::asked;
+    if (!step.compare_exchange_strong(asked, Step::writing)) return;
+    frame_count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    step = Step::done;
+}
+
+void prepare_stacks() {
+    // The first call loads a library, which no signal handler may do.
+    ::backtrace(frames.data(), 1);
+    struct sigaction action{};
+    action.sa_handler = take_stack;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGURG, &action, nullptr);
+}
+
+int this_thread_number() {
+    return static_cast<int>(::syscall(SYS_gettid));
+}
+
+// The innermost first. Empty: the thread does not answer. nullopt: it has ended, as loops do before
+// their posts.
+std::optional<std::vector<std::string>> stack_of(int thread) {
+    step = Step::asked;
+    if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) != 0) return std::nullopt;
+    const auto until = Clock::now() + std::chrono::milliseconds(100);
+    while (step != Step::done && Clock::now() < until) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    Step asked = Step::asked;
+    if (step.compare_exchange_strong(asked, Step::idle)) return std::vector<std::string>();
+    while (step != Step::done) std::this_thread::yield();
+    std::vector<std::string> stack;
+    char** const names = ::backtrace_symbols(frames.data(), frame_count);
+    constexpr int handler_frames = 2;  // take_stack, and what the kernel calls it through
+    for (int i = handler_frames; names != nullptr && i < frame_count; ++i) {
+        stack.emplace_back(names[i]);
+    }
+    std::free(names);
+    step = Step::idle;
+    return stack;
+}
+
+#else
+
+void prepare_stacks() {}
+int this_thread_number() {
+    return 0;
+}
+std::optional<std::vector<std::string>> stack_of(int) {
+    return std::vector<std::string>();
+}
+
+#endif
+
+}  // namespace
+
+Watchdog::Post::Post(Watchdog& watchdog, core::EventLoop& loop)
+    : watchdog_(&watchdog), loop_(&loop) {
+    const std::lock_guard held(watchdog.lock_);
+    watchdog.posts_.push_back(this);
+    ask();  // answered in the loop's first turn, before any request
+}
+
+void Watchdog::Post::ask() {
+    const std::uint64_t number = asked_ + 1;
+    const bool sent = loop_->post([answers = answers_, number] {
+        answers->thread = this_thread_number();
+        answers->turned = true;
+        answers->last = number;
+    });
+    if (!sent) return;
+    asked_ = number;
+    asked_at_ = Clock::now();
+}
+
+Watchdog::Post::~Post() {
+    const std::lock_guard held(watchdog_->lock_);
+    std::erase(watchdog_->posts_, this);
+}
+
+Watchdog::Watchdog(Duration limit, std::unique_ptr<log::Logger> logger)
+    : limit_(limit), logger_(std::move(logger)) {
+    prepare_stacks();
+    thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+    {
+        const std::lock_guard held(lock_);
+        ends_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Watchdog::run() {
+    std::unique_lock held(lock_);
+    while (!wake_.wait_for(held, limit_ / 2, [this] { return ends_; })) {
+        for (Post* const post : posts_) look(*post);
+    }
+}
+
+void Watchdog::look(Post& post) {
+    const bool answered = post.answers_->last == post.asked_;
+    const auto waited =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - post.asked_at_);
+    if (!answered) {
+        // Before its first answer a loop may not have begun to turn.
+        if (!post.told_ && post.answers_->turned && waited >= limit_) {
+            tell(post, waited.count());
+            post.told_ = true;
+        }
+        return;
+    }
+    if (std::exchange(post.told_, false)) {
+        logger_->warning("serve", "a loop that was blocked turns again");
+    }
+    post.ask();
+}
+
+void Watchdog::tell(const Post& post, std::int64_t milliseconds) {
+    const auto stack = stack_of(post.answers_->thread);
+    if (!stack) return;
+    logger_->warning("serve", "a handler blocks its loop, and all that this loop serves",
+                     log::field("milliseconds", milliseconds));
+    for (const std::string& frame : *stack) {
+        logger_->warning("serve", "  it is at", log::field("frame", frame));
+    }
+}
+
+}  // namespace tiderace::serve

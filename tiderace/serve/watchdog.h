@@ -1,0 +1,83 @@
+// Watchdog: finds loops that a handler blocks, and logs where: the stack of the loop's thread.
+//
+//   its thread, twice in each limit:  post an errand to each loop --answered--> fine
+//                                       \-> unanswered for the limit: SIGURG to the loop's thread
+//                                             -> backtrace -> a line of the log for each frame
+//
+// A request costs nothing; an idle loop is woken twice in each limit. Names in the stack need the
+// program linked with -rdynamic; otherwise `addr2line -e program` takes the offsets.
+//
+// Owner    App::serve. A Post is one loop's, and ends before its loop.
+// Thread   Its own; watch() and the end of a Post: the one that makes the loops.
+// Errors   Where there is no backtrace() (musl) or no tgkill() (BSD, macOS): the line has no stack.
+// Limits   frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/core/event_loop.h"
+
+namespace tiderace::serve {
+
+class Watchdog final {
+  public:
+    static constexpr int frames_max = 24;
+
+    // One loop that is watched.
+    class Post final {
+      public:
+        Post(Watchdog& watchdog, core::EventLoop& loop);
+        ~Post();
+        Post(const Post&) = delete;
+        Post& operator=(const Post&) = delete;
+
+      private:
+        friend class Watchdog;
+
+        // What its errands share with it.
+        struct Answers {
+            std::atomic<std::uint64_t> last = 0;
+            std::atomic<int> thread = 0;  // the kernel's number
+            std::atomic<bool> turned = false;
+        };
+
+        void ask();
+
+        Watchdog* watchdog_;
+        core::EventLoop* loop_;
+        std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
+        std::uint64_t asked_ = 0;
+        std::chrono::steady_clock::time_point asked_at_{};
+        bool told_ = false;
+    };
+
+    // Logs to `logger`, which is its thread's from now on.
+    Watchdog(Duration limit, std::unique_ptr<log::Logger> logger);
+    ~Watchdog();
+    Watchdog(const Watchdog&) = delete;
+    Watchdog& operator=(const Watchdog&) = delete;
+
+  private:
+    void run();
+    void look(Post& post);
+    void tell(const Post& post, std::int64_t milliseconds);
+
+    const Duration limit_;
+    const std::unique_ptr<log::Logger> logger_;
+    std::mutex lock_;  // guards what follows, and the posts
+    std::condition_variable wake_;
+    std::vector<Post*> posts_;
+    bool ends_ = false;
+    std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace tiderace::serve

@@ -1,0 +1,29 @@
+// TCP: servers and clients over byte streams, as callbacks or as coroutines.
+//
+//   #include <tiderace/tcp.h>
+//   using namespace tiderace;
+//
+//   Task<> session(tcp::Stream stream) {
+//       while (auto line = co_await stream.read(tcp::Line{})) {
+//           if (*line == "quit") co_return;
+//           co_await stream.write(std::string(*line) + "!\n");
+//       }
+//   }
+//
+//   int main() { return tcp::serve(":7000", session); }   // all cores; SIGTERM and SIGINT drain
+//
+// The same as callbacks, and a client:
+//
+//   tcp::Server(":7").on_data([](tcp::Peer& peer, ByteView in) { peer.write(in); }).run();
+//   auto stream = co_await tcp::connect("example.org:7000", {.attempts = 3});
+//
+// Link `tiderace::tcp`. TLS: <tiderace/serve/stream_tls.h>. Each header below says more: owner,
+// thread, errors, limits. docs/tcp.md is the guide.
+#pragma once
+
+#include "tiderace/task.h"
+#include "tiderace/tcp/connect.h"
+#include "tiderace/tcp/framing.h"
+#include "tiderace/tcp/serve.h"
+#include "tiderace/tcp/server.h"
+#include "tiderace/tcp/stream.h"

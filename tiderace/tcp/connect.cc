@@ -1,0 +1,102 @@
+#include "tiderace/tcp/connect.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "tiderace/base/slot_map.h"
+#include "tiderace/net/connection.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::tcp {
+namespace {
+
+// The connections that the tasks of one loop opened.
+class Outgoing final : private net::Connection::Owner {
+  public:
+    explicit Outgoing(task::Runner& runner) : loop_(&runner.loop()) {}
+    // Their streams ended with their tasks; connections that remain are still sending.
+    ~Outgoing() {
+        loop_->assert_on_loop();
+        while (connections_.size() > 0) {
+            connections_.for_each([](SlotId, Line& line) {
+                line.connection.loop().assert_on_loop();
+                line.connection.close(net::CloseReason::server_stopped);
+            });
+            loop_->turn(Duration::zero());
+        }
+    }
+
+    net::Connection& add(Dialed&& made) {
+        return connections_.emplace(*this, std::move(made)).connection;
+    }
+
+  private:
+    struct Line {
+        Line(SlotId id, Outgoing& owner, Dialed&& made)
+            : layer(std::move(made.layer)),
+              connection(id, owner, std::move(made.transport), std::move(made.peer)) {}
+        std::shared_ptr<ClientLayer> layer;  // ends after the transport that it wrapped
+        net::Connection connection;
+    };
+
+    core::EventLoop& loop() override { return *loop_; }
+    const net::ConnectionLimits& limits() const override { return limits_; }
+    void release(net::Connection& connection, net::CloseReason) override {
+        connections_.erase(connection.id());
+    }
+
+    core::EventLoop* loop_;
+    net::ConnectionLimits limits_;
+    SlotMap<Line> connections_;
+};
+
+class Secured final {
+  public:
+    explicit Secured(StreamState& state) : state_(&state) {}
+    ~Secured() { state_->wait_secured(nullptr); }
+
+    bool await_ready() const { return state_->begin_secured(); }
+    void await_suspend(std::coroutine_handle<> handle) {
+        waiter_.suspend(handle);
+        state_->wait_secured(&waiter_);
+    }
+    void await_resume() const {}
+
+  private:
+    StreamState* state_;
+    task::Waiter waiter_;
+};
+
+task::Task<> wait_until_secured(StreamState& state) {
+    Secured secured(state);
+    co_await secured;
+}
+
+task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
+                                      StreamOptions stream_options) {
+    Result<Dialed> made = co_await dial(to, options);
+    if (!made) co_return fail(made.error());
+    Outgoing& outgoing = task::Context::here().runner->local<Outgoing>();
+    Stream stream(outgoing.add(std::move(*made)), stream_options);
+    if (options.security != nullptr) {
+        const auto in_time =
+            co_await task::within(options.timeout, wait_until_secured(stream.state()));
+        if (!in_time || !stream.open()) {
+            stream.abort();
+            co_return fail(Error(in_time ? EPROTO : ETIMEDOUT, "secure the connection to", to,
+                                 "the TLS handshake failed: the certificate may not be trusted, or"
+                                 " not be for this name"));
+        }
+    }
+    co_return stream;
+}
+
+}  // namespace
+
+task::Task<Result<Stream>> connect(std::string_view to, const ConnectOptions& options,
+                                   const StreamOptions& stream) {
+    return connect_to(std::string(to), options, stream);
+}
+
+}  // namespace tiderace::tcp

@@ -1,0 +1,122 @@
+#include "tiderace/tcp/peer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/core/contain.h"
+#include "tiderace/tcp/open_file.h"
+#include "tiderace/tcp/server.h"
+
+namespace tiderace::tcp {
+
+Peer::Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner)
+    : connection_(&connection), callbacks_(&callbacks), runner_(&runner), idle_(callbacks.idle) {}
+
+net::Backlog Peer::write(ByteView bytes) {
+    if (connection_->sending_finished()) return net::Backlog::low;
+    return connection_->write(bytes);
+}
+
+Result<std::uint64_t> Peer::send_file(const std::string& path, std::uint64_t offset,
+                                      std::uint64_t bytes_max) {
+    auto opened = OpenFile::open(path);
+    if (!opened) return fail(opened.error());
+    const std::uint64_t bytes =
+        std::min(bytes_max, opened->bytes - std::min(offset, opened->bytes));
+    if (bytes == 0 || connection_->sending_finished() || connection_->closing()) return 0;
+    connection_->queue().append_file(core::make_ref<OpenFile>(std::move(opened->file)), offset,
+                                     bytes);
+    connection_->written();
+    return bytes;
+}
+
+void Peer::want_drained() {
+    connection_->want_drained();
+}
+void Peer::close() {
+    if (connection_->peer_finished()) {
+        connection_->close_when_sent();
+    } else {
+        connection_->finish();
+    }
+}
+void Peer::finish() {
+    connection_->finish_sending();
+}
+void Peer::abort() {
+    connection_->close(net::CloseReason::aborted);
+}
+void Peer::set_reading(bool on) {
+    connection_->set_reading(on);
+}
+bool Peer::tune(const net::SocketOptions& options) {
+    return connection_->tune(options);
+}
+
+void Peer::touch() {
+    if (connection_->finishing()) return;
+    connection_->set_deadline(idle_ > Duration::zero() ? loop().now() + idle_ : Instant::max());
+}
+void Peer::set_idle_timeout(Duration idle) {
+    idle_ = idle;
+    touch();
+}
+
+// A callback that throws ends its connection and no other.
+template <typename Call>
+bool Peer::guard(Call&& call) {
+    log::Logger* const log = loop().log();
+    try {
+        call();
+        return true;
+    } catch (...) {
+        if (!callbacks_->on_error) {
+            core::log_exception(log, "tcp", "a callback");
+        } else {
+            core::contain(log, "tcp", "on_error",
+                          [&] { callbacks_->on_error(*this, std::current_exception()); });
+        }
+    }
+    connection_->close(net::CloseReason::aborted);
+    return false;
+}
+
+void Peer::accepted() {
+    touch();
+    if (callbacks_->on_accept) guard([&] { callbacks_->on_accept(*this); });
+}
+
+std::size_t Peer::on_data(net::Connection&, ByteView data) {
+    touch();
+    if (!callbacks_->on_data) return data.size();
+    std::size_t used = data.size();
+    guard([&] { used = std::min(data.size(), callbacks_->on_data(*this, data)); });
+    return used;
+}
+
+void Peer::on_drained(net::Connection&) {
+    touch();
+    if (callbacks_->on_drained) guard([&] { callbacks_->on_drained(*this); });
+}
+
+void Peer::on_peer_finished(net::Connection& connection) {
+    connection.close_when_sent();
+}
+
+void Peer::on_deadline(net::Connection& connection) {
+    // What the peer still has to take is the business of ConnectionLimits::write.
+    if (connection.queue_bytes() > 0) return touch();
+    if (!callbacks_->on_idle) return connection.close(net::CloseReason::idle_expired);
+    touch();
+    guard([&] { callbacks_->on_idle(*this); });
+}
+
+void Peer::on_close(net::Connection&, net::CloseReason reason) {
+    if (callbacks_->on_close) {
+        core::contain(loop().log(), "tcp", "on_close",
+                      [&] { callbacks_->on_close(*this, reason); });
+    }
+    delete this;
+}
+
+}  // namespace tiderace::tcp

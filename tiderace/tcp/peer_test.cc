@@ -1,0 +1,118 @@
+#include "tiderace/tcp/peer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tiderace/tcp/tcp_fixture.h"
+
+namespace tiderace::tcp {
+namespace {
+
+class PeerTest : public ::testing::Test, protected ServedWorld {
+  protected:
+    PeerTest() : ServedWorld("fake") {}
+};
+
+TEST_F(PeerTest, ASilentPeerIsClosedOrReported) {
+    Server closes(":0");
+    closes.idle_timeout(5s);
+    serve(closes);
+    const auto peer = world->connect();
+    world->settle();
+    world->advance(4s);
+    peer->say("x");
+    world->settle();
+    world->advance(4s);
+    EXPECT_FALSE(peer->over());
+    world->advance(2s);
+    EXPECT_TRUE(peer->over());
+    end_all();
+
+    int ticks = 0;
+    Server ticking(":0");
+    ticking.on_idle(5s, [&](Peer& peer) {
+        peer.write("tick ");
+        if (++ticks == 3) peer.close();
+    });
+    serve(ticking);
+    const auto other = world->connect();
+    world->settle();
+    world->advance(11s);
+    EXPECT_EQ(other->heard(), "tick tick ");
+    world->advance(5s);
+    EXPECT_TRUE(other->ended());
+    end_all();
+}
+
+TEST_F(PeerTest, ADownloadLongerThanTheIdleTimeIsNotCut) {
+    const std::string much(3'000'000, 'x');
+    Server slow(":0");
+    slow.idle_timeout(5s).on_accept([&](Peer& peer) { peer.write(much); });
+    serve(slow);
+    const auto peer = world->connect();
+    for (int i = 0; i < 10; ++i) {
+        peer->set_listening(false);
+        world->settle();
+        world->advance(4s);
+        peer->set_listening(true);
+        world->advance(1ms);
+    }
+    world->settle();
+    EXPECT_EQ(peer->heard().size(), much.size());
+    end_all();
+}
+
+TEST_F(PeerTest, EachPeerHasAStateAndMayBeTouchedClosedAndAborted) {
+    Server counting(":0");
+    counting.idle_timeout(5s).on_data([](Peer& peer, ByteView in) {
+        int& count = peer.state<int>();
+        ++count;
+        if (in == "touch") return peer.set_idle_timeout(1h);
+        if (in == "close") {
+            peer.write(std::to_string(count));
+            peer.close();
+            peer.write("lost");
+        }
+        if (in == "abort") peer.abort();
+    });
+    serve(counting);
+    const auto one = world->connect(), two = world->connect(), three = world->connect();
+    one->say("a");
+    two->say("touch");
+    three->say("abort");
+    world->settle();
+    one->say("close");
+    world->settle();
+    EXPECT_EQ(one->heard(), "2");
+    EXPECT_TRUE(one->ended());
+    EXPECT_TRUE(three->over());
+    world->advance(30min);
+    EXPECT_FALSE(two->over());
+    end_all();
+}
+
+TEST_F(PeerTest, SendsAFile) {
+    const std::string path = ::testing::TempDir() + "tcp_server_file";
+    std::ofstream(path) << "of a file";
+    std::string fault;
+    Server files(":0");
+    files.on_accept([&](Peer& peer) {
+        peer.write("the end ");
+        EXPECT_EQ(peer.send_file(path).value(), 9U);
+        fault = peer.send_file(path + ".not").error().operation();
+        peer.close();
+    });
+    serve(files);
+    const auto peer = world->connect();
+    world->settle();
+    std::remove(path.c_str());
+    EXPECT_EQ(peer->heard(), "the end of a file");
+    EXPECT_EQ(fault, "open");
+    end_all();
+}
+
+}  // namespace
+}  // namespace tiderace::tcp

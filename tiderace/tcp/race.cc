@@ -1,0 +1,134 @@
+#include "tiderace/tcp/race.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::tcp {
+
+std::vector<core::Address> interleave(const std::vector<core::Address>& addresses) {
+    std::vector<core::Address> first, second;
+    for (const core::Address& each : addresses) {
+        (each.family() == addresses.front().family() ? first : second).push_back(each);
+    }
+    std::vector<core::Address> ordered;
+    for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+        if (i < first.size()) ordered.push_back(first[i]);
+        if (i < second.size()) ordered.push_back(second[i]);
+    }
+    return ordered;
+}
+
+class Race::Attempt final : public net::TcpTransport::Opening {
+  public:
+    Attempt(Race& race, core::Address to) : to(std::move(to)), race_(&race) {}
+
+    void on_connected(int error) override { race_->ended(*this, -error); }
+
+    core::Address to;
+    std::unique_ptr<net::TcpTransport> socket;
+    bool over = false;
+
+  private:
+    Race* race_;
+};
+
+Race::Race(std::vector<core::Address> addresses, Duration stagger, Instant until)
+    : addresses_(std::move(addresses)), stagger_(stagger), until_(until) {
+    TR_CHECK(!addresses_.empty());
+}
+
+Race::~Race() = default;
+
+void Race::await_suspend(std::coroutine_handle<> handle) {
+    waiter_.suspend(handle);
+    start_next();
+}
+
+Race::Outcome Race::await_resume() {
+    loop().cancel(*this);
+    Outcome outcome = std::move(fault_);
+    if (won_ != nullptr) {
+        outcome = {.transport = std::move(won_->socket), .address = won_->to, .error = 0};
+    }
+    attempts_.clear();
+    return outcome;
+}
+
+// One attempt begins; those that fail at once count as tried.
+void Race::start_next() {
+    while (attempts_.size() < addresses_.size()) {
+        attempts_.push_back(std::make_unique<Attempt>(*this, addresses_[attempts_.size()]));
+        if (start(*attempts_.back())) break;
+    }
+    if (won_ != nullptr) return;
+    const bool more = attempts_.size() < addresses_.size();
+    loop().arm(*this, more ? std::min(until_, loop().now() + stagger_) : until_);
+    finish_if_lost();
+}
+
+bool Race::start(Attempt& attempt) {
+    core::Kernel& kernel = loop().kernel();
+    sockaddr_storage storage;
+    attempt.to.to_sockaddr(storage);
+    const int fd = kernel.open_socket(storage.ss_family, SOCK_STREAM, 0);
+    attempt.over = true;
+    if (fd < 0) {
+        note_fault(attempt.to, -fd);
+        return false;
+    }
+    if (!attempt.to.is_unix()) {
+        const int on = 1;
+        kernel.set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    attempt.socket = std::make_unique<net::TcpTransport>(loop(), fd);
+    if (!attempt.socket->attached()) {
+        note_fault(attempt.to, EMFILE);
+        return false;
+    }
+    attempt.over = false;
+    ++open_;
+    attempt.socket->connect(attempt.to, attempt);
+    return true;
+}
+
+void Race::ended(Attempt& attempt, int error) {
+    if (won_ != nullptr || std::exchange(attempt.over, true)) return;
+    --open_;
+    if (error == 0) {
+        won_ = &attempt;
+        waiter_.wake();
+        return;
+    }
+    note_fault(attempt.to, error);
+    start_next();
+}
+
+// An address family that this machine does not have says less than what an address answered.
+void Race::note_fault(const core::Address& address, int error) {
+    const auto is_local = [](int code) {
+        return code == 0 || code == EAFNOSUPPORT || code == ENETUNREACH || code == EADDRNOTAVAIL;
+    };
+    if (fault_.error != 0 && !(is_local(fault_.error) && !is_local(error))) return;
+    fault_.address = address;
+    fault_.error = error;
+}
+
+void Race::finish_if_lost() {
+    if (open_ == 0 && attempts_.size() == addresses_.size()) waiter_.wake();
+}
+
+void Race::on_expired() {
+    if (won_ != nullptr) return;
+    if (loop().now() < until_) return start_next();
+    note_fault(attempts_.back()->to, ETIMEDOUT);
+    waiter_.wake();
+}
+
+}  // namespace tiderace::tcp

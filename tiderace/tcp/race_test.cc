@@ -1,0 +1,126 @@
+#include "tiderace/tcp/race.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "tiderace/task/runner_fixture.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::tcp {
+namespace {
+
+core::Address at(const std::string& text) {
+    return core::Address::parse(text).value();
+}
+
+std::string texts(const std::vector<core::Address>& addresses) {
+    std::string all;
+    for (const core::Address& each : addresses) {
+        all += (all.empty() ? "" : " ") + each.to_string();
+    }
+    return all;
+}
+
+TEST(Interleave, TakesFamiliesInTurnBeginningWithTheFirst) {
+    EXPECT_EQ(texts(interleave({at("[::1]:1"), at("[::2]:1"), at("[::3]:1"), at("1.1.1.1:1")})),
+              "[::1]:1 1.1.1.1:1 [::2]:1 [::3]:1");
+    EXPECT_EQ(texts(interleave({at("1.1.1.1:1"), at("2.2.2.2:1"), at("[::1]:1")})),
+              "1.1.1.1:1 [::1]:1 2.2.2.2:1");
+    EXPECT_EQ(texts(interleave({at("1.1.1.1:1")})), "1.1.1.1:1");
+}
+
+class RaceTest : public task::TaskTest {
+  protected:
+    // An address with a listener.
+    core::Address open() {
+        listeners_.push_back(world.listen());
+        return world.listening_at();
+    }
+    // An address without one.
+    static core::Address refusing() { return core::Address::loopback(9); }
+    // One that does not answer.
+    core::Address silent() {
+        const core::Address there = at("192.0.2.1:" + std::to_string(++silent_port_));
+        world.network().lose_what_is_sent_to(there);
+        return there;
+    }
+    Race::Outcome race(std::vector<core::Address> to, Duration until = 10s) {
+        std::optional<Race::Outcome> outcome;
+        run([](auto to, Instant until, auto& outcome) -> task::Task<> {
+            Race race(to, 250ms, until);
+            outcome = co_await race;
+        }(std::move(to), world.clock().now() + until, outcome));
+        return std::move(*outcome);
+    }
+
+    std::vector<core::Descriptor> listeners_;
+    int silent_port_ = 0;
+};
+
+TEST_F(RaceTest, TheFirstThatOpensWins) {
+    const core::Address first = open(), second = open();
+    EXPECT_EQ(race({first, second}).address, first);
+    EXPECT_LT(elapsed(), 250ms);
+}
+
+TEST_F(RaceTest, ARefusalStartsTheNextAtOnce) {
+    const core::Address good = open();
+    const auto outcome = race({refusing(), refusing(), good});
+    EXPECT_NE(outcome.transport, nullptr);
+    EXPECT_EQ(outcome.address, good);
+    EXPECT_LT(elapsed(), 250ms);
+}
+
+TEST_F(RaceTest, SilenceStartsTheNextAfterTheStaggerAndIsClosedWhenAnotherWins) {
+    const core::Address good = open();
+    const auto before = world.open_descriptors();
+    {
+        const auto outcome = race({silent(), silent(), good});
+        EXPECT_EQ(outcome.address, good);
+        EXPECT_GE(elapsed(), 500ms);
+        EXPECT_LT(elapsed(), 600ms);
+        world.settle();
+        EXPECT_EQ(world.open_descriptors(), before + 1);
+    }
+    world.settle();
+    EXPECT_EQ(world.open_descriptors(), before);
+}
+
+TEST_F(RaceTest, ItTimesOutWithoutAnAnswer) {
+    const auto outcome = race({silent(), silent()}, 1s);
+    EXPECT_EQ(outcome.transport, nullptr);
+    EXPECT_EQ(outcome.error, ETIMEDOUT);
+    EXPECT_GE(elapsed(), 1s);
+    EXPECT_LT(elapsed(), 1100ms);
+    world.settle();
+    EXPECT_EQ(world.open_descriptors(), 0);
+}
+
+TEST_F(RaceTest, ARefusalSaysMoreThanAMissingFamily) {
+    world.kernel().fail(1, EAFNOSUPPORT, testing::Call::open_socket);
+    const auto outcome = race({at("[2001:db8::1]:80"), refusing()});
+    EXPECT_EQ(outcome.error, ECONNREFUSED);
+    EXPECT_EQ(outcome.address, refusing());
+    world.kernel().fail(1, EAFNOSUPPORT, testing::Call::open_socket);
+    EXPECT_EQ(race({at("[2001:db8::1]:80")}).error, EAFNOSUPPORT);
+}
+
+TEST_F(RaceTest, CancellingClosesWhatIsBeingOpened) {
+    Kept root;
+    root.start(runner, [](std::vector<core::Address> to, Instant until) -> task::Task<> {
+        Race race(to, 250ms, until);
+        co_await race;
+    }({silent(), silent()}, world.clock().now() + 10s));
+    world.settle();
+    world.advance(300ms);
+    EXPECT_EQ(world.open_descriptors(), 2);
+    root.cancel();
+    world.settle();
+    EXPECT_EQ(world.open_descriptors(), 0);
+}
+
+}  // namespace
+}  // namespace tiderace::tcp

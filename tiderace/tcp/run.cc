@@ -1,0 +1,90 @@
+#include "tiderace/tcp/run.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "tiderace/core/worker_pool.h"
+#include "tiderace/log/console_sink.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/stream.h"
+#include "tiderace/log/writer.h"
+#include "tiderace/net/serving.h"
+
+namespace tiderace::tcp {
+namespace {
+
+constexpr std::size_t pool_threads_max = 4;
+constexpr std::size_t pool_queue_max = 1'024;
+
+// What one loop serves with. Declared in the order in which one needs the other.
+class LoopProtocol final : public net::LoopService {
+  public:
+    LoopProtocol(core::EventLoop& loop, core::WorkerPool& pool, log::Stream& log,
+                 log::TimeSource& time, const MakeProtocol& make)
+        : logger_(log.add_ring(64_KiB), time), runner_(loop, &pool), protocol_(make(runner_)) {
+        loop.set_log(&logger_);
+    }
+
+    Result<> secure(core::EventLoop& loop, const ServerSecurity& security) {
+        auto layer = security.layer(loop);
+        if (!layer) return fail(layer.error());
+        layer_ = std::move(*layer);
+        return {};
+    }
+
+  private:
+    net::SessionFactory& sessions(std::size_t) override { return *protocol_; }
+    net::TransportLayer* layer(std::size_t) override { return layer_.get(); }
+
+    log::Logger logger_;
+    std::shared_ptr<net::TransportLayer> layer_;
+    task::Runner runner_;
+    std::unique_ptr<Protocol> protocol_;
+};
+
+void print_where(const std::vector<core::Address>& addresses) {
+    for (const core::Address& address : addresses) {
+        std::printf("listening on %s\n", address.to_string().c_str());
+    }
+    std::fflush(stdout);
+}
+
+net::ServingOptions serving_options(const ListenOn& listen, const ServeOptions& options) {
+    return {.program = options.program,
+            .listen = listen.addresses,
+            .threads = options.threads,
+            .engine = options.engine,
+            .connection = options.limits,
+            .connections_max = options.connections_max,
+            .drain_timeout = options.drain,
+            .takes_signals = options.takes_signals,
+            .on_listening = options.on_listening ? options.on_listening : print_where};
+}
+
+}  // namespace
+
+int run_server(const ListenOn& listen, const ServeOptions& options, const MakeProtocol& make) {
+    net::Serving serving(serving_options(listen, options));
+    log::SystemTime time;
+    log::Writer writer(time);
+    log::Stream& log =
+        writer.add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
+    if (auto started = writer.start(); !started) {
+        std::fprintf(stderr, "%s: %s\n", options.program.c_str(),
+                     started.error().message().c_str());
+        return 1;
+    }
+    core::WorkerPool pool(pool_threads_max, pool_queue_max);
+    return serving.run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
+        auto service = std::make_unique<LoopProtocol>(loop, pool, log, time, make);
+        if (options.security != nullptr) {
+            auto secured = service->secure(loop, *options.security);
+            if (!secured) return fail(secured.error());
+        }
+        return service;
+    });
+}
+
+}  // namespace tiderace::tcp

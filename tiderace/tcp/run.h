@@ -1,0 +1,62 @@
+// run_server, ServeOptions: what tcp::serve and tcp::Server have in common: loops, listening
+// sockets, a pool, a log, signals, an orderly end.
+//
+// Owner    The two make a Protocol for each loop; it runs until the server ended.
+// Thread   The caller's becomes the first loop's.
+// Errors   One sentence on standard error, and status 1.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/core/address.h"
+#include "tiderace/net/connection.h"
+#include "tiderace/net/tcp_server.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/tcp/security.h"
+#include "tiderace/tcp/stream.h"
+
+namespace tiderace::tcp {
+
+// One address or several: ":7" (all interfaces), "127.0.0.1:0" (the kernel chooses the port),
+// "[::1]:7", "unix:/run/echo.sock".
+struct ListenOn {
+    ListenOn(const char* address) : addresses{address} {}             // NOLINT: serve(":7", …)
+    ListenOn(std::string address) : addresses{std::move(address)} {}  // NOLINT
+    ListenOn(std::initializer_list<std::string> all) : addresses(all) {}
+
+    std::vector<std::string> addresses;
+};
+
+struct ServeOptions {
+    std::size_t threads = 0;          // loops, each on a thread of its own; 0: one for each CPU
+    Duration drain = 10s;             // from the signal to the end
+    std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
+    StreamOptions stream = {};        // of a coroutine's streams
+    net::ConnectionLimits limits = {};
+    net::SocketOptions socket = {};            // of each connection
+    const ServerSecurity* security = nullptr;  // TLS; it outlives the server
+    std::string engine = "auto";               // "epoll", "io_uring", "kqueue", "poll", "select"
+    std::string program = "tcp";               // begins each sentence on standard error
+    bool takes_signals = true;                 // false: the program has its own; see net::Serving
+    // Called when all sockets listen, instead of printing where.
+    std::function<void(const std::vector<core::Address>&)> on_listening = {};
+};
+
+// What serves the connections of one loop. Destroyed when its connections are gone, before the
+// runner.
+class Protocol : public net::SessionFactory {
+  public:
+    virtual ~Protocol() = default;
+};
+
+using MakeProtocol = std::function<std::unique_ptr<Protocol>(task::Runner&)>;
+
+int run_server(const ListenOn& listen, const ServeOptions& options, const MakeProtocol& make);
+
+}  // namespace tiderace::tcp

@@ -1,0 +1,76 @@
+#include "tiderace/tcp/serve.h"
+
+#include "tiderace/task/sleep.h"
+#include "tiderace/tcp/stream_state.h"
+
+namespace tiderace::tcp {
+namespace {
+
+// It begins in the turn's end: the connection is started then. A parameter of ours, not of the
+// handler's alone, so that a handler that throws before its first await is as any other.
+task::Task<> run_handler(const Handler& handler, Stream stream) {
+    co_await task::yield();
+    co_await handler(std::move(stream));
+}
+
+}  // namespace
+
+class Tasks::Served final : public task::Root, private StreamKeeper {
+  public:
+    Served(Tasks& tasks, StreamState& state, std::size_t index)
+        : tasks_(&tasks), state_(&state), index_(index) {
+        state.set_keeper(this);
+    }
+    ~Served() override {
+        end_frame();
+        if (state_ != nullptr) state_->set_keeper(nullptr);
+    }
+
+    void begin() { start(*tasks_->runner_, run_handler(*tasks_->handler_, Stream(*state_))); }
+
+  private:
+    void on_done(std::exception_ptr failure) override {
+        if (failure) {
+            task::log_failure(tasks_->runner_->loop().log(), failure);
+            if (state_ != nullptr) state_->abort();
+        }
+        remove();
+    }
+    void on_abandoned() override { remove(); }
+    void on_state_ended() override { state_ = nullptr; }
+
+    // Destroys this, once no task is running.
+    void remove() {
+        auto& all = tasks_->served_;
+        all.back()->index_ = index_;
+        std::swap(all[index_], all.back());
+        std::unique_ptr<Served> self = std::move(all.back());
+        all.pop_back();
+        tasks_->runner_->destroy_later(std::move(self));
+    }
+
+    Tasks* tasks_;
+    StreamState* state_;  // nullptr: it ended
+    std::size_t index_;   // in Tasks::served_
+};
+
+Tasks::Tasks(task::Runner& runner, const Handler& handler, const ServeOptions& options)
+    : runner_(&runner), handler_(&handler), options_(options) {}
+
+Tasks::~Tasks() = default;
+
+net::Session& Tasks::make_session(net::Connection& connection) {
+    if (options_.socket != net::SocketOptions{}) connection.tune(options_.socket);
+    auto* state = new StreamState(connection, options_.stream.read_bytes_max, options_.stream.idle);
+    served_.push_back(std::make_unique<Served>(*this, *state, served_.size()));
+    served_.back()->begin();
+    return *state;
+}
+
+int serve_handler(const ListenOn& listen, const Handler& handler, const ServeOptions& options) {
+    return run_server(listen, options, [&](task::Runner& runner) {
+        return std::make_unique<Tasks>(runner, handler, options);
+    });
+}
+
+}  // namespace tiderace::tcp

@@ -1,0 +1,133 @@
+// Server: callbacks for the connections of a listening socket, on all cores.
+//
+//   return tcp::Server(":7")
+//       .on_data([](tcp::Peer& peer, ByteView in) { peer.write(in); return in.size(); })
+//       .run();
+//
+//   on_accept -> on_data … on_drained … on_idle … -> on_close, once     (on_error: one threw)
+//
+// on_data returns how many bytes it used; the rest comes again, before newer ones. One that returns
+// nothing used them all. run() prints where it listens. SIGTERM and SIGINT drain: what has arrived
+// is answered, then connections are closed; those left after ServeOptions::drain are cut off, which
+// the last line says.
+//
+// Owner    The program; run() uses it until it returns.
+// Thread   run(): the caller's becomes the first loop's. Callbacks are called through const F&, on
+//          all loops at once: what they capture is const, or has a lock of its own. What belongs to
+//          one connection stands in Peer::state<T>().
+// Errors   What keeps it from serving is one sentence on standard error, and status 1. A callback
+//          that throws is one log line, or on_error; its connection is closed at once.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tiderace/tcp/peer.h"
+#include "tiderace/tcp/run.h"
+
+namespace tiderace::tcp {
+
+struct Callbacks {
+    std::function<void(Peer&)> on_accept;
+    std::function<std::size_t(Peer&, ByteView)> on_data;
+    std::function<void(Peer&, net::CloseReason)> on_close;
+    std::function<void(Peer&)> on_drained;
+    std::function<void(Peer&, std::exception_ptr)> on_error;
+    std::function<void(Peer&)> on_idle;
+    Duration idle = 0s;
+};
+
+class Server final {
+  public:
+    explicit Server(ListenOn listen, ServeOptions options = {})
+        : listen_(std::move(listen)), options_(std::move(options)) {}
+
+    template <typename F>
+    Server& on_accept(F call) {
+        callbacks_.on_accept = shared<void, Peer&>(std::move(call));
+        return *this;
+    }
+    template <typename F>
+    Server& on_data(F call) {
+        if constexpr (std::is_void_v<std::invoke_result_t<const F&, Peer&, ByteView>>) {
+            const auto each = shared<void, Peer&, ByteView>(std::move(call));
+            callbacks_.on_data = [each](Peer& peer, ByteView bytes) {
+                each(peer, bytes);
+                return bytes.size();
+            };
+        } else {
+            callbacks_.on_data = shared<std::size_t, Peer&, ByteView>(std::move(call));
+        }
+        return *this;
+    }
+    // The last call for this peer. Nothing can be written any more.
+    template <typename F>
+    Server& on_close(F call) {
+        callbacks_.on_close = shared<void, Peer&, net::CloseReason>(std::move(call));
+        return *this;
+    }
+    // The queue is short again after Backlog::high, or after want_drained().
+    template <typename F>
+    Server& on_drained(F call) {
+        callbacks_.on_drained = shared<void, Peer&>(std::move(call));
+        return *this;
+    }
+    // What a callback threw; the connection is closed after it.
+    template <typename F>
+    Server& on_error(F call) {
+        callbacks_.on_error = shared<void, Peer&, std::exception_ptr>(std::move(call));
+        return *this;
+    }
+    // The peer sent nothing, and took all we had, for `idle`; again after each. It may write, or
+    // close. Without it such a peer is closed (idle_timeout).
+    template <typename F>
+    Server& on_idle(Duration idle, F call) {
+        callbacks_.idle = idle;
+        callbacks_.on_idle = shared<void, Peer&>(std::move(call));
+        return *this;
+    }
+    Server& idle_timeout(Duration idle) {
+        callbacks_.idle = idle;
+        return *this;
+    }
+
+    // Serves until a stop is requested. Returns the exit status.
+    int run() const;
+
+    const Callbacks& callbacks() const { return callbacks_; }  // for this room
+
+  private:
+    template <typename R, typename... Args, typename F>
+    static std::function<R(Args...)> shared(F call) {
+        static_assert(std::is_invocable_r_v<R, const F&, Args...>,
+                      "tcp::Server: all loops call a callback, so that its captures are const:"
+                      " remove `mutable`, and look at its parameters");
+        return [kept = std::make_shared<const F>(std::move(call))](Args... args) -> R {
+            return (*kept)(std::forward<Args>(args)...);
+        };
+    }
+
+    ListenOn listen_;
+    ServeOptions options_;
+    Callbacks callbacks_;
+};
+
+// The peers of one loop.
+class Peers final : public Protocol {
+  public:
+    Peers(task::Runner& runner, const Callbacks& callbacks, const ServeOptions& options)
+        : runner_(&runner), callbacks_(&callbacks), options_(options) {}
+
+  private:
+    net::Session& make_session(net::Connection& connection) override;
+
+    task::Runner* runner_;
+    const Callbacks* callbacks_;
+    ServeOptions options_;
+};
+
+}  // namespace tiderace::tcp

@@ -1,0 +1,274 @@
+#include "tiderace/tcp/stream_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::tcp {
+namespace {
+
+// A long write is copied in pieces of this size, so the queue passes its high mark by less.
+constexpr std::size_t write_piece_bytes = 64_KiB;
+
+}  // namespace
+
+StreamState::StreamState(net::Connection& connection, std::size_t read_bytes_max, Duration idle)
+    : connection_(&connection),
+      peer_(connection.peer()),
+      read_bytes_max_(read_bytes_max),
+      idle_(idle) {}
+
+void StreamState::let_go() {
+    TR_CHECK(reader_ == nullptr && writers_.empty(), "a stream ended before an operation on it");
+    let_go_ = true;
+    if (connection_ == nullptr) {
+        delete this;
+        return;
+    }
+    connection_->loop().cancel(*this);
+    connection_->set_deadline(Instant::max());
+    connection_->set_reading(true);
+    if (peer_finished_ || end_ == End::stopping) {
+        connection_->close_when_sent();
+    } else {
+        connection_->finish();
+    }
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// What the last read lent is over.
+void StreamState::reclaim() {
+    begin_ += std::exchange(lent_, 0);
+    if (begin_ == in_.size()) {
+        std::string().swap(in_);  // while it waits it holds no buffer
+        in_.swap(later_);
+        begin_ = 0;
+    } else if (!later_.empty()) {
+        in_.erase(0, std::exchange(begin_, 0));
+        in_ += std::exchange(later_, {});
+    }
+}
+
+bool StreamState::begin(StreamReader& reader) {
+    TR_CHECK(reader_ == nullptr, "two reads of one stream at a time");
+    reader_ = &reader;
+    reclaim();
+    const bool done = try_settle(reader);
+    update_reading();
+    return done;
+}
+
+bool StreamState::try_settle(StreamReader& reader) {
+    // The end of an oversized frame is unknown, so the stream cannot be read any further.
+    if (end_ != End::too_long) {
+        const Found found = reader.look(unread(), reader.seen_);
+        if (found.state == Found::State::frame) {
+            lent_ = found.used;
+            reader.frame_ = found.frame;
+            reader.got_ = true;
+            settle(reader, End::none);
+            return true;
+        }
+        reader.seen_ = found.seen;
+        if (found.state == Found::State::too_long) {
+            settle(reader, End::too_long);
+            return true;
+        }
+        if (connection_ != nullptr && !peer_finished_) return false;
+    }
+    if (end_ == End::none || end_ == End::finished) {
+        end_ = peer_finished_ ? (unread().empty() ? End::finished : End::cut_short) : End::lost;
+    }
+    settle(reader, end_);
+    return true;
+}
+
+void StreamState::settle(StreamReader& reader, End end) {
+    reader.settled_ = true;
+    end_ = end;
+}
+
+void StreamState::wait(StreamReader& reader, std::coroutine_handle<> handle) {
+    reader.waiter_.suspend(handle);
+    if (reader.settled_) return reader.waiter_.wake();  // the others have their turn first
+    if (idle_ > Duration::zero()) connection_->set_deadline(connection_->loop().now() + idle_);
+    if (draining_ && waits_at_boundary()) {
+        quiet_rounds_ = 2;
+        connection_->loop().arm(*this, connection_->loop().now());
+    }
+}
+
+std::optional<ByteView> StreamState::take(StreamReader& reader) {
+    reader_ = nullptr;
+    return reader.got_ ? std::optional(reader.frame_) : std::nullopt;
+}
+
+void StreamState::forget(StreamReader& reader) {
+    if (reader_ != &reader) return;
+    reader_ = nullptr;
+    lent_ = 0;
+    if (connection_ == nullptr) return;
+    connection_->set_deadline(Instant::max());
+    update_reading();
+}
+
+void StreamState::wake_reader(End end) {
+    if (!reader_->settled_) settle(*reader_, end);
+    if (connection_ != nullptr) connection_->set_deadline(Instant::max());
+    reader_->waiter_.wake();
+}
+
+std::size_t StreamState::on_data(net::Connection&, ByteView data) {
+    if (let_go_) return data.size();
+    (lent_ > 0 || !later_.empty() ? later_ : in_).append(data);
+    if (waiting()) {
+        quiet_rounds_ = 0;
+        if (try_settle(*reader_)) {
+            wake_reader(end_);
+        } else if (idle_ > Duration::zero()) {
+            connection_->set_deadline(connection_->loop().now() + idle_);
+        }
+    }
+    update_reading();
+    return data.size();
+}
+
+// A reader that waits for more gets it, whatever is there; its framing has a maximum.
+void StreamState::update_reading() {
+    if (connection_ == nullptr) return;
+    const std::size_t held = in_.size() - begin_ + later_.size();
+    connection_->set_reading(waiting() || held < read_bytes_max_);
+}
+
+void StreamState::on_peer_finished(net::Connection& connection) {
+    peer_finished_ = true;
+    if (waiting() && try_settle(*reader_)) wake_reader(end_);
+    if (connection.sending_finished()) connection.close_when_sent();
+}
+
+void StreamState::on_deadline(net::Connection& connection) {
+    if (!waiting()) return;
+    end_ = End::silent;
+    connection.close(net::CloseReason::idle_expired);
+}
+
+// What has arrived by now is still read: two turns dispatch it.
+void StreamState::on_drain(net::Connection& connection) {
+    draining_ = true;
+    if (!waits_at_boundary()) return;
+    quiet_rounds_ = 2;
+    connection.loop().arm(*this, connection.loop().now());
+}
+
+void StreamState::on_expired() {
+    if (connection_ == nullptr || quiet_rounds_ == 0 || !waits_at_boundary()) return;
+    if (--quiet_rounds_ > 0) {
+        connection_->loop().arm(*this, connection_->loop().now());
+        return;
+    }
+    wake_reader(End::stopping);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+bool StreamState::begin(StreamWriter& writer) {
+    if (connection_ == nullptr) {
+        // A task that ignores what writes return would go on for ever: wait() ends it.
+        return !std::exchange(told_, true) || keeper_ == nullptr;
+    }
+    if (connection_->sending_finished() || finish_asked_) return true;
+    if (!writers_.empty()) return false;
+    push(writer);
+    writer.sent_ = writer.all_queued() && !connection_->has_backlog();
+    return writer.sent_;
+}
+
+void StreamState::wait(StreamWriter& writer, std::coroutine_handle<> handle) {
+    writer.waiter_.suspend(handle);
+    if (connection_ == nullptr) {
+        keeper_ != nullptr ? keeper_->on_abandoned() : writer.waiter_.wake();
+    } else if (writer.sent_ || connection_->sending_finished()) {
+        writer.waiter_.wake();  // done; the others have their turn
+    } else {
+        writers_.push_back(writer);
+    }
+}
+
+void StreamState::push(StreamWriter& writer) {
+    net::Backlog backlog = connection_->has_backlog() ? net::Backlog::high : net::Backlog::low;
+    while (!writer.rest_.empty() && backlog == net::Backlog::low) {
+        const ByteView piece = writer.rest_.substr(0, write_piece_bytes);
+        backlog = connection_->write(piece);
+        writer.rest_.remove_prefix(piece.size());
+    }
+    if (!writer.file_ || backlog == net::Backlog::high) return;
+    connection_->queue().append_file(std::move(writer.file_), writer.offset_, writer.file_bytes_);
+    writer.file_bytes_ = 0;
+    connection_->written();
+}
+
+void StreamState::on_drained(net::Connection&) {
+    serve_writers();
+}
+
+void StreamState::serve_writers() {
+    while (!writers_.empty() && !connection_->has_backlog()) {
+        StreamWriter& first = writers_.front();
+        push(first);
+        if (!first.all_queued() || connection_->has_backlog()) break;
+        writers_.pop_front();
+        first.sent_ = true;
+        first.waiter_.wake();
+    }
+    finish_if_asked();
+}
+
+void StreamState::finish() {
+    finish_asked_ = true;
+    finish_if_asked();
+}
+
+void StreamState::finish_if_asked() {
+    if (!finish_asked_ || connection_ == nullptr || !writers_.empty()) return;
+    connection_->finish_sending();
+    if (peer_finished_) connection_->close_when_sent();
+}
+
+void StreamState::abort() {
+    if (connection_ != nullptr) connection_->close(net::CloseReason::aborted);
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void StreamState::on_secured(net::Connection&) {
+    secured_ = true;
+    if (securing_ != nullptr) std::exchange(securing_, nullptr)->wake();
+}
+
+void StreamState::on_close(net::Connection& connection, net::CloseReason reason) {
+    connection.loop().cancel(*this);
+    connection_ = nullptr;
+    reason_ = reason;
+    if (let_go_) {
+        delete this;
+        return;
+    }
+    const bool reported = reader_ != nullptr || !writers_.empty() || securing_ != nullptr;
+    if (securing_ != nullptr) std::exchange(securing_, nullptr)->wake();
+    if (waiting()) {
+        try_settle(*reader_);
+        wake_reader(end_);
+    }
+    while (!writers_.empty()) {
+        told_ = true;
+        writers_.pop_front().waiter_.wake();
+    }
+    // Last: the keeper may end the task, its Stream, and this.
+    const bool orderly =
+        reason == net::CloseReason::finished || reason == net::CloseReason::peer_finished;
+    if (!reported && !orderly && keeper_ != nullptr) keeper_->on_abandoned();
+}
+
+}  // namespace tiderace::tcp

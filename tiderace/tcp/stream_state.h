@@ -1,0 +1,179 @@
+// StreamState: what stands between a connection, which pushes bytes, and a Stream, whose task pulls
+// them. Inside the room; a user sees stream.h.
+//
+//   on_data -> [ in_: lent to the task | not read yet ]  [ later_: came while in_ was lent ]
+//   write   -> the connection's queue, up to its high mark; writers beyond it wait in line
+//
+// Owner    The Stream while there is one, and the connection until its on_close: the last ends it.
+// Thread   The loop's.
+// Limits   read_bytes_max of unread bytes, and one receive more; then the peer is pushed back on.
+//          The connection's own limits for what is queued.
+// Memory   About 300 bytes; no buffer while the task waits for a first byte.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/core/timer_wheel.h"
+#include "tiderace/net/connection.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/tcp/framing.h"
+
+namespace tiderace::tcp {
+
+// Why a read gave nothing.
+enum class End : std::uint8_t {
+    none,       // it did not end
+    finished,   // the peer ended its direction in order, after a whole frame
+    cut_short,  // the same within a frame
+    too_long,   // the frame is above its maximum
+    silent,     // nothing came for the stream's idle time
+    stopping,   // the server drains, and the peer had nothing more to say
+    lost,       // reset, stalled or closed; Stream::reason() says which
+};
+
+// A read or a write that waits. Unhooks when it is destroyed.
+class StreamReader {
+  public:
+    StreamReader() = default;
+    StreamReader(StreamReader&&) = default;  // before it is awaited
+    virtual Found look(ByteView bytes, std::size_t seen) const = 0;
+
+  protected:
+    virtual ~StreamReader() = default;
+
+  private:
+    friend class StreamState;
+    task::Waiter waiter_;
+    std::size_t seen_ = 0;
+    bool settled_ = false;
+    bool got_ = false;
+    ByteView frame_;
+};
+
+class StreamWriter : private ListHook {
+  public:
+    StreamWriter(StreamWriter&& other) noexcept  // before it is awaited
+        : ListHook(),
+          rest_(other.rest_),
+          file_(std::move(other.file_)),
+          offset_(other.offset_),
+          file_bytes_(other.file_bytes_) {}
+    explicit StreamWriter(ByteView data) : rest_(data) {}
+    StreamWriter(core::Ref<core::SharedFile> file, std::uint64_t offset, std::uint64_t bytes)
+        : file_(std::move(file)), offset_(offset), file_bytes_(bytes) {}
+
+  private:
+    friend class StreamState;
+    template <typename T>
+    friend class tiderace::IntrusiveList;
+    bool all_queued() const { return rest_.empty() && file_bytes_ == 0; }
+
+    ByteView rest_;
+    core::Ref<core::SharedFile> file_;
+    std::uint64_t offset_ = 0;
+    std::uint64_t file_bytes_ = 0;
+    task::Waiter waiter_;
+    bool sent_ = false;
+};
+
+// Told what becomes of the stream of a served connection.
+class StreamKeeper {
+  public:
+    // The peer is gone and no operation of the stream will report it: its task ends.
+    virtual void on_abandoned() = 0;
+    // The StreamState ends.
+    virtual void on_state_ended() = 0;
+
+  protected:
+    ~StreamKeeper() = default;
+};
+
+class StreamState final : public net::Session, private core::Timer {
+  public:
+    StreamState(net::Connection& connection, std::size_t read_bytes_max, Duration idle);
+
+    ~StreamState() override {
+        if (keeper_ != nullptr) keeper_->on_state_ended();
+    }
+
+    // The Stream is gone: ends the connection in order, and this when that is done.
+    void let_go() TR_ON_LOOP;
+    void set_keeper(StreamKeeper* keeper) { keeper_ = keeper; }
+    void set_idle(Duration idle) { idle_ = idle; }
+
+    // True: settled, see frame() and end().
+    bool begin(StreamReader& reader) TR_ON_LOOP;
+    void wait(StreamReader& reader, std::coroutine_handle<> handle) TR_ON_LOOP;
+    // Its outcome, once.
+    std::optional<ByteView> take(StreamReader& reader);
+    // For a reader that is destroyed. The bytes it did not take remain for the next one.
+    void forget(StreamReader& reader) TR_ON_LOOP;
+
+    bool begin(StreamWriter& writer) TR_ON_LOOP;
+    void wait(StreamWriter& writer, std::coroutine_handle<> handle) TR_ON_LOOP;
+    static bool result(const StreamWriter& writer) { return writer.sent_; }
+
+    bool begin_secured() const { return connection_ == nullptr || secured_; }
+    void wait_secured(task::Waiter* waiter) { securing_ = waiter; }
+
+    void finish() TR_ON_LOOP;
+    void abort() TR_ON_LOOP;
+
+    net::Connection* connection() const { return connection_; }  // nullptr: it is closed
+    const core::Address& peer() const { return peer_; }
+    End end() const { return end_; }
+    net::CloseReason reason() const { return reason_; }
+
+  private:
+    std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
+    void on_secured(net::Connection&) TR_ON_LOOP override;
+    void on_drained(net::Connection&) TR_ON_LOOP override;
+    void on_peer_finished(net::Connection&) TR_ON_LOOP override;
+    void on_deadline(net::Connection&) TR_ON_LOOP override;
+    void on_drain(net::Connection&) TR_ON_LOOP override;
+    void on_close(net::Connection&, net::CloseReason reason) TR_ON_LOOP override;
+    core::HeldBytes held_bytes() const override {
+        return {.copied = in_.capacity() + later_.capacity()};
+    }
+    void on_expired() TR_ON_LOOP override;
+
+    void reclaim();
+    bool try_settle(StreamReader& reader) TR_ON_LOOP;
+    void settle(StreamReader& reader, End end);
+    void wake_reader(End end) TR_ON_LOOP;
+    void update_reading() TR_ON_LOOP;
+    bool waiting() const { return reader_ != nullptr && !reader_->settled_; }
+    bool waits_at_boundary() const { return waiting() && begin_ == in_.size(); }
+    void push(StreamWriter& writer) TR_ON_LOOP;
+    void serve_writers() TR_ON_LOOP;
+    void finish_if_asked() TR_ON_LOOP;
+    ByteView unread() const { return ByteView(in_).substr(begin_); }
+
+    net::Connection* connection_;
+    core::Address peer_;
+    StreamKeeper* keeper_ = nullptr;
+    StreamReader* reader_ = nullptr;  // until its outcome is taken
+    task::Waiter* securing_ = nullptr;
+    IntrusiveList<StreamWriter> writers_;
+    std::string in_, later_;
+    std::size_t begin_ = 0;  // start of the unread bytes in in_; those before it were taken
+    std::size_t lent_ = 0;   // of the unread: the last frame, until the next read
+    std::size_t read_bytes_max_;
+    Duration idle_;
+    End end_ = End::none;
+    net::CloseReason reason_ = net::CloseReason::finished;
+    std::uint8_t quiet_rounds_ = 0;
+    bool let_go_ = false;
+    bool peer_finished_ = false;
+    bool draining_ = false;
+    bool secured_ = false;
+    bool finish_asked_ = false;
+    bool told_ = false;  // a write reported that the peer is gone
+};
+
+}  // namespace tiderace::tcp

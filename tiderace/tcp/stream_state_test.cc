@@ -1,0 +1,166 @@
+#include "tiderace/tcp/stream_state.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/tcp/tcp_fixture.h"
+
+namespace tiderace::tcp {
+namespace {
+
+using task::Task;
+
+class StreamStateTest : public ::testing::Test, protected ServedWorld {
+  protected:
+    StreamStateTest() : ServedWorld("fake") {}
+    testing::FakeWorld& fake() { return static_cast<testing::FakeWorld&>(*world); }
+};
+
+TEST_F(StreamStateTest, AReadThatHasItsBytesDoesNotSuspend) {
+    int lines = 0, others = 0, others_at_end = -1;
+    serve([&](Stream stream) -> Task<> {
+        while (co_await stream.read(Line{})) ++lines;
+        others_at_end = others;
+    });
+    runner.spawn([](int& others) -> Task<> {
+        while (true) {
+            co_await task::yield();
+            ++others;
+            co_await task::sleep(1ms);
+        }
+    }(others));
+    const auto peer = world->connect();
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += "x\n";
+    peer->say(text);
+    world->settle();
+    EXPECT_EQ(lines, 100);
+    const int before = others;
+    text.clear();
+    for (int i = 0; i < 20'000; ++i) text += "\n";
+    peer->say(text);
+    world->settle();
+    EXPECT_EQ(lines, 20'100);
+    EXPECT_GE(others, before) << "a long row of reads gives way";
+    end_all();
+}
+
+TEST_F(StreamStateTest, UnreadBytesAreBounded) {
+    serve([](Stream stream) -> Task<> {
+        co_await task::sleep(1h);
+        while (co_await stream.read()) {
+        }
+    });
+    const auto peer = fake().connect_fake();
+    peer->say(std::string(10'000'000, 'x'));
+    world->settle();
+    EXPECT_EQ(server->size(), 1U) << "pushed back on, not cut off";
+    world->advance(2h);
+    world->settle();
+    peer->finish();
+    world->settle();
+    EXPECT_EQ(tasks->size(), 0U);
+    end_all();
+}
+
+TEST_F(StreamStateTest, AReadInTimeLosesNothingWhenItIsCancelled) {
+    std::vector<std::string> seen;
+    serve([&](Stream stream) -> Task<> {
+        for (int i = 0; i < 3; ++i) {
+            auto line = co_await task::within(1s, stream.read(Line{}));
+            seen.emplace_back(line ? std::string(**line) : "late");
+        }
+    });
+    const auto peer = world->connect();
+    peer->say("half ");
+    world->settle();
+    world->advance(1500ms);
+    peer->say("a line\nanother\n");
+    world->settle();
+    EXPECT_EQ(seen, (std::vector<std::string>{"late", "half a line", "another"}));
+    end_all();
+}
+
+TEST_F(StreamStateTest, ASilentPeerIsLeft) {
+    End end = End::none;
+    net::CloseReason reason{};
+    serve(
+        [&](Stream stream) -> Task<> {
+            while (co_await stream.read()) {
+            }
+            end = stream.end();
+            reason = stream.reason();
+        },
+        {.stream = {.idle = 5s}});
+    const auto peer = world->connect();
+    world->settle();
+    for (int i = 0; i < 4; ++i) {
+        world->advance(3s);
+        peer->say("still here");
+        world->settle();
+    }
+    EXPECT_EQ(end, End::none);
+    world->advance(6s);
+    world->settle();
+    EXPECT_EQ(end, End::silent);
+    EXPECT_EQ(reason, net::CloseReason::idle_expired);
+    EXPECT_EQ(tasks->size(), 0U);
+    end_all();
+}
+
+TEST_F(StreamStateTest, TheIdleTimeDoesNotRunWhileWeAreWaitedFor) {
+    bool done = false;
+    serve(
+        [&](Stream stream) -> Task<> {
+            co_await stream.read();
+            co_await task::sleep(1h);  // our own work
+            done = co_await stream.write("answer");
+        },
+        {.stream = {.idle = 5s}});
+    const auto peer = world->connect();
+    peer->say("ask");
+    world->settle();
+    world->advance(2h);
+    world->settle();
+    EXPECT_TRUE(done);
+    EXPECT_EQ(peer->heard(), "answer");
+    end_all();
+}
+
+TEST_F(StreamStateTest, WritesOfTwoTasksLeaveOneAfterTheOther) {
+    const std::string a(1'000'000, 'a'), b(1'000'000, 'b');
+    serve([&](Stream stream) -> Task<> {
+        const auto write = [](Stream& stream, const std::string& text) -> Task<> {
+            co_await stream.write(text);
+        };
+        task::Scope scope;
+        scope.spawn(write(stream, a));
+        scope.spawn(write(stream, b));
+        co_await scope.join();
+    });
+    const auto peer = world->connect();
+    EXPECT_TRUE(world->run_until([&] { return peer->heard().size() == 2'000'000; }));
+    EXPECT_EQ(peer->heard(), a + b);
+    end_all();
+}
+
+TEST_F(StreamStateTest, APeerThatStopsTakingIsCutOff) {
+    std::optional<bool> sent;
+    const std::string much(10'000'000, 'x');
+    serve([&](Stream stream) -> Task<> { sent = co_await stream.write(much); });
+    const auto peer = world->connect();
+    peer->set_listening(false);
+    world->settle();
+    world->advance(2min);
+    world->settle();
+    EXPECT_EQ(sent, std::optional(false));
+    EXPECT_EQ(tasks->size(), 0U);
+    EXPECT_EQ(server->size(), 0U);
+    end_all();
+}
+
+}  // namespace
+}  // namespace tiderace::tcp

@@ -1,0 +1,76 @@
+#include "tiderace/testing/client.h"
+
+#include "tiderace/testing/client_stage.h"
+
+namespace tiderace::testing {
+
+Client::Client(const http::App& app, ClientOptions options)
+    : stage_(std::make_unique<ClientStage>(app, std::move(options))) {}
+Client::~Client() = default;
+
+Answer Client::get(std::string_view target, const Fields& fields) {
+    return request("GET", target, {}, fields);
+}
+Answer Client::head(std::string_view target, const Fields& fields) {
+    return request("HEAD", target, {}, fields);
+}
+Answer Client::post(std::string_view target, const Content& content, const Fields& fields) {
+    return request("POST", target, content, fields);
+}
+Answer Client::put(std::string_view target, const Content& content, const Fields& fields) {
+    return request("PUT", target, content, fields);
+}
+Answer Client::patch(std::string_view target, const Content& content, const Fields& fields) {
+    return request("PATCH", target, content, fields);
+}
+Answer Client::del(std::string_view target, const Fields& fields) {
+    return request("DELETE", target, {}, fields);
+}
+Answer Client::request(std::string_view method, std::string_view target, const Content& content,
+                       const Fields& fields) {
+    return stage_->ask(method, target, content, fields);
+}
+
+Answer Client::raw(ByteView bytes) {
+    const auto exchange = stage_->connect();
+    exchange->begin(bytes.starts_with("HEAD "));
+    exchange->say(bytes);
+    return stage_->finish(*exchange);
+}
+
+Stream Client::open(std::string_view target, const Fields& fields) {
+    return stage_->open(stage_->head("GET", target, "", "", fields), target);
+}
+
+Stream Client::open_upload(std::string_view method, std::string_view target, std::string_view type,
+                           const Fields& fields) {
+    return stage_->open(
+        stage_->head(method, target, type, "Transfer-Encoding: chunked\r\n", fields), target, true);
+}
+
+WebSocket Client::websocket(std::string_view target, const Fields& fields) {
+    return {*stage_, target, fields};
+}
+
+void Client::set_field(std::string name, std::string value) {
+    stage_->standing().set(std::move(name), std::move(value));
+}
+
+void Client::advance(Duration by) {
+    stage_->advance(by);
+}
+Instant Client::now() const {
+    return stage_->world().clock().now();
+}
+
+http::CookieJar& Client::cookies() {
+    return stage_->cookies();
+}
+core::EventLoop& Client::loop() {
+    return stage_->world().loop();
+}
+std::size_t Client::connections() const {
+    return stage_->connections();
+}
+
+}  // namespace tiderace::testing

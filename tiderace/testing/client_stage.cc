@@ -1,0 +1,229 @@
+#include "tiderace/testing/client_stage.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "tiderace/base/check.h"
+
+namespace tiderace::testing {
+namespace {
+
+// A connection keeps all that it heard; above this the next request has a new one.
+constexpr std::size_t heard_bytes_max = 1_MiB;
+
+const http::App& checked(const http::App& app) {
+    if (!app.fault().empty()) throw std::invalid_argument(app.fault());
+    return app;
+}
+
+bool busy(const core::WorkerPool& pool) {
+    const core::WorkerPool::Counters now = pool.counters();
+    return now.queued + now.running > 0;
+}
+
+// Threads of the pool live in real time: about a millisecond of it passes at most.
+void give_time(const core::WorkerPool& pool) {
+    for (int looks = 0; looks < 50 && busy(pool); ++looks) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+}
+
+}  // namespace
+
+void ClientExchange::begin(bool to_head) {
+    if (done_) reader_.next(to_head);
+    if (taken_ == 0) reader_.next(to_head);
+    status_ = 0;
+    fields_ = {};
+    body_.clear();
+    done_ = false;
+}
+
+void ClientExchange::close() {
+    peer_->close();
+    if (!done_ && fault_.empty()) fault_ = "the client closed the connection";
+}
+
+bool ClientExchange::reusable() const {
+    return done_ && reader_.start().keep_alive && !peer_->over() && taken_ < heard_bytes_max;
+}
+
+void ClientExchange::look(std::size_t body_bytes_max) {
+    using Status = http::wire::ResponseReader::Status;
+    while (!over() && body_.size() < body_bytes_max) {
+        const ByteView unread = ByteView(peer_->heard()).substr(taken_);
+        const auto step = reader_.step(unread);
+        taken_ += step.used;
+        switch (step.status) {
+            case Status::head:
+                status_ = reader_.start().status;
+                fields_.add_lines(step.data);
+                break;
+            case Status::data:
+                body_ += step.data;
+                break;
+            case Status::done:
+                done_ = true;
+                break;
+            case Status::refused:
+                fault_ = to_string(reader_.fault());
+                break;
+            case Status::need_more:
+                if (peer_->over()) end_of_stream();
+                return;
+        }
+    }
+}
+
+void ClientExchange::end_of_stream() {
+    const bool silent = status_ == 0 && taken_ == peer_->heard().size();
+    if (!peer_->was_reset() && reader_.end_of_stream()) {
+        done_ = true;
+    } else if (silent) {
+        fault_ = "the server closed the connection without an answer";
+    } else {
+        fault_ = "the connection ended inside an answer";
+    }
+}
+
+ClientStage::ClientStage(const http::App& app, ClientOptions options)
+    : options_(std::move(options)),
+      pool_(app.options().pool_threads_max, app.options().pool_queue_max),
+      loop_(world_.loop(), checked(app), &pool_),
+      site_(loop_),
+      service_(world_.loop(), site_,
+               http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
+      server_(world_.loop(), service_,
+              net::TcpServerOptions{.connections_max = options_.connections_max}) {
+    site_.add(error_pages_);
+    site_.set_log(loop_);
+    server_.listen(world_.listen());
+}
+
+ClientStage::~ClientStage() {
+    kept_.reset();
+    server_.abort_all();
+    world_.settle();
+}
+
+// Nothing can happen without time passing.
+bool ClientStage::still() {
+    const auto event = world_.network().next_event();
+    return world_.loop().wait_wanted() != Duration::zero() && !busy(pool_) &&
+           (!event || *event > world_.clock().now());
+}
+
+void ClientStage::settle(unique_function<bool()> enough) {
+    constexpr int still_turns_enough = 3;  // what one turn did may show in the next
+    for (int turns = 0; turns < still_turns_enough && !enough();) {
+        give_time(pool_);
+        world_.loop().turn(Duration::zero());
+        turns = still() ? turns + 1 : 0;
+    }
+}
+
+void ClientStage::wait(unique_function<bool()> enough) {
+    world_.forget_turns();
+    const Instant latest = world_.clock().now() + options_.patience;
+    while (true) {
+        settle([&] { return enough(); });
+        if (enough()) return;
+        const Instant now = world_.clock().now();
+        const Duration timers = world_.loop().wait_wanted();
+        const Instant timer = timers < Duration::zero() ? Instant::max() : now + timers;
+        const Instant next = std::min(timer, world_.network().next_event().value_or(timer));
+        if (next > latest) return;
+        world_.loop().turn(next - now);
+    }
+}
+
+void ClientStage::advance(Duration by) {
+    world_.forget_turns();
+    const Instant until = world_.clock().now() + by;
+    settle([] { return false; });
+    while (world_.clock().now() < until) {
+        world_.loop().turn(until - world_.clock().now());
+        settle([] { return false; });
+    }
+}
+
+std::unique_ptr<ClientExchange> ClientStage::connect() {
+    return std::make_unique<ClientExchange>(world_.connect_fake());
+}
+
+std::string ClientStage::head(std::string_view method, std::string_view target,
+                              std::string_view type, std::string_view framing,
+                              const Fields& fields) {
+    Fields all;
+    all.add("Host", options_.host);
+    if (!type.empty()) all.add("Content-Type", std::string(type));
+    const std::string_view path = target.substr(0, target.find('?'));
+    std::string cookies = cookies_.field({true, options_.host, path}, world_.loop().unix_now());
+    if (options_.cookies && !cookies.empty()) all.add("Cookie", std::move(cookies));
+    for (const http::Field& field : standing_) all.set(field.name, field.value);
+    for (const http::Field& field : fields) {
+        if (all.has(field.name)) all.remove(field.name);
+    }
+    for (const http::Field& field : fields) all.add(field.name, field.value);
+    std::string text = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\n";
+    for (const http::Field& field : all) text += field.name + ": " + field.value + "\r\n";
+    return text + std::string(framing) + "\r\n";
+}
+
+void ClientStage::keep_cookies(const http::Fields& fields, std::string_view target) {
+    if (!options_.cookies) return;
+    const std::string_view path = target.substr(0, target.find('?'));
+    for (const std::string_view cookie : fields.all("Set-Cookie")) {
+        cookies_.keep({true, options_.host, path}, cookie, world_.loop().unix_now());
+    }
+}
+
+Answer ClientStage::finish(ClientExchange& exchange) {
+    const std::size_t bytes_max = options_.answer_bytes_max;
+    wait([&] {
+        exchange.look(bytes_max + 1);
+        return exchange.over() || exchange.body().size() > bytes_max;
+    });
+    Answer answer;
+    if (exchange.done() && exchange.body().size() <= bytes_max) {
+        answer.status = exchange.status();
+    } else if (!exchange.fault().empty()) {
+        answer.fault = exchange.fault();
+    } else if (exchange.body().size() > bytes_max) {
+        answer.fault = "the answer is larger than ClientOptions::answer_bytes_max";
+    } else {
+        answer.fault = "no whole answer came within ClientOptions::patience";
+    }
+    answer.fields = exchange.take_fields();
+    answer.body = std::move(exchange.body());
+    return answer;
+}
+
+Answer ClientStage::ask(std::string_view method, std::string_view target, const Content& content,
+                        const Fields& fields) {
+    settle([] { return false; });
+    if (kept_ == nullptr || !kept_->reusable()) kept_ = connect();
+    kept_->begin(method == "HEAD");
+    const std::string framing =
+        content.empty() ? "" : "Content-Length: " + std::to_string(content.bytes().size()) + "\r\n";
+    kept_->say(head(method, target, content.type(), framing, fields) + content.bytes());
+    Answer answer = finish(*kept_);
+    if (answer.status == 0) kept_.reset();
+    keep_cookies(answer.fields, target);
+    return answer;
+}
+
+Stream ClientStage::open(const std::string& head, std::string_view target, bool uploading) {
+    auto exchange = connect();
+    exchange->begin(false);
+    exchange->uploading = uploading;
+    exchange->say(head);
+    Stream stream(*this, std::move(exchange));
+    keep_cookies(stream.fields(), target);
+    return stream;
+}
+
+}  // namespace tiderace::testing

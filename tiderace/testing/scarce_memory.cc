@@ -1,0 +1,70 @@
+#include "tiderace/testing/scarce_memory.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace tiderace::testing {
+namespace {
+
+thread_local std::uint64_t left = 0;  // 0: nothing is to fail
+thread_local bool has_failed = false;
+
+[[maybe_unused]] void* allocate(std::size_t bytes) noexcept {
+    if (left > 0 && --left == 0) {
+        has_failed = true;
+        return nullptr;
+    }
+    return std::malloc(bytes > 0 ? bytes : 1);
+}
+
+}  // namespace
+
+ScarceMemory::ScarceMemory(std::uint64_t nth) {
+    left = nth;
+    has_failed = false;
+}
+
+ScarceMemory::~ScarceMemory() {
+    left = 0;
+}
+
+bool ScarceMemory::failed() const {
+    return has_failed;
+}
+
+}  // namespace tiderace::testing
+
+#if TR_MEMORY_MAY_BE_SCARCE
+// All that are not aligned, or a sanitizer would free with one what was allocated with another.
+void* operator new(std::size_t bytes) {
+    if (void* memory = tiderace::testing::allocate(bytes)) return memory;
+    throw std::bad_alloc();
+}
+void* operator new[](std::size_t bytes) {
+    return operator new(bytes);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    return tiderace::testing::allocate(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+    return tiderace::testing::allocate(bytes);
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+    std::free(memory);
+}
+#endif

@@ -1,0 +1,44 @@
+// ScarceMemory: while one lives, the nth allocation of its thread fails with std::bad_alloc.
+//
+//   fail_each([&](std::uint64_t nth) {          fail_nth.h
+//       testing::ScarceMemory scarce(nth);
+//       loop.turn(Duration::zero());
+//       return scarce.failed();
+//   });
+//
+// A program that uses it has an operator new of this file's; aligned allocations are not counted.
+//
+// Owner    The test; one at a time in a thread.
+// Thread   The one it was made in.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define TR_MEMORY_MAY_BE_SCARCE 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TR_MEMORY_MAY_BE_SCARCE 0
+#endif
+#endif
+#ifndef TR_MEMORY_MAY_BE_SCARCE
+#define TR_MEMORY_MAY_BE_SCARCE 1
+#endif
+
+namespace tiderace::testing {
+
+class ScarceMemory {
+  public:
+    // False under ThreadSanitizer, whose operator new cannot be replaced: such a test is skipped.
+    static constexpr bool works = TR_MEMORY_MAY_BE_SCARCE != 0;
+    static constexpr const char* why_not = "ThreadSanitizer keeps its own operator new";
+
+    explicit ScarceMemory(std::uint64_t nth);  // 1: the next one
+    ~ScarceMemory();
+    ScarceMemory(const ScarceMemory&) = delete;
+    ScarceMemory& operator=(const ScarceMemory&) = delete;
+
+    bool failed() const;
+};
+
+}  // namespace tiderace::testing
