@@ -97,7 +97,7 @@ void FastCgi::handle(Exchange& exchange) {
     if (request.method() == wire::Method::connect) return exchange.respond_status(501);
     const std::optional<Script> script = find(request.path);
     // The peer is not asked for a script that is not there: it might run another file for it.
-    if (!script || (!is_path() && !folder_->has_file(script->name))) {
+    if (!script || (!is_path() && !known_.has(*folder_, script->name, loop_->now()))) {
         return exchange.respond_status(404);
     }
     RequestTexts texts(request, options_.server_authenticates);

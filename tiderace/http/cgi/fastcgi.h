@@ -4,9 +4,9 @@
 //   pattern "*.php"  ->  /a/x.php/info: SCRIPT_FILENAME ROOT/a/x.php, PATH_INFO /info
 //   pattern "/app"   ->  /app/x:        SCRIPT_NAME /app, PATH_INFO /x
 //
-// With a pattern, the script must be a file beneath the root; a request for one that is not there
-// is 404 and never reaches the peer, which might take another file for it. Such files are not sent
-// as files either.
+// With a pattern, the script must be a file beneath the root, now or a second ago; a request for one
+// that is not there is 404 and never reaches the peer, which might take another file for it. Such
+// files are not sent as files either.
 //
 // Connections are kept and used again. A peer that can (FCGI_MPXS_CONNS) gets several requests on
 // one. What a request's client is slow to take is held up to output_bytes_high, then the connection
@@ -26,6 +26,7 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/core/address.h"
+#include "tiderace/http/cgi/known_scripts.h"
 #include "tiderace/http/cgi/program_call.h"
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/handler.h"
@@ -84,6 +85,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     core::EventLoop* loop_;
     FastCgiOptions options_;
     std::optional<ProgramFolder> folder_;
+    KnownScripts known_;
     bool has_index_ = false;
     CallRoom room_;
     std::unique_ptr<Site> local_;
