@@ -71,7 +71,7 @@ class AsioLoops final : public net::LoopGroup {
 };
 
 template <typename Executor>
-class AsioArrangement final : public net::ThreadingModel {
+class AsioModel final : public net::ThreadingModel {
     static constexpr bool shared = std::is_same_v<Executor, Strand>;
 
   public:
@@ -114,11 +114,11 @@ Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOpti
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread() {
-    return std::make_unique<AsioArrangement<ContextExecutor>>();
+    return std::make_unique<AsioModel<ContextExecutor>>();
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_asio_shared() {
-    return std::make_unique<AsioArrangement<Strand>>();
+    return std::make_unique<AsioModel<Strand>>();
 }
 
 }  // namespace tiderace::lab::engine

@@ -10,9 +10,9 @@
 namespace tiderace::lab::engine {
 namespace {
 
-class EpollModeArrangement final : public net::ThreadingModel {
+class EpollModel final : public net::ThreadingModel {
   public:
-    explicit EpollModeArrangement(core::BackendFactory make) : make_(make) {}
+    explicit EpollModel(core::BackendFactory make) : make_(make) {}
 
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -49,15 +49,15 @@ Result<std::unique_ptr<core::Backend>> make_oneshot_backend(const core::BackendO
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_level() {
-    return std::make_unique<EpollModeArrangement>(make_level_backend);
+    return std::make_unique<EpollModel>(make_level_backend);
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_edge() {
-    return std::make_unique<EpollModeArrangement>(make_edge_backend);
+    return std::make_unique<EpollModel>(make_edge_backend);
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_oneshot() {
-    return std::make_unique<EpollModeArrangement>(make_oneshot_backend);
+    return std::make_unique<EpollModel>(make_oneshot_backend);
 }
 
 }  // namespace tiderace::lab::engine

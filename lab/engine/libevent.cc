@@ -462,7 +462,7 @@ void LibeventBackend::tell_sent(Entry& target) {
     target.observer->on_sent(static_cast<std::int64_t>(taken));
 }
 
-class LibeventArrangement final : public net::ThreadingModel {
+class LibeventModel final : public net::ThreadingModel {
   public:
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -484,7 +484,7 @@ Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::Backend
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_libevent() {
-    return std::make_unique<LibeventArrangement>();
+    return std::make_unique<LibeventModel>();
 }
 
 }  // namespace tiderace::lab::engine

@@ -9,9 +9,9 @@ namespace {
 // A connection needs little of a receive buffer, and there are many of these loops.
 constexpr std::size_t seat_receive_bytes = 16_KiB;
 
-class SeatsArrangement final : public net::ThreadingModel {
+class SeatsModel final : public net::ThreadingModel {
   public:
-    SeatsArrangement(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
+    SeatsModel(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
 
     std::size_t count_loops(std::size_t asked, std::size_t) const override {
         return (asked > 0 ? asked : seats_) + 1;
@@ -70,11 +70,11 @@ class BlockingEpoll final : public net::ThreadingModel {
 }  // namespace
 
 std::unique_ptr<net::ThreadingModel> arrange_threads() {
-    return std::make_unique<SeatsArrangement>(SeatThreads::one_each, threads_max_default);
+    return std::make_unique<SeatsModel>(SeatThreads::one_each, threads_max_default);
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_pool() {
-    return std::make_unique<SeatsArrangement>(SeatThreads::kept, pool_threads_default);
+    return std::make_unique<SeatsModel>(SeatThreads::kept, pool_threads_default);
 }
 
 std::unique_ptr<net::ThreadingModel> arrange_blocking_epoll() {
