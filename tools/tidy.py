@@ -43,9 +43,10 @@ HTTP = WIRE | {
     *("http/app/pages", "http/app/life", "http/app/websocket"),
     *("http/client", "http/cgi"),
 }
+PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
-EVERYTHING = BELOW_NET | {"net", "task", "json", "text"} | PROTOCOLS
+EVERYTHING = BELOW_NET | {"net", "task"} | PURE | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
@@ -61,6 +62,7 @@ ARROWS = {
     "db/mariadb": BELOW_NET | {"net", "task", "db"},
     "json": {"base"},
     "text": {"base"},
+    "resp": {"base"},
     "http/wire": {"base"},
     "http/wire/h2": {"base", "http/wire"},
     "http/wire/cgi": {"base", "http/wire"},
@@ -289,7 +291,7 @@ def seams(tree):
                 yield Complaint(path, number, f"<{name}> belongs below the loop, in core")
             elif room.split("/")[0] in ("http", "db") and SOCKET_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a protocol sees bytes, never sockets")
-            elif (room in WIRE or room in ("json", "text")) and SYSTEM_HEADERS.fullmatch(name):
+            elif (room in WIRE or room in PURE) and SYSTEM_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a codec has no system, clock or thread")
         if room not in ("core", "core/backend"):
             for number, line in enumerate(tree.code(path).splitlines(), 1):

@@ -1,0 +1,106 @@
+#include "tiderace/resp/inline_command.h"
+
+#include <optional>
+
+namespace tiderace::resp {
+namespace {
+
+bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
+}
+
+std::optional<unsigned> hex_digit(char c) {
+    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+    const char lower = static_cast<char>(c | 0x20);
+    if (lower >= 'a' && lower <= 'f') return static_cast<unsigned>(lower - 'a') + 10;
+    return std::nullopt;
+}
+
+char escaped(char c) {
+    switch (c) {
+        case 'n':
+            return '\n';
+        case 'r':
+            return '\r';
+        case 't':
+            return '\t';
+        case 'b':
+            return '\b';
+        case 'a':
+            return '\a';
+        default:
+            return c;
+    }
+}
+
+class Words {
+  public:
+    Words(ByteView line, std::string& text) : line_(line), text_(&text) {}
+
+    bool skip_spaces() {
+        while (at_ < line_.size() && is_space(line_[at_])) ++at_;
+        return at_ < line_.size();
+    }
+    // From here to the end of the word.
+    bool word() {
+        while (at_ < line_.size() && !is_space(line_[at_])) {
+            const char c = line_[at_++];
+            if (c == '"' || c == '\'') return c == '"' ? in_double_quotes() : in_single_quotes();
+            text_->push_back(c);
+        }
+        return true;
+    }
+
+  private:
+    bool closed() const { return at_ == line_.size() || is_space(line_[at_]); }
+
+    bool in_double_quotes() {
+        while (at_ < line_.size()) {
+            const char c = line_[at_++];
+            if (c == '"') return closed();
+            if (c != '\\' || at_ == line_.size()) {
+                text_->push_back(c);
+                continue;
+            }
+            if (line_[at_] == 'x' && at_ + 2 < line_.size()) {
+                const auto high = hex_digit(line_[at_ + 1]);
+                const auto low = hex_digit(line_[at_ + 2]);
+                if (high && low) {
+                    text_->push_back(static_cast<char>(*high << 4 | *low));
+                    at_ += 3;
+                    continue;
+                }
+            }
+            text_->push_back(escaped(line_[at_++]));
+        }
+        return false;
+    }
+    bool in_single_quotes() {
+        while (at_ < line_.size()) {
+            char c = line_[at_++];
+            if (c == '\'') return closed();
+            if (c == '\\' && at_ < line_.size() && line_[at_] == '\'') c = line_[at_++];
+            text_->push_back(c);
+        }
+        return false;
+    }
+
+    ByteView line_;
+    std::string* text_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+bool split_inline(ByteView line, std::string& text, std::vector<Range>& words) {
+    Words rest(line, text);
+    while (rest.skip_spaces()) {
+        const std::size_t first = text.size();
+        if (!rest.word()) return false;
+        words.push_back(
+            {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(text.size() - first)});
+    }
+    return true;
+}
+
+}  // namespace tiderace::resp
