@@ -7,7 +7,8 @@
 //       run(reader.arguments());                      // views, until the next read()
 //   }
 //
-// A command that lies whole in the input is not copied; any other is gathered, each byte once. An empty array and an empty line are commands without arguments, which servers ignore.
+// A command that lies whole in the input is not copied; any other is gathered, each byte once. An
+// empty array and an empty line are commands without arguments, which servers ignore.
 //
 // Thread   One at a time.
 // Errors   The peer's are a Fault.
