@@ -180,7 +180,8 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
     const std::size_t count = options_.threads > 0
                                   ? options_.threads
                                   : std::max<std::size_t>(1, core::count_cpus().usable);
-    auto loops = LoopGroup::create(count, {.engine = options_.engine});
+    auto loops = LoopGroup::create(
+        count, {.engine = options_.engine, .send_bytes_max = options_.send_bytes_max});
     if (!loops) return fail(loops.error());
     parts.loops = std::move(*loops);
     if (auto made = make_servers(make, parts); !made) return made;
