@@ -41,6 +41,10 @@ class Arguments {
         return {base_ + ranges_[i].offset, ranges_[i].bytes};
     }
     Arguments from(std::size_t first) const { return {base_, ranges_ + first, size_ - first}; }
+    // Without those from `end` on.
+    Arguments part(std::size_t first, std::size_t end) const {
+        return {base_, ranges_ + first, end - first};
+    }
 
     class Iterator {
       public:

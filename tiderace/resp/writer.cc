@@ -16,7 +16,7 @@ constexpr std::size_t head_bytes_max = std::numeric_limits<std::int64_t>::digits
 // "$12\r\n"; returns how many bytes.
 std::size_t write_head(char* at, char type, std::int64_t number) {
     *at = type;
-    const auto [end, error] = std::to_chars(at + 1, at + head_bytes_max, number);
+    const auto [end, error] = std::to_chars(at + 1, at + head_bytes_max - 2, number);
     static_cast<void>(error);  // there is room for each number
     end[0] = '\r';
     end[1] = '\n';

@@ -1,0 +1,217 @@
+#include "examples/kv/append_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace kv {
+namespace {
+
+using tiderace::Error;
+using tiderace::fail;
+
+constexpr std::size_t buffer_kept_max = 1 << 20;
+
+int sync_data(int fd) {
+#if defined(__APPLE__)
+    return ::fsync(fd);
+#else
+    return ::fdatasync(fd);
+#endif
+}
+
+}  // namespace
+
+std::string log_path(const std::string& folder, std::uint64_t number) {
+    return folder + "/log-" + std::to_string(number);
+}
+
+Result<> sync_folder(const std::string& folder) {
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return fail(Error::last("open", folder));
+    const int failed = ::fsync(fd);
+    const Error error = Error::last("sync", folder);
+    ::close(fd);
+    if (failed != 0) return fail(error);
+    return {};
+}
+
+class AppendLog::File {
+  public:
+    File(int fd, std::string path, std::uint64_t bytes)
+        : fd_(fd), path_(std::move(path)), bytes_(bytes) {}
+    ~File() { ::close(fd_); }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    std::uint64_t bytes() const { return bytes_; }
+
+    // All of it or nothing: a part is cut off again.
+    Result<> write(ByteView text) {
+        const std::size_t whole = text.size();
+        while (!text.empty()) {
+            const ssize_t written = ::write(fd_, text.data(), text.size());
+            if (written < 0 && errno == EINTR) continue;
+            if (written < 0) {
+                const Error error = Error::last("write", path_);
+                if (::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) {
+                    return fail(Error::last("cut back", path_));
+                }
+                return fail(error);
+            }
+            text.remove_prefix(static_cast<std::size_t>(written));
+        }
+        bytes_ += whole;
+        return {};
+    }
+    Result<> sync() {
+        if (sync_data(fd_) != 0) return fail(Error::last("sync", path_));
+        return {};
+    }
+
+  private:
+    int fd_;
+    std::string path_;
+    std::uint64_t bytes_;
+};
+
+class AppendLog::Job final : public core::BlockingJob {
+  public:
+    Job(AppendLog& log, std::vector<Batch> batches) : log_(&log), batches_(std::move(batches)) {}
+
+  private:
+    void work() override {
+        for (const Batch& batch : batches_) {
+            auto done = batch.file->write(batch.text);
+            if (done) done = batch.file->sync();
+            if (!done) {
+                failure_ = done.error().message();
+                return;
+            }
+        }
+    }
+    void done() override { log_->job_done(failure_); }
+
+    AppendLog* log_;
+    std::vector<Batch> batches_;
+    std::string failure_;
+};
+
+AppendLog::AppendLog(core::EventLoop& loop, core::WorkerPool& pool, Hooks hooks)
+    : loop_(&loop), jobs_(loop, pool, 1), hooks_(std::move(hooks)) {}
+
+AppendLog::~AppendLog() {
+    loop_->forget_turn_end(*this);
+    for (const Batch& batch : batches_) {
+        static_cast<void>(batch.file->write(batch.text));
+        static_cast<void>(batch.file->sync());
+    }
+    if (file_ != nullptr && sync_ != Sync::no) static_cast<void>(file_->sync());
+}
+
+Result<> AppendLog::open(const std::string& folder, std::uint64_t number, Sync sync) {
+    folder_ = folder;
+    sync_ = sync;
+    return rotate(number);
+}
+
+Result<> AppendLog::rotate(std::uint64_t number) {
+    const std::string path = log_path(folder_, number);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) return fail(Error::last("open", path, "see --dir"));
+    const off_t bytes = ::lseek(fd, 0, SEEK_END);
+    auto file = std::make_shared<File>(fd, path, static_cast<std::uint64_t>(bytes));
+    if (auto synced = sync_folder(folder_); !synced) return synced;
+    if (sync_ != Sync::always) write_now();
+    file_ = std::move(file);
+    number_ = number;
+    bytes_ = file_->bytes();
+    return {};
+}
+
+void AppendLog::append(ByteView command) {
+    if (batches_.empty() || batches_.back().file != file_) batches_.push_back({file_, {}});
+    batches_.back().text += command;
+    bytes_ += command.size();
+    loop_->assert_on_loop();
+    loop_->at_turn_end(*this);
+}
+
+void AppendLog::on_turn_end() {
+    if (sync_ != Sync::always) {
+        write_now();
+    } else if (!busy_ && !batches_.empty()) {
+        start_job();
+    }
+}
+
+void AppendLog::start_job() {
+    hooks_.started();
+    std::unique_ptr<core::BlockingJob> job =
+        std::make_unique<Job>(*this, std::exchange(batches_, {}));
+    busy_ = static_cast<bool>(jobs_.start(job));
+    if (busy_) return;
+    // The machine has no thread for us: do it here.
+    job->work();
+    job->done();
+}
+
+void AppendLog::job_done(const std::string& failure) {
+    busy_ = false;
+    if (!failure.empty()) {
+        if (sync_ == Sync::always) {
+            std::fprintf(stderr, "kv: %s; commands were executed that cannot be kept: ending\n",
+                         failure.c_str());
+            std::_Exit(1);
+        }
+        failure_ = failure;
+        return;
+    }
+    if (sync_ != Sync::always) return;
+    hooks_.ended();
+    if (!batches_.empty()) {
+        start_job();
+        return;
+    }
+    // Answers that were made meanwhile: all that they depend on is synced.
+    hooks_.started();
+    hooks_.ended();
+}
+
+void AppendLog::write_now() {
+    while (!batches_.empty()) {
+        Batch& batch = batches_.front();
+        if (auto written = batch.file->write(batch.text); !written) {
+            if (failure_.empty()) {
+                std::fprintf(stderr, "kv: %s; writes are refused until it succeeds\n",
+                             written.error().message().c_str());
+            }
+            failure_ = written.error().message();
+            return;
+        }
+        dirty_ = true;
+        if (batches_.size() == 1 && batch.text.capacity() <= buffer_kept_max) {
+            batch.text.clear();
+            if (batch.file == file_) break;  // its memory is used again
+        }
+        batches_.erase(batches_.begin());
+    }
+    if (!failure_.empty()) std::fputs("kv: the log can be written again\n", stderr);
+    failure_.clear();
+}
+
+void AppendLog::tick() {
+    if (failed() && sync_ != Sync::always) write_now();
+    if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || !dirty_ || busy_) return;
+    dirty_ = false;
+    std::vector<Batch> batches;
+    batches.push_back({file_, {}});
+    std::unique_ptr<core::BlockingJob> job = std::make_unique<Job>(*this, std::move(batches));
+    busy_ = static_cast<bool>(jobs_.start(job));
+}
+
+}  // namespace kv

@@ -1,0 +1,97 @@
+// AppendLog: every change, as the command that makes it again, at the end of a file.
+//
+//   append() … append()  -> end of turn -> always:    one job of the pool writes and syncs, then
+//                                                     the answers that wait are released
+//                                       -> otherwise: written at once; synced once a second, or
+//                                                     when the system likes
+//
+// All changes of a turn share one sync (group commit), and what comes while one is under way shares
+// the next. The loop never waits for the disk's sync.
+//
+// Owner    The server.
+// Thread   The loop's; a job has its own copy of what it writes.
+// Errors   A full disk: the file is cut back to its last whole command, failed() is true and writes
+//          are refused until a later try succeeds. With `always`, where commands were executed that
+//          cannot be kept, the program ends.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "examples/kv/options.h"
+#include "tiderace/base/bytes.h"
+#include "tiderace/core/blocking_jobs.h"
+#include "tiderace/core/event_loop.h"
+
+namespace kv {
+
+namespace core = tiderace::core;
+using tiderace::ByteView;
+using tiderace::Result;
+
+// "FOLDER/log-7".
+std::string log_path(const std::string& folder, std::uint64_t number);
+// Makes new and renamed files of a folder last.
+Result<> sync_folder(const std::string& folder);
+
+class AppendLog final : private core::TurnEnd {
+  public:
+    struct Hooks {
+        std::function<void()> started;  // a sync of all that was appended until now
+        std::function<void()> ended;    // that sync
+    };
+
+    AppendLog(core::EventLoop& loop, core::WorkerPool& pool, Hooks hooks);
+    ~AppendLog() override;
+    AppendLog(const AppendLog&) = delete;
+    AppendLog& operator=(const AppendLog&) = delete;
+
+    // Goes on behind what file `number` holds.
+    Result<> open(const std::string& folder, std::uint64_t number, Sync sync);
+    void append(ByteView command);
+    // Later commands go to file `number`.
+    Result<> rotate(std::uint64_t number);
+    // Ten times a second.
+    void tick();
+
+    bool is_open() const { return file_ != nullptr; }
+    // Something is logged that a crash of the machine could lose, and that must not be.
+    bool holds_answers() const { return sync_ == Sync::always && (busy_ || !batches_.empty()); }
+    bool failed() const { return !failure_.empty(); }
+    const std::string& failure() const { return failure_; }
+    std::uint64_t number() const { return number_; }
+    std::uint64_t bytes() const { return bytes_; }
+
+    class File;  // one of the log's, open
+
+  private:
+    struct Batch {
+        std::shared_ptr<File> file;
+        std::string text;
+    };
+    class Job;
+
+    void on_turn_end() override;
+    void start_job();
+    void job_done(const std::string& failure);
+    void write_now();
+
+    core::EventLoop* loop_;
+    core::BlockingJobs jobs_;
+    Hooks hooks_;
+    std::string folder_;
+    std::shared_ptr<File> file_;
+    std::vector<Batch> batches_;  // not yet written, in order
+    std::string failure_;
+    std::uint64_t number_ = 0;
+    std::uint64_t bytes_ = 0;  // of the present file, with what is not yet written
+    Sync sync_ = Sync::no;
+    bool busy_ = false;   // a job is out
+    bool dirty_ = false;  // written since the last sync (everysec)
+    int ticks_ = 0;
+};
+
+}  // namespace kv

@@ -1,0 +1,86 @@
+#include "examples/kv/blocked.h"
+
+#include <chrono>
+#include <utility>
+
+#include "examples/kv/server.h"
+
+namespace kv {
+
+struct Blocked::Wait final : core::Timer {
+    Wait(Blocked& b, Client& c, const Command& command, resp::Arguments arguments)
+        : blocked(&b), client(&c), again(command, arguments) {}
+    void on_expired() override { blocked->give_up(*client); }
+
+    Blocked* blocked;
+    Client* client;
+    QueuedCommand again;
+    std::vector<std::string> keys;
+};
+
+Blocked::Blocked(core::EventLoop& loop) : loop_(&loop) {}
+Blocked::~Blocked() = default;
+
+void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, double seconds) {
+    Client& client = call.client;
+    client.block();
+    auto wait = std::make_unique<Wait>(*this, client, command, call.args);
+    for (const ByteView key : keys) {
+        wait->keys.emplace_back(key);
+        by_key_[wait->keys.back()].push_back(&client);
+    }
+    if (seconds > 0) {
+        constexpr double seconds_max = 1e9;  // Instant ends after 292 years
+        const std::chrono::duration<double> time(seconds < seconds_max ? seconds : seconds_max);
+        loop_->assert_on_loop();
+        loop_->arm(*wait, loop_->now() + std::chrono::duration_cast<tiderace::Duration>(time));
+    }
+    waits_[&client] = std::move(wait);
+}
+
+void Blocked::note(ByteView key) {
+    if (by_key_.contains(key)) ready_.emplace(key);
+}
+
+void Blocked::serve(Server& server) {
+    while (!ready_.empty()) {
+        const std::string key = std::move(ready_.extract(ready_.begin()).value());
+        const auto found = by_key_.find(key);
+        if (found == by_key_.end()) continue;
+        for (Client* client : std::deque<Client*>(found->second)) {
+            const auto wait = waits_.find(client);
+            if (wait == waits_.end()) continue;
+            std::string out;
+            const QueuedCommand& again = wait->second->again;
+            server.run(again.command(), *client, again.arguments(), {}, out);
+            if (out.empty()) break;  // nothing is left for those behind
+            forget(*client);
+            client->unblock(out);
+        }
+    }
+}
+
+void Blocked::forget(Client& client) {
+    const auto found = waits_.find(&client);
+    if (found == waits_.end()) return;
+    for (const std::string& key : found->second->keys) {
+        const auto at = by_key_.find(key);
+        if (at == by_key_.end()) continue;
+        std::erase(at->second, &client);
+        if (at->second.empty()) by_key_.erase(at);
+    }
+    waits_.erase(found);
+}
+
+void Blocked::give_up(Client& client) {
+    std::string out;
+    resp::Writer(out, client.protocol).null_array();
+    forget(client);
+    client.unblock(out);
+}
+
+void Blocked::end_all() {
+    while (!waits_.empty()) give_up(*waits_.begin()->first);
+}
+
+}  // namespace kv

@@ -1,0 +1,70 @@
+#include "examples/kv/call.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "examples/kv/server.h"
+
+namespace kv {
+
+bool same_word(ByteView text, std::string_view upper) {
+    return std::ranges::equal(text, upper, [](char a, char b) {
+        return (a >= 'a' && a <= 'z' ? static_cast<char>(a - 'a' + 'A') : a) == b;
+    });
+}
+
+std::optional<std::int64_t> strict_integer(ByteView text) {
+    const ByteView digits = text.substr(text.starts_with('-') ? 1 : 0);
+    if (digits.empty() || (digits[0] == '0' && text != "0")) return std::nullopt;
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return value;
+}
+
+std::string float_text(long double value) {
+    std::array<char, 5200> text;  // the longest long double without an exponent, and 17 digits
+    const int bytes = std::snprintf(text.data(), text.size(), "%.17Lf", value);
+    std::string out(text.data(), static_cast<std::size_t>(bytes));
+    if (out.find('.') != std::string::npos) {
+        out.erase(out.find_last_not_of('0') + 1);
+        if (out.ends_with('.')) out.pop_back();
+    }
+    return out == "-0" ? "0" : out;
+}
+
+std::optional<std::int64_t> Call::integer(ByteView text) {
+    const auto value = strict_integer(text);
+    if (!value) reply.error("ERR value is not an integer or out of range");
+    return value;
+}
+
+std::optional<double> Call::real(ByteView text) {
+    auto value = resp::parse_double(text);
+    if (text == "+inf" || same_word(text, "INFINITY")) value = INFINITY;
+    if (!value || std::isnan(*value)) {
+        reply.error("ERR value is not a valid float");
+        return std::nullopt;
+    }
+    return value;
+}
+
+void Call::changed(ByteView key) {
+    is_changed_ = true;
+    server.key_changed(key);
+}
+
+void Call::log_as(std::initializer_list<ByteView> command) {
+    resp::Writer(log_text_).command(command);
+}
+
+void Call::log_as(const std::vector<std::string>& command) {
+    std::vector<ByteView> views(command.begin(), command.end());
+    resp::Writer(log_text_).command(views);
+}
+
+}  // namespace kv

@@ -1,0 +1,103 @@
+// Call: one command being executed: its arguments, its answer, the keys, and what is to be logged.
+//
+// A command answers exactly one value through `reply`. One that changes a key says so with
+// changed(), so that WATCH and the log notice it. The log gets the command as it came, unless
+// log_as() gives it another: one that means the same whenever it is replayed ("SET k v EX 10" is
+// logged with the moment at which it ends).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <tiderace/resp.h>
+
+#include "examples/kv/keyspace.h"
+
+namespace kv {
+
+class Client;
+class Server;
+namespace resp = tiderace::resp;
+
+class Call {
+  public:
+    Call(Server& s, Client& c, Keyspace& k, resp::Arguments a, resp::Writer w)
+        : server(s), client(c), keys(k), args(a), reply(w) {}
+
+    Server& server;
+    Client& client;
+    Keyspace& keys;
+    resp::Arguments args;  // args[0] is the command's name
+    resp::Writer reply;
+
+    // What the key holds as a T; nullptr in `value`: nothing. False: something else, and that was
+    // answered.
+    template <typename T>
+    bool find(ByteView key, T*& value) {
+        return held(keys.find(key), value);
+    }
+    // The same, but an absent key gets an empty T. nullptr: something else, and that was answered.
+    template <typename T>
+    T* find_or_make(ByteView key) {
+        T* value = nullptr;
+        if (!find(key, value)) return nullptr;
+        if (value != nullptr) return value;
+        Entry& made = keys.set(key, std::make_unique<T>());
+        return std::get<std::unique_ptr<T>>(made.value).get();
+    }
+    // Numbers that arguments are. nullopt: they are not, and that was answered.
+    std::optional<std::int64_t> integer(ByteView text);
+    std::optional<double> real(ByteView text);
+
+    void changed(ByteView key);
+    // After elements were removed from the key's value.
+    template <typename T>
+    void shrank(ByteView key, T& value) {
+        if (value.size() == 0) keys.erase(key);
+        changed(key);
+    }
+    // A change of no key in particular: FLUSHALL.
+    void changed_all() { is_changed_ = true; }
+    void log_as(std::initializer_list<ByteView> command);
+    void log_as(const std::vector<std::string>& command);
+
+    bool is_changed() const { return is_changed_; }
+    // What log_as() wrote; empty: the command as it came.
+    const std::string& log_text() const { return log_text_; }
+
+    void syntax_error() { reply.error("ERR syntax error"); }
+    void wrong_type() {
+        reply.error("WRONGTYPE Operation against a key holding the wrong kind of value");
+    }
+
+  private:
+    template <typename T>
+    bool held(Entry* entry, T*& value) {
+        value = nullptr;
+        if (entry == nullptr) return true;
+        if constexpr (std::is_same_v<T, std::string>) {
+            value = std::get_if<std::string>(&entry->value);
+        } else if (auto* owned = std::get_if<std::unique_ptr<T>>(&entry->value)) {
+            value = owned->get();
+        }
+        if (value == nullptr) wrong_type();
+        return value != nullptr;
+    }
+
+    std::string log_text_;
+    bool is_changed_ = false;
+};
+
+// Letters of any case.
+bool same_word(ByteView text, std::string_view upper);
+// Exactly what Redis stores as a number: no sign but '-', no zero in front, no space.
+std::optional<std::int64_t> strict_integer(ByteView text);
+// As INCRBYFLOAT and ZINCRBY print it: no exponent if it can be avoided.
+std::string float_text(long double value);
+
+}  // namespace kv

@@ -1,0 +1,176 @@
+#include "examples/kv/client.h"
+
+#include <utility>
+
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+// Answers of one batch that are gathered before they are sent.
+constexpr std::size_t batch_bytes_max = 64 << 10;
+// Answers held for a sync, above which the client's next commands wait.
+constexpr std::size_t held_bytes_high = 1 << 20;
+
+}  // namespace
+
+QueuedCommand::QueuedCommand(const Command& command, resp::Arguments arguments)
+    : command_(&command) {
+    for (const ByteView each : arguments) {
+        ranges_.push_back(
+            {static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(each.size())});
+        text_ += each;
+    }
+}
+
+Client::Client(Server& server, net::Connection* connection, std::uint64_t id)
+    : server_(&server), connection_(connection), id_(id), reader_(server.limits()) {
+    authenticated = server.options().password.empty();
+}
+
+Client::~Client() {
+    server_->forget(*this);
+    server_->count_input(counted_input_, 0);
+}
+
+Client::Transaction& Client::transaction() {
+    if (transaction_ == nullptr) transaction_ = std::make_unique<Transaction>();
+    return *transaction_;
+}
+
+Client::Subscriptions& Client::subscriptions() {
+    if (subscriptions_ == nullptr) subscriptions_ = std::make_unique<Subscriptions>();
+    return *subscriptions_;
+}
+
+std::string Client::address() const {
+    return connection_ != nullptr ? connection_->peer().to_string() : "";
+}
+
+std::size_t Client::on_data(net::Connection&, ByteView data) {
+    ByteView in = data;
+    std::string& out = server_->begin_batch();
+    read_commands(in, out);
+    send(out);
+    if (!killed_) {
+        if (!server_->count_input(counted_input_, reader_.held_bytes())) {
+            send("-ERR too many bytes of incomplete commands, of all clients\r\n");
+            closing_ = true;
+        }
+        counted_input_ = reader_.held_bytes();
+        if (closing_ && !holds()) connection_->finish();
+    }
+    server_->end_batch();
+    return closing_ || killed_ ? data.size() : data.size() - in.size();
+}
+
+void Client::read_commands(ByteView& in, std::string& out) {
+    while (!in.empty() && !closing_ && !killed_) {
+        if (must_wait()) {
+            connection_->set_reading(false);
+            return;
+        }
+        const resp::Progress progress = reader_.read(in);
+        if (progress == resp::Progress::more) return;
+        if (progress == resp::Progress::fault) {
+            refuse(out);
+            return;
+        }
+        server_->execute(*this, reader_.arguments(), reader_.encoded(), out);
+        if (out.size() >= batch_bytes_max) {
+            send(out);
+            out.clear();
+        }
+    }
+}
+
+// Its next commands wait, so that a client which does not read cannot make us keep its answers.
+bool Client::must_wait() const {
+    return blocked_ || connection_->has_backlog() ||
+           held_.size() + in_flight_.size() > held_bytes_high;
+}
+
+void Client::refuse(std::string& out) {
+    std::string text = "ERR Protocol error: " + std::string(to_string(reader_.fault()));
+    if (reader_.fault() == resp::Fault::bulk_expected) {
+        text = "ERR Protocol error: expected '$', got '" + std::string(1, reader_.found()) + "'";
+    }
+    resp::Writer(out).error(text);
+    closing_ = true;
+}
+
+void Client::send(ByteView bytes) {
+    if (bytes.empty() || connection_ == nullptr || killed_) return;
+    if (!server_->holds_answers() && !holds()) {
+        connection_->write(bytes);
+        return;
+    }
+    held_ += bytes;
+    if (waits_for_sync_) return;
+    waits_for_sync_ = true;
+    server_->wait_for_sync(*this);
+}
+
+void Client::push(ByteView bytes) {
+    if (killed_ || connection_ == nullptr) return;
+    send(bytes);
+    if (connection_->queue_bytes() + held_.size() + in_flight_.size() >
+        server_->options().subscriber_bytes_max) {
+        kill();
+    }
+}
+
+void Client::kill() {
+    if (killed_ || connection_ == nullptr) return;
+    killed_ = true;
+    connection_->close(net::CloseReason::queue_overflow);
+}
+
+void Client::sync_started() {
+    in_flight_ = std::exchange(held_, {});
+    waits_for_sync_ = false;
+}
+
+void Client::sync_ended() {
+    if (killed_) return;
+    connection_->write(std::exchange(in_flight_, {}));
+    after_held();
+}
+
+void Client::after_held() {
+    if (holds()) return;
+    if (closing_) {
+        connection_->finish();
+    } else if (stopping_) {
+        connection_->close_when_quiet();
+    } else {
+        resume();
+    }
+}
+
+void Client::resume() {
+    if (killed_ || connection_ == nullptr || must_wait()) return;
+    connection_->set_reading(true);
+    connection_->deliver_unread_later();
+}
+
+void Client::unblock(ByteView answer) {
+    blocked_ = false;
+    send(answer);
+    resume();
+}
+
+void Client::on_drained(net::Connection&) {
+    resume();
+}
+
+void Client::on_drain(net::Connection& connection) {
+    stopping_ = true;
+    if (!holds()) connection.close_when_quiet();
+}
+
+void Client::on_close(net::Connection&, net::CloseReason) {
+    delete this;
+}
+
+}  // namespace kv

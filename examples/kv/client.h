@@ -1,0 +1,142 @@
+// Client: one connection: its commands in, its answers out, and what it has begun: a transaction,
+// subscriptions, a wait for a list.
+//
+//   bytes -> CommandReader -> Server::execute -> the batch's answers -> send()
+//                                                   |
+//                      while the log is not synced: held, until released
+//
+// Answers are held so that nobody is told of a change which a crash can still undo (--fsync
+// always). Two buffers: what waits for the sync under way, and what waits for the next one.
+//
+// Owner    Itself: made by the server for a connection, ends in on_close().
+// Limits   What it has to send: commands wait while it does not read. What it sends: Server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tiderace/resp.h>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/net/connection.h"
+
+namespace kv {
+
+class Server;
+struct Command;
+namespace core = tiderace::core;
+namespace net = tiderace::net;
+namespace resp = tiderace::resp;
+using tiderace::ByteView;
+
+// A command that waits for EXEC, with memory of its own.
+class QueuedCommand {
+  public:
+    QueuedCommand(const Command& command, resp::Arguments arguments);
+
+    const Command& command() const { return *command_; }
+    resp::Arguments arguments() const { return {text_.data(), ranges_.data(), ranges_.size()}; }
+    std::size_t bytes() const { return text_.size() + ranges_.size() * sizeof(resp::Range); }
+
+  private:
+    const Command* command_;
+    std::string text_;
+    std::vector<resp::Range> ranges_;
+};
+
+class Client final : public net::Session, public tiderace::ListHook {
+  public:
+    struct Transaction {
+        std::vector<QueuedCommand> queue;
+        std::size_t queue_bytes = 0;
+        std::set<std::string, std::less<>> watched;
+        bool open = false;     // since MULTI
+        bool spoiled = false;  // a command could not be queued: EXEC fails
+        bool dirty = false;    // a watched key was changed
+    };
+    struct Subscriptions {
+        std::set<std::string, std::less<>> channels;
+        std::set<std::string, std::less<>> patterns;
+        std::size_t size() const { return channels.size() + patterns.size(); }
+    };
+
+    // connection: nullptr for the client that replays a log.
+    Client(Server& server, net::Connection* connection, std::uint64_t id);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    // Answers and messages, in order.
+    void send(ByteView bytes);
+    // A message that it did not ask for: a subscriber that reads too slowly is closed.
+    void push(ByteView bytes);
+    // Closes once everything is sent.
+    void close_soon() { closing_ = true; }
+    void kill();
+
+    // What is held waits for a sync that starts now; it has ended.
+    void sync_started();
+    void sync_ended();
+    bool holds() const { return !held_.empty() || !in_flight_.empty(); }
+
+    Transaction& transaction();
+    bool in_transaction() const { return transaction_ != nullptr && transaction_->open; }
+    Transaction* any_transaction() { return transaction_.get(); }
+    void end_transaction() { transaction_.reset(); }
+    Subscriptions& subscriptions();
+    std::size_t subscription_count() const {
+        return subscriptions_ != nullptr ? subscriptions_->size() : 0;
+    }
+
+    // Its queued commands are executed: none of them may wait.
+    void set_in_exec(bool in_exec) { in_exec_ = in_exec; }
+    bool in_exec() const { return in_exec_; }
+
+    // BLPOP waits: no further command is read.
+    bool blocked() const { return blocked_; }
+    void block() { blocked_ = true; }
+    // Its answer is sent, and it reads on.
+    void unblock(ByteView answer);
+
+    std::uint64_t id() const { return id_; }
+    std::string address() const;
+    bool replays() const { return connection_ == nullptr; }
+    net::Connection* connection() { return connection_; }
+
+    resp::Protocol protocol = resp::Protocol::resp2;
+    bool authenticated = false;
+    std::string name;
+
+  private:
+    std::size_t on_data(net::Connection& connection, ByteView data) override;
+    void on_drained(net::Connection& connection) override;
+    void on_drain(net::Connection& connection) override;
+    void on_close(net::Connection& connection, net::CloseReason reason) override;
+
+    void read_commands(ByteView& in, std::string& out);
+    bool must_wait() const;
+    void refuse(std::string& out);
+    void after_held();
+    void resume();
+
+    Server* server_;
+    net::Connection* connection_;
+    std::uint64_t id_;
+    resp::CommandReader reader_;
+    std::string held_;
+    std::string in_flight_;
+    std::unique_ptr<Transaction> transaction_;
+    std::unique_ptr<Subscriptions> subscriptions_;
+    std::size_t counted_input_ = 0;  // of the server's input_bytes
+    bool closing_ = false;
+    bool blocked_ = false;
+    bool in_exec_ = false;
+    bool stopping_ = false;  // it is to end when nothing is held any more
+    bool waits_for_sync_ = false;
+    bool killed_ = false;
+};
+
+}  // namespace kv

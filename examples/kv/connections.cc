@@ -1,0 +1,217 @@
+// What concerns the connection: PING, HELLO, AUTH, CLIENT, SELECT, QUIT, RESET.
+#include "examples/kv/commands.h"
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+void ping(Call& call) {
+    if (call.args.size() > 2) {
+        return call.reply.error("ERR wrong number of arguments for 'ping' command");
+    }
+    const ByteView text = call.args.size() == 2 ? call.args[1] : ByteView();
+    if (call.client.subscription_count() > 0 && call.reply.protocol() == resp::Protocol::resp2) {
+        call.reply.array(2);
+        call.reply.bulk("pong");
+        return call.reply.bulk(text);
+    }
+    if (call.args.size() == 2) return call.reply.bulk(text);
+    call.reply.simple("PONG");
+}
+
+void echo(Call& call) {
+    call.reply.bulk(call.args[1]);
+}
+
+// Each byte is compared, so that the time is no hint.
+bool same_secret(ByteView a, ByteView b) {
+    unsigned char differs = a.size() == b.size() ? 0 : 1;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        differs |= static_cast<unsigned char>(a[i] ^ (i < b.size() ? b[i] : '\0'));
+    }
+    return differs == 0;
+}
+
+bool log_in(Call& call, ByteView user, ByteView password) {
+    const std::string& wanted = call.server.options().password;
+    if (wanted.empty() && user != "default") {
+        call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+        return false;
+    }
+    if (!wanted.empty() && (user != "default" || !same_secret(password, wanted))) {
+        call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+        return false;
+    }
+    call.client.authenticated = true;
+    return true;
+}
+
+void auth(Call& call) {
+    if (call.args.size() > 3) return call.syntax_error();
+    if (call.args.size() == 2 && call.server.options().password.empty()) {
+        return call.reply.error(
+            "ERR AUTH <password> called without any password configured for "
+            "the default user. Are you sure your configuration is correct?");
+    }
+    const bool named = call.args.size() == 3;
+    if (log_in(call, named ? call.args[1] : "default", call.args[named ? 2 : 1])) call.reply.ok();
+}
+
+bool read_hello(Call& call, std::optional<std::int64_t>& version) {
+    if (call.args.size() == 1) return true;
+    version = strict_integer(call.args[1]);
+    if (!version || (*version != 2 && *version != 3)) {
+        call.reply.error("NOPROTO unsupported protocol version");
+        return false;
+    }
+    for (std::size_t i = 2; i < call.args.size(); ++i) {
+        if (same_word(call.args[i], "AUTH") && i + 2 < call.args.size()) {
+            if (!log_in(call, call.args[i + 1], call.args[i + 2])) return false;
+            i += 2;
+        } else if (same_word(call.args[i], "SETNAME") && i + 1 < call.args.size()) {
+            call.client.name = call.args[++i];
+        } else {
+            call.syntax_error();
+            return false;
+        }
+    }
+    return true;
+}
+
+void hello(Call& call) {
+    std::optional<std::int64_t> version;
+    if (!read_hello(call, version)) return;
+    if (!call.client.authenticated) {
+        return call.reply.error(
+            "NOAUTH HELLO must be called with the client already "
+            "authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+            "option can be used to authenticate the client");
+    }
+    if (version) {
+        call.client.protocol = *version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
+        call.reply = resp::Writer(call.reply.out(), call.client.protocol);
+    }
+    resp::Writer& reply = call.reply;
+    reply.map(7);
+    reply.bulk("server");
+    reply.bulk("redis");
+    reply.bulk("version");
+    reply.bulk("7.0.0");
+    reply.bulk("proto");
+    reply.integer(static_cast<std::int64_t>(call.client.protocol));
+    reply.bulk("id");
+    reply.integer(static_cast<std::int64_t>(call.client.id()));
+    reply.bulk("mode");
+    reply.bulk("standalone");
+    reply.bulk("role");
+    reply.bulk("master");
+    reply.bulk("modules");
+    reply.array(0);
+}
+
+std::string describe(Client& client) {
+    std::string text = "id=" + std::to_string(client.id());
+    text += " addr=" + client.address();
+    text += " name=" + client.name;
+    text += " db=0 sub=" + std::to_string(client.subscription_count());
+    text += " multi=" + std::to_string(client.in_transaction()
+                                           ? static_cast<int>(client.transaction().queue.size())
+                                           : -1);
+    return text + " resp=" + std::to_string(static_cast<int>(client.protocol)) + "\n";
+}
+
+void client_kill(Call& call) {
+    const bool by_id = call.args.size() == 4 && same_word(call.args[2], "ID");
+    const auto id = by_id ? strict_integer(call.args[3]) : std::nullopt;
+    if (!id) return call.syntax_error();
+    auto& all = call.server.clients();
+    const auto found = all.find(static_cast<std::uint64_t>(*id));
+    if (found == all.end()) return call.reply.integer(0);
+    if (found->second == &call.client) {
+        call.client.close_soon();
+    } else {
+        found->second->kill();
+    }
+    call.reply.integer(1);
+}
+
+void client(Call& call) {
+    const ByteView word = call.args[1];
+    const std::size_t count = call.args.size();
+    if (same_word(word, "ID") && count == 2) {
+        call.reply.integer(static_cast<std::int64_t>(call.client.id()));
+    } else if (same_word(word, "GETNAME") && count == 2) {
+        if (call.client.name.empty()) return call.reply.null();
+        call.reply.bulk(call.client.name);
+    } else if (same_word(word, "SETNAME") && count == 3) {
+        for (const char c : call.args[2]) {
+            if (c < '!' || c > '~') {
+                return call.reply.error(
+                    "ERR Client names cannot contain spaces, newlines or "
+                    "special characters.");
+            }
+        }
+        call.client.name = call.args[2];
+        call.reply.ok();
+    } else if ((same_word(word, "SETINFO") && count == 4) ||
+               (same_word(word, "NO-EVICT") && count == 3) ||
+               (same_word(word, "NO-TOUCH") && count == 3)) {
+        call.reply.ok();
+    } else if (same_word(word, "LIST")) {
+        std::string text;
+        for (const auto& [id, each] : call.server.clients()) text += describe(*each);
+        call.reply.verbatim("txt", text);
+    } else if (same_word(word, "INFO") && count == 2) {
+        call.reply.verbatim("txt", describe(call.client));
+    } else if (same_word(word, "KILL")) {
+        client_kill(call);
+    } else {
+        call.reply.error("ERR unknown subcommand or wrong number of arguments for '" +
+                         std::string(word.substr(0, 64)) +
+                         "'. Try CLIENT ID, GETNAME, SETNAME, "
+                         "LIST, INFO, KILL ID.");
+    }
+}
+
+void select(Call& call) {
+    const auto number = strict_integer(call.args[1]);
+    if (!number) return call.reply.error("ERR invalid DB index");
+    if (*number != 0) {
+        return call.reply.error("ERR DB index is out of range: there is one database, 0");
+    }
+    call.reply.ok();
+}
+
+void quit(Call& call) {
+    call.reply.ok();
+    call.client.close_soon();
+}
+
+void reset(Call& call) {
+    call.server.unwatch(call.client);
+    call.client.end_transaction();
+    call.server.unsubscribe_all(call.client);
+    call.client.protocol = resp::Protocol::resp2;
+    call.client.name.clear();
+    call.client.authenticated = call.server.options().password.empty();
+    call.reply.simple("RESET");
+}
+
+}  // namespace
+
+Commands connection_commands() {
+    using namespace flag;
+    static constexpr Command commands[] = {
+        {"ping", ping, -1, when_subscribed},
+        {"echo", echo, 2, 0},
+        {"auth", auth, -2, before_auth | no_transaction},
+        {"hello", hello, -1, before_auth | no_transaction},
+        {"client", client, -2, 0},
+        {"select", select, 2, 0},
+        {"quit", quit, -1, when_subscribed | before_auth | in_transaction},
+        {"reset", reset, 1, when_subscribed | before_auth | in_transaction},
+    };
+    return commands;
+}
+
+}  // namespace kv

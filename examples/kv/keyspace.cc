@@ -1,0 +1,108 @@
+#include "examples/kv/keyspace.h"
+
+#include <array>
+
+namespace kv {
+
+std::string_view to_string(Type type) {
+    constexpr std::array<std::string_view, 5> names{"string", "list", "hash", "set", "zset"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+Keyspace::Keyspace() : random_(hash_of("random keys")) {}
+
+Entry* Keyspace::peek(ByteView key) {
+    auto* node = keys_.find(key);
+    if (node == nullptr) return nullptr;
+    if (expired(node->mapped)) {
+        lose(node->mapped, Loss::expired);
+        return nullptr;
+    }
+    return &node->mapped;
+}
+
+Entry* Keyspace::find(ByteView key) {
+    Entry* entry = peek(key);
+    if (entry != nullptr && ordered_) order_.touch(*entry);
+    return entry;
+}
+
+Entry& Keyspace::set(ByteView key, Value value) {
+    const auto [node, is_new] = keys_.insert(key);
+    Entry& entry = node->mapped;
+    if (is_new) {
+        entry.key = &node->key;
+        order_.add(entry, 0);
+    } else {
+        if (ordered_) order_.touch(entry);
+        set_expiry(entry, 0);
+    }
+    entry.value = std::move(value);
+    return entry;
+}
+
+bool Keyspace::erase(ByteView key) {
+    Entry* entry = peek(key);
+    if (entry == nullptr) return false;
+    remove(*entry);
+    return true;
+}
+
+void Keyspace::rename(ByteView from, ByteView to) {
+    Entry* old = peek(from);
+    Value value = std::move(old->value);
+    const std::int64_t expires = old->expires;
+    remove(*old);
+    set_expiry(set(to, std::move(value)), expires);
+}
+
+void Keyspace::clear() {
+    expiries_.clear();
+    keys_.for_each([this](auto& node) { order_.remove(node.mapped); });
+    keys_.clear();
+}
+
+void Keyspace::set_expiry(Entry& entry, std::int64_t when) {
+    if (entry.expires != 0) expiries_.erase({entry.expires, &entry});
+    entry.expires = when;
+    if (when != 0) expiries_.emplace(when, &entry);
+}
+
+void Keyspace::remove(Entry& entry) {
+    set_expiry(entry, 0);
+    order_.remove(entry);
+    keys_.erase(*entry.key);
+}
+
+void Keyspace::lose(Entry& entry, Loss loss) {
+    if (on_loss_) on_loss_(*entry.key, loss);
+    remove(entry);
+}
+
+Entry* Keyspace::random() {
+    // Most keys of a small table may have expired: those go on the way.
+    while (!keys_.empty()) {
+        Entry& entry = keys_.random(random_).mapped;
+        if (!expired(entry)) return &entry;
+        lose(entry, Loss::expired);
+    }
+    return nullptr;
+}
+
+std::size_t Keyspace::expire_some(std::size_t keys_max) {
+    std::size_t gone = 0;
+    while (gone < keys_max && !expiries_.empty() && expired(*expiries_.begin()->second)) {
+        lose(*expiries_.begin()->second, Loss::expired);
+        ++gone;
+    }
+    return gone;
+}
+
+bool Keyspace::evict_one() {
+    Entry* oldest = order_.oldest();
+    if (oldest == nullptr) return false;
+    lose(*oldest, Loss::evicted);
+    return true;
+}
+
+}  // namespace kv

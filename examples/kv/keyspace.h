@@ -1,0 +1,88 @@
+// Keyspace: all keys, with their times of expiry and the order of their use.
+//
+// A key whose time has come is gone for every reader, and is removed when it is looked for or by
+// expire_some(). While a log is replayed time stands still: its writer logged the removals.
+//
+// Owner    The server. Entries stay where they are until their key is removed or renamed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "examples/kv/dict.h"
+#include "examples/kv/value.h"
+#include "tiderace/base/lru_cache.h"
+#include "tiderace/base/random.h"
+
+namespace kv {
+
+class Keyspace {
+  public:
+    // What happens to a key that no command removed.
+    enum class Loss : std::uint8_t { expired, evicted };
+
+    Keyspace();
+
+    // Called before the key goes.
+    void on_loss(std::function<void(ByteView key, Loss)> call) { on_loss_ = std::move(call); }
+    // Milliseconds since 1970; 0: time stands still.
+    void set_now(std::int64_t now) { now_ = now; }
+    std::int64_t now() const { return now_; }
+    // The order of use is kept only if a policy asks for it.
+    void set_ordered(bool ordered) { ordered_ = ordered; }
+
+    // nullptr: there is none.
+    Entry* find(ByteView key);
+    // As find(), but no use: for OBJECT, TTL and the like.
+    Entry* peek(ByteView key);
+    // In place of what it held, without an expiry.
+    Entry& set(ByteView key, Value value);
+    bool erase(ByteView key);
+    // There is `from`; what `to` held is gone.
+    void rename(ByteView from, ByteView to);
+    void clear();
+    // 0: never.
+    void set_expiry(Entry& entry, std::int64_t when);
+
+    std::size_t size() const { return keys_.size(); }
+    std::size_t with_expiry() const { return expiries_.size(); }
+    // Any key that is there; nullptr: there is none.
+    Entry* random();
+    // At most `keys_max` of those whose time has come.
+    std::size_t expire_some(std::size_t keys_max);
+    // The key used longest ago. False: there is none.
+    bool evict_one();
+    // f(entry) for each that has not expired.
+    template <typename F>
+    void for_each(F&& f) {
+        keys_.for_each([&](auto& node) {
+            if (!expired(node.mapped)) f(node.mapped);
+        });
+    }
+    template <typename F>
+    std::uint64_t scan(std::uint64_t cursor, F&& f) {
+        return keys_.scan(cursor, [&](auto& node) {
+            if (!expired(node.mapped)) f(node.mapped);
+        });
+    }
+
+  private:
+    bool expired(const Entry& entry) const {
+        return entry.expires != 0 && now_ != 0 && entry.expires <= now_;
+    }
+    void remove(Entry& entry);
+    void lose(Entry& entry, Loss loss);
+
+    Dict<Entry> keys_;
+    tiderace::LruOrder<Entry> order_;
+    std::set<std::pair<std::int64_t, Entry*>> expiries_;
+    std::function<void(ByteView, Loss)> on_loss_;
+    tiderace::Random random_;
+    std::int64_t now_ = 0;
+    bool ordered_ = false;
+};
+
+}  // namespace kv

@@ -1,0 +1,10 @@
+// How much memory the program has allocated: memory_used.cc replaces operator new, and counts.
+#pragma once
+
+#include <cstddef>
+
+namespace kv {
+
+std::size_t memory_used();
+
+}  // namespace kv

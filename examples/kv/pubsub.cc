@@ -1,0 +1,156 @@
+#include "examples/kv/pubsub.h"
+
+#include <array>
+
+#include "examples/kv/client.h"
+#include "examples/kv/commands.h"
+#include "examples/kv/glob.h"
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+// A message, written once for each version of the protocol and not for each subscriber.
+class Message {
+  public:
+    explicit Message(std::vector<ByteView> words) : words_(std::move(words)) {}
+
+    void send_to(Client& client) {
+        std::string& text = texts_[client.protocol == resp::Protocol::resp3 ? 1 : 0];
+        if (text.empty()) {
+            resp::Writer writer(text, client.protocol);
+            writer.push(words_.size());
+            for (const ByteView each : words_) writer.bulk(each);
+        }
+        client.push(text);
+    }
+
+  private:
+    std::vector<ByteView> words_;
+    std::array<std::string, 2> texts_;
+};
+
+void answer(Call& call, std::string_view kind, std::optional<ByteView> name) {
+    call.reply.push(3);
+    call.reply.bulk(kind);
+    if (name) {
+        call.reply.bulk(*name);
+    } else {
+        call.reply.null();
+    }
+    call.reply.integer(static_cast<std::int64_t>(call.client.subscription_count()));
+}
+
+void add_all(Call& call, std::string_view kind, PubSub::Subscribers& to,
+             std::set<std::string, std::less<>>& own) {
+    for (const ByteView name : call.args.from(1)) {
+        if (own.emplace(name).second) PubSub::add(to, name, call.client);
+        answer(call, kind, name);
+    }
+}
+
+void remove_all(Call& call, std::string_view kind, PubSub::Subscribers& from,
+                std::set<std::string, std::less<>>& own) {
+    std::vector<std::string> names;
+    for (const ByteView name : call.args.from(1)) names.emplace_back(name);
+    if (call.args.size() == 1) names.assign(own.begin(), own.end());
+    if (names.empty()) answer(call, kind, std::nullopt);
+    for (const std::string& name : names) {
+        if (own.erase(name) > 0) PubSub::remove(from, name, call.client);
+        answer(call, kind, name);
+    }
+}
+
+void subscribe(Call& call) {
+    add_all(call, "subscribe", call.server.pubsub().channels, call.client.subscriptions().channels);
+}
+
+void psubscribe(Call& call) {
+    add_all(call, "psubscribe", call.server.pubsub().patterns,
+            call.client.subscriptions().patterns);
+}
+
+void unsubscribe(Call& call) {
+    remove_all(call, "unsubscribe", call.server.pubsub().channels,
+               call.client.subscriptions().channels);
+}
+
+void punsubscribe(Call& call) {
+    remove_all(call, "punsubscribe", call.server.pubsub().patterns,
+               call.client.subscriptions().patterns);
+}
+
+void publish(Call& call) {
+    const std::size_t count = call.server.pubsub().publish(call.args[1], call.args[2]);
+    call.reply.integer(static_cast<std::int64_t>(count));
+}
+
+void pubsub(Call& call) {
+    PubSub& all = call.server.pubsub();
+    if (same_word(call.args[1], "CHANNELS") && call.args.size() <= 3) {
+        std::vector<ByteView> names;
+        for (const auto& [name, clients] : all.channels) {
+            if (call.args.size() == 2 || glob_matches(call.args[2], name)) names.push_back(name);
+        }
+        call.reply.array(names.size());
+        for (const ByteView name : names) call.reply.bulk(name);
+    } else if (same_word(call.args[1], "NUMSUB")) {
+        call.reply.map(call.args.size() - 2);
+        for (const ByteView name : call.args.from(2)) {
+            const auto found = all.channels.find(name);
+            call.reply.bulk(name);
+            call.reply.integer(
+                found == all.channels.end() ? 0 : static_cast<std::int64_t>(found->second.size()));
+        }
+    } else if (same_word(call.args[1], "NUMPAT") && call.args.size() == 2) {
+        call.reply.integer(static_cast<std::int64_t>(all.patterns.size()));
+    } else {
+        call.syntax_error();
+    }
+}
+
+}  // namespace
+
+std::size_t PubSub::publish(ByteView channel, ByteView message) {
+    std::size_t count = 0;
+    if (const auto found = channels.find(channel); found != channels.end()) {
+        Message text({"message", channel, message});
+        for (Client* client : found->second) text.send_to(*client);
+        count += found->second.size();
+    }
+    for (const auto& [pattern, clients] : patterns) {
+        if (!glob_matches(pattern, channel)) continue;
+        Message text({"pmessage", pattern, channel, message});
+        for (Client* client : clients) text.send_to(*client);
+        count += clients.size();
+    }
+    return count;
+}
+
+void PubSub::add(Subscribers& to, ByteView name, Client& client) {
+    auto found = to.find(name);
+    if (found == to.end()) found = to.try_emplace(std::string(name)).first;
+    found->second.insert(&client);
+}
+
+void PubSub::remove(Subscribers& from, ByteView name, Client& client) {
+    const auto found = from.find(name);
+    if (found == from.end()) return;
+    found->second.erase(&client);
+    if (found->second.empty()) from.erase(found);
+}
+
+Commands pubsub_commands() {
+    using namespace flag;
+    static constexpr Command commands[] = {
+        {"subscribe", subscribe, -2, when_subscribed | no_transaction},
+        {"psubscribe", psubscribe, -2, when_subscribed | no_transaction},
+        {"unsubscribe", unsubscribe, -1, when_subscribed | no_transaction},
+        {"punsubscribe", punsubscribe, -1, when_subscribed | no_transaction},
+        {"publish", publish, 3, 0},
+        {"pubsub", pubsub, -2, 0},
+    };
+    return commands;
+}
+
+}  // namespace kv

@@ -1,0 +1,193 @@
+#include "examples/kv/replay.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+using tiderace::Error;
+using tiderace::fail;
+
+struct Files {
+    std::vector<std::uint64_t> snapshots;
+    std::vector<std::uint64_t> logs;
+};
+
+std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view word) {
+    if (!name.starts_with(word)) return std::nullopt;
+    name.remove_prefix(word.size());
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+    return number;
+}
+
+Result<Files> list(const std::string& folder) {
+    Files files;
+    std::error_code error;
+    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+        const std::string name = each.path().filename().string();
+        if (const auto log = number_behind(name, "log-")) files.logs.push_back(*log);
+        if (const auto number = number_behind(name, "snapshot-")) {
+            files.snapshots.push_back(*number);
+        }
+    }
+    if (error) return fail(Error(error.value(), "read", folder, "--dir is a folder that exists"));
+    std::ranges::sort(files.snapshots);
+    std::ranges::sort(files.logs);
+    return files;
+}
+
+// Reads one file and executes what is in it.
+class Reader {
+  public:
+    Reader(Server& server, std::string path)
+        : server_(&server),
+          path_(std::move(path)),
+          client_(server, nullptr, 0),
+          reader_(server.limits()) {}
+
+    Result<> run() {
+        const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd < 0) return fail(Error::last("open", path_));
+        std::string block(1 << 20, '\0');
+        Result<> result;
+        while (result) {
+            const ssize_t bytes = ::read(fd, block.data(), block.size());
+            if (bytes < 0) result = fail(Error::last("read", path_));
+            if (bytes <= 0) break;
+            result = feed(ByteView(block.data(), static_cast<std::size_t>(bytes)));
+        }
+        ::close(fd);
+        return result;
+    }
+
+    // Behind the last command that is whole, and in no unfinished transaction.
+    std::uint64_t whole_bytes() const { return whole_; }
+    std::uint64_t bytes() const { return read_; }
+    std::uint64_t commands() const { return commands_; }
+    bool has_end() const { return has_end_; }
+
+  private:
+    Result<> feed(ByteView in) {
+        while (!in.empty()) {
+            const std::size_t before = in.size();
+            const resp::Progress progress = reader_.read(in);
+            if (progress == resp::Progress::fault) {
+                return fail(Error(0, "replay", path_, place(to_string(reader_.fault()))));
+            }
+            read_ += before - in.size();
+            if (progress == resp::Progress::more) break;
+            if (auto done = execute(); !done) return done;
+            if (!client_.in_transaction()) whole_ = read_;
+        }
+        return {};
+    }
+    Result<> execute() {
+        const resp::Arguments arguments = reader_.arguments();
+        if (arguments.size() == 2 && arguments[0] == snapshot_end) {
+            has_end_ = arguments[1] == std::to_string(commands_);
+            return {};
+        }
+        out_.clear();
+        server_->execute(client_, arguments, reader_.encoded(), out_);
+        ++commands_;
+        if (out_.starts_with('-')) {
+            return fail(Error(0, "replay", path_, place(out_.substr(1, out_.find('\r') - 1))));
+        }
+        return {};
+    }
+    std::string place(std::string_view what) const {
+        return "at byte " + std::to_string(whole_) + ": " + std::string(what) +
+               "; restore the file from a copy, or cut it off there";
+    }
+
+    Server* server_;
+    std::string path_;
+    Client client_;
+    resp::CommandReader reader_;
+    std::string out_;
+    std::uint64_t read_ = 0;
+    std::uint64_t whole_ = 0;
+    std::uint64_t commands_ = 0;
+    bool has_end_ = false;
+};
+
+Result<> replay_snapshot(Server& server, const std::string& path, std::string& text) {
+    Reader reader(server, path);
+    if (auto done = reader.run(); !done) return done;
+    if (!reader.has_end()) {
+        return fail(Error(0, "replay", path, "it is not whole; restore it from a copy"));
+    }
+    text += path + ": " + std::to_string(server.keys().size()) + " keys\n";
+    return {};
+}
+
+Result<> replay_log(Server& server, const std::string& path, bool last, std::string& text) {
+    Reader reader(server, path);
+    if (auto done = reader.run(); !done) return done;
+    text += path + ": " + std::to_string(reader.commands()) + " commands\n";
+    const std::uint64_t torn = reader.bytes() - reader.whole_bytes();
+    if (torn == 0) return {};
+    if (!last) {
+        return fail(Error(0, "replay", path,
+                          "it ends in the middle of a command, and is not the last log"));
+    }
+    if (::truncate(path.c_str(), static_cast<off_t>(reader.whole_bytes())) != 0) {
+        return fail(Error::last("cut off the end of", path));
+    }
+    text += path + ": it ended in the middle of a command; the last " + std::to_string(torn) +
+            " bytes were cut off\n";
+    return {};
+}
+
+}  // namespace
+
+Result<Replayed> replay_folder(Server& server, const std::string& folder) {
+    auto files = list(folder);
+    if (!files) return fail(files.error());
+    Replayed replayed;
+    if (!files->snapshots.empty()) {
+        replayed.snapshot = files->snapshots.back();
+        const std::string path = snapshot_path(folder, replayed.snapshot);
+        if (auto done = replay_snapshot(server, path, replayed.text); !done) {
+            return fail(done.error());
+        }
+    }
+    std::erase_if(files->logs, [&](std::uint64_t number) { return number < replayed.snapshot; });
+    for (const std::uint64_t number : files->logs) {
+        const bool last = number == files->logs.back();
+        if (auto done = replay_log(server, log_path(folder, number), last, replayed.text); !done) {
+            return fail(done.error());
+        }
+        replayed.log = number;
+    }
+    remove_older(folder, replayed.snapshot);
+    return replayed;
+}
+
+void remove_older(const std::string& folder, std::uint64_t number) {
+    std::error_code error;
+    std::vector<std::filesystem::path> old;
+    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+        const std::string name = each.path().filename().string();
+        const auto log = number_behind(name, "log-");
+        const auto snapshot = number_behind(name, "snapshot-");
+        if ((log && *log < number) || (snapshot && *snapshot < number) ||
+            (name.starts_with("snapshot-") && name.ends_with(".part"))) {
+            old.push_back(each.path());
+        }
+    }
+    for (const auto& path : old) std::filesystem::remove(path, error);
+}
+
+}  // namespace kv

@@ -1,0 +1,298 @@
+#include "examples/kv/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "examples/kv/memory_used.h"
+#include "examples/kv/replay.h"
+
+namespace kv {
+namespace {
+
+constexpr tiderace::Duration period = std::chrono::milliseconds(100);
+constexpr std::size_t expired_max = 2'000;  // in a period
+constexpr std::size_t out_bytes_kept = 1 << 20;
+
+std::int64_t now_ms() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace
+
+Server::Server(core::EventLoop& loop, const Options& options, std::function<void()> stop)
+    : loop_(&loop),
+      options_(options),
+      stop_(std::move(stop)),
+      limits_{.bulk_bytes_max = options.bulk_bytes_max,
+              .message_bytes_max = std::max(std::size_t{1} << 30, options.bulk_bytes_max + 4096)},
+      blocked_(loop),
+      pool_(2, 64),
+      log_(loop, pool_, {.started = [this] { sync_started(); }, .ended = [this] { sync_ended(); }}),
+      snapshots_(options.folder),
+      random_(hash_of("random elements")),
+      started_(loop.now()) {
+    keys_.on_loss([this](ByteView key, Keyspace::Loss loss) {
+        ++(loss == Keyspace::Loss::expired ? counters_.expired : counters_.evicted);
+        std::string text;
+        resp::Writer(text).command({"DEL", key});
+        log_text(text);
+        key_changed(key);
+    });
+}
+
+Server::~Server() = default;
+
+Result<std::string> Server::start() {
+    replaying_ = true;
+    keys_.set_now(0);
+    auto replayed = replay_folder(*this, options_.folder);
+    replaying_ = false;
+    set_time();
+    if (!replayed) return fail(replayed.error());
+    snapshots_.set_generation(replayed->snapshot);
+    if (options_.log) {
+        // Keys that only a snapshot holds are found in it again; the log goes on behind it.
+        const std::uint64_t number = std::max(replayed->log, replayed->snapshot);
+        if (auto opened = log_.open(options_.folder, number, options_.sync); !opened) {
+            return fail(opened.error());
+        }
+    }
+    loop_->arm(*this, loop_->now() + period);
+    return replayed->text;
+}
+
+void Server::set_time() {
+    keys_.set_now(now_ms());
+    keys_.set_ordered(options_.evicts);
+}
+
+std::string& Server::begin_batch() {
+    set_time();
+    out_.clear();
+    return out_;
+}
+
+void Server::end_batch() {
+    if (out_.capacity() > out_bytes_kept) std::string().swap(out_);
+}
+
+bool Server::count_input(std::size_t before, std::size_t now) {
+    input_bytes_ += now - before;
+    return now <= before || input_bytes_ <= options_.input_bytes_max;
+}
+
+net::Session& Server::make_session(net::Connection& connection) {
+    ++counters_.connections;
+    const std::uint64_t id = next_id_++;
+    Client* client = new Client(*this, &connection, id);  // it ends itself in on_close
+    clients_.emplace(id, client);
+    return *client;
+}
+
+void Server::forget(Client& client) {
+    unwatch(client);
+    blocked_.forget(client);
+    unsubscribe_all(client);
+    std::erase(waiting_, &client);
+    std::erase(in_flight_, &client);
+    clients_.erase(client.id());
+}
+
+void Server::unsubscribe_all(Client& client) {
+    if (client.subscription_count() == 0) return;
+    auto& own = client.subscriptions();
+    for (const auto& each : own.channels) PubSub::remove(pubsub_.channels, each, client);
+    for (const auto& each : own.patterns) PubSub::remove(pubsub_.patterns, each, client);
+    own = {};
+}
+
+void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded,
+                     std::string& out) {
+    if (arguments.empty()) return;
+    resp::Writer reply(out, client.protocol);
+    const Command* command = table_.find(arguments[0]);
+    if (command == nullptr) {
+        std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, 128)) +
+                           "', with args beginning with: ";
+        for (std::size_t i = 1; i < arguments.size() && text.size() < 256; ++i) {
+            text += "'" + std::string(arguments[i].substr(0, 128)) + "' ";
+        }
+        reply.error(text);
+        if (client.in_transaction()) client.transaction().spoiled = true;
+        return;
+    }
+    if (!may_run(*command, client, arguments, reply)) {
+        if (client.in_transaction()) client.transaction().spoiled = true;
+        return;
+    }
+    if (client.in_transaction() && (command->flags & flag::in_transaction) == 0) {
+        auto& transaction = client.transaction();
+        transaction.queue.emplace_back(*command, arguments);
+        transaction.queue_bytes += transaction.queue.back().bytes();
+        if (transaction.queue_bytes > limits_.message_bytes_max) {
+            transaction.spoiled = true;
+            transaction.queue.clear();
+            transaction.queue_bytes = 0;
+        }
+        reply.simple("QUEUED");
+        return;
+    }
+    run(*command, client, arguments, encoded, out);
+    if (!blocked_.ready()) return;
+    blocked_.serve(*this);
+}
+
+bool Server::may_run(const Command& command, Client& client, resp::Arguments arguments,
+                     resp::Writer& reply) {
+    const auto count = static_cast<int>(arguments.size());
+    if (command.arity > 0 ? count != command.arity : count < -command.arity) {
+        reply.error("ERR wrong number of arguments for '" + std::string(command.name) +
+                    "' command");
+        return false;
+    }
+    if (!client.authenticated && (command.flags & flag::before_auth) == 0 && !replaying_) {
+        reply.error("NOAUTH Authentication required.");
+        return false;
+    }
+    if (client.subscription_count() > 0 && client.protocol == resp::Protocol::resp2 &&
+        (command.flags & flag::when_subscribed) == 0) {
+        reply.error("ERR Can't execute '" + std::string(command.name) +
+                    "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+                    "in this context");
+        return false;
+    }
+    if (client.in_transaction() && (command.flags & flag::no_transaction) != 0) {
+        reply.error("ERR Command not allowed inside a transaction");
+        return false;
+    }
+    if ((command.flags & flag::write) == 0 || replaying_) return true;
+    if (!make_room(command)) {
+        reply.error("OOM command not allowed when used memory > 'maxmemory'.");
+        return false;
+    }
+    if (log_.failed()) {
+        reply.error("MISCONF Errors writing to the log: " + log_.failure());
+        return false;
+    }
+    return true;
+}
+
+bool Server::make_room(const Command& command) {
+    if (options_.memory_max == 0) return true;
+    if (options_.evicts) {
+        while (memory_used() > options_.memory_max && keys_.evict_one()) continue;
+    }
+    return (command.flags & flag::grows) == 0 || memory_used() <= options_.memory_max;
+}
+
+void Server::run(const Command& command, Client& client, resp::Arguments arguments,
+                 ByteView encoded, std::string& out) {
+    ++counters_.commands;
+    Call call(*this, client, keys_, arguments, resp::Writer(out, client.protocol));
+    command.run(call);
+    if (call.is_changed()) write_log(call, arguments, encoded);
+}
+
+void Server::write_log(const Call& call, resp::Arguments arguments, ByteView encoded) {
+    if (!log_.is_open()) return;
+    if (!call.log_text().empty()) return log_text(call.log_text());
+    if (!encoded.empty()) return log_text(encoded);
+    std::string text;
+    resp::Writer writer(text);
+    writer.array(arguments.size());
+    for (const ByteView each : arguments) writer.bulk(each);
+    log_text(text);
+}
+
+void Server::log_text(ByteView text) {
+    if (!log_.is_open() || replaying_) return;
+    if (in_group_ && !std::exchange(group_begun_, true)) log_.append("*1\r\n$5\r\nMULTI\r\n");
+    log_.append(text);
+}
+
+void Server::end_log_group() {
+    in_group_ = false;
+    if (std::exchange(group_begun_, false)) log_.append("*1\r\n$4\r\nEXEC\r\n");
+}
+
+void Server::watch(ByteView key, Client& client) {
+    if (!client.transaction().watched.emplace(key).second) return;
+    auto found = watchers_.find(key);
+    if (found == watchers_.end()) found = watchers_.try_emplace(std::string(key)).first;
+    found->second.push_back(&client);
+}
+
+void Server::unwatch(Client& client) {
+    auto* transaction = client.any_transaction();
+    if (transaction == nullptr) return;
+    for (const std::string& key : transaction->watched) {
+        const auto found = watchers_.find(key);
+        std::erase(found->second, &client);
+        if (found->second.empty()) watchers_.erase(found);
+    }
+    transaction->watched.clear();
+}
+
+void Server::key_changed(ByteView key) {
+    blocked_.key_changed(key);
+    if (watchers_.empty()) return;
+    const auto found = watchers_.find(key);
+    if (found == watchers_.end()) return;
+    for (Client* client : found->second) client->transaction().dirty = true;
+}
+
+void Server::all_keys_changed() {
+    for (const auto& [key, clients] : watchers_) {
+        for (Client* client : clients) client->transaction().dirty = true;
+    }
+}
+
+void Server::sync_started() {
+    in_flight_ = std::exchange(waiting_, {});
+    for (Client* client : in_flight_) client->sync_started();
+}
+
+void Server::sync_ended() {
+    for (Client* client : std::exchange(in_flight_, {})) client->sync_ended();
+}
+
+Result<> Server::begin_snapshot() {
+    if (snapshots_.running()) return fail(tiderace::Error(0, "snapshot", "already in progress"));
+    const std::uint64_t number = std::max(snapshots_.generation(), log_.number()) + 1;
+    if (log_.is_open()) {
+        if (auto rotated = log_.rotate(number); !rotated) return rotated;
+    }
+    return snapshots_.begin(keys_, number);
+}
+
+Result<> Server::shut_down(bool save) {
+    if (save && !log_.is_open()) {
+        const auto saved =
+            snapshots_.save(keys_, std::max(snapshots_.generation(), log_.number()) + 1);
+        if (!saved) return saved;
+    }
+    stop_();
+    return {};
+}
+
+void Server::drain(tiderace::Instant, tiderace::unique_function<void()> done) {
+    blocked_.end_all();
+    done();
+}
+
+void Server::on_expired() {
+    loop_->arm(*this, loop_->now() + period);
+    set_time();
+    keys_.expire_some(expired_max);
+    log_.tick();
+    snapshots_.poll();
+    const std::uint64_t wanted = std::max(options_.rewrite_bytes_min, 2 * snapshots_.bytes());
+    if (log_.is_open() && !snapshots_.running() && log_.bytes() > wanted) {
+        static_cast<void>(begin_snapshot());
+    }
+}
+
+}  // namespace kv

@@ -1,0 +1,227 @@
+// Sets: SADD, SINTER, SPOP and their relatives.
+#include <algorithm>
+
+#include "examples/kv/commands.h"
+#include "examples/kv/random_nodes.h"
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+using Index = std::int64_t;
+
+void sadd(Call& call) {
+    Set* set = call.find_or_make<Set>(call.args[1]);
+    if (set == nullptr) return;
+    Index added = 0;
+    for (const ByteView member : call.args.from(2)) added += set->insert(member).second ? 1 : 0;
+    if (added > 0) call.changed(call.args[1]);
+    call.reply.integer(added);
+}
+
+void srem(Call& call) {
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    Index gone = 0;
+    if (set != nullptr) {
+        for (const ByteView member : call.args.from(2)) gone += set->erase(member) ? 1 : 0;
+    }
+    call.reply.integer(gone);
+    if (gone > 0) call.shrank(call.args[1], *set);
+}
+
+void sismember(Call& call) {
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.integer(set != nullptr && set->find(call.args[2]) != nullptr ? 1 : 0);
+}
+
+void smismember(Call& call) {
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.array(call.args.size() - 2);
+    for (const ByteView member : call.args.from(2)) {
+        call.reply.integer(set != nullptr && set->find(member) != nullptr ? 1 : 0);
+    }
+}
+
+void scard(Call& call) {
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.integer(set != nullptr ? static_cast<Index>(set->size()) : 0);
+}
+
+void smembers(Call& call) {
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.set(set != nullptr ? set->size() : 0);
+    if (set != nullptr) set->for_each([&call](auto& node) { call.reply.bulk(node.key); });
+}
+
+void smove(Call& call) {
+    Set* from = nullptr;
+    Set* to = nullptr;
+    if (!call.find(call.args[1], from) || !call.find(call.args[2], to)) return;
+    const ByteView member = call.args[3];
+    if (from == nullptr || from->find(member) == nullptr) return call.reply.integer(0);
+    call.reply.integer(1);
+    if (from == to) return;
+    from->erase(member);
+    call.find_or_make<Set>(call.args[2])->insert(member);
+    call.shrank(call.args[1], *from);
+    call.changed(call.args[2]);
+}
+
+void spop(Call& call) {
+    const ByteView key = call.args[1];
+    if (call.args.size() > 3) return call.syntax_error();
+    std::optional<Index> count;
+    if (call.args.size() == 3) {
+        count = call.integer(call.args[2]);
+        if (!count) return;
+        if (*count < 0) return call.reply.error("ERR value is out of range, must be positive");
+    }
+    Set* set = nullptr;
+    if (!call.find(key, set)) return;
+    if (set == nullptr) return count ? call.reply.set(0) : call.reply.null();
+    // What is logged names the members: another choice would be made the next time.
+    std::vector<std::string> log{"SREM", std::string(key)};
+    for (const auto* node : *random_nodes(set, count.value_or(1), call.server.random())) {
+        log.push_back(node->key);
+    }
+    if (count) call.reply.set(log.size() - 2);
+    for (std::size_t i = 2; i < log.size(); ++i) {
+        call.reply.bulk(log[i]);
+        set->erase(log[i]);
+    }
+    if (log.size() == 2) return;
+    call.shrank(key, *set);
+    call.log_as(log);
+}
+
+void srandmember(Call& call) {
+    if (call.args.size() > 3) return call.syntax_error();
+    Set* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    if (call.args.size() == 2) {
+        if (set == nullptr) return call.reply.null();
+        return call.reply.bulk(set->random(call.server.random()).key);
+    }
+    const auto count = call.integer(call.args[2]);
+    if (!count) return;
+    const auto nodes = random_nodes(set, *count, call.server.random());
+    if (!nodes) return call.reply.error("ERR value is out of range");
+    call.reply.array(nodes->size());
+    for (const auto* node : *nodes) call.reply.bulk(node->key);
+}
+
+enum class Operation { intersection, combination, difference };
+
+// False: one of the keys holds something else, and that was answered.
+bool combine(Call& call, Operation operation, resp::Arguments keys,
+             std::vector<std::string>& members) {
+    std::vector<Set*> sets;
+    for (const ByteView key : keys) {
+        Set* set = nullptr;
+        if (!call.find(key, set)) return false;
+        sets.push_back(set);
+    }
+    const auto has = [](Set* set, ByteView member) {
+        return set != nullptr && set->find(member) != nullptr;
+    };
+    if (operation == Operation::combination) {
+        Set all;
+        for (Set* set : sets) {
+            if (set != nullptr) set->for_each([&all](auto& node) { all.insert(node.key); });
+        }
+        all.for_each([&members](auto& node) { members.push_back(node.key); });
+        return true;
+    }
+    if (operation == Operation::intersection) {
+        // From the smallest.
+        std::ranges::sort(sets, {}, [](Set* set) { return set != nullptr ? set->size() : 0; });
+    }
+    if (sets[0] == nullptr) return true;
+    sets[0]->for_each([&](auto& node) {
+        for (std::size_t i = 1; i < sets.size(); ++i) {
+            if (has(sets[i], node.key) != (operation == Operation::intersection)) return;
+        }
+        members.push_back(node.key);
+    });
+    return true;
+}
+
+template <Operation operation>
+void show(Call& call) {
+    std::vector<std::string> members;
+    if (!combine(call, operation, call.args.from(1), members)) return;
+    call.reply.set(members.size());
+    for (const std::string& each : members) call.reply.bulk(each);
+}
+
+template <Operation operation>
+void store(Call& call) {
+    std::vector<std::string> members;
+    if (!combine(call, operation, call.args.from(2), members)) return;
+    const ByteView key = call.args[1];
+    call.reply.integer(static_cast<Index>(members.size()));
+    if (members.empty()) {
+        if (call.keys.erase(key)) call.changed(key);
+        return;
+    }
+    auto set = std::make_unique<Set>();
+    for (const std::string& each : members) set->insert(each);
+    call.keys.set(key, std::move(set));
+    call.changed(key);
+}
+
+void sintercard(Call& call) {
+    const auto count = call.integer(call.args[1]);
+    if (!count) return;
+    const std::size_t arguments = call.args.size();
+    if (*count <= 0) return call.reply.error("ERR numkeys should be greater than 0");
+    if (static_cast<std::size_t>(*count) > arguments - 2) {
+        return call.reply.error("ERR Number of keys can't be greater than number of args");
+    }
+    const std::size_t end = 2 + static_cast<std::size_t>(*count);
+    Index limit = 0;
+    if (arguments == end + 2 && same_word(call.args[end], "LIMIT")) {
+        const auto given = call.integer(call.args[end + 1]);
+        if (!given) return;
+        if (*given < 0) return call.reply.error("ERR LIMIT can't be negative");
+        limit = *given;
+    } else if (arguments != end) {
+        return call.syntax_error();
+    }
+    std::vector<std::string> members;
+    if (!combine(call, Operation::intersection, call.args.part(2, end), members)) return;
+    const auto found = static_cast<Index>(members.size());
+    call.reply.integer(limit > 0 ? std::min(found, limit) : found);
+}
+
+}  // namespace
+
+Commands set_commands() {
+    using namespace flag;
+    static constexpr Command commands[] = {
+        {"sadd", sadd, -3, write | grows, 1, 1, 1},
+        {"srem", srem, -3, write, 1, 1, 1},
+        {"sismember", sismember, 3, 0, 1, 1, 1},
+        {"smismember", smismember, -3, 0, 1, 1, 1},
+        {"scard", scard, 2, 0, 1, 1, 1},
+        {"smembers", smembers, 2, 0, 1, 1, 1},
+        {"smove", smove, 4, write, 1, 2, 1},
+        {"spop", spop, -2, write, 1, 1, 1},
+        {"srandmember", srandmember, -2, 0, 1, 1, 1},
+        {"sinter", show<Operation::intersection>, -2, 0, 1, -1, 1},
+        {"sunion", show<Operation::combination>, -2, 0, 1, -1, 1},
+        {"sdiff", show<Operation::difference>, -2, 0, 1, -1, 1},
+        {"sinterstore", store<Operation::intersection>, -3, write | grows, 1, -1, 1},
+        {"sunionstore", store<Operation::combination>, -3, write | grows, 1, -1, 1},
+        {"sdiffstore", store<Operation::difference>, -3, write | grows, 1, -1, 1},
+        {"sintercard", sintercard, -3, 0},
+    };
+    return commands;
+}
+
+}  // namespace kv

@@ -1,0 +1,153 @@
+#include "examples/kv/sorted_set.h"
+
+#include <array>
+#include <utility>
+
+namespace kv {
+
+SortedSet::SortedSet() : head_(make(levels_max, 0, {})), random_(hash_of("levels") | 1) {}
+
+SortedSet::~SortedSet() {
+    for (Node* node = head_; node != nullptr;) {
+        Node* next = node->links_[0].next;
+        destroy(node);
+        node = next;
+    }
+}
+
+SortedSet::Node* SortedSet::make(int levels, double score, ByteView member) {
+    Node* node = new Node;
+    node->member_ = member;
+    node->score_ = score;
+    node->links_ = std::make_unique<Node::Link[]>(static_cast<std::size_t>(levels));
+    return node;
+}
+
+void SortedSet::destroy(Node* node) {
+    delete node;
+}
+
+bool SortedSet::set(ByteView member, double score) {
+    const auto [node, is_new] = scores_.insert(member);
+    if (!is_new) {
+        if (node->mapped == score) return false;
+        unlink(node->mapped, member);
+    }
+    node->mapped = score;
+    link(score, node->key);
+    return is_new;
+}
+
+bool SortedSet::erase(ByteView member) {
+    const auto* node = scores_.find(member);
+    if (node == nullptr) return false;
+    unlink(node->mapped, member);
+    return scores_.erase(member);
+}
+
+std::optional<double> SortedSet::score(ByteView member) {
+    const auto* node = scores_.find(member);
+    return node != nullptr ? std::optional(node->mapped) : std::nullopt;
+}
+
+std::optional<std::size_t> SortedSet::rank(ByteView member) {
+    const auto* node = scores_.find(member);
+    if (node == nullptr) return std::nullopt;
+    return rank_of_first_not([&](const Node& each) { return each.before(node->mapped, member); });
+}
+
+const SortedSet::Node* SortedSet::at(std::size_t rank) const {
+    if (rank >= size_) return nullptr;
+    const Node* node = head_;
+    std::size_t left = rank + 1;
+    for (int level = levels_ - 1; level >= 0; --level) {
+        while (node->links_[level].next != nullptr && node->links_[level].span <= left) {
+            left -= node->links_[level].span;
+            node = node->links_[level].next;
+        }
+        if (left == 0) return node;
+    }
+    return nullptr;
+}
+
+const SortedSet::Node* SortedSet::first_not(const std::function<bool(const Node&)>& before) const {
+    return at(rank_of_first_not(before));
+}
+
+std::size_t SortedSet::rank_of_first_not(const std::function<bool(const Node&)>& before) const {
+    const Node* node = head_;
+    std::size_t passed = 0;
+    for (int level = levels_ - 1; level >= 0; --level) {
+        while (node->links_[level].next != nullptr && before(*node->links_[level].next)) {
+            passed += node->links_[level].span;
+            node = node->links_[level].next;
+        }
+    }
+    return passed;
+}
+
+void SortedSet::link(double score, ByteView member) {
+    std::array<Node*, levels_max> before{};
+    std::array<std::size_t, levels_max> rank{};
+    Node* node = head_;
+    std::size_t passed = 0;
+    for (int level = levels_ - 1; level >= 0; --level) {
+        while (node->links_[level].next != nullptr &&
+               node->links_[level].next->before(score, member)) {
+            passed += node->links_[level].span;
+            node = node->links_[level].next;
+        }
+        before[level] = node;
+        rank[level] = passed;
+    }
+    // One in four is on the next level, too.
+    int levels = 1;
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    for (std::uint64_t bits = random_; levels < levels_max && (bits & 3) == 0; bits >>= 2) ++levels;
+    for (; levels_ < levels; ++levels_) {
+        before[levels_] = head_;
+        head_->links_[levels_].span = size_;
+    }
+    Node* made = make(levels, score, member);
+    for (int level = 0; level < levels; ++level) {
+        auto& link = before[level]->links_[level];
+        made->links_[level].next = link.next;
+        made->links_[level].span = link.span - (rank[0] - rank[level]);
+        link.next = made;
+        link.span = rank[0] - rank[level] + 1;
+    }
+    for (int level = levels; level < levels_; ++level) ++before[level]->links_[level].span;
+    made->previous_ = before[0] == head_ ? nullptr : before[0];
+    if (Node* next = made->links_[0].next) next->previous_ = made;
+    ++size_;
+}
+
+void SortedSet::unlink(double score, ByteView member) {
+    std::array<Node*, levels_max> before{};
+    Node* node = head_;
+    for (int level = levels_ - 1; level >= 0; --level) {
+        while (node->links_[level].next != nullptr &&
+               node->links_[level].next->before(score, member)) {
+            node = node->links_[level].next;
+        }
+        before[level] = node;
+    }
+    Node* gone = node->links_[0].next;
+    for (int level = 0; level < levels_; ++level) {
+        auto& link = before[level]->links_[level];
+        if (link.next == gone) {
+            link.span += gone->links_[level].span - 1;
+            link.next = gone->links_[level].next;
+        } else {
+            --link.span;
+        }
+    }
+    if (Node* next = gone->links_[0].next) next->previous_ = gone->previous_;
+    while (levels_ > 1 && head_->links_[levels_ - 1].next == nullptr) --levels_;
+    destroy(gone);
+    --size_;
+}
+
+}  // namespace kv

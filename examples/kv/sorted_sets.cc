@@ -1,0 +1,368 @@
+// Sorted sets by member: ZADD, ZSCORE, ZPOPMIN, and those that combine several.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "examples/kv/commands.h"
+#include "examples/kv/random_nodes.h"
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+using Index = std::int64_t;
+
+struct AddOptions {
+    bool nx = false, xx = false, gt = false, lt = false, ch = false, incr = false;
+    std::size_t first = 2;  // of the pairs
+};
+
+bool read_options(Call& call, AddOptions& o) {
+    for (; o.first < call.args.size(); ++o.first) {
+        const ByteView word = call.args[o.first];
+        if (same_word(word, "NX")) {
+            o.nx = true;
+        } else if (same_word(word, "XX")) {
+            o.xx = true;
+        } else if (same_word(word, "GT")) {
+            o.gt = true;
+        } else if (same_word(word, "LT")) {
+            o.lt = true;
+        } else if (same_word(word, "CH")) {
+            o.ch = true;
+        } else if (same_word(word, "INCR")) {
+            o.incr = true;
+        } else {
+            break;
+        }
+    }
+    const std::size_t words = call.args.size() - o.first;
+    const char* fault = nullptr;
+    if (words == 0 || words % 2 != 0) fault = "ERR syntax error";
+    if (o.nx && o.xx) fault = "ERR XX and NX options at the same time are not compatible";
+    if ((o.gt && o.lt) || (o.nx && (o.gt || o.lt))) {
+        fault = "ERR GT, LT, and/or NX options at the same time are not compatible";
+    }
+    if (o.incr && words > 2) fault = "ERR INCR option supports a single increment-element pair";
+    if (fault != nullptr) call.reply.error(fault);
+    return fault == nullptr;
+}
+
+// All scores before any is stored.
+bool read_scores(Call& call, std::size_t first, std::vector<double>& scores) {
+    for (std::size_t i = first; i < call.args.size(); i += 2) {
+        const auto score = call.real(call.args[i]);
+        if (!score) return false;
+        scores.push_back(*score);
+    }
+    return true;
+}
+
+void add(Call& call, const AddOptions& o) {
+    const ByteView key = call.args[1];
+    std::vector<double> scores;
+    if (!read_scores(call, o.first, scores)) return;
+    SortedSet* set = nullptr;
+    if (!call.find(key, set)) return;
+    if (set == nullptr && o.xx) return o.incr ? call.reply.null() : call.reply.integer(0);
+    if (set == nullptr) set = call.find_or_make<SortedSet>(key);
+    Index added = 0;
+    Index moved = 0;
+    std::optional<double> result;
+    std::vector<std::string> log{"ZADD", std::string(key)};
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        const ByteView member = call.args[o.first + 2 * i + 1];
+        const auto old = set->score(member);
+        const double score = o.incr ? old.value_or(0) + scores[i] : scores[i];
+        if (std::isnan(score)) return call.reply.error("ERR resulting score is not a number (NaN)");
+        if (old ? o.nx || (o.gt && score <= *old) || (o.lt && score >= *old) : o.xx) continue;
+        set->set(member, score);
+        result = score;
+        if (!old) ++added;
+        if (old && *old != score) ++moved;
+        if (old && *old == score) continue;
+        log.emplace_back(resp::DoubleText(score).view());
+        log.emplace_back(member);
+    }
+    if (!o.incr) {
+        call.reply.integer(o.ch ? added + moved : added);
+    } else if (result) {
+        call.reply.real(*result);
+    } else {
+        call.reply.null();
+    }
+    if (set->size() == 0) call.keys.erase(key);
+    if (added + moved == 0) return;
+    call.changed(key);
+    call.log_as(log);
+}
+
+void zadd(Call& call) {
+    AddOptions options;
+    if (read_options(call, options)) add(call, options);
+}
+
+void zincrby(Call& call) {
+    AddOptions options;
+    options.incr = true;
+    add(call, options);
+}
+
+void zscore(Call& call) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    const auto score = set != nullptr ? set->score(call.args[2]) : std::nullopt;
+    if (!score) return call.reply.null();
+    call.reply.real(*score);
+}
+
+void zmscore(Call& call) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.array(call.args.size() - 2);
+    for (const ByteView member : call.args.from(2)) {
+        const auto score = set != nullptr ? set->score(member) : std::nullopt;
+        if (score) {
+            call.reply.real(*score);
+        } else {
+            call.reply.null();
+        }
+    }
+}
+
+void zcard(Call& call) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    call.reply.integer(set != nullptr ? static_cast<Index>(set->size()) : 0);
+}
+
+void zrem(Call& call) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    Index gone = 0;
+    if (set != nullptr) {
+        for (const ByteView member : call.args.from(2)) gone += set->erase(member) ? 1 : 0;
+    }
+    call.reply.integer(gone);
+    if (gone > 0) call.shrank(call.args[1], *set);
+}
+
+void rank(Call& call, bool reversed) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    const auto place = set != nullptr ? set->rank(call.args[2]) : std::nullopt;
+    if (!place) return call.reply.null();
+    call.reply.integer(static_cast<Index>(reversed ? set->size() - 1 - *place : *place));
+}
+
+void zrank(Call& call) {
+    rank(call, false);
+}
+void zrevrank(Call& call) {
+    rank(call, true);
+}
+
+void pop(Call& call, bool highest) {
+    if (call.args.size() > 3) return call.syntax_error();
+    const auto count = call.args.size() == 3 ? call.integer(call.args[2]) : Index{1};
+    if (!count) return;
+    if (*count < 0) return call.reply.error("ERR value is out of range, must be positive");
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    const auto taken =
+        std::min<std::size_t>(static_cast<std::size_t>(*count), set != nullptr ? set->size() : 0);
+    const bool nested = call.args.size() == 3 && call.reply.protocol() == resp::Protocol::resp3;
+    call.reply.array(nested ? taken : 2 * taken);
+    for (std::size_t i = 0; i < taken; ++i) {
+        const auto* node = set->at(highest ? set->size() - 1 : 0);
+        const std::string member(node->member());
+        if (nested) call.reply.array(2);
+        call.reply.bulk(member);
+        call.reply.real(node->score());
+        set->erase(member);
+    }
+    if (taken > 0) call.shrank(call.args[1], *set);
+}
+
+void zpopmin(Call& call) {
+    pop(call, false);
+}
+void zpopmax(Call& call) {
+    pop(call, true);
+}
+
+void zrandmember(Call& call) {
+    SortedSet* set = nullptr;
+    if (!call.find(call.args[1], set)) return;
+    if (call.args.size() == 2) {
+        if (set == nullptr) return call.reply.null();
+        return call.reply.bulk(set->members().random(call.server.random()).key);
+    }
+    const auto count = call.integer(call.args[2]);
+    if (!count) return;
+    const bool scores = call.args.size() == 4 && same_word(call.args[3], "WITHSCORES");
+    if (call.args.size() > 4 || (call.args.size() == 4 && !scores)) return call.syntax_error();
+    const auto nodes =
+        random_nodes(set != nullptr ? &set->members() : nullptr, *count, call.server.random());
+    if (!nodes) return call.reply.error("ERR value is out of range");
+    const bool nested = scores && call.reply.protocol() == resp::Protocol::resp3;
+    call.reply.array(scores && !nested ? 2 * nodes->size() : nodes->size());
+    for (const auto* node : *nodes) {
+        if (nested) call.reply.array(2);
+        call.reply.bulk(node->key);
+        if (scores) call.reply.real(node->mapped);
+    }
+}
+
+enum class Operation { combination, intersection, difference };
+enum class Aggregate { sum, min, max };
+
+struct Sources {
+    std::vector<std::unordered_map<std::string, double>> sets;
+    std::vector<double> weights;
+    Aggregate aggregate = Aggregate::sum;
+    bool with_scores = false;
+};
+
+bool read_sets(Call& call, std::size_t at, std::size_t count, Sources& sources) {
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& scores = sources.sets.emplace_back();
+        Entry* entry = call.keys.find(call.args[at + i]);
+        if (entry == nullptr) continue;
+        if (auto* set = std::get_if<std::unique_ptr<Set>>(&entry->value)) {
+            (*set)->for_each([&scores](auto& node) { scores.emplace(node.key, 1.0); });
+        } else if (auto* sorted = std::get_if<std::unique_ptr<SortedSet>>(&entry->value)) {
+            (*sorted)->members().for_each(
+                [&scores](auto& node) { scores.emplace(node.key, node.mapped); });
+        } else {
+            call.wrong_type();
+            return false;
+        }
+    }
+    return true;
+}
+
+// numkeys key … [WEIGHTS w …] [AGGREGATE SUM|MIN|MAX] [WITHSCORES], from `at`.
+bool read_sources(Call& call, std::size_t at, bool weighted, Sources& sources) {
+    const auto count = call.integer(call.args[at]);
+    if (!count) return false;
+    if (*count < 1) {
+        call.reply.error("ERR at least 1 input key is needed for '" + std::string(call.args[0]) +
+                         "' command");
+        return false;
+    }
+    const auto keys = static_cast<std::size_t>(*count);
+    if (keys > call.args.size() - at - 1) {
+        call.syntax_error();
+        return false;
+    }
+    sources.weights.assign(keys, 1.0);
+    for (std::size_t i = at + 1 + keys; i < call.args.size(); ++i) {
+        if (weighted && same_word(call.args[i], "WEIGHTS") && call.args.size() - i > keys) {
+            for (double& weight : sources.weights) {
+                const auto given = call.real(call.args[++i]);
+                if (!given) return false;
+                weight = *given;
+            }
+        } else if (weighted && same_word(call.args[i], "AGGREGATE") && i + 1 < call.args.size()) {
+            const ByteView word = call.args[++i];
+            sources.aggregate = same_word(word, "MIN")   ? Aggregate::min
+                                : same_word(word, "MAX") ? Aggregate::max
+                                                         : Aggregate::sum;
+        } else if (same_word(call.args[i], "WITHSCORES") && at == 1) {
+            sources.with_scores = true;
+        } else {
+            call.syntax_error();
+            return false;
+        }
+    }
+    return read_sets(call, at + 1, keys, sources);
+}
+
+double weighed(double score, double weight) {
+    const double product = score * weight;
+    return std::isnan(product) ? 0 : product;
+}
+
+void combine(const Sources& sources, Operation operation, SortedSet& result) {
+    std::unordered_map<std::string, std::pair<double, std::size_t>> all;
+    for (std::size_t i = 0; i < sources.sets.size(); ++i) {
+        for (const auto& [member, score] : sources.sets[i]) {
+            const double part = weighed(score, sources.weights[i]);
+            const auto [at, is_new] = all.try_emplace(member, part, 1);
+            if (i > 0 && operation == Operation::difference) {
+                at->second.second = 0;
+            } else if (!is_new) {
+                double& sum = at->second.first;
+                ++at->second.second;
+                sum = sources.aggregate == Aggregate::min   ? std::min(sum, part)
+                      : sources.aggregate == Aggregate::max ? std::max(sum, part)
+                                                            : sum + part;
+                if (std::isnan(sum)) sum = 0;
+            }
+        }
+    }
+    const std::size_t needed = operation == Operation::intersection ? sources.sets.size() : 1;
+    for (const auto& [member, sum] : all) {
+        if (sum.second >= needed) result.set(member, sum.first);
+    }
+}
+
+template <Operation operation>
+void show(Call& call) {
+    Sources sources;
+    if (!read_sources(call, 1, operation != Operation::difference, sources)) return;
+    SortedSet result;
+    combine(sources, operation, result);
+    const bool nested = sources.with_scores && call.reply.protocol() == resp::Protocol::resp3;
+    call.reply.array(sources.with_scores && !nested ? 2 * result.size() : result.size());
+    for (const auto* node = result.at(0); node != nullptr; node = node->next()) {
+        if (nested) call.reply.array(2);
+        call.reply.bulk(node->member());
+        if (sources.with_scores) call.reply.real(node->score());
+    }
+}
+
+template <Operation operation>
+void store(Call& call) {
+    Sources sources;
+    if (!read_sources(call, 2, operation != Operation::difference, sources)) return;
+    auto result = std::make_unique<SortedSet>();
+    combine(sources, operation, *result);
+    const ByteView key = call.args[1];
+    call.reply.integer(static_cast<Index>(result->size()));
+    if (result->size() > 0) {
+        call.keys.set(key, std::move(result));
+    } else if (!call.keys.erase(key)) {
+        return;
+    }
+    call.changed(key);
+}
+
+}  // namespace
+
+Commands sorted_set_commands() {
+    using namespace flag;
+    static constexpr Command commands[] = {
+        {"zadd", zadd, -4, write | grows, 1, 1, 1},
+        {"zincrby", zincrby, 4, write | grows, 1, 1, 1},
+        {"zscore", zscore, 3, 0, 1, 1, 1},
+        {"zmscore", zmscore, -3, 0, 1, 1, 1},
+        {"zcard", zcard, 2, 0, 1, 1, 1},
+        {"zrem", zrem, -3, write, 1, 1, 1},
+        {"zrank", zrank, 3, 0, 1, 1, 1},
+        {"zrevrank", zrevrank, 3, 0, 1, 1, 1},
+        {"zpopmin", zpopmin, -2, write, 1, 1, 1},
+        {"zpopmax", zpopmax, -2, write, 1, 1, 1},
+        {"zrandmember", zrandmember, -2, 0, 1, 1, 1},
+        {"zunion", show<Operation::combination>, -3, 0},
+        {"zinter", show<Operation::intersection>, -3, 0},
+        {"zdiff", show<Operation::difference>, -3, 0},
+        {"zunionstore", store<Operation::combination>, -4, write | grows, 1, 1, 1},
+        {"zinterstore", store<Operation::intersection>, -4, write | grows, 1, 1, 1},
+        {"zdiffstore", store<Operation::difference>, -4, write | grows, 1, 1, 1},
+    };
+    return commands;
+}
+
+}  // namespace kv

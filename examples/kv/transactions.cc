@@ -1,0 +1,79 @@
+// MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+#include "examples/kv/commands.h"
+#include "examples/kv/server.h"
+
+namespace kv {
+namespace {
+
+void multi(Call& call) {
+    if (call.client.in_transaction()) {
+        return call.reply.error("ERR MULTI calls can not be nested");
+    }
+    call.client.transaction().open = true;
+    call.reply.ok();
+}
+
+void end(Call& call) {
+    call.server.unwatch(call.client);
+    call.client.end_transaction();
+}
+
+void exec(Call& call) {
+    if (!call.client.in_transaction()) return call.reply.error("ERR EXEC without MULTI");
+    auto& transaction = call.client.transaction();
+    if (transaction.spoiled) {
+        end(call);
+        return call.reply.error("EXECABORT Transaction discarded because of previous errors.");
+    }
+    if (transaction.dirty) {
+        end(call);
+        return call.reply.null_array();
+    }
+    call.server.unwatch(call.client);
+    std::vector<QueuedCommand> queue = std::move(transaction.queue);
+    call.client.end_transaction();
+    call.reply.array(queue.size());
+    call.client.set_in_exec(true);
+    call.server.begin_log_group();
+    for (const QueuedCommand& each : queue) {
+        call.server.run(each.command(), call.client, each.arguments(), {}, call.reply.out());
+    }
+    call.server.end_log_group();
+    call.client.set_in_exec(false);
+}
+
+void discard(Call& call) {
+    if (!call.client.in_transaction()) return call.reply.error("ERR DISCARD without MULTI");
+    end(call);
+    call.reply.ok();
+}
+
+void watch(Call& call) {
+    if (call.client.in_transaction()) {
+        return call.reply.error("ERR WATCH inside MULTI is not allowed");
+    }
+    for (const ByteView key : call.args.from(1)) call.server.watch(key, call.client);
+    call.reply.ok();
+}
+
+void unwatch(Call& call) {
+    call.server.unwatch(call.client);
+    if (auto* transaction = call.client.any_transaction()) transaction->dirty = false;
+    call.reply.ok();
+}
+
+}  // namespace
+
+Commands transaction_commands() {
+    using namespace flag;
+    static constexpr Command commands[] = {
+        {"multi", multi, 1, in_transaction},
+        {"exec", exec, 1, in_transaction},
+        {"discard", discard, 1, in_transaction},
+        {"watch", watch, -2, in_transaction, 1, -1, 1},
+        {"unwatch", unwatch, 1, 0},
+    };
+    return commands;
+}
+
+}  // namespace kv
