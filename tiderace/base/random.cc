@@ -23,6 +23,12 @@ Random::Random(std::uint64_t seed) {
     }
 }
 
+Random Random::with_system_seed() {
+    std::array<unsigned char, sizeof(std::uint64_t)> bytes;
+    secure_random(bytes);
+    return Random(std::bit_cast<std::uint64_t>(bytes));
+}
+
 std::uint64_t Random::next() {
     const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
     const std::uint64_t shifted = state_[1] << 17;

@@ -12,6 +12,8 @@ namespace tiderace {
 class Random {
   public:
     explicit Random(std::uint64_t seed);
+    // Another sequence each time, seeded from the kernel's generator.
+    static Random with_system_seed();
 
     std::uint64_t next();
     // 0 .. bound - 1, without bias worth naming; bound > 0.

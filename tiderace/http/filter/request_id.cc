@@ -2,18 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace tiderace::http::filter {
 namespace {
-
-std::uint64_t random_seed() {
-    std::array<unsigned char, 8> bytes;
-    secure_random(bytes);
-    std::uint64_t seed = 0;
-    std::memcpy(&seed, bytes.data(), sizeof seed);
-    return seed;
-}
 
 bool is_id(ByteView text) {
     return !text.empty() && text.size() <= RequestId::id_bytes_max &&
@@ -25,7 +16,8 @@ bool is_id(ByteView text) {
 
 }  // namespace
 
-RequestId::RequestId(bool trust_client) : trust_client_(trust_client), random_(random_seed()) {}
+RequestId::RequestId(bool trust_client)
+    : trust_client_(trust_client), random_(Random::with_system_seed()) {}
 
 void RequestId::filter(Exchange& exchange, Response& response) {
     const ByteView given = exchange.request().field(wire::FieldName::x_request_id);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/sha1.h"
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/sha1.h"
 
 namespace tiderace::http::wire {
 namespace {

@@ -1,10 +1,10 @@
-#include "tiderace/http/wire/sha1.h"
+#include "tiderace/base/sha1.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstring>
 
-namespace tiderace::http::wire {
+namespace tiderace {
 namespace {
 
 using State = std::array<std::uint32_t, 5>;
@@ -66,4 +66,4 @@ std::array<std::uint8_t, 20> sha1(ByteView bytes) {
     return digest;
 }
 
-}  // namespace tiderace::http::wire
+}  // namespace tiderace

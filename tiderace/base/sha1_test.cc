@@ -1,10 +1,10 @@
-#include "tiderace/http/wire/sha1.h"
+#include "tiderace/base/sha1.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace tiderace::http::wire {
+namespace tiderace {
 namespace {
 
 std::string hex(ByteView bytes) {
@@ -33,4 +33,4 @@ TEST(Sha1, PadsEveryLengthRoundABlock) {
 }
 
 }  // namespace
-}  // namespace tiderace::http::wire
+}  // namespace tiderace
