@@ -1,6 +1,5 @@
 #include "tiderace/db/listen.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,7 +29,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
     const Options& options = pool.settings().options;
     const QueryRef query =
         make_query(database.dialect(), "listen \"" + channel + "\"", std::vector<Value>());
-    Duration pause = options.reconnect_pause;
+    task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     while (true) {
         const auto connection = make_connection(pool.runner(), pool.settings(), false);
         std::optional<Error> failure;
@@ -43,7 +42,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
             failure = error;
         }
         if (!failure) {
-            pause = options.reconnect_pause;
+            backoff.reset();
             Notification first;
             first.channel = channel;
             co_yield std::move(first);
@@ -61,8 +60,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
             found.clear();
         }
         if (!failure->worth_another()) throw *failure;
-        co_await task::sleep(pool.about(pause));
-        pause = std::min(pause * 2, options.reconnect_pause_max);
+        co_await task::sleep(backoff.next());
     }
 }
 

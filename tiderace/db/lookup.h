@@ -1,5 +1,4 @@
-// The addresses of a host for libraries that would block to look for them: found by core::Resolver
-// on the worker pool.
+// The addresses of a host for libraries that would block to look for them: found by task::Lookup.
 //
 // Thread   The loop's, in a task.
 // Errors   Error{connection_lost}: no such host, no answer in time.

@@ -1,26 +1,15 @@
 #include "tiderace/db/pool.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <exception>
 #include <optional>
 
 #include "tiderace/db/error.h"
-#include "tiderace/log/logger.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 
 namespace tiderace::db {
 namespace {
-
-std::uint64_t random_seed() {
-    std::array<unsigned char, sizeof(std::uint64_t)> bytes;
-    secure_random(bytes);
-    std::uint64_t seed = 0;
-    std::memcpy(&seed, bytes.data(), bytes.size());
-    return seed;
-}
 
 // Without SQLite's file, each connection would have a database of its own.
 std::size_t readers_of(const Settings& settings) {
@@ -72,15 +61,14 @@ void Lease::give_back() {
 Pool::Pool(task::Runner& runner, std::shared_ptr<const Settings> settings)
     : runner_(&runner),
       settings_(std::move(settings)),
-      random_(random_seed()),
-      reads_(readers_of(*settings_)),
-      writes_(writers_of(*settings_)) {}
+      random_(Random::with_system_seed()),
+      reads_(readers_of(*settings_), settings_->options),
+      writes_(writers_of(*settings_), settings_->options) {}
 
 Pool::~Pool() = default;
 
 Duration Pool::about(Duration pause) {
-    const auto half = static_cast<std::uint64_t>(std::max<Duration::rep>(pause.count() / 2, 1));
-    return pause * 3 / 4 + Duration(static_cast<Duration::rep>(random_.below(half)));
+    return task::spread(pause, random_);
 }
 
 Pool::Counters Pool::counters() const {
@@ -143,14 +131,11 @@ task::Task<std::unique_ptr<Connection>> Pool::new_one(Side& side, Instant until)
         }
         if (!failure) {
             ++opened_;
-            side.pause = {};
+            side.backoff.reset();
             co_return made;
         }
         ++failed_;
-        side.pause =
-            std::min(side.pause == Duration::zero() ? options.reconnect_pause : side.pause * 2,
-                     options.reconnect_pause_max);
-        const Duration pause = about(side.pause);
+        const Duration pause = side.backoff.next();
         if (failure->kind() == Fault::configuration) throw *failure;
         if (!failure->worth_another() || until - now() <= pause) throw *failure;
         side.next_attempt = now() + pause;

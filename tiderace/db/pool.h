@@ -23,6 +23,7 @@
 #include "tiderace/db/connection.h"
 #include "tiderace/db/options.h"
 #include "tiderace/db/url.h"
+#include "tiderace/task/backoff.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/semaphore.h"
 
@@ -89,12 +90,15 @@ class Pool final {
         Instant since;
     };
     struct Side {
-        explicit Side(std::size_t connections) : size(connections), permits(connections) {}
+        Side(std::size_t connections, const Options& options)
+            : size(connections),
+              permits(connections),
+              backoff(options.reconnect_pause, options.reconnect_pause_max) {}
         std::size_t size;
         task::Semaphore permits;
         std::vector<Idle> idle;  // the one used last is at the back
         std::size_t waiting = 0;
-        Duration pause{};  // before the next attempt to connect; zero: the last one succeeded
+        task::Backoff backoff;  // after a connection that could not be made
         Instant next_attempt{};
     };
 

@@ -14,7 +14,7 @@
 // Thread   The loop's. Cancelling the task withdraws the lookup and closes what was begun.
 // Errors   A Result that names the host and the address. The deadline of the task
 //          (task::deadline()) and the options' timeout end an attempt as ETIMEDOUT.
-// Limits   ConnectOptions; core::ResolverOptions for names.
+// Limits   ConnectOptions; core::ResolverOptions for names (task::Lookup).
 #pragma once
 
 #include <memory>
@@ -48,9 +48,5 @@ struct Dialed {
 };
 
 task::Task<Result<Dialed>> dial(std::string_view to, const ConnectOptions& options = {});
-
-// How this loop finds addresses from now on; before its first lookup. For tests, and for programs
-// with a directory of their own.
-void set_look_up(task::Runner& runner, decltype(core::ResolverOptions::look_up) look_up);
 
 }  // namespace tiderace::tcp

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string>
 
+#include "tiderace/task/lookup.h"
 #include "tiderace/task/runner_fixture.h"
 #include "tiderace/task/within.h"
 #include "tiderace/testing/world.h"
@@ -22,7 +23,7 @@ class DialTest : public task::TaskTest {
     }
     // Names answer from now on with what `look_up` says, on a thread of the pool.
     void know(decltype(core::ResolverOptions::look_up) look_up) {
-        set_look_up(runner, std::move(look_up));
+        task::set_look_up(runner, std::move(look_up));
     }
     Result<Dialed> dial_now(const std::string& to, ConnectOptions options = {}) {
         Result<Dialed> made = fail(Error(0, "", ""));
