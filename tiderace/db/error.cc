@@ -52,4 +52,8 @@ Error Error::with_kind(Fault kind) const {
     return Error(kind, message_, statement_);
 }
 
+Error Error::with_line(std::size_t line) const {
+    return Error(kind_, "line " + std::to_string(line) + ": " + message_, statement_);
+}
+
 }  // namespace tiderace::db

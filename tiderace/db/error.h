@@ -14,6 +14,7 @@
 // Thread   Any; a value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -61,6 +62,8 @@ class Error : public std::runtime_error {
 
     Error with_statement(std::string_view statement) const;
     Error with_kind(Fault kind) const;
+    // "line 3: " before the message.
+    Error with_line(std::size_t line) const;
 
   private:
     Fault kind_;

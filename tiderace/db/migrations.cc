@@ -27,6 +27,7 @@ constexpr Duration script_time = 24h;
 struct File {
     std::uint32_t number = 0;
     std::string name;
+    std::string filename;
     bool special = false;  // for this dialect alone
     std::string text;
     std::string hash;
@@ -52,6 +53,7 @@ std::optional<File> named(const std::string& filename, Dialect dialect) {
     std::string_view stem(filename);
     stem.remove_suffix(ending.size());
     File file;
+    file.filename = filename;
     const auto read = std::from_chars(stem.data(), stem.data() + stem.size(), file.number);
     if (read.ec != std::errc() || read.ptr == stem.data() + stem.size() || *read.ptr != '_') {
         refuse(filename + " is not called NUMBER_NAME.sql");
@@ -138,8 +140,7 @@ class Session {
         try {
             co_await connection_->script(file.text, pool_->now() + script_time);
         } catch (const Error& error) {
-            failure = Error(error.kind(), "migration " + std::to_string(file.number) + "_" +
-                                              file.name + ": " + error.message());
+            failure = Error(error.kind(), "migration " + file.filename + ": " + error.message());
         }
         if (failure) throw *failure;
     }
@@ -160,12 +161,25 @@ class Session {
         }
     }
 
-    task::Task<std::vector<Row>> rows() {
+    task::Task<> make_table() {
         const bool is_mariadb = dialect() == Dialect::mariadb;
         co_await run(std::string("create table if not exists tiderace_migration (number integer"
                                  " primary key, name varchar(200) not null, hash varchar(64) not"
                                  " null, done ") +
                      (is_mariadb ? "tinyint" : "boolean") + " not null)");
+    }
+
+    // None where there is no table yet.
+    task::Task<std::vector<Row>> rows_if_any() {
+        try {
+            co_return co_await rows();
+        } catch (const Error& error) {
+            if (error.kind() != Fault::syntax) throw;
+        }
+        co_return std::vector<Row>();
+    }
+
+    task::Task<std::vector<Row>> rows() {
         const Batch batch =
             co_await run("select number, name, hash, done from tiderace_migration order by number");
         const RowReader<Row> reader(batch);
@@ -270,6 +284,13 @@ task::Task<std::vector<File>> files_of(const Database& database, std::string fol
     co_return co_await task::offload(read);
 }
 
+// False: a file of SQLite that opening would make.
+bool is_there(const Url& url) {
+    std::error_code fault;
+    return url.dialect != Dialect::sqlite || url.path == ":memory:" ||
+           std::filesystem::exists(url.path, fault);
+}
+
 Pool& pool_of(const Database& database) {
     return task::Context::here().runner->local<Pools>().of(database.settings());
 }
@@ -277,10 +298,15 @@ Pool& pool_of(const Database& database) {
 }  // namespace
 
 task::Task<std::vector<Migration>> migrate(Database database, std::string folder) {
-    const std::vector<File> files = co_await files_of(database, std::move(folder));
+    const std::vector<File> files = co_await files_of(database, folder);
+    if (files.empty()) {
+        check(co_await migration_states(database, folder));
+        refuse("no file in " + folder + " is called NUMBER_NAME.sql");
+    }
     Session session(pool_of(database));
     co_await session.open();
     co_await session.lock();
+    co_await session.make_table();
     std::vector<Migration> all = compare(files, co_await session.rows());
     check(all);
     for (Migration& each : all) {
@@ -288,6 +314,7 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
         const auto same = [&](const File& file) { return file.number == each.number; };
         co_await apply(session, *std::find_if(files.begin(), files.end(), same));
         each.state = MigrationState::done;
+        each.done_now = true;
     }
     if (session.dialect() == Dialect::sqlite) co_await session.run("commit");
     co_return all;
@@ -295,9 +322,12 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
 
 task::Task<std::vector<Migration>> migration_states(Database database, std::string folder) {
     const std::vector<File> files = co_await files_of(database, std::move(folder));
+    if (const Url& url = database.settings()->url; !is_there(url)) {
+        co_return compare(files, std::vector<Row>());
+    }
     Session session(pool_of(database));
     co_await session.open();
-    co_return compare(files, co_await session.rows());
+    co_return compare(files, co_await session.rows_if_any());
 }
 
 }  // namespace tiderace::db

@@ -14,7 +14,7 @@
 // Thread   A loop's, in a task; files are read on the worker pool.
 // Errors   Error{configuration}: a file that was changed or removed after it was done, that comes
 //          before one that was done, that is half done, or a name or number twice. What the
-//          database says about a file, with its name.
+//          database says about a file, with its name and, where that is known, the line.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,13 @@ struct Migration {
     std::uint32_t number = 0;
     std::string name;  // "members"
     MigrationState state = MigrationState::pending;
+    bool done_now = false;  // by this call
 };
 
-// Does the pending ones. Returns all, by number, with their states afterwards.
+// Does the pending ones; a folder without any files is an error. Returns all, by number, with
+// their states afterwards.
 task::Task<std::vector<Migration>> migrate(Database database, std::string folder);
-// Changes nothing but for making the table.
+// Changes nothing, and makes no file.
 task::Task<std::vector<Migration>> migration_states(Database database, std::string folder);
 
 }  // namespace tiderace::db

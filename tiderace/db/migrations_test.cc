@@ -90,8 +90,8 @@ TEST_P(MigrationsTest, WhatWasDoneMayNotChange) {
 
 TEST_P(MigrationsTest, AFileThatFailsIsNamedAndNotDone) {
     write("0001_a.sql", "create table a (n int)");
-    write("0002_b.sql", "insert into a values (1); insert into nowhere values (1)");
-    EXPECT_TRUE(complaint().starts_with("migration 2_b: ")) << complaint();
+    write("0002_b.sql", "insert into a values (1);\n-- ä;\n\n  insert into nowhere values (1);\n");
+    EXPECT_TRUE(complaint().starts_with("migration 0002_b.sql: line 4: ")) << complaint();
     if (GetParam() == Dialect::mariadb) {
         EXPECT_TRUE(complaint().starts_with("migrations: 2_b is half done"));
         return;
@@ -99,6 +99,23 @@ TEST_P(MigrationsTest, AFileThatFailsIsNamedAndNotDone) {
     write("0002_b.sql", "insert into a values (2)");
     migrate_all();
     EXPECT_EQ(all<int>("select n from a"), std::vector<int>{2});
+}
+
+TEST_P(MigrationsTest, LookingAtThemChangesNothing) {
+    write("0001_a.sql", "create table a (n int)");
+    for (int i = 0; i < 2; ++i) {
+        const auto states = task::run(migration_states(open(url), folder.path()));
+        ASSERT_EQ(states.size(), 1U);
+        EXPECT_EQ(states[0].state, MigrationState::pending);
+    }
+    EXPECT_FALSE(std::filesystem::exists(data.file("test.db")));
+    EXPECT_TRUE(migrate_all()[0].done_now);
+    EXPECT_FALSE(migrate_all()[0].done_now);
+}
+
+TEST_P(MigrationsTest, AFolderWithoutThemIsAnError) {
+    EXPECT_EQ(complaint(),
+              "migrations: no file in " + folder.path().string() + " is called NUMBER_NAME.sql");
 }
 
 TEST_P(MigrationsTest, NamesAreChecked) {

@@ -13,6 +13,10 @@ bool is_word(char c) {
            static_cast<unsigned char>(c) >= 0x80;
 }
 
+bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
@@ -29,11 +33,28 @@ class Scanner {
         return std::move(out_);
     }
 
+    std::size_t start_of(std::size_t index) {
+        bool within = false;
+        while (at_ < sql_.size()) {
+            const char c = sql_[at_];
+            if (past_comment() == at_ && !is_space(c)) {
+                if (c == ';') {
+                    if (within) --index;
+                } else if (!within && index == 0) {
+                    return at_;
+                }
+                within = c != ';';
+            }
+            step();
+        }
+        return std::string_view::npos;
+    }
+
   private:
     void step() {
         const char c = sql_[at_];
         if (const std::size_t end = past_comment(); end > at_) return copy(end);
-        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') return copy(at_ + 1);
+        if (is_space(c)) return copy(at_ + 1);
         if (c == ';') {
             ended_ = true;
             return copy(at_ + 1);
@@ -143,6 +164,15 @@ std::string_view name_of(Dialect dialect) {
 
 Scanned scan(std::string_view sql, Dialect dialect) {
     return Scanner(sql, dialect).run();
+}
+
+std::size_t start_of_statement(std::string_view script, std::size_t index, Dialect dialect) {
+    return Scanner(script, dialect).start_of(index);
+}
+
+std::size_t line_at(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, byte);
+    return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
 }
 
 }  // namespace tiderace::db

@@ -69,5 +69,14 @@ TEST(Statement, ACutTextIsScannedToItsEnd) {
     }
 }
 
+TEST(Statement, OfSeveralTheBeginningOfEachIsFound) {
+    constexpr std::string_view script = "-- first; \nselect ';';\n;\n /* ; */ select 2 ; ";
+    EXPECT_EQ(line_at(script, start_of_statement(script, 0, Dialect::sqlite)), 2U);
+    EXPECT_EQ(line_at(script, start_of_statement(script, 1, Dialect::sqlite)), 4U);
+    EXPECT_EQ(start_of_statement(script, 2, Dialect::sqlite), script.npos);
+    EXPECT_EQ(start_of_statement("", 0, Dialect::postgres), script.npos);
+    EXPECT_EQ(start_of_statement("select $$;$$; x", 1, Dialect::postgres), 14U);
+}
+
 }  // namespace
 }  // namespace tiderace::db

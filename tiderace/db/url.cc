@@ -15,6 +15,40 @@ namespace {
     throw Error(Fault::configuration, "the URL of the database: " + std::string(what));
 }
 
+// What is in front of the first `mark`, taken off; nullopt where there is none.
+std::optional<std::string_view> take_before(std::string_view& text, std::string_view mark) {
+    const std::size_t at = text.find(mark);
+    if (at == text.npos) return std::nullopt;
+    const std::string_view front = text.substr(0, at);
+    text.remove_prefix(at + mark.size());
+    return front;
+}
+
+std::uint16_t port_of(std::string_view digits) {
+    std::uint16_t port = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, port);
+    if (read.ec != std::errc() || read.ptr != end || port == 0) refuse("the port");
+    return port;
+}
+
+void read_options(Url& url, std::string_view text) {
+    while (!text.empty()) {
+        std::string_view value = text.substr(0, text.find('&'));
+        text.remove_prefix(std::min(value.size() + 1, text.size()));
+        const auto name = take_before(value, "=");
+        if (name == "socket") {
+            url.socket = unescaped(value);
+        } else if (name == "tls" && (value == "require" || value == "verify" || value == "off")) {
+            url.tls = value == "off" ? Tls::off : value == "verify" ? Tls::verify : Tls::require;
+        } else {
+            refuse("after the ? are socket=PATH and tls=off|require|verify");
+        }
+    }
+}
+
+}  // namespace
+
 std::string unescaped(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -34,60 +68,30 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
-// What is in front of the first `mark`, taken off; nullopt where there is none.
-std::optional<std::string_view> take_before(std::string_view& text, std::string_view mark) {
-    const std::size_t at = text.find(mark);
-    if (at == text.npos) return std::nullopt;
-    const std::string_view front = text.substr(0, at);
-    text.remove_prefix(at + mark.size());
-    return front;
-}
-
-void read_port(Url& url, std::string_view digits) {
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, url.port);
-    if (read.ec != std::errc() || read.ptr != end || url.port == 0) refuse("the port");
-}
-
-// "user:password@[::1]:5432"
-void read_authority(Url& url, std::string_view text) {
+Authority Authority::parse(std::string_view text) {
+    Authority found;
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
         std::string_view account = text.substr(0, at);
         text.remove_prefix(at + 1);
         const auto user = take_before(account, ":");
-        url.user = unescaped(user ? *user : account);
-        if (user) url.password = unescaped(account);
+        found.user = unescaped(user ? *user : account);
+        if (user) found.password = unescaped(account);
     }
     if (text.starts_with('[')) {
         text.remove_prefix(1);
         const auto host = take_before(text, "]");
         if (!host) refuse("a [ without its ]");
-        url.host = *host;
-        if (text.empty()) return;
+        found.host = *host;
+        if (text.empty()) return found;
         if (text[0] != ':') refuse("what is behind the ]");
-        return read_port(url, text.substr(1));
+        found.port = port_of(text.substr(1));
+        return found;
     }
     const auto host = take_before(text, ":");
-    url.host = unescaped(host ? *host : text);
-    if (host) read_port(url, text);
+    found.host = unescaped(host ? *host : text);
+    if (host) found.port = port_of(text);
+    return found;
 }
-
-void read_options(Url& url, std::string_view text) {
-    while (!text.empty()) {
-        std::string_view value = text.substr(0, text.find('&'));
-        text.remove_prefix(std::min(value.size() + 1, text.size()));
-        const auto name = take_before(value, "=");
-        if (name == "socket") {
-            url.socket = unescaped(value);
-        } else if (name == "tls" && (value == "require" || value == "verify" || value == "off")) {
-            url.tls = value == "off" ? Tls::off : value == "verify" ? Tls::verify : Tls::require;
-        } else {
-            refuse("after the ? are socket=PATH and tls=off|require|verify");
-        }
-    }
-}
-
-}  // namespace
 
 Url Url::parse(std::string_view text) {
     Url url;
@@ -114,7 +118,11 @@ Url Url::parse(std::string_view text) {
     url.name = unescaped(name ? *name : text);
     if (name) read_options(url, text);
     if (url.name.empty()) refuse("no /name of a database is behind the host");
-    read_authority(url, *front);
+    Authority authority = Authority::parse(*front);
+    url.user = std::move(authority.user);
+    url.password = std::move(authority.password);
+    url.host = std::move(authority.host);
+    if (authority.port != 0) url.port = authority.port;
     if (url.host.empty() == url.socket.empty()) refuse("either a host or ?socket=PATH");
     return url;
 }

@@ -40,4 +40,17 @@ struct Url {
     Tls tls = Tls::off;
 };
 
+// "user:password@host:port", "[::1]:5432": what the URLs of all servers have. Throws
+// Error{configuration}.
+struct Authority {
+    static Authority parse(std::string_view text);
+
+    std::string user;
+    std::string password;
+    std::string host;
+    std::uint16_t port = 0;  // 0: there is none
+};
+// Each %XX becomes its character.
+std::string unescaped(std::string_view text);
+
 }  // namespace tiderace::db

@@ -36,6 +36,12 @@ MYSQL* made() {
     return mysql_init(nullptr);
 }
 
+// Whether the text has this word, in small or capital letters.
+bool holds_word(std::string_view text, std::string_view word) {
+    const auto same = [](char a, char b) { return (a | 0x20) == b; };
+    return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+}
+
 const char* text_or_null(const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
 }
@@ -308,7 +314,9 @@ task::Task<> Connection::run_text(std::string sql, Instant deadline) {
     };
     const auto cont = [&](int got) { return mysql_real_query_cont(&answer_, mysql_, got); };
     co_await drive(start, cont, deadline);
+    results_ = 0;
     while (answer_ == 0) {
+        ++results_;
         if (mysql_field_count(mysql_) > 0) {
             MYSQL_RES* result = nullptr;
             const auto store = [&] { return mysql_store_result_start(&result, mysql_); };
@@ -341,6 +349,9 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
         co_await run_text(sql, deadline);
     } catch (const Error& error) {
         failure = error;
+        const std::size_t start = start_of_statement(sql, results_, Dialect::mariadb);
+        const bool has_body = holds_word(sql, "begin");  // with semicolons that end no statement
+        if (start != sql.npos && !has_body) failure = error.with_line(line_at(sql, start));
     }
     if (!broken_) co_await drive(off, cont, deadline);
     if (failure) throw *failure;

@@ -74,6 +74,7 @@ class Connection final : public db::Connection {
     std::unique_ptr<Fields> fields_;    // of what is being read
     // What the library writes when a call is done: it may be after the task.
     int answer_ = 0;
+    std::size_t results_ = 0;  // of the text that runs
     st_mysql* connected_ = nullptr;
     bool within_ = false;  // a call was begun and is not done
     bool connecting_ = false;

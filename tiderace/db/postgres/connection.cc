@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -53,6 +54,21 @@ std::string listed(const std::vector<std::string>& texts) {
 
 std::string repeated(const std::string& text, std::size_t times) {
     return listed(std::vector<std::string>(times, text));
+}
+
+// The line of a script that failed after `done` of its statements; 0: unknown.
+std::size_t line_of(const PGresult* result, std::string_view script, std::size_t done) {
+    const char* const position = PQresultErrorField(result, PG_DIAG_STATEMENT_POSITION);
+    if (position == nullptr) {
+        const std::size_t start = start_of_statement(script, done, Dialect::postgres);
+        return start == script.npos ? 0 : line_at(script, start);
+    }
+    std::size_t characters = std::strtoull(position, nullptr, 10);  // from 1
+    std::size_t byte = 0;
+    for (; byte < script.size() && characters > 0; ++byte) {
+        if ((static_cast<unsigned char>(script[byte]) & 0xC0) != 0x80) --characters;
+    }
+    return line_at(script, byte == 0 ? 0 : byte - 1);
 }
 
 const char* mode_of(Tls tls) {
@@ -333,6 +349,7 @@ task::Task<> Connection::drain(Instant deadline) {
 }
 
 task::Task<> Connection::script(std::string sql, Instant deadline) {
+    if (sql.find('\0') != sql.npos) throw Error(Fault::syntax, "there is a zero byte in the text");
     check_there();
     if (PQexitPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
     reading_ = true;
@@ -343,11 +360,15 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
         lose(first_line(PQerrorMessage(connection_)));
     }
     unflushed_ = true;
+    std::size_t done = 0;
     while (Result result = co_await next(deadline)) {
-        if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure_) {
-            failure_ = error_of(result.get());
-        }
         const auto status = PQresultStatus(result.get());
+        if (status == PGRES_FATAL_ERROR && !failure_) {
+            const std::size_t line = line_of(result.get(), sql, done);
+            failure_ = error_of(result.get());
+            if (line > 0) failure_ = failure_->with_line(line);
+        }
+        if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) ++done;
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
             lose("a script cannot copy");
         }

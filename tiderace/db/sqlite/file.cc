@@ -267,8 +267,40 @@ void File::leave_rows() {
 
 void File::script(const std::string& sql, std::uint64_t ticket, Instant until) {
     const Turn turn(*this, ticket, until);
-    const int code = sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) fail(code, "script");
+    if (sql.find('\0') != sql.npos) throw Error(Fault::syntax, "there is a zero byte in the text");
+    std::size_t at = 0;
+    std::size_t failed_at = 0;
+    try {
+        while (at < sql.size()) {
+            const std::string_view rest = std::string_view(sql).substr(at);
+            const std::size_t begin = start_of_statement(rest, 0, Dialect::sqlite);
+            failed_at = at + (begin == rest.npos ? 0 : begin);
+            at += run_first(rest, failed_at - at, failed_at);
+        }
+    } catch (const Error& error) {
+        throw error.with_line(line_at(sql, failed_at));
+    }
+}
+
+// Returns the length of the statement. `failed_at` moves to the word that cannot be understood.
+std::size_t File::run_first(std::string_view rest, std::size_t begin, std::size_t& failed_at) {
+    sqlite3_stmt* made = nullptr;
+    const char* tail = nullptr;
+    const std::string_view text = rest.substr(begin);
+    const int prepared =
+        sqlite3_prepare_v2(database_, text.data(), static_cast<int>(text.size()), &made, &tail);
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(made, sqlite3_finalize);
+    if (prepared != SQLITE_OK) {
+#if SQLITE_VERSION_NUMBER >= 3038000
+        const int word = sqlite3_error_offset(database_);
+        if (word > 0) failed_at += static_cast<std::size_t>(word);
+#endif
+        fail(prepared, "prepare");
+    }
+    int code = made != nullptr ? SQLITE_ROW : SQLITE_DONE;
+    while (code == SQLITE_ROW) code = sqlite3_step(made);
+    if (code != SQLITE_DONE) fail(code, "step");
+    return static_cast<std::size_t>(tail - rest.data());
 }
 
 bool File::recover() {

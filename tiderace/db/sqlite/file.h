@@ -59,6 +59,7 @@ class File final {
     sqlite3_stmt* prepare(const Query& query);
     void bind(sqlite3_stmt* statement, const Query& query) const;
     Batch read(Portion portion);
+    std::size_t run_first(std::string_view rest, std::size_t begin, std::size_t& failed_at);
     void leave_rows();
     [[noreturn]] void fail(int code, std::string_view operation) const;
 
