@@ -50,8 +50,8 @@ int main(int argc, char** argv) {
     if (const auto* load = std::get_if<tiderace::load::LoadOptions>(&*command)) {
         return tiderace::load::run_command(*load);
     }
-    if (std::holds_alternative<server::ToLab>(*command)) {
-        return server::become_program(server::lab_program_name, std::span(words).subspan(1));
+    if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
+        return server::become_program(other->name, std::span(words).subspan(1));
     }
     return server::serve(*serve);
 }

@@ -1,7 +1,8 @@
-// The programs beside this one that it turns into, so that a plain server carries neither:
+// The programs beside this one that it turns into, so that a plain server carries none of them:
 //
 //   tiderace-tls   this one with OpenSSL; without it, 1.5 MB less memory (docs/decisions/0010-…)
 //   tiderace-lab   the lab, with the libraries of its engines
+//   tiderace-db    migrations, with the client libraries of the databases
 //
 // Where TLS is built in (a build for another system than Linux), the first is not needed.
 //
@@ -21,6 +22,7 @@ namespace tiderace::server {
 
 inline constexpr std::string_view tls_program_name = "tiderace-tls";
 inline constexpr std::string_view lab_program_name = "tiderace-lab";
+inline constexpr std::string_view database_program_name = "tiderace-db";
 
 // Where the other one is, if it can be run: in `folder`.
 Result<std::string> find_program(std::string_view name,

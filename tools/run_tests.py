@@ -431,6 +431,7 @@ def tools_group(*_):
 PROGRAMS = [
     "tiderace",
     "tiderace-lab",
+    "tiderace-db",
     "example_chat",
     "example_echo",
     "example_echo_levels",

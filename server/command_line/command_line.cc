@@ -152,7 +152,8 @@ std::expected<Command, CliFailure> parse_command_line(std::span<const std::strin
         return Command(Printout{program_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
-    if (words[0] == "lab") return Command(ToLab{});
+    if (words[0] == "lab") return Command(ToProgram{lab_program_name});
+    if (words[0] == "db") return Command(ToProgram{database_program_name});
     const CommandSpec* command = find_command(words[0]);
     if (command) return parse_command(*command, words.subspan(1));
     return refuse(words[0].starts_with('-') ? flag_without_command(words[0])

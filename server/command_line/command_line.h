@@ -27,10 +27,12 @@ struct Printout {
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
-// What follows `tiderace lab` is for the lab's own program (other_program.h).
-struct ToLab {};
+// What follows the first word is for another program (other_program.h).
+struct ToProgram {
+    std::string_view name;
+};
 
-using Command = std::variant<ServeOptions, Printout, ShowTrust, load::LoadOptions, ToLab>;
+using Command = std::variant<ServeOptions, Printout, ShowTrust, load::LoadOptions, ToProgram>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

@@ -20,10 +20,11 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 8> command_names{"serve",   "load", "lab", "trust",
-                                                        "version", "help", "man", "completions"};
+constexpr std::array<std::string_view, 9> command_names{
+    "serve", "load", "lab", "db", "trust", "version", "help", "man", "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
+constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
 
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_choices, options.engine);
@@ -458,10 +459,10 @@ constexpr std::array serve_table{
     ServeFlag{help_flag, NoField{}},
 };
 
-const std::array<CommandSpec, 8>& all_commands() {
+const std::array<CommandSpec, 9>& all_commands() {
     const std::vector<FlagHelp> only_help{{help_flag}};
     const FlagText verbose{.name = "verbose", .letter = 'v', .about = "also how it was built"};
-    static const std::array<CommandSpec, 8> all{
+    static const std::array<CommandSpec, 9> all{
         CommandSpec{"serve",
                     "[DIR]",
                     "serve a folder; the current one when none is named",
@@ -474,6 +475,8 @@ const std::array<CommandSpec, 8>& all_commands() {
                     {}},
         CommandSpec{"lab", "COMMAND", "compare ways of building a server: tiderace lab help",
                     only_help, lab_command_names},
+        CommandSpec{"db", "COMMAND", "migrations of a database: tiderace db help", only_help,
+                    database_command_names},
         CommandSpec{"trust", "", "how to make this machine trust --tls-self-signed", only_help, {}},
         CommandSpec{"version",
                     "",

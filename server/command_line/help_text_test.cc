@@ -17,6 +17,7 @@ Commands
   load URL             put a server of yours under load, and report how it
                        performs
   lab COMMAND          compare ways of building a server: tiderace lab help
+  db COMMAND           migrations of a database: tiderace db help
   trust                how to make this machine trust --tls-self-signed
   version [-v]         the version; with -v also how it was built
   help [COMMAND]       this page, or the flags of a command

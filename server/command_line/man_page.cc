@@ -59,11 +59,22 @@ constexpr std::string_view closing_sections =
     ".TP\n.B SIGPIPE\nIgnored: a peer that has gone is an ordinary end of a connection.\n"
     ".PP\n"
     "tiderace load stops on SIGINT and SIGTERM, and reports the figures so far.\n"
+    ".SH DATABASES\n"
+    ".TP\n.B tiderace db migrate\nURL DIR\n.br\n"
+    "Run the numbered files of SQL in the folder that the database has not seen yet, each once\n"
+    "and under a lock.\n"
+    ".TP\n.B tiderace db status\nURL DIR\n.br\n"
+    "List the files with their states, and change nothing. The status is 1 where a file has\n"
+    "changed, is missing or was half done.\n"
+    ".PP\n"
+    "The URL is sqlite:FILE, postgres://USER@HOST/NAME or mariadb://USER@HOST/NAME; - takes it\n"
+    "from the environment, so that its password is not seen by ps.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nIt ended on request.\n"
     ".TP\n.B 1\nThe machine refused: the folder is absent, the port is in use or privileged.\n"
     ".TP\n.B 2\nThe command line is wrong.\n"
     ".SH ENVIRONMENT\n"
+    ".TP\n.B DATABASE_URL\nThe database of tiderace db, where its URL is given as -.\n"
     ".TP\n.B NO_COLOR\nWhen set, the text printed at start has no colours.\n"
     ".TP\n.B XDG_DATA_HOME\nWhere \\-\\-tls\\-self\\-signed keeps what it made, in the folder\n"
     "tiderace; $HOME/.local/share without it.\n"
@@ -82,7 +93,9 @@ constexpr std::string_view closing_sections =
     "This folder at https://localhost:8443; tiderace trust says how to make browsers trust it.\n"
     ".TP\n.B tiderace serve site \\-\\-listen :443 \\-\\-tls cert.pem,key.pem "
     "\\-\\-https\\-redirect :80\n"
-    "A site over https, and plain requests led there.\n";
+    "A site over https, and plain requests led there.\n"
+    ".TP\n.B tiderace db migrate sqlite:app.db migrations\n"
+    "The tables of a database, made or brought up to date.\n";
 
 }  // namespace
 

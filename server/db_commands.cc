@@ -1,0 +1,228 @@
+#include "server/db_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
+
+#include "server/command_line/command_words.h"
+#include "server/command_line/help_text.h"
+#include "server/command_line/suggest.h"
+#include "server/version.h"
+#include "tiderace/db.h"
+#include "tiderace/task.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr std::string_view program = "tiderace db";
+constexpr const char* url_variable = "DATABASE_URL";
+constexpr std::string_view operands = "URL DIR";
+
+std::span<const CommandSpec> table() {
+    static const std::vector<FlagHelp> only_help{
+        {{.name = "help", .letter = 'h', .about = "this page"}}};
+    static const std::array<CommandSpec, 3> all{
+        CommandSpec{"migrate",
+                    operands,
+                    "run the files of SQL in DIR that the database has not seen, in the order of "
+                    "their numbers",
+                    only_help,
+                    {},
+                    program},
+        CommandSpec{"status",
+                    operands,
+                    "list them with their states; changes nothing",
+                    only_help,
+                    {},
+                    program},
+        CommandSpec{"help", "[COMMAND]", "this page, or a command's", only_help, {}, program},
+    };
+    return all;
+}
+
+const CommandSpec* find_database_command(std::string_view name) {
+    const auto found = std::ranges::find(table(), name, &CommandSpec::name);
+    return found == table().end() ? nullptr : &*found;
+}
+
+std::string help_page() {
+    std::string page = "tiderace db " + std::string(version()) +
+                       ": migrations of a database\n\n"
+                       "Usage: tiderace db COMMAND\n\nCommands\n";
+    for (const CommandSpec& command : table()) {
+        std::string left = "  " + std::string(command.name) + " " + std::string(command.operand);
+        left.resize(std::max<std::size_t>(left.size() + 2, 23), ' ');
+        page.append(left).append(wrap(command.about, 57, 23)).append("\n");
+    }
+    return page +=
+           "\nDIR holds files called NUMBER_NAME.sql; NUMBER_NAME.postgres.sql takes the place\n"
+           "of one on PostgreSQL. URL is the database:\n"
+           "  sqlite:app.db\n"
+           "  postgres://user:password@host:5432/name   or /name?socket=/run/postgresql\n"
+           "  mariadb://user:password@host:3306/name    mysql:// is the same\n"
+           "  -                                         what DATABASE_URL says\n"
+           "\nExamples\n"
+           "  tiderace db migrate sqlite:app.db migrations\n"
+           "  tiderace db status postgres://app@db.example.org/app migrations\n";
+}
+
+std::unexpected<CliFailure> refuse(std::string sentence) {
+    return std::unexpected(CliFailure{std::move(sentence)});
+}
+
+std::string unknown_database_command(std::string_view word) {
+    std::string sentence = "unknown command " + std::string(word);
+    std::vector<std::string_view> names;
+    for (const CommandSpec& command : table()) names.push_back(command.name);
+    const std::string_view nearest = nearest_spelling(word, names);
+    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
+    return sentence + "; tiderace db help lists them";
+}
+
+std::expected<DatabaseCommand, CliFailure> parse_help(const CommandWords& words) {
+    if (words.operands.empty()) return DatabaseCommand(Printout{help_page()});
+    const CommandSpec* const about = find_database_command(words.operands[0]);
+    if (about == nullptr) return refuse(unknown_database_command(words.operands[0]));
+    return DatabaseCommand(Printout{command_help(*about)});
+}
+
+std::expected<DatabaseCommand, CliFailure> parse_one(const CommandSpec& command,
+                                                     std::span<const std::string_view> rest) {
+    const auto words = split_command_words(command, rest);
+    if (!words) return refuse(words.error());
+    if (words->has("help")) return DatabaseCommand(Printout{command_help(command)});
+    const std::string name(command.name);
+    const std::size_t allowed = name == "help" ? 1 : 2;
+    if (words->operands.size() > allowed) {
+        return refuse(name + " does not take the word " + words->operands[allowed]);
+    }
+    if (name == "help") return parse_help(*words);
+    if (words->operands.size() < 2) {
+        return refuse(name + " expects a database and a folder, as in tiderace db " + name +
+                      " sqlite:app.db migrations");
+    }
+    DatabaseOptions options{
+        .status_only = name == "status", .url = words->operands[0], .folder = words->operands[1]};
+    if (options.url == "-") {
+        const char* const url = std::getenv(url_variable);
+        if (url == nullptr || *url == '\0') return refuse("- needs a URL in DATABASE_URL");
+        options.url = url;
+    }
+    // A URL that is none is a wrong word; whether the database is there is another matter.
+    try {
+        (void)db::Url::parse(options.url);
+    } catch (const db::Error& error) {
+        return refuse(error.message());
+    }
+    return DatabaseCommand(std::move(options));
+}
+
+std::string_view shown_state(db::MigrationState state) {
+    switch (state) {
+        case db::MigrationState::done:
+            return "done";
+        case db::MigrationState::pending:
+            return "pending";
+        case db::MigrationState::changed:
+            return "changed after it was done";
+        case db::MigrationState::removed:
+            return "done, but its file is missing";
+        case db::MigrationState::half_done:
+            break;
+    }
+    return "half done";
+}
+
+std::string shown_name(const db::Migration& migration) {
+    std::string number = std::to_string(migration.number);
+    if (number.size() < 4) number.insert(0, 4 - number.size(), '0');
+    return number + "_" + migration.name;
+}
+
+std::string count_of(std::size_t count, std::string_view of) {
+    return std::to_string(count) + " " + std::string(of) + (count == 1 ? "" : "s");
+}
+
+DatabaseOutcome report_migrations(const std::vector<db::Migration>& all, std::string_view where) {
+    DatabaseOutcome outcome;
+    std::size_t now = 0;
+    for (const db::Migration& each : all) {
+        if (!each.done_now) continue;
+        ++now;
+        outcome.text.append("done  ").append(shown_name(each)).append("\n");
+    }
+    outcome.text.append(where).append(": ");
+    if (now == 0) {
+        outcome.text.append("nothing to do, ").append(count_of(all.size(), "migration"));
+        outcome.text.append(all.size() == 1 ? " was done before\n" : " were done before\n");
+    } else {
+        outcome.text.append(count_of(now, "migration")).append(" done, ");
+        outcome.text.append(std::to_string(all.size() - now)).append(" before\n");
+    }
+    return outcome;
+}
+
+DatabaseOutcome report_states(const std::vector<db::Migration>& all,
+                              const DatabaseOptions& options) {
+    DatabaseOutcome outcome;
+    if (all.empty()) {
+        outcome.complaint = "no file in " + options.folder + " is called NUMBER_NAME.sql";
+        return outcome;
+    }
+    std::size_t longest = 0;
+    for (const db::Migration& each : all) longest = std::max(longest, shown_name(each).size());
+    std::size_t wrong = 0;
+    for (const db::Migration& each : all) {
+        std::string name = shown_name(each);
+        name.resize(longest + 2, ' ');
+        outcome.text.append(name).append(shown_state(each.state)).append("\n");
+        wrong += each.state != db::MigrationState::done && each.state != db::MigrationState::pending
+                     ? 1
+                     : 0;
+    }
+    if (wrong > 0) {
+        outcome.complaint = count_of(wrong, "migration") +
+                            " cannot stay so: docs/databases.md says what to do about each state";
+    }
+    return outcome;
+}
+
+}  // namespace
+
+std::span<const CommandSpec> database_commands() {
+    return table();
+}
+
+std::expected<DatabaseCommand, CliFailure> parse_database_command_line(
+    std::span<const std::string_view> words) {
+    if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+        return DatabaseCommand(Printout{help_page()});
+    }
+    if (words[0] == "--version" || words[0] == "-V") {
+        return DatabaseCommand(Printout{version_line()});
+    }
+    const CommandSpec* const command = find_database_command(words[0]);
+    if (command == nullptr) return refuse(unknown_database_command(words[0]));
+    return parse_one(*command, words.subspan(1));
+}
+
+DatabaseOutcome run_database_command(const DatabaseOptions& options) {
+    std::string where;
+    try {
+        const db::Database database = db::open(options.url);
+        where = database.shown();
+        if (options.status_only) {
+            return report_states(run(db::migration_states(database, options.folder)), options);
+        }
+        return report_migrations(run(db::migrate(database, options.folder)), where);
+    } catch (const db::Error& error) {
+        if (!where.empty()) where += ": ";
+        return {.text = "", .complaint = where + error.message()};
+    } catch (const std::system_error& error) {
+        return {.text = "", .complaint = error.what()};
+    }
+}
+
+}  // namespace tiderace::server
