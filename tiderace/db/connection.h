@@ -21,6 +21,7 @@
 
 #include "tiderace/base/units.h"
 #include "tiderace/db/batch.h"
+#include "tiderace/db/reserve.h"
 #include "tiderace/db/statement.h"
 #include "tiderace/task/task.h"
 
@@ -45,31 +46,16 @@ struct Notification {
     std::string payload;
 };
 
-class Connection {
+class Connection : public Pooled {
   public:
-    virtual ~Connection() = default;
-
-    virtual task::Task<> open(Instant deadline) = 0;
     // The first rows; all of them unless `more` is set. One at a time.
     virtual task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) = 0;
     virtual task::Task<Batch> more(Portion portion, Instant deadline) = 0;
     // Several statements in one text, without parameters and rows.
     virtual task::Task<> script(std::string sql, Instant deadline) = 0;
-    // Ends what was left: statements, rows, a transaction. False: of no further use.
-    virtual task::Task<bool> recover() = 0;
-    // Whether the other end is still there.
-    virtual task::Task<bool> answers(Instant deadline) = 0;
-
     // At least one, or none at the deadline.
     virtual task::Task<std::vector<Notification>> notifications(Instant deadline);
 
-    // Of an idle one, without waiting: the other end has closed it.
-    virtual bool gone() = 0;
-
-    // Nothing runs, no rows are left, no transaction is open.
-    virtual bool clean() const = 0;
-    // It failed for good: to be closed.
-    virtual bool broken() const = 0;
     // The statement that lost the connection had been sent: it may have been done.
     virtual bool maybe_done() const = 0;
 };

@@ -1,9 +1,4 @@
-// Pool: the connections of one loop to one database.
-//
-//   take() -> a free one, asked whether it answers if it was idle for long
-//          -> a new one, while there are fewer than connections_max
-//          -> or wait in order, for waiting_timeout          (Error{busy})
-//   Lease ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed
+// Pool: the connections of one loop to one database (Reserve).
 //
 // SQLite has two sides: one connection writes, the others read. The servers have one.
 //
@@ -16,16 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "tiderace/base/random.h"
 #include "tiderace/db/connection.h"
 #include "tiderace/db/options.h"
+#include "tiderace/db/reserve.h"
 #include "tiderace/db/url.h"
-#include "tiderace/task/backoff.h"
 #include "tiderace/task/runner.h"
-#include "tiderace/task/semaphore.h"
 
 namespace tiderace::db {
 
@@ -42,28 +35,22 @@ class Pool;
 class Lease {
   public:
     Lease() = default;
-    Lease(Lease&&) noexcept = default;
-    Lease& operator=(Lease&&) noexcept;
-    ~Lease() { give_back(); }
 
-    Connection& operator*() const { return *connection_; }
-    Connection* operator->() const { return connection_.get(); }
+    Connection& operator*() const { return static_cast<Connection&>(*loan_.get()); }
+    Connection* operator->() const { return &**this; }
     Pool& pool() const { return *pool_; }
-    void give_back();
+    void give_back() { loan_.give_back(); }
 
   private:
     friend class Pool;
 
     Pool* pool_ = nullptr;
-    Lane lane_ = Lane::writes;
-    std::unique_ptr<Connection> connection_;
-    task::Semaphore::Permit permit_;
+    Loan loan_;
 };
 
 class Pool final {
   public:
     Pool(task::Runner& runner, std::shared_ptr<const Settings> settings);
-    ~Pool();
 
     task::Task<Lease> take(Lane lane, Instant until);
 
@@ -74,48 +61,17 @@ class Pool final {
     // Three quarters to five quarters of it.
     Duration about(Duration pause);
 
-    struct Counters {
-        std::size_t idle = 0;
-        std::size_t lent = 0;  // or being opened or recovered
-        std::size_t waiting = 0;
-        std::uint64_t opened = 0;
-        std::uint64_t failed = 0;  // connections that could not be opened
-    };
+    using Counters = Reserve::Counters;
     Counters counters() const;
 
   private:
-    friend class Lease;
-    struct Idle {
-        std::unique_ptr<Connection> connection;
-        Instant since;
-    };
-    struct Side {
-        Side(std::size_t connections, const Options& options)
-            : size(connections),
-              permits(connections),
-              backoff(options.reconnect_pause, options.reconnect_pause_max) {}
-        std::size_t size;
-        task::Semaphore permits;
-        std::vector<Idle> idle;  // the one used last is at the back
-        std::size_t waiting = 0;
-        task::Backoff backoff;  // after a connection that could not be made
-        Instant next_attempt{};
-    };
-
-    Side& side(Lane lane) { return lane == Lane::reads && reads_.size > 0 ? reads_ : writes_; }
-    task::Task<task::Semaphore::Permit> wait_for_permit(Side& side, Instant until);
-    task::Task<std::unique_ptr<Connection>> ready_one(Side& side, Instant until);
-    task::Task<std::unique_ptr<Connection>> new_one(Side& side, Instant until);
-    task::Task<> recover(Lease lease);
-    void keep(Lease& lease);
+    Reserve& side(Lane lane) { return lane == Lane::reads && reads_.size() > 0 ? reads_ : writes_; }
 
     task::Runner* runner_;
     std::shared_ptr<const Settings> settings_;
     Random random_;
-    Side reads_;
-    Side writes_;
-    std::uint64_t opened_ = 0;
-    std::uint64_t failed_ = 0;
+    Reserve reads_;
+    Reserve writes_;
 };
 
 // The pools of one loop.

@@ -1,0 +1,142 @@
+#include "tiderace/db/reserve.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tiderace/db/error.h"
+#include "tiderace/task/sleep.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::db {
+namespace {
+
+// Counts a waiting task, however it ends.
+class Counted {
+  public:
+    explicit Counted(std::size_t& count) : count_(&count) { ++*count_; }
+    ~Counted() { --*count_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+  private:
+    std::size_t* count_;
+};
+
+}  // namespace
+
+Loan& Loan::operator=(Loan&& other) noexcept {
+    if (this != &other) {
+        give_back();
+        reserve_ = other.reserve_;
+        connection_ = std::move(other.connection_);
+        permit_ = std::move(other.permit_);
+    }
+    return *this;
+}
+
+void Loan::give_back() {
+    if (connection_ == nullptr) return permit_.release();
+    if (connection_->broken()) {
+        connection_.reset();
+        return permit_.release();
+    }
+    if (connection_->clean()) return reserve_->keep(*this);
+    Reserve& reserve = *reserve_;
+    reserve.runner_->spawn(reserve.recover(std::move(*this)));
+}
+
+Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker)
+    : runner_(&runner),
+      options_(options),
+      maker_(std::move(maker)),
+      permits_(options.connections_max),
+      backoff_(options.reconnect_pause, options.reconnect_pause_max) {}
+
+Reserve::Counters Reserve::counters() const {
+    return {.idle = idle_.size(),
+            .lent = size() - permits_.free(),
+            .waiting = waiting_,
+            .opened = opened_,
+            .failed = failed_};
+}
+
+task::Task<Loan> Reserve::take(Instant until) {
+    Loan loan;
+    loan.reserve_ = this;
+    loan.permit_ = co_await wait_for_permit(until);
+    loan.connection_ = co_await ready_one(until);
+    co_return loan;
+}
+
+task::Task<task::Semaphore::Permit> Reserve::wait_for_permit(Instant until) {
+    if (permits_.free() > 0) co_return co_await permits_.acquire();
+    if (waiting_ >= options_.waiting_max) {
+        throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
+    }
+    const Counted counted(waiting_);
+    auto permit = co_await task::within(until - now(), permits_.acquire());
+    if (!permit) {
+        throw Error(Fault::busy, "no connection became free in time; connections_max is " +
+                                     std::to_string(size()));
+    }
+    co_return std::move(*permit);
+}
+
+task::Task<std::unique_ptr<Pooled>> Reserve::ready_one(Instant until) {
+    while (!idle_.empty()) {
+        Idle idle = std::move(idle_.back());
+        idle_.pop_back();
+        if (idle.connection->gone()) continue;
+        if (now() - idle.since < options_.check_after) co_return std::move(idle.connection);
+        const Instant check_until = std::min(until, now() + options_.connect_timeout);
+        if (co_await idle.connection->answers(check_until)) co_return std::move(idle.connection);
+    }
+    co_return co_await new_one(until);
+}
+
+task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
+    while (true) {
+        // After a failure all tasks of the loop leave the server alone for the same pause.
+        if (next_attempt_ > now()) co_await task::sleep_until(next_attempt_);
+        std::optional<Error> failure;
+        auto made = maker_();
+        try {
+            co_await made->open(std::min(until, now() + options_.connect_timeout));
+        } catch (const Error& error) {
+            failure = error;
+        }
+        if (!failure) {
+            ++opened_;
+            backoff_.reset();
+            co_return made;
+        }
+        ++failed_;
+        const Duration pause = backoff_.next();
+        if (failure->kind() == Fault::configuration) throw *failure;
+        if (!failure->worth_another() || until - now() <= pause) throw *failure;
+        next_attempt_ = now() + pause;
+    }
+}
+
+// Spawned: only tasks that wait for its permit wait for it.
+task::Task<> Reserve::recover(Loan loan) {
+    // Out of the loan: one that ends in here, at the runner's end, is not recovered again.
+    std::unique_ptr<Pooled> connection = std::move(loan.connection_);
+    bool recovered = false;
+    try {
+        recovered = co_await connection->recover();
+    } catch (const Error&) {  // recovered stays false
+    }
+    if (recovered && !connection->broken() && connection->clean()) {
+        loan.connection_ = std::move(connection);
+    }
+}
+
+void Reserve::keep(Loan& loan) {
+    idle_.push_back({std::move(loan.connection_), now()});
+    loan.permit_.release();
+}
+
+}  // namespace tiderace::db

@@ -1,0 +1,119 @@
+// Reserve: connections of one kind that tasks of a loop borrow, one task each.
+//
+//   take() -> a free one, asked whether it answers if it was idle for long
+//          -> a new one, while there are fewer than connections_max
+//          -> or wait in order                               (Error{busy})
+//   Loan ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed
+//
+// Owner    A pool, in the runner's locals. Loans end before it.
+// Thread   The loop's.
+// Errors   Error{busy}; what opening a connection throws.
+// Limits   ReserveOptions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tiderace/base/units.h"
+#include "tiderace/task/backoff.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/task/semaphore.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::db {
+
+// What is lent.
+class Pooled {
+  public:
+    virtual ~Pooled() = default;
+
+    virtual task::Task<> open(Instant deadline) = 0;
+    // Ends what was left: statements, rows, a transaction. False: of no further use.
+    virtual task::Task<bool> recover() = 0;
+    // Whether the other end is still there.
+    virtual task::Task<bool> answers(Instant deadline) = 0;
+    // Of an idle one, without waiting: the other end has closed it.
+    virtual bool gone() = 0;
+    // Nothing runs, no rows are left, no transaction is open.
+    virtual bool clean() const = 0;
+    // It failed for good: to be closed.
+    virtual bool broken() const = 0;
+};
+
+struct ReserveOptions {
+    std::size_t connections_max = 8;
+    std::size_t waiting_max = 1'024;
+    Duration connect_timeout = 5s;
+    Duration reconnect_pause = 50ms;
+    Duration reconnect_pause_max = 5s;
+    Duration check_after = 30s;
+};
+
+class Reserve;
+
+class Loan {
+  public:
+    Loan() = default;
+    Loan(Loan&&) noexcept = default;
+    Loan& operator=(Loan&&) noexcept;
+    ~Loan() { give_back(); }
+
+    Pooled* get() const { return connection_.get(); }
+    void give_back();
+
+  private:
+    friend class Reserve;
+
+    Reserve* reserve_ = nullptr;
+    std::unique_ptr<Pooled> connection_;
+    task::Semaphore::Permit permit_;
+};
+
+class Reserve final {
+  public:
+    using Maker = std::function<std::unique_ptr<Pooled>()>;
+
+    Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker);
+
+    task::Task<Loan> take(Instant until);
+
+    struct Counters {
+        std::size_t idle = 0;
+        std::size_t lent = 0;  // or being opened or recovered
+        std::size_t waiting = 0;
+        std::uint64_t opened = 0;
+        std::uint64_t failed = 0;  // connections that could not be opened
+    };
+    Counters counters() const;
+    std::size_t size() const { return options_.connections_max; }
+
+  private:
+    friend class Loan;
+    struct Idle {
+        std::unique_ptr<Pooled> connection;
+        Instant since;
+    };
+
+    Instant now() const { return runner_->loop().now(); }
+    task::Task<task::Semaphore::Permit> wait_for_permit(Instant until);
+    task::Task<std::unique_ptr<Pooled>> ready_one(Instant until);
+    task::Task<std::unique_ptr<Pooled>> new_one(Instant until);
+    task::Task<> recover(Loan loan);
+    void keep(Loan& loan);
+
+    task::Runner* runner_;
+    ReserveOptions options_;
+    Maker maker_;
+    task::Semaphore permits_;
+    std::vector<Idle> idle_;  // the one used last is at the back
+    std::size_t waiting_ = 0;
+    task::Backoff backoff_;  // after a connection that could not be made
+    Instant next_attempt_{};
+    std::uint64_t opened_ = 0;
+    std::uint64_t failed_ = 0;
+};
+
+}  // namespace tiderace::db

@@ -1,0 +1,155 @@
+#include "tiderace/db/reserve.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/db/error.h"
+#include "tiderace/task/runner_fixture.h"
+#include "tiderace/task/sleep.h"
+
+namespace tiderace::db {
+namespace {
+
+// What the connections of a test do.
+struct Behaviour {
+    int refusals = 0;
+    bool there = true;
+    bool recovers = true;
+    int made = 0;
+    int recovered = 0;
+};
+
+class Fake final : public Pooled {
+  public:
+    explicit Fake(Behaviour& behaviour) : behaviour_(&behaviour) { ++behaviour.made; }
+    task::Task<> open(Instant) override {
+        if (behaviour_->refusals-- > 0) throw Error(Fault::connection_lost, "refused");
+        co_return;
+    }
+    task::Task<bool> recover() override {
+        ++behaviour_->recovered;
+        co_await task::sleep(10ms);
+        is_clean = behaviour_->recovers;
+        co_return behaviour_->recovers;
+    }
+    task::Task<bool> answers(Instant) override { co_return behaviour_->there; }
+    bool gone() override { return false; }
+    bool clean() const override { return is_clean; }
+    bool broken() const override { return is_broken; }
+
+    bool is_clean = true;
+    bool is_broken = false;
+
+  private:
+    Behaviour* behaviour_;
+};
+
+class ReserveTest : public task::TaskTest {
+  protected:
+    Reserve make(ReserveOptions options = {}) {
+        return {runner, options, [this] { return std::make_unique<Fake>(behaviour); }};
+    }
+    static Fake& fake(const Loan& loan) { return static_cast<Fake&>(*loan.get()); }
+
+    Behaviour behaviour;
+};
+
+TEST_F(ReserveTest, ACleanOneIsUsedAgainAndABrokenOneIsNot) {
+    Reserve reserve = make();
+    run([](Reserve& from, Behaviour& seen) -> task::Task<> {
+        {
+            const Loan first = co_await from.take(Instant::max());
+        }
+        {
+            const Loan second = co_await from.take(Instant::max());
+            EXPECT_EQ(seen.made, 1);
+            fake(second).is_broken = true;
+        }
+        {
+            const Loan third = co_await from.take(Instant::max());
+        }
+        EXPECT_EQ(seen.made, 2);
+        EXPECT_EQ(from.counters().idle, 1U);
+        EXPECT_EQ(from.counters().lent, 0U);
+    }(reserve, behaviour));
+}
+
+TEST_F(ReserveTest, OneThatIsNotCleanIsRecoveredWithItsPlace) {
+    Reserve reserve = make({.connections_max = 1});
+    run([](Reserve& from, Behaviour& seen) -> task::Task<> {
+        {
+            const Loan loan = co_await from.take(Instant::max());
+            fake(loan).is_clean = false;
+        }
+        EXPECT_EQ(from.counters().lent, 1U);
+        {
+            const Loan again = co_await from.take(Instant::max());
+        }
+        EXPECT_EQ(seen.recovered, 1);
+        EXPECT_EQ(seen.made, 1);
+        seen.recovers = false;
+        {
+            const Loan loan = co_await from.take(Instant::max());
+            fake(loan).is_clean = false;
+        }
+        {
+            const Loan again = co_await from.take(Instant::max());
+        }
+        EXPECT_EQ(seen.made, 2);
+    }(reserve, behaviour));
+}
+
+TEST_F(ReserveTest, WaitsForAPlaceAndNotForEver) {
+    Reserve reserve = make({.connections_max = 1, .waiting_max = 1});
+    const Instant start = world.loop().now();
+    run([](Reserve& from, Instant until) -> task::Task<> {
+        const Loan held = co_await from.take(Instant::max());
+        try {
+            const Loan never = co_await from.take(until);
+            ADD_FAILURE() << "there is one place";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), Fault::busy);
+        }
+    }(reserve, start + 100ms));
+    EXPECT_GE(elapsed(), 100ms);
+    EXPECT_EQ(reserve.counters().waiting, 0U);
+}
+
+TEST_F(ReserveTest, AttemptsGoOnWithPausesUntilTheDeadline) {
+    behaviour.refusals = 3;
+    Reserve reserve = make({.reconnect_pause = 100ms});
+    run([](Reserve& from) -> task::Task<> {
+        const Loan loan = co_await from.take(Instant::max());
+        EXPECT_EQ(from.counters().failed, 3U);
+    }(reserve));
+    EXPECT_GE(elapsed(), 525ms);  // 75 + 150 + 300
+    behaviour.refusals = 100;
+    Reserve another = make({.reconnect_pause = 100ms});
+    run([](Reserve& from, Instant until) -> task::Task<> {
+        try {
+            const Loan loan = co_await from.take(until);
+            ADD_FAILURE() << "it was refused";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), Fault::connection_lost);
+        }
+    }(another, world.loop().now() + 1s));
+}
+
+TEST_F(ReserveTest, OneThatWasIdleForLongAndDoesNotAnswerIsLeft) {
+    Reserve reserve = make({.check_after = 1s});
+    run([](Reserve& from, Behaviour& seen) -> task::Task<> {
+        {
+            const Loan loan = co_await from.take(Instant::max());
+        }
+        co_await task::sleep(2s);
+        seen.there = false;
+        {
+            const Loan loan = co_await from.take(Instant::max());
+        }
+        EXPECT_EQ(seen.made, 2);
+    }(reserve, behaviour));
+}
+
+}  // namespace
+}  // namespace tiderace::db
