@@ -44,7 +44,7 @@ HTTP = WIRE | {
     *("http/client", "http/cgi"),
 }
 PURE = {"json", "text", "resp"}
-DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb"}
+DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
 EVERYTHING = BELOW_NET | {"net", "task"} | PURE | PROTOCOLS
 ARROWS = {
@@ -60,6 +60,7 @@ ARROWS = {
     "db/sqlite": BELOW_NET | {"net", "task", "db"},
     "db/postgres": BELOW_NET | {"net", "task", "db"},
     "db/mariadb": BELOW_NET | {"net", "task", "db"},
+    "db/redis": BELOW_NET | {"net", "task", "tcp", "resp", "db"},
     "json": {"base"},
     "text": {"base"},
     "resp": {"base"},

@@ -1,0 +1,154 @@
+#include "tiderace/db/redis/command.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "tiderace/db/error.h"
+#include "tiderace/resp/writer.h"
+
+namespace tiderace::db::redis {
+namespace {
+
+// Sorted, as are the others.
+constexpr std::array<std::string_view, 66> readers = {
+    "bitcount",   "bitpos",    "dbsize",     "dump",        "echo",        "exists",
+    "expiretime", "geodist",   "geohash",    "geopos",      "geosearch",   "get",
+    "getbit",     "getrange",  "hexists",    "hget",        "hgetall",     "hkeys",
+    "hlen",       "hmget",     "hrandfield", "hscan",       "hstrlen",     "hvals",
+    "info",       "keys",      "lcs",        "lindex",      "llen",        "lolwut",
+    "lpos",       "lrange",    "mget",       "pexpiretime", "pfcount",     "ping",
+    "pttl",       "randomkey", "scan",       "scard",       "sdiff",       "sinter",
+    "sintercard", "sismember", "smembers",   "smismember",  "srandmember", "sscan",
+    "strlen",     "substr",    "sunion",     "time",        "ttl",         "type",
+    "xlen",       "xpending",  "xrange",     "xrevrange",   "zcard",       "zcount",
+    "zmscore",    "zrange",    "zrank",      "zrevrank",    "zscan",       "zscore"};
+constexpr std::array<std::string_view, 38> keyless = {
+    "acl",         "asking",     "auth",     "bgrewriteaof", "bgsave",    "client",
+    "cluster",     "command",    "config",   "dbsize",       "debug",     "discard",
+    "echo",        "exec",       "flushall", "flushdb",      "function",  "hello",
+    "info",        "keys",       "lastsave", "latency",      "module",    "multi",
+    "ping",        "psubscribe", "publish",  "punsubscribe", "randomkey", "scan",
+    "script",      "select",     "slowlog",  "subscribe",    "swapdb",    "time",
+    "unsubscribe", "wait"};
+constexpr std::array<std::string_view, 11> blockers = {
+    "blmove",   "blmpop",   "blpop",    "brpop", "brpoplpush", "bzmpop",
+    "bzpopmax", "bzpopmin", "shutdown", "wait",  "waitaof"};
+constexpr std::array<std::string_view, 18> changers = {
+    "asking",    "auth",       "discard", "exec",         "hello",     "monitor",
+    "multi",     "psubscribe", "psync",   "punsubscribe", "quit",      "readonly",
+    "readwrite", "reset",      "select",  "ssubscribe",   "subscribe", "sync"};
+constexpr std::array<std::string_view, 4> more_changers = {"sunsubscribe", "unsubscribe", "unwatch",
+                                                           "watch"};
+static_assert(std::ranges::is_sorted(readers) && std::ranges::is_sorted(keyless) &&
+              std::ranges::is_sorted(blockers) && std::ranges::is_sorted(changers) &&
+              std::ranges::is_sorted(more_changers));
+
+bool is_one_of(std::span<const std::string_view> sorted, std::string_view name) {
+    return std::ranges::binary_search(sorted, name);
+}
+
+std::string lower(std::string_view text) {
+    std::string copy(text);
+    for (char& c : copy) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    }
+    return copy;
+}
+
+// The index of the first key among the arguments; 0: there is none.
+std::size_t key_index(const std::string& name, Arguments arguments) {
+    if (is_one_of(keyless, name)) return 0;
+    const auto behind_count = [&](std::size_t at) -> std::size_t {
+        return at + 1 < arguments.size() && arguments[at] != "0" ? at + 1 : 0;
+    };
+    if (name == "eval" || name == "evalsha" || name == "fcall" || name == "eval_ro" ||
+        name == "evalsha_ro" || name == "fcall_ro") {
+        return behind_count(2);
+    }
+    if (name == "zunion" || name == "zinter" || name == "zdiff" || name == "sintercard" ||
+        name == "lmpop" || name == "zmpop") {
+        return behind_count(1);
+    }
+    if (name == "blmpop" || name == "bzmpop") return behind_count(2);
+    if (name == "object" || name == "memory" || name == "xinfo" || name == "xgroup" ||
+        name == "bitop") {
+        return arguments.size() > 2 ? 2 : 0;
+    }
+    if (name == "xread" || name == "xreadgroup") {
+        for (std::size_t i = 1; i + 1 < arguments.size(); ++i) {
+            if (lower(arguments[i]) == "streams") return i + 1;
+        }
+        return 0;
+    }
+    return arguments.size() > 1 ? 1 : 0;
+}
+
+Use use_of(const std::string& name, Arguments arguments) {
+    if (is_one_of(blockers, name)) return Use::blocking;
+    if (is_one_of(changers, name) || is_one_of(more_changers, name)) return Use::connection;
+    if (name == "xread" || name == "xreadgroup") {
+        for (const std::string_view word : arguments) {
+            if (lower(word) == "block") return Use::blocking;
+        }
+    }
+    // It would leave commands without replies.
+    if (name == "client" && arguments.size() > 1 && lower(arguments[1]) == "reply") {
+        return Use::connection;
+    }
+    return Use::shared;
+}
+
+constexpr std::array<std::uint16_t, 256> make_crc_table() {
+    std::array<std::uint16_t, 256> table{};
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        auto crc = static_cast<std::uint16_t>(byte << 8);
+        for (int bit = 0; bit < 8; ++bit) {
+            const bool carry = (crc & 0x8000) != 0;
+            crc = static_cast<std::uint16_t>(crc << 1);
+            if (carry) crc ^= 0x1021;
+        }
+        table[byte] = crc;
+    }
+    return table;
+}
+constexpr auto crc_table = make_crc_table();
+
+}  // namespace
+
+Command make_command(Arguments arguments) {
+    if (arguments.empty()) throw Error(Fault::syntax, "a command without words");
+    Command command;
+    const std::string name = lower(arguments[0]);
+    const std::size_t key = key_index(name, arguments);
+    std::size_t bytes = 16;
+    for (const std::string_view word : arguments) bytes += word.size() + 16;
+    command.bytes.reserve(bytes);
+    resp::Writer writer(command.bytes);
+    writer.array(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        writer.bulk(arguments[i]);
+        if (i != key || key == 0) continue;
+        command.has_key = true;
+        command.key_bytes = static_cast<std::uint32_t>(arguments[i].size());
+        command.key_at = static_cast<std::uint32_t>(command.bytes.size() - arguments[i].size() - 2);
+    }
+    command.reads = is_one_of(readers, name);
+    command.use = use_of(name, arguments);
+    return command;
+}
+
+std::uint16_t slot_of(std::string_view key) {
+    if (const std::size_t open = key.find('{'); open != key.npos) {
+        const std::size_t close = key.find('}', open + 1);
+        if (close != key.npos && close > open + 1) key = key.substr(open + 1, close - open - 1);
+    }
+    std::uint16_t crc = 0;
+    for (const char c : key) {
+        crc = static_cast<std::uint16_t>(
+            (crc << 8) ^ crc_table[((crc >> 8) ^ static_cast<unsigned char>(c)) & 0xFF]);
+    }
+    return crc % slots;
+}
+
+}  // namespace tiderace::db::redis

@@ -1,0 +1,130 @@
+// Hub: the commands of one loop to one server, or to the servers of a cluster.
+//
+//   submit() -> Node of its key's slot -> the node's Link: all commands of a turn in one write
+//                  |                          |
+//                  | no link yet: wait        +-> MOVED, ASK: to the node that is named
+//                  |                          +-> lost: what only reads is sent again, once
+//                  +-> connect(): attempts with pauses that grow, until nothing waits any more
+//
+// Without a cluster there is one node, and no table of slots.
+//
+// Owner    The runner's locals, one for each client of a loop. Calls end before it.
+// Thread   The loop's.
+// Errors   By Call::fail().
+// Limits   Options: commands_max, unsent_bytes_max, nodes_max, waiting_timeout.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/db/redis/link.h"
+#include "tiderace/db/reserve.h"
+#include "tiderace/task/backoff.h"
+#include "tiderace/task/runner.h"
+
+namespace tiderace::db::redis {
+
+struct Settings {
+    Place place;
+    Options options;
+};
+
+class Hub;
+
+// One server.
+class Node final : private Link::Observer {
+  public:
+    Node(Hub& hub, std::string address);
+
+    const std::string& address() const { return address_; }
+    void accept(Call& call);
+    bool idle() const {
+        return !connecting_ && waiting_.empty() && link_ == nullptr && own_ == nullptr;
+    }
+    // Connections that one task each has for itself.
+    Reserve& own();
+
+  private:
+    friend class Hub;
+
+    bool on_error_reply(Call& call, resp::Reply reply) override;
+    void on_lost(std::vector<Call*> unanswered, const Error& why) override;
+
+    void send(Call& call);
+    task::Task<> connect();
+    void fail_waiting(const Error& why, Instant due_until);
+
+    Hub* hub_;
+    std::string address_;
+    LinkRef link_;
+    std::unique_ptr<Reserve> own_;  // once it was asked for
+    IntrusiveList<Call> waiting_;   // in the order of their due times
+    task::Backoff backoff_;
+    Instant next_attempt_{};
+    bool connecting_ = false;
+};
+
+class Hub final {
+  public:
+    static constexpr std::uint8_t redirects_max = 5;
+    static constexpr std::uint8_t resends_max = 1;
+
+    Hub(task::Runner& runner, std::shared_ptr<const Settings> settings);
+
+    // The reply, or why there is none, comes later; never inside this call.
+    void submit(Call& call);
+
+    // The server of a key, for connections of a task's own; "" for any.
+    Node& node_of(std::string_view key);
+
+    struct Counters {
+        std::size_t commands = 0;  // that wait or are not answered
+        std::size_t nodes = 0;
+        std::uint64_t opened = 0;
+        std::uint64_t failed = 0;  // connections that could not be made
+        std::uint64_t redirected = 0;
+        std::uint64_t resent = 0;
+    };
+    Counters counters() const;
+
+    const Settings& settings() const { return *settings_; }
+    const std::shared_ptr<const Settings>& shared_settings() const { return settings_; }
+    task::Runner& runner() const { return *runner_; }
+
+  private:
+    friend class Node;
+
+    using Slots = std::array<Node*, slots>;
+
+    Node& node_for(const Command& command);
+    Node* node_at(const std::string& address);
+    bool redirect(Node& from, Call& call, std::string_view text);
+    bool leave_node(Node& dead, Call& call);
+    void refresh_soon(Node& from);
+    task::Task<> refresh(Node& from);
+    void learn(Node& from, resp::Reply table);
+
+    task::Runner* runner_;
+    std::shared_ptr<const Settings> settings_;
+    std::size_t commands_ = 0;
+    Counters counters_;
+    std::unique_ptr<Slots> slots_;              // of a cluster; nullptr: not known
+    std::vector<std::unique_ptr<Node>> nodes_;  // the first one is the URL's
+    Instant refreshed_{};
+    bool refreshing_ = false;
+};
+
+// The hubs of one loop.
+class Hubs final {
+  public:
+    explicit Hubs(task::Runner& runner) : runner_(&runner) { (void)runner.local<Links>(); }
+    Hub& of(const std::shared_ptr<const Settings>& settings);
+
+  private:
+    task::Runner* runner_;
+    std::vector<std::unique_ptr<Hub>> all_;
+};
+
+}  // namespace tiderace::db::redis

@@ -1,0 +1,47 @@
+// Options: how a Redis server is used by each loop.
+#pragma once
+
+#include <cstddef>
+
+#include "tiderace/base/units.h"
+#include "tiderace/tcp/security.h"
+
+namespace tiderace::db::redis {
+
+struct Options {
+    // TLS for rediss://, such as a tcp::ClientTls, which outlives the client.
+    const tcp::ClientSecurity* security = nullptr;
+
+    // Commands of a loop that were sent and are not answered, or that wait for the connection; one
+    // more fails at once (Error{busy}).
+    std::size_t commands_max = 16'384;
+    // Of commands that were not sent yet; above it a command fails at once (Error{busy}).
+    std::size_t unsent_bytes_max = 64_MiB;
+    // One command waits this long for the connection (Error{connection_lost}).
+    Duration waiting_timeout = 5s;
+    // A server that answers nothing for this long is given up, with all commands that were sent
+    // (Error{timeout} of those that only read, Error{unknown_outcome} of the others).
+    Duration command_timeout = 5s;
+    Duration connect_timeout = 5s;
+    // The pause after a failed connection doubles from the first to the second, a little random.
+    Duration reconnect_pause = 50ms;
+    Duration reconnect_pause_max = 5s;
+
+    // Connections of a loop for transactions and blocking commands, and tasks that wait for one.
+    std::size_t connections_max = 8;
+    std::size_t waiting_max = 1'024;
+    // One of these that was idle for this long is pinged before it is used.
+    Duration check_after = 30s;
+
+    // Of one reply; a larger one ends the connection (Error{row}).
+    std::size_t reply_bytes_max = 64_MiB;
+    std::size_t reply_depth_max = 16;
+    // Of a cluster: servers that a loop has a connection to.
+    std::size_t nodes_max = 64;
+    // What a subscription keeps for a reader that is slow; above either the oldest are dropped, and
+    // the next Message has their number.
+    std::size_t messages_max = 1'024;
+    std::size_t message_bytes_max = 16_MiB;
+};
+
+}  // namespace tiderace::db::redis

@@ -1,0 +1,45 @@
+#include "tiderace/db/redis/script.h"
+
+#include <optional>
+
+#include "tiderace/base/sha1.h"
+
+namespace tiderace::db::redis {
+namespace {
+
+std::string hex(const std::array<std::uint8_t, 20>& bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+}  // namespace
+
+Script::Script(std::string source) : source_(std::move(source)), name_(hex(sha1(source_))) {}
+
+// `all`: as many keys, then the arguments.
+task::Task<Reply> Script::reply_of(Client redis, std::size_t keys,
+                                   std::vector<std::string> all) const {
+    const std::string count = std::to_string(keys);
+    std::vector<std::string_view> words;
+    words.push_back("EVALSHA");
+    words.push_back(name_);
+    words.push_back(count);
+    words.insert(words.end(), all.begin(), all.end());
+    std::optional<Error> failure;
+    try {
+        co_return co_await redis.command(Arguments(words));
+    } catch (const Error& error) {
+        failure = error;
+    }
+    if (!failure->message().starts_with("NOSCRIPT")) throw *failure;
+    words[0] = "EVAL";
+    words[1] = source_;
+    co_return co_await redis.command(Arguments(words));
+}
+
+}  // namespace tiderace::db::redis

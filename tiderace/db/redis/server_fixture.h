@@ -1,0 +1,107 @@
+// Servers for the tests of this room: a real redis-server on a Unix socket, and one that answers as
+// a test says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/core/child_process.h"
+#include "tiderace/db/database_fixture.h"
+#include "tiderace/redis.h"
+#include "tiderace/task.h"
+#include "tiderace/task/awaitable.h"
+
+namespace tiderace::db::redis {
+
+// A redis-server with a folder of its own.
+class RedisServer {
+  public:
+    explicit RedisServer(std::vector<std::string> arguments = {});
+    ~RedisServer();
+    RedisServer(const RedisServer&) = delete;
+    RedisServer& operator=(const RedisServer&) = delete;
+    // "": it is installed.
+    static std::string missing();
+
+    std::string url() const { return "unix:" + folder_.file("redis.sock"); }
+    std::string file(const std::string& name) const { return folder_.file(name); }
+    void start();
+    // As when its machine fails.
+    void kill();
+    void pause() const;
+    void resume() const { ::kill(process_->pid(), SIGCONT); }
+
+  private:
+    bool answers() const;
+
+    std::vector<std::string> arguments_;
+    Folder folder_;
+    std::optional<core::ChildProcess> process_;
+};
+
+// A server on a port of the kernel's choice, whose replies a function makes. Each connection has
+// a thread.
+class ScriptedServer {
+  public:
+    struct Answer {
+        std::string bytes;
+        bool close = false;  // the connection, behind these bytes
+    };
+    using Words = std::vector<std::string>;
+    // Called with each command, one at a time; without HELLO, unless `greets` is set.
+    explicit ScriptedServer(std::function<Answer(const Words&)> script, bool greets = false);
+    ~ScriptedServer();
+    ScriptedServer(const ScriptedServer&) = delete;
+    ScriptedServer& operator=(const ScriptedServer&) = delete;
+
+    std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+    std::string url() const { return "redis://" + address(); }
+    std::uint16_t port() const { return port_; }
+    int connections() const { return connections_; }
+
+  private:
+    void accept_all();
+    void serve(int fd);
+
+    std::function<Answer(const Words&)> script_;
+    bool greets_;
+    int listener_ = -1;
+    std::uint16_t port_ = 0;
+    std::atomic<int> connections_ = 0;
+    std::mutex lock_;
+    std::vector<int> open_;
+    std::vector<std::thread> threads_;
+    std::thread acceptor_;
+};
+
+template <typename T>
+Task<Fault> fault_of(Pending<T> failing) {
+    return db::fault_of(task::as_task(std::move(failing)));
+}
+
+using db::fault_of;
+
+inline std::string bulk(const std::string& text) {
+    return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+class RedisTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const std::string missing = RedisServer::missing();
+        if (!missing.empty()) GTEST_SKIP() << missing;
+        server.emplace();
+    }
+    std::optional<RedisServer> server;
+};
+
+}  // namespace tiderace::db::redis

@@ -1,0 +1,59 @@
+#include "tiderace/db/redis/transaction.h"
+
+#include "tiderace/db/redis/own_connection.h"
+#include "tiderace/db/redis/pipeline.h"
+
+namespace tiderace::db::redis {
+namespace {
+
+// Replies of an EXEC; nullopt: it was not done.
+std::optional<std::vector<Reply>> results_of(const std::vector<Reply>& replies) {
+    for (const Reply& each : replies) {
+        if (&each != &replies.back() && each.view().is_error()) throw error_of(each.view());
+    }
+    const resp::Reply all = replies.back().view();
+    if (all.is_null()) return std::nullopt;
+    if (!all.is_aggregate()) refuse_reply(all, "the replies of a transaction");
+    std::vector<Reply> results;
+    for (const resp::Reply each : all) results.push_back(each.copy());
+    return results;
+}
+
+}  // namespace
+
+OwnConnection& Transaction::connection() const {
+    return static_cast<OwnConnection&>(*loan_.get());
+}
+
+void Transaction::queue(Command command) {
+    check_shared(command);
+    queued_.push_back(std::move(command));
+}
+
+task::Task<Reply> Transaction::ask_now(Command command) {
+    check_shared(command);
+    Reply reply = co_await ask(connection().link(), std::move(command));
+    if (reply.view().is_error()) throw error_of(reply.view());
+    co_return reply;
+}
+
+task::Task<> Transaction::start_watch(Command command) {
+    OwnConnection& own = connection();
+    own.set_watching(true);
+    const Reply reply = co_await ask(own.link(), std::move(command));
+    if (reply.view().is_error()) throw error_of(reply.view());
+}
+
+task::Task<std::optional<std::vector<Reply>>> Transaction::exec() {
+    OwnConnection& own = connection();
+    Pipeline all(own.link());
+    all.add(make_command("MULTI"));
+    for (Command& each : queued_) all.add(std::move(each));
+    queued_.clear();
+    all.add(make_command("EXEC"));
+    const std::vector<Reply> replies = co_await all.run();
+    own.set_watching(false);
+    co_return results_of(replies);
+}
+
+}  // namespace tiderace::db::redis

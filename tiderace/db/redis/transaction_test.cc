@@ -1,0 +1,105 @@
+#include "tiderace/db/redis/transaction.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/db/redis/server_fixture.h"
+
+namespace tiderace::db::redis {
+namespace {
+
+using TransactionTest = RedisTest;
+
+TEST_F(TransactionTest, ItIsDoneAsAWhole) {
+    run([](Client redis) -> Task<> {
+        auto tx = co_await redis.transaction();
+        tx.queue("SET", "a", "1");
+        tx.queue("LPUSH", "a", "x");
+        tx.queue("INCR", "a");
+        EXPECT_EQ(co_await redis.get("a"), std::nullopt) << "not yet";
+        const auto replies = co_await tx.exec();
+        EXPECT_TRUE(replies.has_value());
+        EXPECT_EQ(replies->size(), 3U);
+        EXPECT_TRUE((*replies)[1].view().is_error()) << "Redis goes on behind it";
+        EXPECT_EQ((*replies)[2].view().integer(), 2);
+        EXPECT_EQ(co_await redis.get("a"), "2");
+        const auto nothing = co_await tx.exec();
+        EXPECT_EQ(nothing->size(), 0U);
+    }(open(server->url())));
+}
+
+TEST_F(TransactionTest, AWatchedKeyThatChangesUndoesIt) {
+    run([](Client redis) -> Task<> {
+        co_await redis.set("stock", "5");
+        auto tx = co_await redis.transaction();
+        co_await tx.watch("stock");
+        EXPECT_EQ(co_await tx.command<std::int64_t>("GET", "stock"), 5);
+        co_await redis.set("stock", "3");
+        tx.queue("SET", "stock", "4");
+        const auto done = co_await tx.exec();
+        EXPECT_FALSE(done.has_value());
+        EXPECT_EQ(co_await redis.get("stock"), "3");
+        tx.queue("SET", "stock", "4");
+        const auto again = co_await tx.exec();
+        EXPECT_TRUE(again.has_value()) << "the watch ended with the first one";
+    }(open(server->url())));
+}
+
+TEST_F(TransactionTest, ACommandThatIsNoneUndoesItAndIsNamed) {
+    run([](Client redis) -> Task<> {
+        auto tx = co_await redis.transaction();
+        tx.queue("SET", "a", "1");
+        tx.queue("NOSUCH");
+        EXPECT_EQ(co_await complaint_of(tx.exec()), "ERR unknown command 'NOSUCH'");
+        EXPECT_EQ(co_await redis.get("a"), std::nullopt);
+    }(open(server->url())));
+}
+
+TEST_F(TransactionTest, OneThatIsLeftWatchesNothingAnyMore) {
+    Options options;
+    options.connections_max = 1;
+    run([](Client redis) -> Task<> {
+        for (int round = 0; round < 3; ++round) {
+            {
+                auto left = co_await redis.transaction();
+                co_await left.watch("a");
+                left.queue("SET", "b", "never");
+            }
+            co_await redis.increment("a");
+            auto tx = co_await redis.transaction();
+            tx.queue("SET", "c", "1");
+            const auto done = co_await tx.exec();
+            EXPECT_TRUE(done.has_value()) << "it has the same connection";
+        }
+        EXPECT_EQ(co_await redis.get("b"), std::nullopt);
+    }(open(server->url(), options)));
+}
+
+TEST_F(TransactionTest, ConnectionsOfTheirOwnHaveALimit) {
+    Options options;
+    options.connections_max = 2;
+    options.waiting_timeout = 50ms;
+    run([](Client redis) -> Task<> {
+        const auto one = co_await redis.transaction();
+        const auto two = co_await redis.transaction();
+        EXPECT_EQ(co_await db::fault_of(redis.transaction()), Fault::busy);
+    }(open(server->url(), options)));
+}
+
+TEST_F(TransactionTest, OneOfACancelledBlockingCommandIsNotUsedAgain) {
+    Options options;
+    options.connections_max = 1;
+    run([](Client redis) -> Task<> {
+        for (int i = 0; i < 3; ++i) {
+            const auto late = co_await within(
+                20ms, redis.blocking<std::optional<Reply>>(Duration::max(), "BLPOP", "l", "0"));
+            EXPECT_FALSE(late.has_value());
+        }
+        auto tx = co_await redis.transaction();
+        tx.queue("ECHO", "mine");
+        const auto replies = co_await tx.exec();
+        EXPECT_EQ((*replies)[0].view().text(), "mine");
+    }(open(server->url(), options)));
+}
+
+}  // namespace
+}  // namespace tiderace::db::redis
