@@ -48,10 +48,11 @@ class WordText {
     explicit WordText(std::string_view text) : text_(text) {}
     template <typename T>
         requires std::is_integral_v<T>
-    explicit WordText(T number)
-        : bytes_(static_cast<std::size_t>(
-              std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr -
-              digits_.data())) {}
+    explicit WordText(T number) {
+        char* const begin = digits_.data();
+        bytes_ = static_cast<std::size_t>(std::to_chars(begin, begin + digits_.size(), number).ptr -
+                                          begin);
+    }
     WordText(const WordText&) = delete;
     WordText& operator=(const WordText&) = delete;
     std::string_view view() const {

@@ -1,0 +1,81 @@
+// rediss://, with a server of our own behind TLS.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "tiderace/redis.h"
+#include "tiderace/serve/stream_tls.h"
+#include "tiderace/tcp/tcp_fixture.h"
+#include "tiderace/testing/certificates.h"
+
+namespace tiderace::db::redis {
+namespace {
+
+class RedisTls : public ::testing::Test, protected tcp::ServedWorld {
+  protected:
+    RedisTls() : ServedWorld("fake") {}
+    void SetUp() override {
+        const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
+        const tcp::ServerTls tls(tcp::PemFiles{files.certificate, files.key});
+        layer_ = tls.layer(world->loop()).value();
+        serve([](tcp::Stream stream) -> task::Task<> {
+            while (auto bytes = co_await stream.read()) {
+                const bool greeting = bytes->find("HELLO") != bytes->npos;
+                const std::string_view answer = greeting ? "%0\r\n" : "$6\r\nsecret\r\n";
+                co_await stream.write(answer);
+            }
+        });
+        server->listen(world->listen(), layer_.get());
+        port_ = std::to_string(world->listening_at().port());
+    }
+    void TearDown() override { end_all(); }
+
+    // What a GET answers, or the kind of its fault.
+    std::string ask(const tcp::ClientTls& tls, const std::string& host) {
+        std::optional<std::string> answer;
+        Options options;
+        options.security = &tls;
+        options.waiting_timeout = 1s;
+        const Client redis = open("rediss://" + host + ":" + port_, options);
+        runner.spawn([](Client client, std::optional<std::string>& out) -> task::Task<> {
+            try {
+                const auto value = co_await client.get("a");
+                out = value.value_or("nothing");
+            } catch (const Error& error) {
+                out = std::string(name_of(error.kind()));
+            }
+        }(redis, answer));
+        EXPECT_TRUE(world->run_until([&] { return answer.has_value(); }));
+        return answer.value_or("");
+    }
+
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+    std::shared_ptr<net::TransportLayer> layer_;
+    std::string port_;
+};
+
+TEST_F(RedisTls, CommandsGoThroughTls) {
+    const tcp::ClientTls tls({.ca = authority_.write(folder_, "ca.pem")});
+    EXPECT_EQ(ask(tls, "localhost"), "secret");
+}
+
+TEST_F(RedisTls, AServerThatDoesNotProveItsNameIsRefused) {
+    const tcp::ClientTls strict;
+    EXPECT_EQ(ask(strict, "localhost"), "connection_lost");
+    const tcp::ClientTls trusting({.ca = authority_.write(folder_, "ca.pem")});
+    EXPECT_EQ(ask(trusting, "127.0.0.1"), "connection_lost");
+}
+
+TEST(RedisTlsUrl, WithoutSecurityItIsAnError) {
+    try {
+        (void)open("rediss://localhost");
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Fault::configuration);
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::db::redis
