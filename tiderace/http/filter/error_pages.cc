@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "tiderace/core/kernel.h"
@@ -96,20 +99,28 @@ Result<std::string> read_file(const std::string& path) {
 
 using Escape = bool (*)(wire::BoundedText&, ByteView);
 
-std::string escaped(ByteView text, Escape append, std::size_t growth_max) {
-    std::string out(text.size() * growth_max, '\0');
-    wire::BoundedText bounded(out);
-    append(bounded, text);
-    out.resize(bounded.size());
-    return out;
+// html_growth_max and json_growth_max
+constexpr std::size_t growth_max = 6;
+static_assert(wire::html_growth_max == growth_max && wire::json_growth_max == growth_max);
+
+void append_escaped(std::string& page, ByteView text, Escape escape) {
+    const std::size_t begin = page.size();
+    page.resize(begin + text.size() * growth_max);
+    wire::BoundedText room(std::span<char>(page).subspan(begin));
+    escape(room, text);
+    page.resize(begin + room.size());
 }
 
 // As much of the path as a page shows: whole UTF-8 sequences, so that none is cut in half.
-std::string shown_path(ByteView path) {
-    if (path.size() <= ErrorPages::path_shown_bytes_max) return std::string(path);
-    std::size_t end = ErrorPages::path_shown_bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(path[end]) & 0xC0) == 0x80) --end;
-    return std::string(path.substr(0, end)) + "\u2026";
+void append_path(std::string& page, ByteView path, Escape escape) {
+    std::size_t end = std::min(path.size(), ErrorPages::path_shown_bytes_max);
+    const bool cut = end < path.size();
+    while (cut && end > 0 && (static_cast<unsigned char>(path[end]) & 0xC0) == 0x80) --end;
+    std::array<char, ErrorPages::path_shown_bytes_max * growth_max> memory;
+    wire::BoundedText room(memory);
+    escape(room, path.substr(0, end));
+    page += room.view();
+    if (cut) page += "\u2026";
 }
 
 std::string html_before(int status) {
@@ -124,35 +135,26 @@ std::string html_before(int status) {
     return page;
 }
 
-std::string html_page(const std::string& before, int status, ByteView what, ByteView path) {
+// "": the status says why.
+std::string html_reason(int status, ByteView why) {
     const Explanation text = explain(status);
-    std::string page = before;
-    if (!path.empty()) {
-        page.append("<p class=\"path\"><code>")
-            .append(escaped(shown_path(path), wire::append_html, wire::html_growth_max))
-            .append("</code></p>\n");
-    }
-    page.append("<p>").append(
-        escaped(what.empty() ? text.what : what, wire::append_html, wire::html_growth_max));
+    std::string page = "<p>";
+    append_escaped(page, why.empty() ? text.what : why, wire::append_html);
     page.append("</p>\n<p class=\"soft\">").append(text.todo).append("</p>\n");
-    // The front page has nowhere better to lead to.
-    if (path != "/") page += "<nav><a href=\"/\">Go to the front page</a></nav>\n";
-    return page += "</main>\n</html>\n";
+    return page;
 }
 
-std::string json_page(int status, ByteView what, ByteView path) {
+void append_json_page(std::string& page, int status, ByteView why, ByteView path) {
     const Explanation text = explain(status);
-    if (what.empty()) what = text.what;
-    std::string json = "{\"status\":" + std::to_string(status) + ",\"error\":\"";
-    json.append(title_of(status));
+    page.append("{\"status\":").append(std::to_string(status)).append(",\"error\":\"");
+    page.append(title_of(status));
     if (!path.empty()) {
-        json.append("\",\"path\":\"")
-            .append(escaped(shown_path(path), wire::append_json, wire::json_growth_max));
+        page += "\",\"path\":\"";
+        append_path(page, path, wire::append_json);
     }
-    json.append("\",\"message\":\"");
-    json.append(escaped(what, wire::append_json, wire::json_growth_max));
-    json.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
-    return json;
+    page += "\",\"message\":\"";
+    append_escaped(page, why.empty() ? text.what : why, wire::append_json);
+    page.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
 }
 
 }  // namespace
@@ -184,10 +186,44 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);
     const ByteView path = exchange.request().path;
-    if (json) return response.set_body(json_page(status, why, path));
-    std::string& before = html_before_[status];
-    if (before.empty()) before = html_before(status);
-    response.set_body(html_page(before, status, why, path));
+    // The memory of the last page is used again, unless an answer that waits for its peer has it.
+    if (!built_.only_owner()) built_ = core::make_ref<BuiltPage>();
+    std::string& page = built_->bytes;
+    if (json) {
+        page.clear();
+        built_->begins_with = nullptr;
+        append_json_page(page, status, why, path);
+    } else {
+        build_html_page(*built_, status, why, path);
+    }
+    response.set_body(page, built_);
+}
+
+void ErrorPages::build_html_page(BuiltPage& built, int status, ByteView why, ByteView path) {
+    HtmlParts& parts = html_parts_[status];
+    if (parts.reason.empty()) parts = {html_before(status), html_reason(status, {})};
+    std::string& page = built.bytes;
+    // Nearly all of it is the same as that of the last page, usually.
+    if (built.begins_with == &parts) {
+        page.resize(parts.before.size());
+    } else {
+        built.begins_with = nullptr;
+        page = parts.before;
+        built.begins_with = &parts;
+    }
+    if (!path.empty()) {
+        page += ByteView("<p class=\"path\"><code>");
+        append_path(page, path, wire::append_html);
+        page += ByteView("</code></p>\n");
+    }
+    if (why.empty()) {
+        page += parts.reason;
+    } else {
+        page += html_reason(status, why);
+    }
+    // The front page has nowhere better to lead to.
+    if (path != "/") page += ByteView("<nav><a href=\"/\">Go to the front page</a></nav>\n");
+    page += ByteView("</main>\n</html>\n");
 }
 
 // However many ask for it and then read nothing, a large one is in memory once.

@@ -8,7 +8,8 @@
 // Thread   The loop's.
 // Errors   load() fails when a file cannot be read.
 // Limits   page_bytes_max for a file.
-// Memory   The operator's files, and the beginnings of built-in pages, under 2 KiB for each status.
+// Memory   The operator's files, the parts of built-in pages, about 2 KiB for each status, and the
+//          last page that was built. A page that waits for its peer: under 4 KiB.
 #pragma once
 
 #include <map>
@@ -37,10 +38,20 @@ class ErrorPages final : public ResponseFilter {
         std::string bytes;
         std::string content_type;
     };
+    struct HtmlParts {
+        std::string before;  // up to the path
+        std::string reason;  // behind it
+    };
+    struct BuiltPage final : core::Shared {
+        std::string bytes;
+        const HtmlParts* begins_with = nullptr;  // which `before` is at its front
+    };
     static void show(const core::Ref<Page>& page, Response& response);
+    void build_html_page(BuiltPage& built, int status, ByteView why, ByteView path);
 
     std::map<int, core::Ref<Page>> pages_;
-    std::map<int, std::string> html_before_;  // up to the path; made when first needed
+    std::map<int, HtmlParts> html_parts_;  // by status; made when first needed
+    core::Ref<BuiltPage> built_;           // the last one
 };
 
 }  // namespace tiderace::http::filter

@@ -89,6 +89,20 @@ TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
     EXPECT_FALSE(exchange_->has("Content-Type"));
 }
 
+TEST_F(ErrorPagesTest, APageThatWaitsForItsPeerIsNotUsedForAnotherAnswer) {
+    ask("GET", "text/html", "/first");
+    Response first(404);
+    pages_.filter(*exchange_, first);
+    ask("GET", "text/html", "/second");
+    Response second(404);
+    pages_.filter(*exchange_, second);
+    EXPECT_THAT(first.copied_body(), HasSubstr("<code>/first</code>"));
+    EXPECT_THAT(second.copied_body(), HasSubstr("<code>/second</code>"));
+    // Each has an owner, so that an answer that has to wait needs no copy.
+    EXPECT_TRUE(first.body_owner());
+    EXPECT_TRUE(second.body_owner());
+}
+
 // A request that the parser or the framing refused: the answer has its sentence as its body.
 TEST_F(ErrorPagesTest, ARefusalsSentenceIsInThePage) {
     answers_.status = 431;
