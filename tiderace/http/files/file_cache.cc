@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -45,12 +46,12 @@ FileCache::~FileCache() {
 }
 
 core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds unix_now) {
-    const auto found = known_.find(path);
-    if (found == known_.end()) {
+    ResolvedPath* const found = known(path);
+    if (found == nullptr) {
         ++counters_.misses;
         return refresh(path, nullptr, now, unix_now);
     }
-    ResolvedPath& known = *found->second;
+    ResolvedPath& known = *found;
     // Bytes in memory stay consistent with their length and tag. An open file may be cut or
     // overwritten at any moment, so it is checked in every turn of the loop. A write between two
     // requests of one turn could as well have come a moment after a check.
@@ -63,18 +64,22 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
     }
     ++counters_.hits;
     touch(known);
-    if (known.descriptors != 0) {
-        // warm() may evict the path that we are about to return.
-        core::Ref<ResolvedPath> held = found->second;
-        warm(known, now);
-        return held;
-    }
-    return found->second;
+    // Held, because warm() may evict it.
+    core::Ref<ResolvedPath> held(&known);
+    if (known.descriptors != 0) warm(known, now);
+    return held;
 }
 
 ResolvedPath* FileCache::known(ByteView path) {
+    // The path of the last request, which many ask for in a row, needs no hash.
+    if (last_ != nullptr && last_->path.size() == path.size() &&
+        std::memcmp(last_->path.data(), path.data(), path.size()) == 0) {
+        return last_;
+    }
     const auto found = known_.find(path);
-    return found != known_.end() ? found->second.get() : nullptr;
+    if (found == known_.end()) return nullptr;
+    last_ = found->second.get();
+    return last_;
 }
 
 void FileCache::add_variant(ByteView path, const FileIdentity& of, wire::ContentCoding coding,
@@ -124,6 +129,7 @@ core::Ref<ResolvedPath> FileCache::ask_disk(ByteView path, ResolvedPath* previou
 void FileCache::drop_all() {
     counters_.evicted += known_.size();
     for (auto& [path, resolved] : known_) uncount(*resolved);
+    last_ = nullptr;
     known_.clear();
 }
 
@@ -264,6 +270,7 @@ void FileCache::keep(const core::Ref<ResolvedPath>& path) {
 
 void FileCache::forget(ResolvedPath& path) {
     uncount(path);
+    if (last_ == &path) last_ = nullptr;
     known_.erase(ByteView(path.path));
 }
 

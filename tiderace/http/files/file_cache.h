@@ -103,6 +103,7 @@ class FileCache {
     FileCacheCounters counters_;
     // Keys are views of the paths inside the values. Peers choose them: missing ones are kept, too.
     std::unordered_map<ByteView, core::Ref<ResolvedPath>, KeyedHash> known_;
+    ResolvedPath* last_ = nullptr;  // found last, while it is in known_
     // Least recently used first. Each known path is in one of them.
     IntrusiveList<ResolvedPath> in_memory_;
     IntrusiveList<ResolvedPath> with_descriptor_;

@@ -108,7 +108,8 @@ void StaticFiles::drop_caches() {
 void StaticFiles::answer(Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
-    TR_CHECK(request.path.starts_with(options_.prefix), "files answer what is below their prefix");
+    TR_CHECK(options_.prefix.empty() || request.path.starts_with(options_.prefix),
+             "files answer what is below their prefix");
     room_->set_asker(request.connection);
     if (watch_) watch_->catch_up(request.connection);
     const core::Ref<files::ResolvedPath> resolved = resolve(path_of(request));

@@ -79,7 +79,9 @@ class StaticFiles final : public Handler {
 
     void answer(Exchange& exchange);
     ByteView path_of(const Request& request) const {
-        return request.path.substr(options_.prefix.size());
+        ByteView path = request.path;
+        path.remove_prefix(options_.prefix.size());
+        return path;
     }
     void drop_caches();
     void follow_root() {
