@@ -1,6 +1,8 @@
 #include "tiderace/http/wire/canonical_path.h"
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -41,11 +43,26 @@ bool is_plain_by_byte(ByteView path) {
 }
 
 #if defined(__SSE2__)
-// Checks the 16 bytes from `at`, and the pair that each makes with the byte before it.
+template <std::size_t width>
+__m128i load(const char* at) {
+    if constexpr (width == 16) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    } else if constexpr (width == 8) {
+        return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
+    } else {
+        std::int32_t word = 0;
+        static_assert(width == sizeof word);
+        std::memcpy(&word, at, sizeof word);
+        return _mm_cvtsi32_si128(word);
+    }
+}
+
+// Checks the `width` bytes from `at`, and the pair that each makes with the byte before it.
+template <std::size_t width>
 bool is_plain_block(const char* at) {
     const auto all = [](char c) { return _mm_set1_epi8(c); };
-    const __m128i now = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at - 1));
+    const __m128i now = load<width>(at);
+    const __m128i before = load<width>(at - 1);
     // Signed: bytes from 0x80 up are below 0x20 as well.
     __m128i found = _mm_cmplt_epi8(now, all(0x20));
     found = _mm_or_si128(found, _mm_cmpeq_epi8(now, all(0x7F)));
@@ -54,18 +71,26 @@ bool is_plain_block(const char* at) {
     const __m128i slash_or_dot =
         _mm_or_si128(_mm_cmpeq_epi8(now, all('/')), _mm_cmpeq_epi8(now, all('.')));
     const __m128i after_slash = _mm_cmpeq_epi8(before, all('/'));
-    return _mm_movemask_epi8(_mm_or_si128(found, _mm_and_si128(after_slash, slash_or_dot))) == 0;
+    const auto bits = static_cast<unsigned>(
+        _mm_movemask_epi8(_mm_or_si128(found, _mm_and_si128(after_slash, slash_or_dot))));
+    return (bits & ((1U << width) - 1)) == 0;  // a narrow load has zeros behind its bytes
 }
 
-constexpr std::size_t block_bytes = 16;
+// For a path longer than a block. Its first byte is a slash; the last block overlaps the one before
+// it.
+template <std::size_t width>
+bool is_plain_in_blocks(ByteView path) {
+    for (std::size_t at = 1; at + width < path.size(); at += width) {
+        if (!is_plain_block<width>(path.data() + at)) return false;
+    }
+    return is_plain_block<width>(path.data() + path.size() - width);
+}
 
 bool is_plain(ByteView path) {
-    if (path.size() <= block_bytes) return is_plain_by_byte(path);
-    // The first byte is a slash; the last block overlaps the one before it.
-    for (std::size_t at = 1; at + block_bytes < path.size(); at += block_bytes) {
-        if (!is_plain_block(path.data() + at)) return false;
-    }
-    return is_plain_block(path.data() + path.size() - block_bytes);
+    if (path.size() > 16) return is_plain_in_blocks<16>(path);
+    if (path.size() > 8) return is_plain_in_blocks<8>(path);
+    if (path.size() > 4) return is_plain_in_blocks<4>(path);
+    return is_plain_by_byte(path);
 }
 #else
 bool is_plain(ByteView path) {

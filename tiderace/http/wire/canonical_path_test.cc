@@ -165,6 +165,11 @@ TEST(CanonicalPath, FindsWhatToChangeWhereverItStandsInALongPath) {
             EXPECT_EQ(resolve(with("//a")), path(folder + "/a" + after));
             EXPECT_EQ(resolve(with("/./")), path(folder + "/" + after));
         }
+        for (std::size_t at = 1; at < size; ++at) {
+            std::string bad = plain;
+            bad[at] = '\x7F';
+            EXPECT_EQ(resolve(bad), refused(PathFault::control_character)) << size << ", " << at;
+        }
     }
 }
 
