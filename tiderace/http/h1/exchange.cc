@@ -87,7 +87,7 @@ wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     request_.head = &head_;
     know_peer(connection.connection());
     if (head_.version_minor() == 0) request_.version = HttpVersion::http_1_0;
-    framing_ = wire::frame_request(head_);
+    framing_ = wire::frame_request(head_, &service_->hosts());
     keep_alive_ = framing_.keep_alive;
     if (framing_.refusal != wire::Refusal::none) return framing_.refusal;
     const bool has_body =

@@ -13,6 +13,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h1/exchange.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/request_head.h"
 #include "tiderace/net/tcp_server.h"
 
@@ -61,6 +62,7 @@ class H1Service final : public net::SessionFactory {
     ByteView standing_fields();
 
     RequestRooms& rooms() { return rooms_; }
+    wire::HostMemo& hosts() { return hosts_; }
     // The spare exchange, or a new one. Given back when the request was answered at once.
     core::Ref<H1Exchange> take_exchange();
     void give_back(core::Ref<H1Exchange> exchange);
@@ -72,6 +74,7 @@ class H1Service final : public net::SessionFactory {
     H1Counters counters_;
     H2Service* http2_ = nullptr;
     RequestRooms rooms_;
+    wire::HostMemo hosts_;
     core::Ref<H1Exchange> spare_;
     std::string standing_fields_;
     UnixSeconds standing_second_ = -1;

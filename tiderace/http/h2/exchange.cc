@@ -41,7 +41,8 @@ wire::H2RequestParse H2Exchange::parse(wire::HpackDecoder& decoder, ByteView blo
         room_ = service_->rooms().take();
         head_.lend(room_->fields());
     }
-    return wire::parse_h2_request(decoder, block, arena, service_->options().head, head_);
+    return wire::parse_h2_request(decoder, block, arena, service_->options().head, head_,
+                                  &service_->hosts());
 }
 
 void H2Exchange::open(H2Connection& connection, std::uint32_t stream, std::uint32_t window_bytes) {

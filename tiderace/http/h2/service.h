@@ -22,6 +22,7 @@
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/h2/budget.h"
 #include "tiderace/http/wire/h2/request.h"
+#include "tiderace/http/wire/host.h"
 #include "tiderace/net/tcp_server.h"
 
 namespace tiderace::http {
@@ -80,6 +81,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     // Its content is no longer read. No-op in most builds.
     void forget_arena();
     RequestRooms& rooms() { return rooms_; }
+    wire::HostMemo& hosts() { return hosts_; }
 
     // For trailers; used for one block after the other.
     wire::RequestHead& trailers() { return trailers_; }
@@ -102,6 +104,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     std::vector<core::Ref<H2Exchange>> spare_;
     std::vector<char> arena_;
     RequestRooms rooms_;
+    wire::HostMemo hosts_;
     wire::RequestHead trailers_;
     SlotMap<net::Connection> tunnels_;
     std::string standing_fields_;

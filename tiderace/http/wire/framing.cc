@@ -50,13 +50,14 @@ Refusal frame_body(const RequestHead& head, RequestFraming& framing) {
 // RFC 9112 3.2: exactly one valid Host in HTTP/1.1. It may be empty only where it names nothing:
 // the target brings its own authority, or is the server itself ("*"), or the client speaks
 // HTTP/1.0.
-Refusal judge_host(const RequestHead& head) {
+Refusal judge_host(const RequestHead& head, HostMemo* hosts) {
     const Field* host = head.find(FieldName::host);
     if (host == nullptr) {
         return head.version_minor() == 0 ? Refusal::none : Refusal::missing_host;
     }
     if (head.repeated(FieldName::host)) return Refusal::duplicate_host;
-    if (!valid_host(host->value)) return Refusal::bad_host;
+    const bool valid = hosts != nullptr ? hosts->is_valid(host->value) : valid_host(host->value);
+    if (!valid) return Refusal::bad_host;
     const bool names_nothing = host->value.empty() || host->value.front() == ':';
     if (!names_nothing) return Refusal::none;
     const bool needed =
@@ -125,10 +126,12 @@ Refusal judge_expectations(const RequestHead& head) {
     return Refusal::none;
 }
 
-RequestFraming frame_request(const RequestHead& head) {
+RequestFraming frame_request(const RequestHead& head, HostMemo* hosts) {
     RequestFraming framing;
     const bool http_1_1 = head.version_minor() > 0;
-    if (const Refusal refusal = judge_host(head); refusal != Refusal::none) return refused(refusal);
+    if (const Refusal refusal = judge_host(head, hosts); refusal != Refusal::none) {
+        return refused(refusal);
+    }
     if (const Refusal refusal = frame_body(head, framing); refusal != Refusal::none) {
         return refused(refusal);
     }

@@ -4,13 +4,14 @@
 // A server that disagrees with another here can be used for request smuggling. So everything that
 // two readers could understand differently is refused with 400 and the connection is closed.
 //
-// Thread   Any: a pure function of the head.
+// Thread   Any: a pure function of the head. A HostMemo only saves time.
 // Errors   A Refusal; the other members then say nothing, but keep_alive is false.
 // Memory   None.
 #pragma once
 
 #include <cstdint>
 
+#include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/refusal.h"
 #include "tiderace/http/wire/request_head.h"
 
@@ -31,7 +32,7 @@ struct RequestFraming {
 };
 
 // Content-Length: 0 is Body::none. The largest length is 2^63 - 1.
-RequestFraming frame_request(const RequestHead& head);
+RequestFraming frame_request(const RequestHead& head, HostMemo* hosts = nullptr);
 
 // The parts of it that other versions of HTTP have too.
 struct ContentLength {

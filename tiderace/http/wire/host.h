@@ -1,9 +1,12 @@
 // Host: what may stand in a Host field and in a target's authority (RFC 3986, 3.2.2 and 3.2.3).
 //
-// Thread   Any: pure functions.
+// Thread   Any: pure functions. A HostMemo belongs to one thread at a time.
 // Errors   `false`: the peer sent something that no URL may hold there.
-// Memory   None.
+// Memory   None; a HostMemo is 72 bytes.
 #pragma once
+
+#include <array>
+#include <cstddef>
 
 #include "tiderace/base/bytes.h"
 
@@ -13,6 +16,17 @@ namespace tiderace::http::wire {
 // ("host:" without digits is valid too). No user, no zone, no IPvFuture. The empty host is valid
 // here, as in the RFC; whether it may be empty is the caller's to say.
 bool valid_host(ByteView host);
+
+// The host that was found valid last: a server's requests name few hosts, and the same one again
+// costs a comparison.
+class HostMemo {
+  public:
+    bool is_valid(ByteView host);
+
+  private:
+    std::array<char, 64> bytes_;
+    std::size_t size_ = 0;
+};
 
 // "::1", "fe80::1:2", "::ffff:192.0.2.1": without brackets.
 bool valid_ipv6(ByteView address);

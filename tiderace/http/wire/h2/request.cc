@@ -91,8 +91,11 @@ bool valid_scheme(ByteView scheme) {
            std::all_of(scheme.begin(), scheme.end(), fits);
 }
 
-Refusal judge_authority(ByteView authority) {
-    const bool names_one = !authority.empty() && authority.front() != ':' && valid_host(authority);
+Refusal judge_authority(ByteView authority, HostMemo* hosts) {
+    const auto valid = [&] {
+        return hosts != nullptr ? hosts->is_valid(authority) : valid_host(authority);
+    };
+    const bool names_one = !authority.empty() && authority.front() != ':' && valid();
     return names_one ? Refusal::none : Refusal::bad_host;
 }
 
@@ -106,9 +109,10 @@ ByteView without_default_port(ByteView authority, ByteView scheme) {
 // One request, while its fields come.
 class RequestReader {
   public:
-    RequestReader(const H2RequestLimits& limits, RequestHead& head)
+    RequestReader(const H2RequestLimits& limits, RequestHead& head, HostMemo* hosts)
         : limits_(limits),
           head_(head),
+          hosts_(hosts),
           fields_max_(std::min(limits.fields_max, RequestHead::fields_capacity)) {}
 
     Refusal take(const HpackField& field) {
@@ -194,7 +198,7 @@ class RequestReader {
     Refusal end_target() {
         const ByteView authority = value(PseudoField::authority);
         if (has(PseudoField::authority)) {
-            const Refusal refusal = judge_authority(authority);
+            const Refusal refusal = judge_authority(authority, hosts_);
             if (refusal != Refusal::none) return refusal;
         }
         if (tunnel_) {
@@ -224,7 +228,7 @@ class RequestReader {
             if (authority.empty()) return Refusal::missing_host;
             return add(to_lower_string(FieldName::host), authority, FieldName::host);
         }
-        if (authority.empty()) return judge_authority(host->value);
+        if (authority.empty()) return judge_authority(host->value, hosts_);
         const ByteView scheme = value(PseudoField::scheme);
         const bool same = equals_ignoring_case(without_default_port(authority, scheme),
                                                without_default_port(host->value, scheme));
@@ -245,6 +249,7 @@ class RequestReader {
 
     const H2RequestLimits& limits_;
     RequestHead& head_;
+    HostMemo* hosts_;
     std::size_t fields_max_;
     unsigned seen_ = 0;  // pseudo fields present; the others' values_ are stale
     bool fields_began_ = false;
@@ -293,10 +298,11 @@ std::size_t h2_arena_bytes(const H2RequestLimits& limits, const HpackDecoder& de
 }
 
 H2RequestParse parse_h2_request(HpackDecoder& decoder, ByteView block, std::span<char> arena,
-                                const H2RequestLimits& limits, RequestHead& head) {
+                                const H2RequestLimits& limits, RequestHead& head,
+                                HostMemo* hosts) {
     head.clear();  // HTTP/1.1: what its fields mean does not depend on the version
     HpackDecoder::Block fields = decoder.read(block, arena, limits.list_bytes_max);
-    RequestReader reader(limits, head);
+    RequestReader reader(limits, head, hosts);
     Parse parse = read_block(fields, [&](const HpackField& field) { return reader.take(field); });
     if (parse.status != Parse::Status::complete) return parse;
     parse.refusal = reader.end(parse, arena.subspan(parse.arena_used));

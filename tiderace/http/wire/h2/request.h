@@ -26,6 +26,7 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/refusal.h"
 #include "tiderace/http/wire/request_head.h"
 
@@ -59,8 +60,10 @@ std::size_t h2_arena_bytes(const H2RequestLimits& limits, const HpackDecoder& de
 
 // Reads the block to its end whatever is wrong with it. With an extended CONNECT the method is
 // CONNECT and the target is ":path", in origin form; `protocol` tells it from an ordinary one.
+// `hosts` only saves time.
 H2RequestParse parse_h2_request(HpackDecoder& decoder, ByteView block, std::span<char> arena,
-                                const H2RequestLimits& limits, RequestHead& head);
+                                const H2RequestLimits& limits, RequestHead& head,
+                                HostMemo* hosts = nullptr);
 
 // A second block on the same stream: fields only (RFC 9113, 8.1). head.fields() are the trailers;
 // the rest of `head` says nothing.
