@@ -87,7 +87,7 @@ class Response {
     // Bytes that `owner` keeps: copied if that is cheaper, or if the answer does not wait for the
     // peer.
     void set_body(ByteView bytes, core::Ref<core::Shared> owner) {
-        body_ = bytes;
+        body_.emplace<ByteView>(bytes);
         owner_ = std::move(owner);
     }
     void set_body(std::string text);

@@ -73,7 +73,8 @@ std::size_t H1Connection::consume(ByteView data) {
     // A connection that is closing drops all further bytes.
     while (used < data.size() && !handed_over_ && phase_ != Phase::closing &&
            !connection_->closing()) {
-        const ByteView rest = data.substr(used);
+        ByteView rest = data;
+        rest.remove_prefix(used);
         std::size_t step = 0;
         if (exchange_ && !exchange_->body_complete()) {
             step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
@@ -132,7 +133,7 @@ std::size_t H1Connection::start_request(ByteView data) {
     }
     // Held, because run() may hand the connection over, which releases exchange_.
     const core::Ref<H1Exchange> held = exchange_;
-    const wire::Refusal refusal = exchange_->begin(*this, data.substr(0, parsed.bytes));
+    const wire::Refusal refusal = exchange_->begin(*this, {data.data(), parsed.bytes});
     if (refusal != wire::Refusal::none) {
         refuse(refusal);
         return data.size();

@@ -96,8 +96,6 @@ wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     // The peer waits for our word (RFC 9110, 10.1.1); "100 Continue" is sent only if a handler asks
     // for the body, so that a refused upload is never sent.
     if (has_body) body_ = framing_.expect_continue ? Body::awaits_continue : Body::coming;
-    decoder_ = {};
-
     return take_target();
 }
 
@@ -122,10 +120,12 @@ wire::Refusal H1Exchange::take_target() {
         case wire::TargetForm::origin:
             break;
     }
-    const std::size_t mark = rest.find('?');
-    request_.has_query = mark != ByteView::npos;
-    request_.raw_path = rest.substr(0, mark);
-    request_.query = request_.has_query ? rest.substr(mark + 1) : ByteView{};
+    request_.raw_path = rest;
+    if (const std::size_t mark = rest.find('?'); mark != ByteView::npos) {
+        request_.has_query = true;
+        request_.raw_path = rest.substr(0, mark);
+        request_.query = rest.substr(mark + 1);
+    }
     // "http://host" and "http://host?q" mean the root (RFC 9112, 3.2.1).
     if (request_.raw_path.empty()) request_.raw_path = "/";
     const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
@@ -190,12 +190,12 @@ void H1Exchange::recycle() {
     request_ = {};
     framing_ = {};
     decoder_ = {};
-    source_left_.reset();
-    body_bytes_max_ = body_mark = 0;
+    body_mark = 0;
     answer_body_ = AnswerBody::none;
     keep_alive_ = false;
     pinned_.clear();
     head_copy_.reset();
+    head_.clear();
     head_.lend({});
     service_->rooms().give_back(std::move(room_));
 }

@@ -86,10 +86,12 @@ wire::Refusal H2Exchange::take_target() {
         request_.raw_path = request_.path = target;
         return wire::Refusal::none;
     }
-    const std::size_t mark = target.find('?');
-    request_.has_query = mark != ByteView::npos;
-    request_.raw_path = target.substr(0, mark);
-    request_.query = request_.has_query ? target.substr(mark + 1) : ByteView{};
+    request_.raw_path = target;
+    if (const std::size_t mark = target.find('?'); mark != ByteView::npos) {
+        request_.has_query = true;
+        request_.raw_path = target.substr(0, mark);
+        request_.query = target.substr(mark + 1);
+    }
     const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
     request_.path = path.path;
     return wire::refusal_of(path.fault);

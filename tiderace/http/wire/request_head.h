@@ -21,6 +21,7 @@
 #include <span>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/check.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_name.h"
@@ -76,9 +77,9 @@ class RequestHead {
     // The first field of any name, without regard to case, or nullptr. Linear.
     const Field* find(ByteView name) const;
 
-    // Fields go to `room` from here on, which outlives them. There are none now.
+    // Fields go to `room` from here on, which outlives them. There must be none.
     void lend(std::span<Field> room) {
-        clear();
+        TR_CHECK(fields_count_ == 0, "the fields of a head cannot move");
         fields_ = room.data();
         capacity_ = static_cast<std::uint8_t>(room.size() < fields_capacity ? room.size()
                                                                             : fields_capacity);
