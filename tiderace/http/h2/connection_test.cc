@@ -1,4 +1,6 @@
 // HTTP/2's windows, priorities, deadlines, and the ways a connection ends. On every engine.
+#include <new>
+
 #include "tiderace/testing/h2_fixture.h"
 
 namespace tiderace::http {
@@ -383,6 +385,41 @@ TEST_P(H2, AnUnreadAnswerIsResetInTime) {
     world_->advance(31s);
     ASSERT_TRUE(reset(stream));
     EXPECT_EQ(client.answer(stream).reset, H2Error::cancel);
+}
+
+// --- an access log that throws ---------------------------------------------------------------
+
+class FailingLog final : public AccessLog {
+  public:
+    void write(const AccessRecord&) override {
+        ++lines;
+        throw std::bad_alloc();
+    }
+    int lines = 0;
+};
+
+TEST_P(H2, AnAccessLogThatThrowsCostsItsLinesOnly) {
+    FailingLog log;
+    stage_->stage().site().set_log(log);
+    H2Client& client = connect();
+    const auto hello = client.get("/hello");
+    ASSERT_TRUE(ended(hello));
+    EXPECT_EQ(log.lines, 1);
+    // The lines of a deferred answer, and of one whose peer resets it, are written later.
+    const auto kept = client.get("/kept");
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    kept_->respond_status(204);
+    kept_ = {};
+    ASSERT_TRUE(ended(kept));
+    EXPECT_EQ(log.lines, 2);
+    const auto large = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(large).status == 200; }));
+    client.reset(large);
+    EXPECT_TRUE(run_until([&] { return log.lines == 3; }));
+    const auto again = client.get("/hello");
+    ASSERT_TRUE(ended(again));
+    EXPECT_EQ(client.answer(again).body, "hello\n");
+    EXPECT_EQ(stage_->stage().closed(net::CloseReason::session_failed), 0U);
 }
 
 }  // namespace
