@@ -44,12 +44,11 @@ TEST(Host, AMemoSaysTheSameAsTheFunction) {
     const std::string longest(64, 'a');
     const std::string too_long(65, 'a');
     // In this order: each after another that was valid or not, of the same length or not.
-    for (const ByteView host : {ByteView(), ByteView("a.example"), ByteView("a.example"),
-                                ByteView("b.example"), ByteView("b exampl"), ByteView("b exampl"),
-                                ByteView("b.example"), ByteView("b.exampl "), ByteView(longest),
-                                ByteView(too_long), ByteView(too_long), ByteView(longest),
-                                ByteView("[::1]:443"), ByteView("[::g]:443"), ByteView(":99999"),
-                                ByteView()}) {
+    for (const ByteView host :
+         {ByteView(), ByteView("a.example"), ByteView("a.example"), ByteView("b.example"),
+          ByteView("b exampl"), ByteView("b exampl"), ByteView("b.example"), ByteView("b.exampl "),
+          ByteView(longest), ByteView(too_long), ByteView(too_long), ByteView(longest),
+          ByteView("[::1]:443"), ByteView("[::g]:443"), ByteView(":99999"), ByteView()}) {
         EXPECT_EQ(memo.is_valid(host), valid_host(host)) << host;
         EXPECT_EQ(memo.is_valid(host), valid_host(host)) << host;
     }

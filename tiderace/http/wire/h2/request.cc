@@ -298,8 +298,7 @@ std::size_t h2_arena_bytes(const H2RequestLimits& limits, const HpackDecoder& de
 }
 
 H2RequestParse parse_h2_request(HpackDecoder& decoder, ByteView block, std::span<char> arena,
-                                const H2RequestLimits& limits, RequestHead& head,
-                                HostMemo* hosts) {
+                                const H2RequestLimits& limits, RequestHead& head, HostMemo* hosts) {
     head.clear();  // HTTP/1.1: what its fields mean does not depend on the version
     HpackDecoder::Block fields = decoder.read(block, arena, limits.list_bytes_max);
     RequestReader reader(limits, head, hosts);
