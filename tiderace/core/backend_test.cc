@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/backend/kqueue.h"
@@ -200,6 +201,30 @@ TEST_P(EveryBackend, ADepartedPeerIsReported) {
     } else {
         EXPECT_EQ(sent.error, -EPIPE);
     }
+}
+
+// The report of a pause took it out of the engine; being read, it is asked for again.
+TEST_P(EveryBackend, APeerThatLeftInAPauseEndsWhenItIsReadAgain) {
+    backend_->set_receiving(near_, true);
+    backend_->set_receiving(near_, false);
+    ::close(std::exchange(ends_[1], -1));
+    for (int i = 0; i < 3; ++i) turn(0s);  // kqueue alone does not report it
+    backend_->set_receiving(near_, true);
+    for (int i = 0; i < 3 && !recorder_.ended; ++i) turn();
+    EXPECT_TRUE(recorder_.ended);
+    for (const int error : recorder_.errors) EXPECT_EQ(error, -ECONNRESET);
+}
+
+TEST_P(EveryBackend, ReportsAnEventOnce) {
+    backend_->set_receiving(near_, true);
+    peer_says("one");
+    turn();
+    EXPECT_EQ(recorder_.received, "one");
+    peer_says("two");
+    backend_->dispatch();  // what the last wait() found was dispatched before
+    EXPECT_EQ(recorder_.received, "one");
+    turn();
+    EXPECT_EQ(recorder_.received, "onetwo");
 }
 
 TEST_P(EveryBackend, AClosedHandleGetsNoEventsAndItsNumberIsUsedAgain) {

@@ -51,6 +51,12 @@ class DescriptorTable {
         return *found;
     }
 
+    // For a search of all: each number below size() may have a handle that find() knows.
+    std::size_t size() const { return entries_.size(); }
+    IoHandle handle_of(std::size_t number) const {
+        return {static_cast<int>(number), entries_[number].generation};
+    }
+
     // The handle is empty after this.
     void remove(IoHandle& handle) {
         Entry& gone = at(handle);

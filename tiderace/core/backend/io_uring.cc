@@ -7,96 +7,14 @@
 #include <cerrno>
 #include <new>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "tiderace/base/check.h"
-#include "tiderace/core/backend/descriptor_table.h"
 #include "tiderace/core/backend/direct_accept.h"
 #include "tiderace/core/backend/direct_send.h"
-#include "tiderace/core/backend/ring_operations.h"
-#include "tiderace/core/backend/ring_sends.h"
-#include "tiderace/core/backend/uring.h"
-#include "tiderace/core/backend/waker.h"
+#include "tiderace/core/backend/io_uring_backend.h"
 
 namespace tiderace::core {
-namespace {
-
-class IoUringBackend final : public Backend {
-  public:
-    IoUringBackend(std::unique_ptr<Uring> ring, const BackendOptions& options)
-        : ring_(std::move(ring)), options_(options) {}
-    ~IoUringBackend() override;
-
-    std::string_view name() const override { return "io_uring"; }
-    Result<IoHandle> attach(int fd, IoObserver& observer) override;
-    void detach(IoHandle& handle) override { forget(handle); }
-    void close(IoHandle& handle, SendQueue&& unsent) override;
-    void set_accepting(IoHandle handle, bool on) override { want(handle, Operation::accept, on); }
-    void start_connect(IoHandle handle, const Address& address) override;
-    void set_receiving(IoHandle handle, bool on) override;
-    Sent send(IoHandle handle, SendQueue& queue) override;
-    void shut_down_sending(IoHandle handle) override {
-        entries_.at(handle).half_closed = 1;
-        options_.kernel->shut_down(handle.fd, SHUT_WR);
-    }
-    int watch(IoHandle handle, bool readable, bool writable) override;
-    void hand_out_accepted(IoHandle handle) override;
-    void wait(Duration wait_max) override;
-    void dispatch() override;
-    bool has_more() const override { return full_; }
-    void rest() override;
-    void wake() override { waker_.wake(); }
-
-  private:
-    using Entry = RingEntry;
-
-    void want(IoHandle handle, Operation operation, bool on);
-    void start(IoHandle handle, Entry& entry, Operation operation);
-    void cancel(IoHandle handle, Entry& entry, Operation operation);
-    void forget(IoHandle& handle);
-    void forget_send(IoHandle handle);
-    Sent send_by_ring(IoHandle handle, Entry& entry, SendQueue& queue);
-    void watch_waker();
-    bool complete_at(std::size_t index);
-    void put_to_rest(Uring::Completion& completion);
-    void start_again();
-    void redeliver();
-    void redeliver(IoHandle handle, const HeldInput& held);
-    void tell_failed();
-
-    void complete(const Uring::Completion& completion);
-    void complete_watches();
-    void finish_accept(IoHandle handle, Entry* entry, std::int32_t result);
-    void hand_out(const Entry& listener, int fd);
-    bool has_late_for_someone();
-    void hand_out_late();
-    void keep_late(IoHandle handle, int fd);
-    void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
-    void finish_connect(IoHandle handle, const Entry& stream);
-    void tell_ready(const Entry& foreign, std::int32_t result);
-    void finish_send(std::uint32_t slot, std::int32_t result);
-    void deliver(IoHandle handle, Entry& entry, std::int32_t result, ByteView bytes);
-    void hold(IoHandle handle, std::int32_t result, ByteView bytes);
-
-    std::unique_ptr<Uring> ring_;
-    BackendOptions options_;
-    Waker waker_;
-    DescriptorTable<Entry> entries_;
-    std::vector<Uring::Completion> done_;  // what the last wait() found
-    bool full_ = false;                    // of which there may be more
-    bool waker_watched_ = false;
-    RingSends sends_;
-    bool sends_together_ = false;  // that is so much that one call for all answers pays
-    std::vector<std::pair<IoHandle, int>> late_;  // accepted beyond a turn's budget, or in a pause
-    std::size_t accepts_ = 0;                     // in this turn
-    std::size_t watches_ = 0;                     // foreign descriptors
-    std::vector<IoHandle> ended_;                 // an operation of theirs ended and may be wanted
-    std::vector<IoHandle> to_redeliver_;          // want what was held
-    std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
-    std::unordered_map<int, HeldInput> held_;                // by descriptor number; few
-};
 
 Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd <= descriptor_max);
@@ -156,7 +74,7 @@ void IoUringBackend::want(IoHandle handle, Operation operation, bool on) {
 }
 
 void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) {
-    if (!ring_->is_usable()) return ended_.push_back(handle);  // the loop has ended
+    if (!ring_->is_usable()) return note_ended(handle);  // the loop has ended
     target.under_way |= bit(operation);
     target.cancelled &= static_cast<std::uint8_t>(~bit(operation));
     io_uring_sqe& ask = ring_->take(0);
@@ -186,7 +104,7 @@ void IoUringBackend::set_receiving(IoHandle handle, bool on) {
     want(handle, Operation::receive, on);
     // Left alone, a peer that vanishes is noticed all the same.
     want(handle, Operation::hang_up, !on);
-    if (on && !held_.empty() && held_.contains(handle.fd)) to_redeliver_.push_back(handle);
+    if (on && !held_.empty() && held_.contains(handle.fd)) note_redelivery(handle);
 }
 
 int IoUringBackend::watch(IoHandle handle, bool readable, bool writable) {
@@ -249,8 +167,8 @@ void IoUringBackend::wait(Duration wait_max) {
     if (!ring_->is_usable()) return;  // the loop has ended, and is at rest
     start_again();
     if (!waker_watched_) watch_waker();
-    const bool at_once = !done_.empty() || !to_redeliver_.empty() || !failed_connects_.empty() ||
-                         has_late_for_someone();
+    const bool at_once = !done_.empty() || !to_redeliver_.empty() || redeliver_unlisted_ ||
+                         !failed_connects_.empty() || has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
     full_ = done_.size() >= completions_of_full_turn ||
@@ -272,21 +190,40 @@ void IoUringBackend::wait(Duration wait_max) {
 // better of, and are wanted.
 void IoUringBackend::start_again() {
     // By number, and its room is kept: nothing is added meanwhile, and every turn needs it.
-    for (std::size_t i = 0; i < ended_.size(); ++i) {
-        const IoHandle handle = ended_[i];
-        Entry* const target = entries_.find(handle);
-        if (target == nullptr) continue;
-        const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
-        for (const Operation operation : users_operations) {
-            if ((missing & bit(operation)) != 0) start(handle, *target, operation);
-        }
-    }
+    for (std::size_t i = 0; i < ended_.size(); ++i) start_missing(ended_[i]);
     ended_.clear();
+    if (!std::exchange(ended_unlisted_, false)) return;
+    for (std::size_t i = 0; i < entries_.size(); ++i) start_missing(entries_.handle_of(i));
+}
+
+void IoUringBackend::start_missing(IoHandle handle) {
+    Entry* const target = entries_.find(handle);
+    if (target == nullptr) return;
+    const auto missing = static_cast<std::uint8_t>(target->wanted & ~target->under_way);
+    for (const Operation operation : users_operations) {
+        if ((missing & bit(operation)) != 0) start(handle, *target, operation);
+    }
+}
+
+void IoUringBackend::note_ended(IoHandle handle) {
+    try {
+        ended_.push_back(handle);
+    } catch (const std::bad_alloc&) {
+        ended_unlisted_ = true;  // all are searched for it
+    }
+}
+
+void IoUringBackend::note_redelivery(IoHandle handle) {
+    try {
+        to_redeliver_.push_back(handle);
+    } catch (const std::bad_alloc&) {
+        redeliver_unlisted_ = true;
+    }
 }
 
 void IoUringBackend::dispatch() {
     if (!failed_connects_.empty()) tell_failed();
-    if (!to_redeliver_.empty()) redeliver();
+    if (!to_redeliver_.empty() || redeliver_unlisted_) redeliver();
     accepts_ = 0;
     if (watches_ > 0) complete_watches();
     if (!late_.empty()) hand_out_late();
@@ -328,13 +265,17 @@ void IoUringBackend::tell_failed() {
 }
 
 void IoUringBackend::redeliver() {
-    for (const IoHandle handle : std::exchange(to_redeliver_, {})) {
-        const auto found = held_.find(handle.fd);
-        if (entries_.find(handle) == nullptr || found == held_.end()) continue;
-        const HeldInput held = std::move(found->second);
-        held_.erase(found);
-        redeliver(handle, held);
-    }
+    for (const IoHandle handle : std::exchange(to_redeliver_, {})) redeliver_to(handle);
+    if (!std::exchange(redeliver_unlisted_, false)) return;
+    for (std::size_t i = 0; i < entries_.size(); ++i) redeliver_to(entries_.handle_of(i));
+}
+
+void IoUringBackend::redeliver_to(IoHandle handle) {
+    const auto found = held_.find(handle.fd);
+    if (entries_.find(handle) == nullptr || found == held_.end()) return;
+    const HeldInput held = std::move(found->second);
+    held_.erase(found);
+    redeliver(handle, held);
 }
 
 // In pieces as a receive gives them, as long as they are wanted. The observer may close meanwhile.
@@ -352,11 +293,21 @@ void IoUringBackend::redeliver(IoHandle handle, const HeldInput& held) {
     const bool over = held.ended || held.error != 0;
     if (entries_.find(handle) == nullptr || (rest.empty() && !over)) return;
     if (rest.empty() && wanted()) return deliver(handle, *entries_.find(handle), held.error, {});
-    HeldInput& again = held_[handle.fd];
-    again.bytes.insert(0, rest);
-    again.ended |= held.ended;
-    if (again.error == 0) again.error = held.error;
-    if (wanted()) to_redeliver_.push_back(handle);
+    put_back(handle, held, rest);
+    if (wanted()) note_redelivery(handle);
+}
+
+void IoUringBackend::put_back(IoHandle handle, const HeldInput& held, ByteView rest) {
+    try {
+        HeldInput& again = held_[handle.fd];
+        again.bytes.insert(0, rest);
+        again.ended |= held.ended;
+        if (again.error == 0) again.error = held.error;
+    } catch (const std::bad_alloc&) {
+        // Bytes of the stream are lost, so it ends.
+        held_.erase(handle.fd);
+        deliver(handle, entries_.at(handle), -ENOMEM, {});
+    }
 }
 
 void IoUringBackend::complete(const Uring::Completion& completion) {
@@ -511,12 +462,18 @@ void IoUringBackend::deliver(IoHandle handle, Entry& stream, std::int32_t result
 }
 
 void IoUringBackend::hold(IoHandle handle, std::int32_t result, ByteView bytes) {
-    HeldInput& held = held_[handle.fd];
-    held.bytes += bytes;
-    if (result == 0) held.ended = true;
-    if (result < 0) held.error = result;
-    const Entry& stream = entries_.at(handle);
-    if (stream.wants(Operation::receive)) to_redeliver_.push_back(handle);
+    Entry& stream = entries_.at(handle);
+    try {
+        HeldInput& held = held_[handle.fd];
+        held.bytes += bytes;
+        if (result == 0) held.ended = true;
+        if (result < 0) held.error = result;
+    } catch (const std::bad_alloc&) {
+        // Bytes of the stream are lost, so it ends.
+        held_.erase(handle.fd);
+        return deliver(handle, stream, -ENOMEM, {});
+    }
+    if (stream.wants(Operation::receive)) note_redelivery(handle);
 }
 
 void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
@@ -569,7 +526,7 @@ void IoUringBackend::put_to_rest(Uring::Completion& completion) {
         // These two are submitted once, so they are wanted again only from here on.
         const bool once = tag.operation == Operation::room || tag.operation == Operation::connect;
         if (once && completion.result == -ECANCELED) target->wanted |= bit(tag.operation);
-        ended_.push_back(tag.handle);
+        note_ended(tag.handle);
     }
     completion.flags |= IORING_CQE_F_MORE;  // its end is known now
 }
@@ -582,8 +539,6 @@ IoUringBackend::~IoUringBackend() {
         if (accepted) options_.kernel->close(each.result);
     }
 }
-
-}  // namespace
 
 bool has_io_uring() {
     static const bool has = Uring::open().has_value();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,7 @@ class KqueuePoller final : public Poller {
 
     State& state(int fd) { return states_[static_cast<std::size_t>(fd)]; }
     void list(int fd, State& changed);
+    bool has_room_for_changes();
     void collect_changes();
     void collect(int fd, decltype(Event::filter) filter, bool wanted, bool& told, State& changed);
     int exchange(Duration wait);
@@ -83,6 +85,8 @@ class KqueuePoller final : public Poller {
 };
 
 KqueuePoller::KqueuePoller(std::unique_ptr<KernelQueue> queue) : queue_(std::move(queue)) {
+    events_.resize(events_per_wait);
+    changes_.reserve(events_per_wait);
     // It has no descriptor: its number 0 is the wakeup's own.
     const Event wakeup = change(0, EVFILT_USER, EV_ADD | EV_CLEAR, 0);
     const timespec at_once{};
@@ -102,7 +106,12 @@ void KqueuePoller::list(int fd, State& changed) {
 
 int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool) {
     const auto number = static_cast<std::size_t>(fd);
-    grow_for(states_, number);
+    try {
+        grow_for(states_, number);
+        changed_.reserve(states_.size());  // each is in it once: list() needs no memory
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
     State& changed = states_[number];
     changed.renewed |= changed.generation != generation;
     changed.generation = generation;
@@ -133,6 +142,18 @@ void KqueuePoller::collect(int fd, decltype(Event::filter) filter, bool wanted, 
     told = wanted;
 }
 
+// False: there is no memory for them now.
+bool KqueuePoller::has_room_for_changes() {
+    const std::size_t needed = changes_.size() + 2 * changed_.size();
+    try {
+        if (needed > changes_.capacity()) changes_.reserve(needed + needed / 2);
+        if (needed > events_.size()) events_.resize(needed + needed / 2);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
 void KqueuePoller::collect_changes() {
     for (const int fd : changed_) {
         State& changed = state(fd);
@@ -146,16 +167,21 @@ void KqueuePoller::collect_changes() {
 
 int KqueuePoller::exchange(Duration wait) {
     // Room for the refusal of every change: what finds none would fail the call half-way.
-    events_.resize(std::max(events_per_wait, changes_.size()));
+    TR_CHECK(changes_.size() <= events_.size());
+    const std::span<Event> room =
+        std::span(events_).first(std::max(events_per_wait, changes_.size()));
     const timespec limit = to_timespec(wait);
-    const int count =
-        queue_->exchange(changes_, events_, wait < Duration::zero() ? nullptr : &limit);
+    const int count = queue_->exchange(changes_, room, wait < Duration::zero() ? nullptr : &limit);
     changes_.clear();  // an interrupted call has taken them, too
     return count;
 }
 
 int KqueuePoller::wait(std::span<Ready> out, Duration wait) {
-    collect_changes();
+    if (has_room_for_changes()) {
+        collect_changes();
+    } else {
+        refused_ = true;  // they wait for the next turn, which comes soon
+    }
     if (std::exchange(refused_, false)) {
         wait =
             wait < Duration::zero() ? kqueue_retry_interval : std::min(wait, kqueue_retry_interval);
@@ -215,7 +241,10 @@ bool KqueuePoller::read_event(const Event& event, Ready& out) {
     const bool told = is_read ? owner.told.readable : owner.told.writable;
     if (!told || generation_of(event) != owner.generation) {
         // Its descriptor is gone; a level-triggered filter would be reported for ever.
-        changes_.push_back(change(fd, event.filter, EV_DELETE, 0));
+        // Without room for the change it is reported once more before it is deleted.
+        if (changes_.size() < std::min(changes_.capacity(), events_.size())) {
+            changes_.push_back(change(fd, event.filter, EV_DELETE, 0));
+        }
         return false;
     }
     // With EV_EOF a read filter may still have bytes to read, and a write filter fails in the

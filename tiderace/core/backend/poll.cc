@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <vector>
 
 #include "tiderace/base/check.h"
@@ -18,11 +19,15 @@ class PollPoller final : public Poller {
 
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override {
         const auto number = static_cast<std::size_t>(fd);
-        if (number >= place_of_.size()) place_of_.resize(number + number / 2 + 64);
         if (!known) {
+            try {
+                make_room(number);
+            } catch (const std::bad_alloc&) {
+                return -ENOMEM;
+            }
             place_of_[number] = list_.size();
             list_.push_back({.fd = fd, .events = 0, .revents = 0});
-            generations_.resize(list_.size());
+            generations_.push_back(0);
         }
         const std::size_t place = place_of_[number];
         list_[place].events = static_cast<short>((interest.readable ? POLLIN : 0) |
@@ -68,6 +73,14 @@ class PollPoller final : public Poller {
     void wake() override { waker_.wake(); }
 
   private:
+    // For one more, in all of the lists or in none.
+    void make_room(std::size_t number) {
+        if (number >= place_of_.size()) place_of_.resize(number + number / 2 + 64);
+        const std::size_t places = list_.size() + list_.size() / 2 + 64;
+        if (list_.size() == list_.capacity()) list_.reserve(places);
+        if (generations_.size() == generations_.capacity()) generations_.reserve(places);
+    }
+
     Waker waker_;
     std::vector<pollfd> list_;                   // [0] is the waker
     std::vector<std::uint32_t> generations_{0};  // beside list_

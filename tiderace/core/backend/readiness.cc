@@ -55,7 +55,17 @@ void ReadinessBackend::set_interest(IoHandle handle, Entry& target, Interest int
     if (outcome == 0) {
         target.known_to_poller = true;
     } else {
-        refused_.push_back({handle, outcome});  // select's bound, max_user_watches, no memory
+        refuse(handle, target, outcome);  // select's bound, max_user_watches, no memory
+    }
+}
+
+void ReadinessBackend::refuse(IoHandle handle, Entry& target, int error) {
+    try {
+        refused_.push_back({handle, error});
+    } catch (const std::bad_alloc&) {
+        // tell_unlisted() finds it: something is wanted, and the poller does not know of it.
+        target.interest.writable |= target.purpose == Purpose::connect;
+        refused_unlisted_ = true;
     }
 }
 
@@ -73,7 +83,11 @@ void ReadinessBackend::set_receiving(IoHandle handle, bool on) {
 
 int ReadinessBackend::watch(IoHandle handle, bool readable, bool writable) {
     Entry& foreign = entries_.at(handle);
-    if (foreign.purpose != Purpose::watch) watched_.push_back(handle);
+    try {
+        if (foreign.purpose != Purpose::watch) watched_.push_back(handle);
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
     foreign.purpose = Purpose::watch;
     const Interest interest{.readable = readable, .writable = writable};
     if (!interest.any()) {
@@ -104,7 +118,7 @@ void ReadinessBackend::start_connect(IoHandle handle, const Address& address) {
     if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
         set_interest(handle, stream, {.writable = true});
     } else {
-        refused_.push_back({handle, outcome});
+        refuse(handle, stream, outcome);
     }
 }
 
@@ -129,32 +143,46 @@ void ReadinessBackend::shut_down_sending(IoHandle handle) {
 }
 
 void ReadinessBackend::tell_refused() {
-    for (const auto& [handle, error] : std::exchange(refused_, {})) {
-        const Entry* target = entries_.find(handle);
-        if (target == nullptr) continue;
-        switch (target->purpose) {
-            case Purpose::accept:
-                target->observer->on_accept_failed(error);
-                break;
-            case Purpose::connect:
-                target->observer->on_connected(error);
-                break;
-            default:
-                target->observer->on_receive_failed(error);
-                break;
-        }
+    for (const auto& [handle, error] : std::exchange(refused_, {})) tell_refusal(handle, error);
+    if (std::exchange(refused_unlisted_, false)) tell_unlisted();
+}
+
+void ReadinessBackend::tell_refusal(IoHandle handle, int error) {
+    const Entry* const target = entries_.find(handle);
+    if (target == nullptr) return;
+    switch (target->purpose) {
+        case Purpose::accept:
+            target->observer->on_accept_failed(error);
+            break;
+        case Purpose::connect:
+            target->observer->on_connected(error);
+            break;
+        default:
+            target->observer->on_receive_failed(error);
+            break;
+    }
+}
+
+// Observers may attach others meanwhile, so by number.
+void ReadinessBackend::tell_unlisted() {
+    for (std::size_t number = 0; number < entries_.size(); ++number) {
+        const IoHandle handle = entries_.handle_of(number);
+        const Entry* const target = entries_.find(handle);
+        if (target == nullptr || target->purpose == Purpose::watch) continue;
+        if (target->interest.any() && !target->known_to_poller) tell_refusal(handle, -ENOMEM);
     }
 }
 
 void ReadinessBackend::wait(Duration wait_max) {
-    const int count = poller_->wait(ready_, refused_.empty() ? wait_max : Duration::zero());
+    const bool at_once = !refused_.empty() || refused_unlisted_;
+    const int count = poller_->wait(ready_, at_once ? Duration::zero() : wait_max);
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
     ready_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
     full_ = ready_count_ + 1 >= ready_.size();  // one place may have been the waker's
 }
 
 void ReadinessBackend::dispatch() {
-    if (!refused_.empty()) tell_refused();
+    if (!refused_.empty() || refused_unlisted_) tell_refused();
     if (!watched_.empty()) dispatch_watched();
     if (!backlogged_.empty()) accept_from_crowded();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);

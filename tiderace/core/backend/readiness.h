@@ -7,7 +7,8 @@
 //
 // Owner    One EventLoop; owns its Poller.
 // Thread   The loop's, except wake().
-// Errors   A descriptor that the Poller cannot hold (select's bound) is reported to its observer.
+// Errors   A descriptor that the Poller cannot hold (select's bound, no memory) is reported to its
+//          observer.
 // Memory   16 bytes a descriptor number, and one receive buffer.
 #pragma once
 
@@ -64,7 +65,10 @@ class ReadinessBackend final : public Backend {
     };
 
     void set_interest(IoHandle handle, Entry& entry, Interest interest);
+    void refuse(IoHandle handle, Entry& target, int error);
     void tell_refused();
+    void tell_refusal(IoHandle handle, int error);
+    void tell_unlisted();
     void dispatch_watched();
     void poll_watched();
     void forget_watch(IoHandle handle);
@@ -87,6 +91,7 @@ class ReadinessBackend final : public Backend {
     std::vector<IoHandle> watched_;     // foreign descriptors
     std::vector<IoHandle> backlogged_;  // at which the last turn left connections waiting
     std::vector<Refused> refused_;      // operations that failed in the call, told by the next turn
+    bool refused_unlisted_ = false;     // others, for which refused_ found no memory
     std::unique_ptr<char[]> receive_buffer_;
 };
 

@@ -27,9 +27,9 @@ enum class Operation : std::uint8_t {
     send,
     wake,
 };
-constexpr std::array users_operations{Operation::accept,  Operation::receive, Operation::room,
-                                      Operation::connect, Operation::watch,   Operation::hang_up,
-                                      Operation::send};
+inline constexpr std::array users_operations{
+    Operation::accept, Operation::receive, Operation::room, Operation::connect,
+    Operation::watch,  Operation::hang_up, Operation::send};
 
 // The kernel may stop after twenty completions of a call (Linux 6.14 on).
 constexpr std::size_t completions_of_full_turn = 16;

@@ -1,12 +1,15 @@
-// Any allocation of a turn may fail: no exception leaves dispatch(), no descriptor is lost, and the
-// next turn goes on.
+// Any allocation of a turn may fail: no exception leaves wait() or dispatch(), no descriptor is lost,
+// and the next turn goes on.
 #include "tiderace/testing/scarce_memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -139,6 +142,79 @@ TEST_P(EveryBackendInNeed, ReportsForeignDescriptorsInTheNextTurn) {
         return failed;
     });
     EXPECT_GE(calls, 1U);
+}
+
+struct Received final : IoObserver {
+    void on_received(ByteView bytes) override { count += bytes.size(); }
+    void on_receive_failed(int error) override { failure = error; }
+    std::size_t count = 0;
+    int failure = 0;
+};
+
+// Asking for input and waiting need memory for as many descriptors as there are.
+TEST_P(EveryBackendInNeed, AsksAndWaitsAndLosesNoInput) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = make();
+        std::array<Received, 200> streams;
+        std::vector<IoHandle> handles;
+        std::vector<Descriptor> peers;
+        for (Received& each : streams) {
+            int ends[2];
+            EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
+                      0);
+            handles.push_back(*backend->attach(ends[0], each));
+            peers.emplace_back(system_kernel(), ends[1]);
+            EXPECT_EQ(::write(ends[1], "x", 1), 1);
+        }
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            for (const IoHandle handle : handles) {
+                EXPECT_NO_THROW(backend->set_receiving(handle, true));
+            }
+            if (!testing::is_stand_in(GetParam())) {  // which needs memory of its own
+                EXPECT_NO_THROW(backend->wait(0s));
+                EXPECT_NO_THROW(backend->dispatch());
+            }
+            failed = scarce.failed();
+        }
+        for (int i = 0; i < 20; ++i) scarce_turn(*backend, 0);
+        for (const Received& each : streams) {
+            EXPECT_TRUE(each.count == 1 || each.failure == -ENOMEM) << nth;
+        }
+        for (IoHandle& handle : handles) backend->close(handle, {});
+        return failed;
+    });
+}
+
+// The engine refuses the descriptor, and there is no memory to note that.
+TEST(SelectInNeed, ReportsADescriptorBeyondItsBound) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    const Descriptor peer(system_kernel(), ends[1]);
+    const Descriptor low(system_kernel(), ends[0]);
+    const int high = ::fcntl(low.get(), F_DUPFD_CLOEXEC, FD_SETSIZE);
+    if (high < 0) GTEST_SKIP() << "no descriptor of this number is allowed";
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = std::move(*testing::make_engine("select", {}));
+        Received stream;
+        IoHandle handle = *backend->attach(::fcntl(high, F_DUPFD_CLOEXEC, FD_SETSIZE), stream);
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            EXPECT_NO_THROW(backend->set_receiving(handle, true));
+            failed = scarce.failed();
+        }
+        backend->wait(-1s);  // returns at once: there is something to report
+        backend->dispatch();
+        EXPECT_EQ(stream.failure, failed ? -ENOMEM : -EMFILE);
+        backend->close(handle, {});
+        return failed;
+    });
+    EXPECT_EQ(calls, 1U);
+    ::close(high);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "tiderace/base/check.h"
 
@@ -160,10 +162,20 @@ void Uring::cancel_all(std::vector<Completion>& out) {
 }
 
 void Uring::collect(std::vector<Completion>& out) {
+    // Room first: what is taken from the ring must not be lost. Without memory the rest stays there.
+    std::size_t room = out.capacity() - out.size();
+    if (const std::size_t ready = io_uring_cq_ready(&ring_); ready > room) {
+        try {
+            out.reserve(out.size() + std::max(ready, out.size()));
+            room = out.capacity() - out.size();
+        } catch (const std::bad_alloc&) {
+        }
+    }
     unsigned head = 0;
     unsigned count = 0;
     io_uring_cqe* each = nullptr;
     io_uring_for_each_cqe(&ring_, head, each) {
+        if (count == room) break;
         out.push_back({each->user_data, each->res, each->flags});
         if ((each->flags & IORING_CQE_F_MORE) == 0) --under_way_;
         ++count;
