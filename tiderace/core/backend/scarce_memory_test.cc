@@ -1,5 +1,5 @@
-// Any allocation of a turn may fail: no exception leaves wait() or dispatch(), no descriptor is lost,
-// and the next turn goes on.
+// Any allocation of a turn may fail: no exception leaves wait() or dispatch(), no descriptor is
+// lost, and the next turn goes on.
 #include "tiderace/testing/scarce_memory.h"
 
 #include <fcntl.h>

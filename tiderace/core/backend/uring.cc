@@ -162,7 +162,8 @@ void Uring::cancel_all(std::vector<Completion>& out) {
 }
 
 void Uring::collect(std::vector<Completion>& out) {
-    // Room first: what is taken from the ring must not be lost. Without memory the rest stays there.
+    // Room first, so that nothing that is taken from the ring is lost. Without memory the rest
+    // stays there.
     std::size_t room = out.capacity() - out.size();
     if (const std::size_t ready = io_uring_cq_ready(&ring_); ready > room) {
         try {
