@@ -21,93 +21,82 @@ constexpr std::array<std::uint32_t, 64> sha256_constants{
     0xC67178F2U,
 };
 
-// The message, which may come in pieces.
-class Sha256Message {
-  public:
-    static constexpr std::size_t block_bytes = 64;
-
-    void add(ByteView bytes) {
-        const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-        for (std::size_t left = bytes.size(); left > 0;) {
-            const std::size_t room = block_bytes - held_;
-            const std::size_t taken = left < room ? left : room;
-            std::memcpy(block_.data() + held_, data, taken);
-            held_ += taken;
-            data += taken;
-            left -= taken;
-            if (held_ == block_bytes) absorb();
-        }
-        bits_ += std::uint64_t{bytes.size()} * 8;
-    }
-    // The end: a one bit, zeros, and the length in bits.
-    Sha256 end() {
-        block_[held_++] = 0x80;
-        if (held_ > block_bytes - 8) {
-            std::memset(block_.data() + held_, 0, block_bytes - held_);
-            absorb();
-        }
-        std::memset(block_.data() + held_, 0, block_bytes - held_);
-        for (unsigned i = 0; i < 8; ++i) {
-            block_[block_bytes - 1 - i] = static_cast<unsigned char>(bits_ >> (8 * i));
-        }
-        absorb();
-        Sha256 made{};
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            made[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
-        }
-        return made;
-    }
-
-  private:
-    std::array<std::uint32_t, 64> schedule() const {
-        std::array<std::uint32_t, 64> words;
-        for (std::size_t i = 0; i < 16; ++i) {
-            const unsigned char* const at = block_.data() + 4 * i;
-            words[i] = std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
-                       std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
-        }
-        for (std::size_t i = 16; i < 64; ++i) {
-            const std::uint32_t x = words[i - 15];
-            const std::uint32_t y = words[i - 2];
-            words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3)) +
-                       words[i - 7] + (std::rotr(y, 17) ^ std::rotr(y, 19) ^ (y >> 10));
-        }
-        return words;
-    }
-    void absorb() {
-        const auto words = schedule();
-        auto [a, b, c, d, e, f, g, h] = state_;
-        for (std::size_t i = 0; i < 64; ++i) {
-            const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
-                                      ((e & f) ^ (~e & g)) + sha256_constants[i] + words[i];
-            const std::uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
-                                      ((a & b) ^ (a & c) ^ (b & c));
-            h = g;
-            g = f;
-            f = e;
-            e = d + one;
-            d = c;
-            c = b;
-            b = a;
-            a = one + two;
-        }
-        state_ = {state_[0] + a, state_[1] + b, state_[2] + c, state_[3] + d,
-                  state_[4] + e, state_[5] + f, state_[6] + g, state_[7] + h};
-        held_ = 0;
-    }
-
-    std::array<std::uint32_t, 8> state_{0x6A09E667U, 0xBB67AE85U, 0x3C6EF372U, 0xA54FF53AU,
-                                        0x510E527FU, 0x9B05688CU, 0x1F83D9ABU, 0x5BE0CD19U};
-    std::array<unsigned char, block_bytes> block_{};
-    std::size_t held_ = 0;
-    std::uint64_t bits_ = 0;
-};
-
 ByteView view_of(const auto& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
+
+void Sha256Message::add(ByteView bytes) {
+    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+    for (std::size_t left = bytes.size(); left > 0;) {
+        const std::size_t room = block_bytes - held_;
+        const std::size_t taken = left < room ? left : room;
+        std::memcpy(block_.data() + held_, data, taken);
+        held_ += taken;
+        data += taken;
+        left -= taken;
+        if (held_ == block_bytes) absorb();
+    }
+    bits_ += std::uint64_t{bytes.size()} * 8;
+}
+
+// The end: a one bit, zeros, and the length in bits.
+Sha256 Sha256Message::end() {
+    block_[held_++] = 0x80;
+    if (held_ > block_bytes - 8) {
+        std::memset(block_.data() + held_, 0, block_bytes - held_);
+        absorb();
+    }
+    std::memset(block_.data() + held_, 0, block_bytes - held_);
+    for (unsigned i = 0; i < 8; ++i) {
+        block_[block_bytes - 1 - i] = static_cast<unsigned char>(bits_ >> (8 * i));
+    }
+    absorb();
+    Sha256 made{};
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        made[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+    }
+    return made;
+}
+
+std::array<std::uint32_t, 64> Sha256Message::schedule() const {
+    std::array<std::uint32_t, 64> words;
+    for (std::size_t i = 0; i < 16; ++i) {
+        const unsigned char* const at = block_.data() + 4 * i;
+        words[i] = std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
+                   std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
+    }
+    for (std::size_t i = 16; i < 64; ++i) {
+        const std::uint32_t x = words[i - 15];
+        const std::uint32_t y = words[i - 2];
+        words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3)) +
+                   words[i - 7] + (std::rotr(y, 17) ^ std::rotr(y, 19) ^ (y >> 10));
+    }
+    return words;
+}
+
+void Sha256Message::absorb() {
+    const auto words = schedule();
+    auto [a, b, c, d, e, f, g, h] = state_;
+    for (std::size_t i = 0; i < 64; ++i) {
+        const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                                  ((e & f) ^ (~e & g)) + sha256_constants[i] + words[i];
+        const std::uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
+                                  ((a & b) ^ (a & c) ^ (b & c));
+        h = g;
+        g = f;
+        f = e;
+        e = d + one;
+        d = c;
+        c = b;
+        b = a;
+        a = one + two;
+    }
+    state_ = {state_[0] + a, state_[1] + b, state_[2] + c, state_[3] + d,
+              state_[4] + e, state_[5] + f, state_[6] + g, state_[7] + h};
+    held_ = 0;
+}
 
 Sha256 sha256(ByteView bytes) {
     Sha256Message digest;

@@ -1,11 +1,16 @@
-// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104): for the names of sessions in their store and
-// for signed cookies. Not for passwords, which need a slow hash.
+// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104): for the names of sessions in their store, for
+// signed cookies, and for the digests of uploads. Not for passwords, which need a slow hash.
 //
-// Thread   Any: pure functions.
-// Memory   None.
+//   Sha256Message message;
+//   while (auto piece = co_await body.next()) message.add(*piece);
+//   if (message.end() != expected) …
+//
+// Thread   Any: pure functions; one thread at a time for one Sha256Message.
+// Memory   Sha256Message: 120 bytes. The functions: none.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "tiderace/base/bytes.h"
@@ -13,6 +18,26 @@
 namespace tiderace::http::wire {
 
 using Sha256 = std::array<std::uint8_t, 32>;
+
+// A message that comes in pieces.
+class Sha256Message {
+  public:
+    static constexpr std::size_t block_bytes = 64;
+
+    void add(ByteView bytes);
+    // The hash of all of it. Nothing may be called afterwards.
+    Sha256 end();
+
+  private:
+    std::array<std::uint32_t, 64> schedule() const;
+    void absorb();
+
+    std::array<std::uint32_t, 8> state_{0x6A09E667U, 0xBB67AE85U, 0x3C6EF372U, 0xA54FF53AU,
+                                        0x510E527FU, 0x9B05688CU, 0x1F83D9ABU, 0x5BE0CD19U};
+    std::array<unsigned char, block_bytes> block_{};
+    std::size_t held_ = 0;
+    std::uint64_t bits_ = 0;
+};
 
 Sha256 sha256(ByteView bytes);
 

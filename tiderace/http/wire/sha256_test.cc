@@ -43,5 +43,17 @@ TEST(Sha256Test, TwoPiecesAreOneText) {
     }
 }
 
+// Pieces that end before, at and behind a block's end.
+TEST(Sha256Test, AMessageInPiecesIsOneMessage) {
+    const std::string text(300, 'y');
+    for (std::size_t size = 1; size <= 130; ++size) {
+        Sha256Message message;
+        for (std::size_t at = 0; at < text.size(); at += size) {
+            message.add(ByteView(text).substr(at, size));
+        }
+        EXPECT_EQ(message.end(), sha256(text)) << size;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
