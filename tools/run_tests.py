@@ -436,6 +436,7 @@ PROGRAMS = [
     "example_echo",
     "example_echo_levels",
     "example_fetch",
+    "example_files",
     "example_hello",
     "example_proxy",
     "example_tidepool",

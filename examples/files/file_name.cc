@@ -1,0 +1,95 @@
+#include "examples/files/file_name.h"
+
+#include <cstdint>
+
+namespace {
+
+constexpr std::size_t extension_bytes_max = 20;
+
+struct Character {
+    std::uint32_t code;
+    std::size_t bytes;  // 0: not UTF-8
+};
+
+Character first_character(std::string_view text) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    if (byte(0) < 0x80) return {byte(0), 1};
+    const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+    if (byte(0) < 0xC2 || byte(0) > 0xF4 || bytes > text.size()) return {0, 0};
+    std::uint32_t code = byte(0) & (0x7FU >> bytes);
+    for (std::size_t i = 1; i < bytes; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) return {0, 0};
+        code = code << 6 | (byte(i) & 0x3FU);
+    }
+    constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    if (code < least[bytes] || code > 0x10FFFF || surrogate) return {0, 0};
+    return {code, bytes};
+}
+
+// Marks that change the direction of the text behind them, and invisible ones.
+bool is_invisible(std::uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x200B && code <= 0x200F) ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+           code == 0xFEFF;
+}
+
+std::string visible(std::string_view text) {
+    std::string made;
+    while (!text.empty()) {
+        const Character one = first_character(text);
+        const std::size_t bytes = one.bytes == 0 ? 1 : one.bytes;
+        const bool forbidden = one.code < 0x80 && one.bytes == 1 &&
+                               std::string_view("<>:\"|?*").find(text[0]) != std::string_view::npos;
+        if (one.bytes == 0 || forbidden) {
+            made += '_';
+        } else if (!is_invisible(one.code)) {
+            made += text.substr(0, bytes);
+        }
+        text.remove_prefix(bytes);
+    }
+    return made;
+}
+
+// Where the extension begins, with its dot; the end if there is none.
+std::size_t extension_of(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    const bool is_one =
+        dot != std::string_view::npos && dot > 0 && name.size() - dot <= extension_bytes_max;
+    return is_one ? dot : name.size();
+}
+
+// At most `bytes` of it, and no character cut in half.
+std::string_view shortened(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) return text;
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+    return text.substr(0, bytes);
+}
+
+std::string joined(std::string_view stem, std::string_view added, std::string_view extension) {
+    const std::size_t room = name_bytes_max - added.size() - extension.size();
+    std::string made(shortened(stem, room));
+    return made.append(added).append(extension);
+}
+
+}  // namespace
+
+std::string safe_name(std::string_view wanted) {
+    if (const std::size_t slash = wanted.find_last_of("/\\"); slash != std::string_view::npos) {
+        wanted.remove_prefix(slash + 1);
+    }
+    const std::string text = visible(wanted);
+    std::string_view name = text;
+    const std::size_t first = name.find_first_not_of(". ");
+    name.remove_prefix(first == std::string_view::npos ? name.size() : first);
+    while (name.ends_with('.') || name.ends_with(' ')) name.remove_suffix(1);
+    if (name.empty()) return "file";
+    const std::size_t extension = extension_of(name);
+    return joined(name.substr(0, extension), "", name.substr(extension));
+}
+
+std::string numbered_name(std::string_view name, unsigned number) {
+    const std::size_t extension = extension_of(name);
+    return joined(name.substr(0, extension), " (" + std::to_string(number) + ")",
+                  name.substr(extension));
+}

@@ -1,0 +1,154 @@
+// The service in memory: no port.
+#include "examples/files/site.h"
+
+#include <gtest/gtest.h>
+#include <tiderace/testing.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+namespace fs = std::filesystem;
+using tiderace::http::Content;
+using tiderace::http::Fields;
+using tiderace::testing::Client;
+using tiderace::testing::form;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* offset_type = "application/offset+octet-stream";
+
+class FilesTest : public testing::Test {
+  protected:
+    FilesTest() {
+        char path[] = "/tmp/files-test-XXXXXX";
+        folder = ::mkdtemp(path);
+        limits.disk_bytes_free_min = 0;
+        limits.file_bytes_max = 1'000'000;
+        uploads = std::make_shared<Uploads>(folder, limits, std::time(nullptr));
+        app.emplace(make_files(uploads));
+        client.emplace(*app);
+        client->set_field("Tus-Resumable", "1.0.0");
+    }
+    ~FilesTest() override {
+        client.reset();
+        fs::remove_all(folder);
+    }
+    tiderace::testing::Answer create(std::uint64_t length, const Content& content = {},
+                                     Fields more = {}) {
+        more.add("Upload-Length", std::to_string(length));
+        more.add("Upload-Metadata", "filename bm90ZS50eHQ=");  // note.txt
+        return client->post("/uploads", content, more);
+    }
+    tiderace::testing::Answer send(std::string_view place, std::uint64_t offset, std::string bytes,
+                                   Fields more = {}) {
+        more.add("Upload-Offset", std::to_string(offset));
+        return client->patch(place, Content(offset_type, std::move(bytes)), more);
+    }
+
+    fs::path folder;
+    UploadLimits limits;
+    std::shared_ptr<Uploads> uploads;
+    std::optional<tiderace::http::App> app;
+    std::optional<Client> client;
+};
+
+TEST_F(FilesTest, TheProtocolDescribesItself) {
+    const auto answer = client->request("OPTIONS", "/uploads");
+    EXPECT_EQ(answer.status, 204);
+    EXPECT_EQ(answer.field("Tus-Version"), "1.0.0");
+    EXPECT_EQ(answer.field("Tus-Extension"),
+              "creation,creation-with-upload,expiration,checksum,termination");
+    EXPECT_EQ(answer.field("Tus-Max-Size"), "1000000");
+    Client stranger(*app);
+    const auto refused = stranger.post("/uploads", {}, {{"Upload-Length", "1"}});
+    EXPECT_EQ(refused.status, 412);
+    EXPECT_EQ(refused.field("Tus-Version"), "1.0.0");
+}
+
+TEST_F(FilesTest, AnUploadIsMadeFoundContinuedAndDownloaded) {
+    const auto made = create(6);
+    ASSERT_EQ(made.status, 201) << made.text();
+    const std::string place(made.field("Location"));
+    EXPECT_EQ(made.field("Tus-Resumable"), "1.0.0");
+    EXPECT_TRUE(made.field("Upload-Expires").ends_with(" GMT"));
+    EXPECT_EQ(send(place, 0, "abc").field("Upload-Offset"), "3");
+    const auto found = client->head(place);
+    EXPECT_EQ(found.status, 200);
+    EXPECT_EQ(found.field("Upload-Offset"), "3");
+    EXPECT_EQ(found.field("Upload-Length"), "6");
+    EXPECT_EQ(found.field("Cache-Control"), "no-store");
+    EXPECT_EQ(send(place, 0, "abc").status, 409);
+    EXPECT_EQ(send(place, 3, "def").status, 204);
+    const auto part = client->get("/files/note.txt", {{"Range", "bytes=2-3"}});
+    EXPECT_EQ(part.status, 206);
+    EXPECT_EQ(part.text(), "cd");
+    EXPECT_EQ(part.field("Content-Disposition"), "attachment");
+    EXPECT_EQ(part.field("Content-Security-Policy"), "sandbox; default-src 'none'");
+}
+
+TEST_F(FilesTest, AFileMayComeWithItsCreation) {
+    EXPECT_EQ(create(3, Content(offset_type, "abc")).field("Upload-Offset"), "3");
+    EXPECT_EQ(client->get("/files/note.txt").text(), "abc");
+}
+
+TEST_F(FilesTest, ADigestIsChecked) {
+    const std::string place(create(3).field("Location"));
+    // of "abc"
+    const Fields digest{{"Upload-Checksum", "sha256 ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="}};
+    EXPECT_EQ(send(place, 0, "abX", digest).status, 460);
+    EXPECT_EQ(client->head(place).field("Upload-Offset"), "0");
+    EXPECT_EQ(send(place, 0, "abc", {{"Upload-Checksum", "md5 abc"}}).status, 400);
+    EXPECT_EQ(send(place, 0, "abc", digest).status, 204);
+}
+
+TEST_F(FilesTest, WhatIsNoUploadIsRefused) {
+    EXPECT_EQ(client->post("/uploads").status, 400) << "no length";
+    EXPECT_EQ(create(1'000'001).status, 413);
+    const std::string place(create(3).field("Location"));
+    EXPECT_EQ(client->patch(place, "abc", {{"Upload-Offset", "0"}}).status, 415);
+    EXPECT_EQ(client->patch(place, Content(offset_type, "abc")).status, 400);
+    EXPECT_EQ(send(place, 0, "abcd").status, 413);
+    EXPECT_EQ(send("/uploads/0123456789abcdef0123456789abcdef", 0, "abc").status, 404);
+    EXPECT_EQ(client->del(place).status, 204);
+    EXPECT_EQ(client->head(place).status, 404);
+    EXPECT_EQ(client->get("/files/.unfinished/").status, 404);
+}
+
+TEST_F(FilesTest, APlainFormWorksToo) {
+    const std::string body =
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"../<i>.txt\"\r\n\r\n"
+        "one\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"two.txt\"\r\n\r\n"
+        "two\r\n--b--\r\n";
+    const auto answer = client->post("/", Content("multipart/form-data; boundary=b", body));
+    EXPECT_EQ(answer.status, 303) << answer.text();
+    const std::string page = client->get("/").text();
+    EXPECT_NE(page.find(">_i_.txt</a>"), std::string::npos) << page;
+    EXPECT_EQ(client->get("/files/two.txt").text(), "two");
+    EXPECT_EQ(client->post("/remove", form({{"name", "two.txt"}})).status, 303);
+    client->advance(10s);  // the cache of files looks at the disk now and then
+    EXPECT_EQ(client->get("/files/two.txt").status, 404);
+    EXPECT_EQ(client->post("/remove", form({{"name", "../site_test"}})).status, 404);
+}
+
+TEST_F(FilesTest, AFormThatFitsNowhereSaysSoOnThePage) {
+    limits.all_bytes_max = 10;
+    const auto small = std::make_shared<Uploads>(folder, limits, std::time(nullptr));
+    const auto other = make_files(small);
+    Client person(other);
+    const std::string body =
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
+        "one\r\n--b--\r\n";
+    const auto answer = person.post("/", Content("multipart/form-data; boundary=b", body));
+    EXPECT_EQ(answer.status, 507);
+    EXPECT_NE(answer.text().find("there is no room for a file of this size"), std::string::npos);
+}
+
+TEST_F(FilesTest, AnotherSitesFormIsRefused) {
+    const auto answer =
+        client->post("/remove", form({{"name", "a"}}), {{"Sec-Fetch-Site", "cross-site"}});
+    EXPECT_EQ(answer.status, 403);
+}
+
+}  // namespace

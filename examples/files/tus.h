@@ -1,0 +1,33 @@
+// The fields of tus 1.0 (https://tus.io/protocols/resumable-upload), the protocol of resumable
+// uploads that clients for browsers, phones and shells speak.
+//
+// Thread   Any: pure functions.
+// Errors   A Problem with status 400 that names the field.
+#pragma once
+
+#include <tiderace/app.h>
+#include <tiderace/http/wire/sha256.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tus {
+
+// Upload-Offset, Upload-Length: digits alone.
+std::uint64_t number(const tiderace::http::Request& request, std::string_view field);
+
+// Of Upload-Metadata ("filename aGFyYm91ci5qcGc=,filetype aW1hZ2UvanBlZw=="), decoded.
+std::optional<std::string> metadata(std::string_view value, std::string_view key);
+
+// Of Upload-Checksum ("sha256 <base64>"); none: there is no such field.
+std::optional<tiderace::http::wire::Sha256> digest(const tiderace::http::Request& request);
+
+// Strict: padded, no other characters, no spare bits.
+std::optional<std::string> from_base64(std::string_view text);
+
+// "Mon, 23 Nov 2026 08:00:00 GMT"
+std::string http_date(tiderace::UnixSeconds when);
+
+}  // namespace tus

@@ -1,0 +1,244 @@
+// The store, under times that the tests hand in.
+#include "examples/files/uploads.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace fs = std::filesystem;
+using tiderace::http::Problem;
+using tiderace::http::wire::sha256;
+
+class UploadsTest : public testing::Test {
+  protected:
+    UploadsTest() {
+        char path[] = "/tmp/uploads-test-XXXXXX";
+        folder = ::mkdtemp(path);
+        limits.disk_bytes_free_min = 0;
+    }
+    ~UploadsTest() override { fs::remove_all(folder); }
+
+    // As after a start.
+    Uploads& open() {
+        uploads = std::make_unique<Uploads>(folder, limits, now);
+        return *uploads;
+    }
+    std::string begin(std::string_view name, std::uint64_t length, std::string_view client = "a") {
+        return uploads->create(name, length, Uploads::Length::exact, client, now).id;
+    }
+    UploadState send(std::string_view id, std::uint64_t offset, std::string_view bytes) {
+        const auto writer = uploads->write(id, offset, {}, now);
+        writer->add(bytes, now);
+        return writer->finish(now);
+    }
+    std::string content(const std::string& name) {
+        std::ifstream file(folder / name);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    template <typename F>
+    int status_of(F call) {
+        try {
+            call();
+        } catch (const Problem& problem) {
+            return problem.status;
+        }
+        return 200;
+    }
+    std::size_t unfinished_files() {
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(folder / ".unfinished"), {}));
+    }
+
+    fs::path folder;
+    UploadLimits limits;
+    Uploads::Seconds now = 1'000'000'000;
+    std::unique_ptr<Uploads> uploads;
+};
+
+TEST_F(UploadsTest, AFileAppearsWhenAllOfItIsThere) {
+    open();
+    const std::string id = begin("a.txt", 6);
+    EXPECT_EQ(send(id, 0, "abc").offset, 3u);
+    EXPECT_TRUE(uploads->files().empty());
+    const UploadState state = send(id, 3, "def");
+    EXPECT_EQ(state.offset, 6u);
+    EXPECT_EQ(content(state.name), "abcdef");
+    EXPECT_EQ(unfinished_files(), 0u);
+    EXPECT_EQ(uploads->find(id).offset, 6u) << "for a client that missed the answer";
+    EXPECT_EQ(status_of([&] { send(id, 6, ""); }), 409);
+}
+
+TEST_F(UploadsTest, AnEmptyFileIsCompleteAtOnce) {
+    open();
+    begin("empty", 0);
+    ASSERT_EQ(uploads->files().size(), 1u);
+    EXPECT_EQ(uploads->files()[0].bytes, 0u);
+}
+
+TEST_F(UploadsTest, AFileNeverReplacesAnother) {
+    open();
+    for (const auto* text : {"1", "2", "3"}) send(begin("../a.txt", 1), 0, text);
+    EXPECT_EQ(content("a.txt"), "1");
+    EXPECT_EQ(content("a (2).txt"), "2");
+    EXPECT_EQ(content("a (3).txt"), "3");
+}
+
+TEST_F(UploadsTest, ItGoesOnWhereItStandsAndNowhereElse) {
+    open();
+    const std::string id = begin("a", 4);
+    send(id, 0, "ab");
+    EXPECT_EQ(status_of([&] { send(id, 0, "ab"); }), 409);
+    EXPECT_EQ(status_of([&] { send(id, 3, "d"); }), 409);
+    EXPECT_EQ(status_of([&] { send(id, 2, "cde"); }), 413) << "more than was announced";
+    EXPECT_EQ(uploads->find(id).offset, 2u);
+    EXPECT_EQ(status_of([&] { send("0", 0, ""); }), 404);
+    send(id, 2, "cd");
+    EXPECT_EQ(content("a"), "abcd");
+}
+
+TEST_F(UploadsTest, TheNewestWriterCounts) {
+    open();
+    const std::string id = begin("a", 4);
+    const auto old = uploads->write(id, 0, {}, now);
+    old->add("ab", now);
+    const auto fresh = uploads->write(id, 2, {}, now);
+    EXPECT_EQ(status_of([&] { old->add("cd", now); }), 423);
+    EXPECT_EQ(status_of([&] { old->finish(now); }), 423);
+    fresh->add("cd", now);
+    fresh->finish(now);
+    EXPECT_EQ(content("a"), "abcd");
+}
+
+TEST_F(UploadsTest, WithADigestAllOfAPieceCountsOrNothing) {
+    open();
+    const std::string id = begin("a", 6);
+    send(id, 0, "ab");
+    const auto wrong = uploads->write(id, 2, sha256("cd"), now);
+    wrong->add("cX", now);
+    EXPECT_EQ(status_of([&] { wrong->finish(now); }), 460);
+    const auto broken = uploads->write(id, 2, sha256("cdef"), now);
+    broken->add("cd", now);
+    EXPECT_EQ(uploads->find(id).offset, 2u);
+    const auto right = uploads->write(id, 2, sha256("cdef"), now);
+    right->add("cd", now);
+    right->add("ef", now);
+    EXPECT_EQ(right->finish(now).offset, 6u);
+    EXPECT_EQ(content("a"), "abcdef");
+}
+
+TEST_F(UploadsTest, ARestartGoesOnWithWhatIsProven) {
+    open();
+    const std::string plain = begin("plain", 4);
+    uploads->write(plain, 0, {}, now)->add("ab", now);
+    const std::string checked = begin("checked", 4);
+    send(checked, 0, "a");
+    uploads->write(checked, 1, sha256("bcd"), now)->add("bc", now);
+    now = std::time(nullptr);  // files have real times
+    open();
+    EXPECT_EQ(uploads->find(plain).offset, 2u);
+    EXPECT_EQ(uploads->find(plain).name, "plain");
+    EXPECT_EQ(uploads->find(checked).offset, 1u) << "the digest of the rest never came";
+    send(checked, 1, "xyz");
+    EXPECT_EQ(content("checked"), "axyz");
+}
+
+TEST_F(UploadsTest, ARestartEndsWhatCannotGoOn) {
+    open();
+    uploads->create("form", 4, Uploads::Length::at_most, "a", now);
+    begin("old", 4);
+    std::ofstream(folder / ".unfinished" / (std::string(32, 'a') + ".json")) << "{broken";
+    std::ofstream(folder / ".unfinished" / "stranger") << "not ours";
+    now = std::time(nullptr) + limits.expiry + 10;
+    open();
+    EXPECT_EQ(unfinished_files(), 1u) << "the stranger";
+}
+
+TEST_F(UploadsTest, WhatNobodyGoesOnWithExpires) {
+    open();
+    const std::string id = begin("a", 4);
+    EXPECT_EQ(uploads->find(id).expires, now + limits.expiry);
+    now += limits.expiry;
+    send(id, 0, "a");  // goes on
+    now += limits.expiry;
+    uploads->sweep(now);
+    EXPECT_EQ(uploads->find(id).offset, 1u);
+    const auto late = uploads->write(id, 1, {}, now - 10);
+    uploads->sweep(now + limits.expiry + 1);
+    EXPECT_EQ(status_of([&] { uploads->find(id); }), 404);
+    EXPECT_EQ(status_of([&] { late->add("b", now); }), 423);
+    EXPECT_EQ(unfinished_files(), 0u);
+}
+
+TEST_F(UploadsTest, APlainFormsFileMayBeShorterAndIsSoonForgotten) {
+    open();
+    const auto made = uploads->create("a", 100, Uploads::Length::at_most, "a", now);
+    const auto writer = uploads->write(made.id, 0, {}, now);
+    writer->add("short", now);
+    EXPECT_EQ(writer->finish(now).length, 5u);
+    EXPECT_EQ(content("a"), "short");
+    const auto left = uploads->create("b", 100, Uploads::Length::at_most, "a", now);
+    uploads->sweep(now + limits.form_expiry + 1);
+    EXPECT_EQ(status_of([&] { uploads->find(left.id); }), 404);
+}
+
+TEST_F(UploadsTest, EachAndAllHaveABound) {
+    limits.file_bytes_max = 100;
+    limits.all_bytes_max = 250;
+    limits.unfinished_each_max = 2;
+    limits.unfinished_max = 3;
+    open();
+    EXPECT_EQ(status_of([&] { begin("a", 101); }), 413);
+    const std::string first = begin("a", 100);
+    begin("b", 100);
+    EXPECT_EQ(status_of([&] { begin("c", 1); }), 429) << "of one client";
+    EXPECT_EQ(status_of([&] { begin("c", 51, "other"); }), 507) << "announced bytes count";
+    const std::string third = begin("c", 50, "other");
+    EXPECT_EQ(status_of([&] { begin("d", 0, "other"); }), 507) << "too many under way";
+    send(first, 0, std::string(100, 'x'));
+    EXPECT_EQ(status_of([&] { begin("d", 1, "other"); }), 507) << "and so do files";
+    uploads->remove(third);
+    begin("d", 50, "other");
+    uploads->remove_file("a");
+    EXPECT_EQ(uploads->room(), 100u);
+    begin("e", 100);
+    EXPECT_EQ(uploads->room(), 0u);
+}
+
+TEST_F(UploadsTest, TheDiskKeepsSomeRoom) {
+    open();
+    const std::string id = begin("a", 4);
+    limits.disk_bytes_free_min = std::uint64_t{1} << 62;
+    now = std::time(nullptr);
+    open();
+    EXPECT_EQ(uploads->room(), 0u);
+    EXPECT_EQ(status_of([&] { begin("b", 1); }), 507);
+    EXPECT_EQ(status_of([&] { send(id, 0, "abcd"); }), 507) << "it may have filled meanwhile";
+}
+
+TEST_F(UploadsTest, FinishedOnesAreRememberedUpToABound) {
+    limits.finished_max = 2;
+    open();
+    std::vector<std::string> ids;
+    for (int i = 0; i < 5; ++i) {
+        ids.push_back(begin("a", 1));
+        now += 1;
+        send(ids.back(), 0, "x");
+    }
+    EXPECT_EQ(status_of([&] { uploads->find(ids[0]); }), 404);
+    EXPECT_EQ(uploads->find(ids[4]).offset, 1u);
+}
+
+TEST_F(UploadsTest, OnlyFilesOfTheFolderAreRemoved) {
+    open();
+    send(begin("a", 1), 0, "x");
+    std::ofstream(folder / ".secret") << "x";
+    fs::create_symlink("/etc/passwd", folder / "link");
+    fs::create_directory(folder / "sub");
+    for (const auto* name : {"", ".secret", ".unfinished", "../a", "sub", "link", "b", ".", ".."}) {
+        EXPECT_EQ(status_of([&] { uploads->remove_file(name); }), 404) << name;
+    }
+    ASSERT_EQ(uploads->files().size(), 1u);
+    uploads->remove_file("a");
+    EXPECT_TRUE(uploads->files().empty());
+}
