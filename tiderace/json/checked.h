@@ -64,6 +64,8 @@ template <typename T, T low, T high>
 struct Range : Checked<T> {
     static_assert(low <= high, "json: Range<T, low, high> needs low <= high");
     using Checked<T>::Checked;
+    static constexpr T minimum = low;
+    static constexpr T maximum = high;
 
     static constexpr bool holds(const T& value) { return value >= low && value <= high; }
     static std::string expected() {
@@ -80,6 +82,8 @@ struct Length : Checked<T> {
     static_assert(least <= most, "json: Length<T, least, most> needs least <= most");
     static constexpr bool is_text = std::same_as<T, std::string>;
     using Checked<T>::Checked;
+    static constexpr std::size_t length_min = least;
+    static constexpr std::size_t length_max = most;
 
     static bool holds(const T& value) {
         std::size_t length = 0;
@@ -96,6 +100,7 @@ template <PatternText text>
 struct Pattern : Checked<std::string> {
     using Checked<std::string>::Checked;
     static constexpr auto compiled = compile_pattern<text>();
+    static constexpr std::string_view pattern = text.view();
 
     static bool holds(const std::string& value) { return matches(compiled, value); }
     static std::string expected() { return "a text that matches " + std::string(text.view()); }

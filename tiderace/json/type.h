@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "tiderace/base/enum_names.h"
+#include "tiderace/json/bounds.h"
 #include "tiderace/json/fault.h"
 
 namespace tiderace::json {
@@ -94,6 +95,7 @@ struct CheckedShape {
     bool may_be_missing;
     bool (*holds)(const void* value);  // null: every value does
     std::string (*expected)();         // "an integer from 1 to 100"
+    CheckedBounds bounds;
 };
 
 enum class Kind : std::uint8_t {

@@ -82,7 +82,7 @@ template <std::int64_t per_second>
 inline constexpr TimeShape time_shape = {per_second};
 template <typename T>
 inline constexpr CheckedShape checked_shape = {&type_of<typename T::json_value>, T::may_be_missing,
-                                               check_of<T>(), expected_of<T>()};
+                                               check_of<T>(), expected_of<T>(), bounds_of<T>()};
 
 template <typename T>
 struct VariantOf {
