@@ -15,12 +15,6 @@
 
 namespace tiderace::http {
 
-enum class AccessLogFormat : std::uint8_t {
-    common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
-    combined,  // the same and "referer" "user agent"
-    json,  // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
-};
-
 class RingAccessLog final : public AccessLog {
   public:
     static constexpr std::size_t line_bytes_max = 8_KiB;

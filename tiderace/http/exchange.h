@@ -10,8 +10,7 @@
 //            others: ask again, or pin() first, and they stay as long as the exchange.
 // Abandoned  If the client goes away meanwhile (closes, resets, ends the stream, does not read) or
 //            is answered over our head (a deadline, a body too large), every observer is told
-//            once, and answering does nothing. An observer unhooks when it dies: a suspended
-//            coroutine is one, on its frame.
+//            once, and answering does nothing. An observer unhooks when it dies.
 // Deadline   set_deadline(): answers 503, or the given status, by itself.
 // Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
 //            BodySource is pulled while there is room, and says `wait` until body_ready().
@@ -125,6 +124,7 @@ class Exchange : public core::Shared {
     std::size_t route_access_done = 0;  // the same, of the rules of the request's route
     // Sees the answer before the site's filters do; it outlives the exchange.
     void set_route_filter(ResponseFilter& filter) { route_filter_ = &filter; }
+    bool has_route_filter() const { return route_filter_ != nullptr; }
 
   protected:
     Exchange();

@@ -46,6 +46,13 @@ struct AccessRecord {
     std::uint64_t body_bytes = 0;  // sent, or queued where the answer was small
     Duration duration{};  // from the request's first complete head to the answer's last byte
     UnixSeconds when = 0;
+    const ResponseFilter* route = nullptr;  // of the request's route (Exchange::set_route_filter)
+};
+
+enum class AccessLogFormat : std::uint8_t {
+    common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
+    combined,  // the same and "referer" "user agent"
+    json,  // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
 };
 
 class AccessLog {

@@ -216,7 +216,8 @@ AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {
             .body_bytes = answer_bytes_ - std::min(answer_bytes_, unsent_bytes),
             // The real clock: most requests begin and end within one turn, whose time stands still.
             .duration = service_->loop().clock().now() - started_,
-            .when = service_->loop().unix_now()};
+            .when = service_->loop().unix_now(),
+            .route = route_filter_};
 }
 
 // --- the answer ------------------------------------------------------------------------------

@@ -186,7 +186,8 @@ AccessRecord H2Exchange::record() const {
             .body_bytes = answer_bytes_,
             // The real clock: most requests begin and end within one turn, whose time stands still.
             .duration = service_->loop().clock().now() - started_,
-            .when = service_->loop().unix_now()};
+            .when = service_->loop().unix_now(),
+            .route = route_filter_};
 }
 
 // --- the answer ------------------------------------------------------------------------------
