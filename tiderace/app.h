@@ -26,7 +26,8 @@
 #include "tiderace/http/app/csrf.h"         // csrf(): tokens in forms
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/multipart.h"    // Multipart: uploads
-#include "tiderace/http/app/pages/page.h"   // Page: answers made of templates
+#include "tiderace/http/app/pages/error_page.h"  // ErrorAnswer: an App's own error pages
+#include "tiderace/http/app/pages/page.h"        // Page: answers made of templates
 #include "tiderace/http/app/ready_middleware.h"  // rate_limit, cors, basic_auth …
 #include "tiderace/http/app/reply.h"             // Reply, Cookie, Problem, Created, Redirect
 #include "tiderace/http/app/results.h"           // what a handler may return

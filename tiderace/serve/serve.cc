@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,12 +30,15 @@ namespace {
 // The logs of a served App: what goes wrong to standard error, requests where they are wanted.
 class Logs {
   public:
-    static Result<std::unique_ptr<Logs>> open(const ServeOptions& options) {
+    static Result<std::unique_ptr<Logs>> open(const ServeOptions& options,
+                                              const std::vector<AccessLogTarget>& targets) {
         auto logs = std::make_unique<Logs>();
         if (!options.access_log.empty()) {
-            auto sink = access_sink(options.access_log);
-            if (!sink) return fail(sink.error());
-            logs->access_ = &logs->writer_.add_stream("access", std::move(*sink));
+            if (auto added = logs->add_access(options.access_log); !added)
+                return fail(added.error());
+        }
+        for (const AccessLogTarget& target : targets) {
+            if (auto added = logs->add_access(target.path); !added) return fail(added.error());
         }
         if (auto started = logs->writer_.start(); !started) return fail(started.error());
         return logs;
@@ -43,14 +47,21 @@ class Logs {
     std::unique_ptr<log::Logger> make_logger() {
         return std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_);
     }
-    // nullptr: not wanted.
-    std::unique_ptr<RingAccessLog> make_access_log() {
-        if (access_ == nullptr) return nullptr;
-        return std::make_unique<RingAccessLog>(access_->add_ring(256_KiB),
-                                               AccessLogFormat::combined);
+    // Of one loop. The path is one that open() was given.
+    std::unique_ptr<RingAccessLog> make_access_log(const AccessLogTarget& target) {
+        return std::make_unique<RingAccessLog>(access_.at(target.path)->add_ring(256_KiB),
+                                               target.format);
     }
 
   private:
+    // Once for each path: two writers of one file would mix their lines.
+    Result<> add_access(const std::string& path) {
+        if (access_.contains(path)) return {};
+        auto sink = access_sink(path);
+        if (!sink) return fail(sink.error());
+        access_[path] = &writer_.add_stream("access", std::move(*sink));
+        return {};
+    }
     static Result<std::unique_ptr<log::Sink>> access_sink(const std::string& where) {
         if (where == "-") return std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
         auto file = log::FileSink::open({.path = where});
@@ -62,7 +73,7 @@ class Logs {
     log::Writer writer_{time_};
     log::Stream* diagnostics_ =
         &writer_.add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
-    log::Stream* access_ = nullptr;
+    std::map<std::string, log::Stream*> access_;
 };
 
 tls::ServerOptions tls_options(const ServeOptions& options, bool first) {
@@ -97,13 +108,12 @@ Result<Places> find_places(const ServeOptions& options) {
 }
 
 // What one loop serves with. Declared in the order in which one needs the other.
-class AppService final : public net::LoopService, private AccessLog {
+class AppService final : public net::LoopService {
   public:
     AppService(core::EventLoop& loop, const App& app, core::WorkerPool& pool, Logs& logs,
                const ServeOptions& options, const Places& places)
         : places_(&places),
           logger_(logs.make_logger()),
-          access_log_(logs.make_access_log()),
           app_(loop, app, &pool),
           site_(app_),
           http1_(loop, site_, {.server_name = options.server_name}),
@@ -112,10 +122,10 @@ class AppService final : public net::LoopService, private AccessLog {
                   .server_name = options.server_name}) {
         loop.set_log(logger_.get());
         http1_.set_http2(http2_);
+        site_.add(app_.error_pages());
         site_.add(error_pages_);
-        site_.set_log(*this);
-        if (access_log_ == nullptr) return;
-        loop.every_turn_end([log = access_log_.get()] { log->publish(); });
+        site_.set_log(app_);
+        open_logs(loop, logs, options.access_log);
     }
 
     Result<> add_tls(core::EventLoop& loop, const ServeOptions& options, bool first) {
@@ -128,9 +138,20 @@ class AppService final : public net::LoopService, private AccessLog {
     void watch(core::EventLoop& loop, serve::Watchdog& watchdog) { post_.emplace(watchdog, loop); }
 
   private:
-    void write(const AccessRecord& record) override {
-        if (access_log_ != nullptr) access_log_->write(record);
-        app_.write(record);
+    void open_logs(core::EventLoop& loop, Logs& logs, const std::string& path) {
+        const auto find = [&](const AccessLogTarget& target) -> AccessLog* {
+            for (const auto& [known, log] : access_logs_) {
+                if (known == target) return log.get();
+            }
+            RingAccessLog* const made =
+                access_logs_.emplace_back(target, logs.make_access_log(target)).second.get();
+            return made;
+        };
+        app_.open_logs(path.empty() ? nullptr : find({.path = path}), find);
+        if (access_logs_.empty()) return;
+        loop.every_turn_end([this] {
+            for (const auto& [target, log] : access_logs_) log->publish();
+        });
     }
     net::SessionFactory& sessions(std::size_t) override { return http1_; }
     net::TransportLayer* layer(std::size_t place) override {
@@ -142,7 +163,7 @@ class AppService final : public net::LoopService, private AccessLog {
 
     const Places* places_;
     std::unique_ptr<log::Logger> logger_;
-    std::unique_ptr<RingAccessLog> access_log_;
+    std::vector<std::pair<AccessLogTarget, std::unique_ptr<RingAccessLog>>> access_logs_;
     std::unique_ptr<tls::ServerContext> tls_;
     AppLoop app_;
     filter::ErrorPages error_pages_;
@@ -192,7 +213,7 @@ int App::serve(const ServeOptions& options) {
         .on_drain = [&] { life->begin(); },
     });
     if (!fault().empty()) return refuse(fault());
-    auto logs = Logs::open(options);
+    auto logs = Logs::open(options, AppLoop::access_logs(*this));
     if (!logs) return refuse(logs.error().message());
     std::optional<serve::Watchdog> watchdog;
     if (options.watchdog > Duration::zero()) {

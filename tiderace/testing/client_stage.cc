@@ -98,6 +98,7 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
                http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
       server_(world_.loop(), service_,
               net::TcpServerOptions{.connections_max = options_.connections_max}) {
+    site_.add(loop_.error_pages());
     site_.add(error_pages_);
     site_.set_log(loop_);
     server_.listen(world_.listen());

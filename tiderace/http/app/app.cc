@@ -37,6 +37,10 @@ void app::Scope::add(wire::Method method, std::string pattern, std::size_t param
              std::move(middleware));
 }
 
+void app::Scope::set_error_page(CheckedErrorPage page) const {
+    app->set_error_page(number, std::move(page));
+}
+
 std::uint32_t App::add_scope(std::uint32_t parent, std::string prefix) {
     if (fault_.empty() && (prefix.ends_with('/') || (!prefix.empty() && prefix[0] != '/'))) {
         fault_ = "group " + prefix + ": a prefix begins with '/' and does not end with one";
@@ -104,12 +108,14 @@ App& App::mount(std::string prefix, App&& other) {
     // Its first scope becomes `root`, the others follow.
     const auto moved = [&](std::uint32_t scope) { return root + scope; };
     scopes_[root].middleware = std::move(other.scopes_[0].middleware);
+    scopes_[root].error_page = std::move(other.scopes_[0].error_page);
     for (std::size_t i = 1; i < other.scopes_.size(); ++i) {
         Scope& scope = other.scopes_[i];
         scopes_.push_back({.parent = moved(scope.parent),
                            .host = host_number(other.hosts_[scope.host].name),
                            .prefix = scopes_[root].prefix + scope.prefix,
-                           .middleware = std::move(scope.middleware)});
+                           .middleware = std::move(scope.middleware),
+                           .error_page = std::move(scope.error_page)});
     }
     for (Route& route : other.routes_) {
         // Its pattern holds the prefix of its scope already.
@@ -137,6 +143,13 @@ App& App::trusted_proxies(const TrustedProxyOptions& options) {
     proxies_ = std::make_shared<const filter::TrustedProxies>(options, fault);
     if (fault_.empty()) fault_ = std::move(fault);
     return *this;
+}
+
+void App::set_error_page(std::uint32_t scope, app::CheckedErrorPage page) {
+    const std::size_t first_use = page_uses_.size();
+    page_uses_.insert(page_uses_.end(), page.uses.begin(), page.uses.end());
+    check_pages(first_use);
+    scopes_[scope].error_page = std::move(page.show);
 }
 
 App& App::health(std::string path) {

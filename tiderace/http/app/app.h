@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "tiderace/base/shared_function.h"
+#include "tiderace/http/app/app_entries.h"
 #include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/group.h"
@@ -39,6 +40,7 @@
 #include "tiderace/http/app/life/ready_rule.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/app/openapi/openapi.h"
+#include "tiderace/http/app/pages/error_page.h"
 #include "tiderace/http/filter/trusted_proxies.h"
 #include "tiderace/http/route/router.h"
 #include "tiderace/http/site.h"
@@ -58,7 +60,7 @@ class App : public Routes<App, 0> {
     App() = default;
     explicit App(AppOptions options) : options_(options) {}
 
-    // Of all requests, those without a route too; in the order of the calls.
+    // Of all requests, also those without a route.
     App& use(Middleware middleware) {
         scopes_[0].middleware.push_back(std::move(middleware));
         return *this;
@@ -81,20 +83,26 @@ class App : public Routes<App, 0> {
     // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
     // ranges, types, no hidden files. Routes come first.
     App& files(std::string prefix, const std::string& folder);
-    // Programs of a folder (http/cgi/cgi.h), and a FastCGI peer at "unix:PATH" or "HOST:PORT" for
-    // all below a path, or for the scripts of `root` that a glob names (http/cgi/fastcgi.h).
+    // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
+    // of `root` that a glob names (http/cgi/fastcgi.h).
     App& cgi(std::string prefix, const std::string& folder);
     App& fastcgi(std::string pattern, const std::string& address, const std::string& root = "");
 
-    // The templates of the pages that handlers return (http/app/pages/page.h): all .html and .txt
-    // files of a folder, compiled now.
+    // Of the pages that handlers return (http/app/pages/page.h): all of a folder, compiled now.
     App& templates(const std::string& folder);
     App& templates(const std::string& folder, const TemplateOptions& options);
+
+    // How it shows errors: a function of const ErrorAnswer& (http/app/pages/error_page.h).
+    template <typename F>
+    App& error_page(F make) {
+        set_error_page(0, app::error_page(std::move(make)));
+        return *this;
+    }
 
     // Proxies that are believed about clients: http/filter/trusted_proxies.h.
     App& trusted_proxies(const TrustedProxyOptions& options);
 
-    // Makes a state for each loop, when it starts: handlers take it as `S&`.
+    // One for each loop, made when it starts: handlers take it as `S&`.
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
     template <typename S, typename F>
     App& state(F make) {
@@ -114,16 +122,16 @@ class App : public Routes<App, 0> {
     }
     // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
     App& openapi(std::string path, OpenApiInfo info = {});
-    // GET: 200 for as long as the process answers.
+    // GET: 200 for as long as the process answers; 503 while it drains, and when `check` is false
+    // or lasts longer than `limit`. The check takes what middleware takes and returns bool or
+    // Task<bool>.
     App& health(std::string path);
-    // GET: 200; 503 while it drains, and when `check` is false or lasts longer than `limit`. The
-    // check takes what middleware takes and returns bool or Task<bool>.
     App& ready(std::string path);
     template <typename F>
     App& ready(std::string path, F check, Duration limit = 5s) {
         return add_ready(std::move(path), limit, app::ready_rule(std::move(check)));
     }
-    // A task beside the requests, once or on each loop (http/app/life/background.h).
+    // Beside the requests, once or on each loop (http/app/life/background.h).
     template <typename F>
     App& background(F task, BackgroundOptions options = {}) {
         background_.push_back(app::background(std::move(task), options));
@@ -141,7 +149,7 @@ class App : public Routes<App, 0> {
     bool draining() const { return life_->draining(); }
 
     const AppOptions& options() const { return options_; }
-    // "": all routes can be. Otherwise what is wrong with the first that cannot.
+    // What is wrong with the first route that cannot be; "": nothing.
     const std::string& fault() const;
 
   private:
@@ -150,28 +158,10 @@ class App : public Routes<App, 0> {
     friend class Routes<App, 0>;
     friend struct app::Scope;
 
-    // Where middleware hangs: the App (the first), a group, a route with middleware of its own.
-    struct Scope {
-        std::uint32_t parent = 0;
-        std::uint32_t host = 0;
-        std::string prefix = {};  // the whole of it
-        std::vector<Middleware> middleware = {};
-    };
-    struct Route {
-        std::string pattern;
-        wire::Method method;
-        std::uint32_t scope;
-        std::unique_ptr<app::Endpoint> endpoint;
-    };
-    struct State {
-        const void* key;
-        shared_function<std::shared_ptr<void>(core::EventLoop&)> make;
-        void* shared;
-    };
-    struct Host {
-        std::string name = {};  // "": every other; ".example.org": all below it
-        route::Router router = {};
-    };
+    using Scope = app::ScopeEntry;
+    using Route = app::RouteEntry;
+    using State = app::StateEntry;
+    using Host = app::HostEntry;
 
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_route(wire::Method method, std::string pattern, std::size_t parameters,
@@ -180,6 +170,7 @@ class App : public Routes<App, 0> {
              std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
     std::uint32_t host_number(std::string name);
     void check_pages(std::size_t first_use);
+    void set_error_page(std::uint32_t scope, app::CheckedErrorPage page);
     App& add_ready(std::string path, Duration limit, Middleware check);
     const route::Router& router_for(ByteView authority) const;
 

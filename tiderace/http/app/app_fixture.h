@@ -30,6 +30,7 @@ class AppTest : public ::testing::Test {
         if (!server_) {
             loop_.emplace(world.loop(), app, &pool_);
             site_.emplace(*loop_);
+            site_->add(loop_->error_pages());
             site_->set_log(*loop_);
             service_.emplace(world.loop(), *site_, H1Options{.server_name = ""});
             http2_.emplace(world.loop(), *site_,
@@ -65,6 +66,7 @@ class AppTest : public ::testing::Test {
         return text;
     }
     task::Runner& runner() { return loop_->runner(); }
+    AppLoop& loop() { return *loop_; }
     net::TcpServer& server() { return *server_; }
 
     testing::FakeWorld world;

@@ -9,7 +9,7 @@
 namespace tiderace::http {
 
 AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
-    : app_(&app), runner_(loop, pool) {
+    : app_(&app), runner_(loop, pool), error_pages_(app, runner_) {
     runner_.local<app::LoopPages>().pages = app.pages_.get();
     for (const App::State& state : app.states_) {
         if (state.shared != nullptr) {
@@ -55,16 +55,89 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
     chain->body_bytes_max = app_->options_.body_bytes_max;
     chain->handler_timeout = app_->options_.handler_timeout;
     if (outer != nullptr) *chain = *outer;
+    chain->error_pages = error_pages_.empty() ? nullptr : &error_pages_;
+    chain->scope = static_cast<std::uint32_t>(chains_.size());
     for (const Middleware& middleware : scope.middleware) {
         chain->body_bytes_max = middleware.body_bytes_max().value_or(chain->body_bytes_max);
         chain->timeout_is_own |= middleware.handler_timeout().has_value();
         chain->handler_timeout = middleware.handler_timeout().value_or(chain->handler_timeout);
+        if (middleware.access_log() != nullptr) chain->target = middleware.access_log();
         LayerPlace place{runner_.loop(), pool, runner_, states_, chain->handler_timeout, this};
         const Layer& layer = layers_.emplace_back(middleware.make(place));
         if (layer.rule != nullptr) chain->rules.push_back(layer.rule);
         if (layer.filter != nullptr) chain->filters.insert(chain->filters.begin(), layer.filter);
     }
     chains_.push_back(std::move(chain));
+}
+
+std::vector<AccessLogTarget> AppLoop::access_logs(const App& app) {
+    std::vector<AccessLogTarget> all;
+    for (const App::Scope& scope : app.scopes_) {
+        for (const Middleware& middleware : scope.middleware) {
+            const AccessLogTarget* const one = middleware.access_log();
+            if (one == nullptr || one->path == "off") continue;
+            if (std::ranges::find(all, *one) == all.end()) all.push_back(*one);
+        }
+    }
+    return all;
+}
+
+void AppLoop::open_logs(AccessLog* otherwise,
+                        unique_function<AccessLog*(const AccessLogTarget&)> find) {
+    log_ = otherwise;
+    for (const auto& chain : chains_) {
+        const bool logs = chain->target != nullptr && chain->target->path != "off";
+        chain->log = logs ? find(*chain->target) : nullptr;
+    }
+}
+
+void AppLoop::write(const AccessRecord& record) {
+    AccessLog* log = log_;
+    if (record.route != nullptr) {  // only this class sets one
+        const auto& chain = static_cast<const Chain&>(*record.route);
+        if (chain.target != nullptr) log = chain.log;
+    }
+    if (log != nullptr) log->write(record);
+    if (app_->on_answer_) app_->on_answer_(record);
+}
+
+// An error page first, so that filters see the answer that the client gets.
+void AppLoop::Chain::filter(Exchange& exchange, Response& response) {
+    if (error_pages != nullptr && response.status() >= 400) {
+        error_pages->show(exchange, response, scope);
+    }
+    for (ResponseFilter* one : filters) one->filter(exchange, response);
+}
+
+AppLoop::ErrorPages::ErrorPages(const App& app, task::Runner& runner)
+    : app_(&app), runner_(&runner) {
+    for (std::uint32_t i = 0; i < app.scopes_.size(); ++i) {
+        if (app.scopes_[i].error_page) prefixes_.push_back(i);
+    }
+    std::ranges::stable_sort(prefixes_, std::ranges::greater(),
+                             [&](std::uint32_t i) { return app.scopes_[i].prefix.size(); });
+}
+
+// Which group a path without a route belongs to. A prefix with parameters claims no such path.
+std::uint32_t AppLoop::ErrorPages::scope_of(ByteView path) const {
+    for (const std::uint32_t i : prefixes_) {
+        const std::string& prefix = app_->scopes_[i].prefix;
+        const bool claims = !prefix.empty() && path.starts_with(prefix) &&
+                            (path.size() == prefix.size() || path[prefix.size()] == '/');
+        if (claims) return i;
+    }
+    return 0;
+}
+
+void AppLoop::ErrorPages::show(Exchange& exchange, Response& response, std::uint32_t scope) const {
+    if (scope == 0) scope = scope_of(exchange.request().path);
+    std::vector<const ErrorPage*> pages;
+    for (;; scope = app_->scopes_[scope].parent) {
+        const App::Scope& one = app_->scopes_[scope];
+        if (one.error_page) pages.push_back(&one.error_page);
+        if (scope == 0) break;
+    }
+    app::show_error(pages, exchange, response, *runner_);
 }
 
 Instant AppLoop::deadline(const Chain& chain) const {

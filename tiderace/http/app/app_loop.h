@@ -25,16 +25,19 @@ class AppLoop final : public Handler, public AccessLog {
     ~AppLoop() override;
 
     void handle(Exchange& exchange) override;
-    // For App::on_answer.
-    void write(const AccessRecord& record) override {
-        if (app_->on_answer_) app_->on_answer_(record);
-    }
+    // The access log of the request's route, group or App, and App::on_answer.
+    void write(const AccessRecord& record) override;
+    // What middleware says about logs: each once. open_logs() finds the open one of each.
+    static std::vector<AccessLogTarget> access_logs(const App& app);
+    void open_logs(AccessLog* otherwise, unique_function<AccessLog*(const AccessLogTarget&)> find);
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
     // Ends the background tasks; `done` is called at `deadline` at the latest.
     void drain(Instant deadline, unique_function<void()> done) {
         background_->drain(deadline, std::move(done));
     }
+    // For the site, before its own error pages.
+    ResponseFilter& error_pages() { return error_pages_; }
     // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
     bool takes_websockets() const;
 
@@ -42,16 +45,39 @@ class AppLoop final : public Handler, public AccessLog {
     class BodyCollector;
     class FormReader;
 
+    // The App's error pages, by scope. As a filter of the site it shows those of requests that
+    // were answered before they had a route.
+    class ErrorPages final : public ResponseFilter {
+      public:
+        ErrorPages(const App& app, task::Runner& runner);
+        bool empty() const { return prefixes_.empty(); }
+        void filter(Exchange& exchange, Response& response) override {
+            if (!empty() && !exchange.has_route_filter()) show(exchange, response, 0);
+        }
+        void show(Exchange& exchange, Response& response, std::uint32_t scope) const;
+
+      private:
+        std::uint32_t scope_of(ByteView path) const;
+
+        const App* app_;
+        task::Runner* runner_;
+        std::vector<std::uint32_t> prefixes_;  // scopes with a page, the longest prefix first
+    };
+
     // The middleware of a scope of the App and of the scopes around it.
     class Chain final : public ResponseFilter {
       public:
-        void filter(Exchange& exchange, Response& response) override {
-            for (ResponseFilter* one : filters) one->filter(exchange, response);
+        void filter(Exchange& exchange, Response& response) override;
+        bool empty() const {
+            return rules.empty() && filters.empty() && error_pages == nullptr && target == nullptr;
         }
-        bool empty() const { return rules.empty() && filters.empty(); }
 
         std::vector<AccessRule*> rules;
-        std::vector<ResponseFilter*> filters;  // the innermost first
+        std::vector<ResponseFilter*> filters;     // the innermost first
+        const ErrorPages* error_pages = nullptr;  // of the App; nullptr: there are none
+        const AccessLogTarget* target = nullptr;  // nullptr: the log of ServeOptions
+        AccessLog* log = nullptr;                 // where `target` is one and not "off"
+        std::uint32_t scope = 0;
         std::uint64_t body_bytes_max = 0;
         Duration handler_timeout{};
         bool timeout_is_own = false;
@@ -74,7 +100,9 @@ class AppLoop final : public Handler, public AccessLog {
     std::vector<Layer> layers_;
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     task::Runner runner_;                         // its tasks end before what they use
-    std::vector<std::shared_ptr<void>> parts_;    // of endpoints, which may have tasks of their own
+    ErrorPages error_pages_;
+    AccessLog* log_ = nullptr;                  // of ServeOptions
+    std::vector<std::shared_ptr<void>> parts_;  // of endpoints, which may have tasks of their own
     bool first_loop_ = false;
     std::optional<app::BackgroundTasks> background_;
 };

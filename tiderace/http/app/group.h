@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/http/app/pages/error_page.h"
 #include "tiderace/http/app/routes.h"
 
 namespace tiderace::http {
@@ -32,6 +33,7 @@ struct Scope {
 
     Scope inner(std::string prefix) const;
     void use(Middleware middleware) const;
+    void set_error_page(CheckedErrorPage page) const;
     void add(wire::Method method, std::string pattern, std::size_t parameters,
              std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const;
 };
@@ -43,6 +45,12 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
   public:
     Group& use(Middleware middleware) {
         scope_.use(std::move(middleware));
+        return *this;
+    }
+    // As App::error_page, for the routes of the group and all paths below its prefix.
+    template <typename F>
+    Group& error_page(F make) {
+        scope_.set_error_page(app::error_page(std::move(make)));
         return *this;
     }
     Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }

@@ -14,4 +14,10 @@ Middleware Middleware::time_limit(Duration timeout) {
     return made;
 }
 
+Middleware Middleware::access_log(AccessLogTarget target) {
+    Middleware made;
+    made.access_log_ = std::make_shared<const AccessLogTarget>(std::move(target));
+    return made;
+}
+
 }  // namespace tiderace::http

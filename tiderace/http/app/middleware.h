@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,13 @@
 #include "tiderace/http/app/function_rule.h"
 
 namespace tiderace::http {
+
+// Where answers are logged: one line each (http/access_log.h).
+struct AccessLogTarget {
+    std::string path = "-";  // a file, appended to; "-": standard output; "off": nowhere
+    AccessLogFormat format = AccessLogFormat::combined;
+    bool operator==(const AccessLogTarget&) const = default;
+};
 
 class Middleware {
   public:
@@ -56,10 +64,13 @@ class Middleware {
     // No code, but other limits for the routes below it; the innermost counts.
     static Middleware body_limit(std::uint64_t bytes_max);
     static Middleware time_limit(Duration timeout);
+    static Middleware access_log(AccessLogTarget target);
 
     Layer make(LayerPlace& place) const { return make_ ? make_(place) : Layer(); }
     std::optional<std::uint64_t> body_bytes_max() const { return body_bytes_max_; }
     std::optional<Duration> handler_timeout() const { return handler_timeout_; }
+    // nullptr: it says nothing about logs.
+    const AccessLogTarget* access_log() const { return access_log_.get(); }
 
   private:
     Middleware() = default;
@@ -67,6 +78,7 @@ class Middleware {
     Make make_;
     std::optional<std::uint64_t> body_bytes_max_;
     std::optional<Duration> handler_timeout_;
+    std::shared_ptr<const AccessLogTarget> access_log_;
 };
 
 }  // namespace tiderace::http

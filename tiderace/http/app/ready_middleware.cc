@@ -60,6 +60,9 @@ Middleware body_limit(std::uint64_t bytes_max) {
 Middleware time_limit(Duration timeout) {
     return Middleware::time_limit(timeout);
 }
+Middleware access_log(std::string path, AccessLogFormat format) {
+    return Middleware::access_log({std::move(path), format});
+}
 Middleware request_ids(bool trust_client) {
     return rule_for_each_loop(
         [=](LayerPlace&) { return std::make_shared<filter::RequestId>(trust_client); });

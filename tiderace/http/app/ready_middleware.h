@@ -50,6 +50,9 @@ Middleware rule_for_each_loop(F make) {
 
 Middleware body_limit(std::uint64_t bytes_max);  // of a request's body; above: 413
 Middleware time_limit(Duration timeout);         // of a handler that waits; above: 503
+// Where requests are logged that App::serve serves: the innermost counts, before that of
+// ServeOptions. Requests without a route have the App's.
+Middleware access_log(std::string path, AccessLogFormat format = AccessLogFormat::combined);
 // filter/request_id.h
 Middleware request_ids(bool trust_client = false);
 Middleware security_headers(SecurityHeaders headers = {});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -47,6 +48,51 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
     EXPECT_FALSE(says(ask("OPTIONS", "/y", fields), "Access-Control-Allow-Origin"));
     EXPECT_TRUE(
         says(ask("PUT", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
+}
+
+// Keeps the paths that it is given.
+class PathLog final : public AccessLog {
+  public:
+    void write(const AccessRecord& record) override {
+        paths += std::string(record.request->path) + " ";
+    }
+    std::string paths;
+};
+
+TEST_F(ReadyMiddlewareTest, TheInnermostLogCounts) {
+    const auto handler = [] { return "x"; };
+    app.get<"/">(handler);
+    app.get<"/quiet">(handler, access_log("off"));
+    auto api = app.group("/api").use(access_log("api.log", AccessLogFormat::json));
+    api.get<"/x">(handler);
+    api.get<"/own">(handler, access_log("own.log"));
+    std::vector<AccessLogTarget> targets = AppLoop::access_logs(app);
+    ASSERT_EQ(targets.size(), 2u);
+    connect();
+    std::map<std::string, PathLog> logs;
+    PathLog other;
+    loop().open_logs(&other, [&](const AccessLogTarget& target) { return &logs[target.path]; });
+    for (const char* path : {"/", "/quiet", "/api/x", "/api/own", "/api/nothing", "/nothing"}) {
+        get(path);
+    }
+    EXPECT_EQ(ask("DELETE", "/api/x").substr(9, 3), "405");
+    EXPECT_EQ(other.paths, "/ /api/nothing /nothing ");
+    EXPECT_EQ(logs["api.log"].paths, "/api/x /api/x ");
+    EXPECT_EQ(logs["own.log"].paths, "/api/own ");
+    EXPECT_EQ(logs.size(), 2u);
+}
+
+TEST_F(ReadyMiddlewareTest, TheAppsLogTakesThePlaceOfThatOfItsServer) {
+    app.use(access_log("app.log"));
+    app.get<"/">([] { return "x"; });
+    connect();
+    PathLog own;
+    PathLog other;
+    loop().open_logs(&other, [&](const AccessLogTarget&) { return &own; });
+    get("/");
+    get("/nothing");
+    EXPECT_EQ(own.paths, "/ /nothing ");
+    EXPECT_EQ(other.paths, "");
 }
 
 TEST_F(ReadyMiddlewareTest, ALimitIsOfItsRoute) {

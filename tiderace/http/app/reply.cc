@@ -60,11 +60,13 @@ Reply&& Reply::body(std::string type, std::unique_ptr<BodySource> source) && {
     return std::move(*this);
 }
 
+void Reply::log_cookie_fault(log::Logger* log) const {
+    if (cookie_fault_ == wire::CookieFault::none || log == nullptr) return;
+    log->error("http", "a cookie was not set", log::field("why", to_string(cookie_fault_)));
+}
+
 void Reply::send(Exchange& exchange) && {
-    if (cookie_fault_ != wire::CookieFault::none && exchange.loop().log() != nullptr) {
-        exchange.loop().log()->error("http", "a cookie was not set",
-                                     log::field("why", to_string(cookie_fault_)));
-    }
+    log_cookie_fault(exchange.loop().log());
     Response response(status_);
     if (!type_.empty()) response.add(wire::FieldName::content_type, type_);
     for (const auto& [name, value] : fields_) {
@@ -77,6 +79,18 @@ void Reply::send(Exchange& exchange) && {
         response.set_body(std::move(body_));
     }
     exchange.respond(response);
+}
+
+// As send(), but the answer outlives this object, so it keeps the texts.
+void Reply::dress(Response& response) && {
+    for (const auto& [name, value] : fields_) {
+        if (!wire::is_token(name) || !wire::is_field_value(value)) continue;
+        response.add(response.keep(name), response.keep(value));
+    }
+    if (type_.empty()) return response.drop_body();
+    response.set(wire::FieldName::content_type, response.keep(type_));
+    if (source_ != nullptr) return response.set_body(std::move(source_));
+    response.set_body(std::move(body_));
 }
 
 Reply Problem::reply() const {

@@ -64,8 +64,12 @@ class Reply {
 
     // Answers. The reply is empty afterwards.
     void send(Exchange& exchange) &&;
+    // Gives an answer that is there its body, type and fields; the answer's status stays.
+    void dress(Response& response) &&;
 
   private:
+    void log_cookie_fault(log::Logger* log) const;
+
     int status_;
     std::string type_;
     std::string body_;

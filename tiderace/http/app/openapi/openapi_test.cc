@@ -127,7 +127,7 @@ TEST_F(OpenApiTest, PathsParametersBodiesAndResults) {
     EXPECT_EQ(statuses(form), "303 400 413 415 422 ");
     EXPECT_TRUE(doc.components.schemas.contains("DocUser"));
     EXPECT_TRUE(doc.components.schemas.contains("DocNewUser"));
-    EXPECT_TRUE(says("a text of 1 to 40 characters")) << text;
+    EXPECT_TRUE(says(R"("minLength":1,"maxLength":40)")) << text;
 }
 
 TEST_F(OpenApiTest, WhatADocumentCannotSayIsLeftOut) {

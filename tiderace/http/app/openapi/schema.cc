@@ -1,6 +1,8 @@
 #include "tiderace/http/app/openapi/schema.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,37 @@ void write_integer(Writer& out, const Type& type) {
         static_cast<std::int64_t>(~std::uint64_t{0} >> (type.is_signed ? 65 - bits : 64 - bits));
     out.key("minimum").value(type.is_signed ? -high - 1 : std::int64_t{0});
     if (type.bytes < 8) out.key("maximum").value(high);
+}
+
+// Ranges replace the bounds of the C++ type.
+void write_range(Writer& out, const Type& value, const json::CheckedBounds& bounds) {
+    const bool is_number = value.kind == Kind::number;
+    out.key("type").value(is_number ? "number" : "integer");
+    if (is_number) {
+        out.key("format").value(value.bytes == 4 ? "float" : "double");
+    } else if (value.is_signed && value.bytes >= 4) {
+        out.key("format").value(value.bytes == 4 ? "int32" : "int64");
+    }
+    switch (bounds.kind) {
+        case json::CheckedBounds::Kind::integers:
+            out.key("minimum").value(bounds.low).key("maximum").value(bounds.high);
+            return;
+        case json::CheckedBounds::Kind::naturals:
+            out.key("minimum").value(bounds.least).key("maximum").value(bounds.most);
+            return;
+        default:
+            out.key("minimum").value(bounds.minimum).key("maximum").value(bounds.maximum);
+            return;
+    }
+}
+
+// Behind the schema of the value itself.
+void write_length(Writer& out, const Type& value, const json::CheckedBounds& bounds) {
+    const bool is_list = value.kind == Kind::list;
+    const bool is_map = value.kind == Kind::map;
+    out.key(is_list ? "minItems" : is_map ? "minProperties" : "minLength").value(bounds.least);
+    if (bounds.most == SIZE_MAX) return;  // none
+    out.key(is_list ? "maxItems" : is_map ? "maxProperties" : "maxLength").value(bounds.most);
 }
 
 void write_list(Writer& out, const json::ListShape& shape) {
@@ -108,11 +141,23 @@ void SchemaBook::write_inside(Writer& out, const Type& type) {
             out.key("$ref").value("#/components/schemas/" + name_of(*type.object));
             return;
         case Kind::checked:
-            write_inside(out, *type.checked->value);
-            if (type.checked->holds != nullptr) {
-                out.key("description").value(type.checked->expected());
-            }
-            return;
+            return write_checked(out, *type.checked);
+    }
+}
+
+void SchemaBook::write_checked(Writer& out, const json::CheckedShape& shape) {
+    using Bounds = json::CheckedBounds::Kind;
+    const Bounds kind = shape.bounds.kind;
+    if (kind == Bounds::integers || kind == Bounds::naturals || kind == Bounds::numbers) {
+        return write_range(out, *shape.value, shape.bounds);
+    }
+    write_inside(out, *shape.value);
+    if (kind == Bounds::length) return write_length(out, *shape.value, shape.bounds);
+    if (kind == Bounds::pattern) {
+        // A schema's pattern may match anywhere in the text.
+        out.key("pattern").value("^" + std::string(shape.bounds.pattern) + "$");
+    } else if (shape.holds != nullptr) {
+        out.key("description").value(shape.expected());  // a type of the program's own
     }
 }
 

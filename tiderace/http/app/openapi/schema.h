@@ -32,6 +32,7 @@ class SchemaBook final {
 
     const std::string& name_of(const json::ObjectShape& shape);
     void write_inside(json::Writer& out, const json::Type& type);
+    void write_checked(json::Writer& out, const json::CheckedShape& shape);
     void write_variant(json::Writer& out, const json::VariantShape& shape);
     void write_object(json::Writer& out, const json::ObjectShape& shape);
 

@@ -85,7 +85,37 @@ TEST(SchemaBook, DescribesEachKind) {
     EXPECT_EQ((schema_of<std::variant<bool, std::string>>()),
               R"({"anyOf":[{"type":"boolean"},{"type":"string"}]})");
     EXPECT_EQ((schema_of<json::Range<int, 1, 9>>()),
-              R"({"type":"integer","format":"int32","description":"an integer from 1 to 9"})");
+              R"({"type":"integer","format":"int32","minimum":1,"maximum":9})");
+}
+
+struct Even : json::Checked<int> {
+    using Checked<int>::Checked;
+    static bool holds(int value) { return value % 2 == 0; }
+    static std::string expected() { return "an even number"; }
+};
+
+TEST(SchemaBook, BoundsAreNumbers) {
+    EXPECT_EQ((schema_of<json::Range<std::uint8_t, 0, 200>>()),
+              R"({"type":"integer","minimum":0,"maximum":200})")
+        << "each bound once";
+    EXPECT_EQ((schema_of<json::Range<std::uint64_t, 1, UINT64_MAX>>()),
+              R"({"type":"integer","minimum":1,"maximum":18446744073709551615})");
+    EXPECT_EQ((schema_of<json::Range<std::int64_t, -5, 5>>()),
+              R"({"type":"integer","format":"int64","minimum":-5,"maximum":5})");
+    EXPECT_EQ((schema_of<json::Range<double, 0.5, 1.5>>()),
+              R"({"type":"number","format":"double","minimum":0.5,"maximum":1.5})");
+    EXPECT_EQ((schema_of<json::Length<std::string, 1, 80>>()),
+              R"({"type":"string","minLength":1,"maxLength":80})");
+    EXPECT_EQ((schema_of<json::Length<std::vector<std::string>, 0, 3>>()),
+              R"({"type":"array","items":{"type":"string"},"minItems":0,"maxItems":3})");
+    EXPECT_EQ((schema_of<json::Length<std::map<std::string, bool>, 1, SIZE_MAX>>()),
+              R"({"type":"object","additionalProperties":{"type":"boolean"},"minProperties":1})");
+    EXPECT_EQ((schema_of<json::Pattern<"[a-z]\\d{2}">>()),
+              R"({"type":"string","pattern":"^[a-z]\\d{2}$"})");
+    EXPECT_EQ((schema_of<json::Default<json::Range<int, 1, 9>>>()),
+              R"({"type":"integer","format":"int32","minimum":1,"maximum":9})");
+    EXPECT_EQ(schema_of<Even>(),
+              R"({"type":"integer","format":"int32","description":"an even number"})");
 }
 
 TEST(SchemaBook, AStructStandsOnceUnderItsNameAndMayHoldItself) {
@@ -98,7 +128,7 @@ TEST(SchemaBook, AStructStandsOnceUnderItsNameAndMayHoldItself) {
         R"("children":{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Tree"},)"
         R"({"type":"null"}]}},"leaf":{"anyOf":[{"$ref":"#/components/schemas/Leaf"},)"
         R"({"type":"null"}]},"size":{"type":"integer","format":"int32",)"
-        R"("description":"an integer from 1 to 9"}},"required":["name","children"]},)"
+        R"("minimum":1,"maximum":9}},"required":["name","children"]},)"
         R"("Leaf":{"type":"object","properties":{"n":{"type":"integer","format":"int32"}},)"
         R"("required":["n"]}})");
 }

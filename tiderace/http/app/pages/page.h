@@ -21,6 +21,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -57,6 +58,8 @@ class Page {
           reply_(std::move(reply)) {}
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
+    // The whole reply; nullopt: the template cannot show the value, which is logged.
+    std::optional<Reply> make(task::Runner& runner) &&;
 
   private:
     std::string name_;

@@ -1,0 +1,49 @@
+// What an App holds: its scopes, routes, states and hosts.
+//
+// Owner    App.
+// Thread   As App.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tiderace/base/shared_function.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/app/endpoint.h"
+#include "tiderace/http/app/middleware.h"
+#include "tiderace/http/app/pages/error_page.h"
+#include "tiderace/http/route/router.h"
+#include "tiderace/http/wire/method.h"
+
+namespace tiderace::http::app {
+
+// Where middleware hangs: the App (the first), a group, a route with middleware of its own.
+struct ScopeEntry {
+    std::uint32_t parent = 0;
+    std::uint32_t host = 0;
+    std::string prefix = {};  // the whole of it
+    std::vector<Middleware> middleware = {};
+    ErrorPage error_page = {};
+};
+
+struct RouteEntry {
+    std::string pattern;
+    wire::Method method;
+    std::uint32_t scope;
+    std::unique_ptr<Endpoint> endpoint;
+};
+
+struct StateEntry {
+    const void* key;
+    shared_function<std::shared_ptr<void>(core::EventLoop&)> make;
+    void* shared;
+};
+
+struct HostEntry {
+    std::string name = {};  // "": every other; ".example.org": all below it
+    route::Router router = {};
+};
+
+}  // namespace tiderace::http::app

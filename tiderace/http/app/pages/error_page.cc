@@ -1,0 +1,89 @@
+#include "tiderace/http/app/pages/error_page.h"
+
+#include "tiderace/core/contain.h"
+#include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/status.h"
+#include "tiderace/json.h"
+
+namespace tiderace::http::app {
+namespace {
+
+constexpr std::string_view problem_type = "application/problem+json";
+
+// A Problem as its answer has it.
+struct WrittenFault {
+    std::string name;
+    std::string detail;
+};
+struct WrittenProblem {
+    json::Default<std::string> title;
+    json::Default<std::string> detail;
+    json::Default<std::vector<WrittenFault>> errors;
+};
+
+bool is_problem(const Response& response) {
+    const auto type = response.find(wire::FieldName::content_type);
+    return type && type->value == problem_type && !response.copied_body().empty();
+}
+
+// Not where it takes both alike: a program that says "*/*" reads the Problem.
+bool prefers_html(ByteView accept) {
+    return wire::quality_of(accept, "text/html") > wire::quality_of(accept, "application/json");
+}
+
+bool wants_page(const Response& response, ByteView accept) {
+    if (response.status() < 400) return false;
+    if (!response.has_body() || !response.explanation().empty()) return true;
+    return is_problem(response) && prefers_html(accept);
+}
+
+ErrorAnswer describe(const Request& request, const Response& response) {
+    ErrorAnswer error{.status = response.status(),
+                      .title = std::string(wire::reason_phrase(response.status())),
+                      .detail = std::string(response.explanation()),
+                      .faults = {},
+                      .request = request};
+    if (!is_problem(response)) return error;
+    auto read =
+        json::read<WrittenProblem>(response.copied_body(), {.unknown = json::Unknown::ignore});
+    if (!read) return error;  // a handler's own text
+    if (!read->title->empty()) error.title = *read->title;
+    error.detail = *read->detail;
+    for (WrittenFault& fault : *read->errors) {
+        error.faults.push_back({std::move(fault.name), std::move(fault.detail)});
+    }
+    return error;
+}
+
+std::optional<Reply> first_of(const std::vector<const ErrorPage*>& pages, const ErrorAnswer& error,
+                              Exchange& exchange, task::Runner& runner) {
+    std::optional<Reply> made;
+    for (const ErrorPage* page : pages) {
+        core::contain(exchange.loop().log(), "http", "an error page",
+                      [&] { made = (*page)(error, runner); });
+        if (made) break;
+    }
+    return made;
+}
+
+}  // namespace
+
+void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, Response& response,
+                task::Runner& runner) {
+    const ByteView accept = exchange.request().field(wire::FieldName::accept);
+    if (pages.empty() || !wants_page(response, accept)) return;
+    const ErrorAnswer error = describe(exchange.request(), response);
+    std::optional<Reply> made;
+    if (wire::prefers_json(accept)) {
+        made = Problem{.status = error.status, .detail = error.detail}.reply();
+    } else {
+        made = first_of(pages, error, exchange, runner);
+    }
+    if (!made) return;
+    std::move(*made).dress(response);
+    response.explain({});
+    response.add(wire::FieldName::vary, "Accept");
+}
+
+}  // namespace tiderace::http::app

@@ -1,0 +1,102 @@
+// Error pages of an App: how it shows what went wrong, for all that the library answers by itself
+// (404, 405, 413, 429, 431, 500, 503 …) and for the Problems of forms and handlers.
+//
+//   app.error_page([](const ErrorAnswer& error) {
+//       return page<"error.html">(ErrorView{error.status, error.title, error.detail});
+//   });
+//   app.group("/shop").error_page([](const ErrorAnswer& error) -> std::optional<Reply> {
+//       if (error.status != 404) return std::nullopt;         // the App's page then
+//       return Reply().html("<h1>Not in this shop</h1>");
+//   });
+//
+//   answer of 400 and above --> the innermost group's page --> … --> the App's --> the built-in
+//
+// The status and the fields of the answer stay as they are; the function gives body, type, further
+// fields and cookies. It is called for clients that want a page; those that prefer JSON have
+// application/problem+json. An answer with a body of its own is left alone, except a Problem that
+// goes to a client which prefers HTML. Below a group's prefix, paths without a route have the
+// group's page. Requests that were refused before they could be read have the App's; their path may
+// be "".
+//
+// Owner    The App. One copy for all loops, called as const.
+// Thread   Any loop's, at once; it must not wait.
+// Errors   A function that throws, or whose template cannot be shown: one line of the log, and the
+//          next page, in the end the built-in one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tiderace/base/shared_function.h"
+#include "tiderace/http/app/endpoint.h"
+#include "tiderace/http/app/pages/page.h"
+#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/results.h"
+#include "tiderace/http/request.h"
+
+namespace tiderace::http {
+
+struct ErrorAnswer {
+    int status;
+    std::string title;   // "Not Found"
+    std::string detail;  // a sentence for people, "" if there is none
+    std::vector<Problem::Fault> faults;
+    const Request& request;
+};
+
+// What an application registers. nullopt: the next page outwards.
+using ErrorPage = shared_function<std::optional<Reply>(const ErrorAnswer&, task::Runner&)>;
+
+namespace app {
+
+template <typename R>
+std::optional<Reply> error_reply(R&& result, task::Runner& runner) {
+    using T = std::remove_cvref_t<R>;
+    if constexpr (is_optional<T>) {
+        if (!result) return std::nullopt;
+        return error_reply(*std::forward<R>(result), runner);
+    } else if constexpr (is_variant<T>) {
+        return std::visit([&](auto& held) { return error_reply(std::move(held), runner); }, result);
+    } else if constexpr (std::is_same_v<T, Reply>) {
+        return std::forward<R>(result);
+    } else if constexpr (std::is_base_of_v<Page, T>) {
+        return std::move(result).make(runner);
+    } else if constexpr (std::is_same_v<T, Problem>) {
+        return result.reply();
+    } else {
+        static_assert(std::is_convertible_v<R&&, std::string_view>,
+                      "an error page is a Reply, a Page, a Problem, a text, or a std::optional or "
+                      "std::variant of these; no Task");
+        return Reply().text(std::string(std::string_view(result)));
+    }
+}
+
+// With the pages that it may show, which are checked when the App starts.
+struct CheckedErrorPage {
+    ErrorPage show;
+    std::vector<PageUse> uses;
+};
+
+template <typename F>
+CheckedErrorPage error_page(F make) {
+    static_assert(std::is_invocable_v<const F&, const ErrorAnswer&>,
+                  "an error page is a function of const ErrorAnswer&, called as const");
+    CheckedErrorPage made;
+    PagesIn<std::invoke_result_t<const F&, const ErrorAnswer&>>::list(made.uses);
+    made.show = [make = std::move(make)](const ErrorAnswer& error, task::Runner& runner) {
+        return error_reply(make(error), runner);
+    };
+    return made;
+}
+
+// Gives an answer of 400 and above the first of `pages` that there is; without one it stays.
+void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, Response& response,
+                task::Runner& runner);
+
+}  // namespace app
+}  // namespace tiderace::http
