@@ -444,6 +444,7 @@ PROGRAMS = [
     "sample_app",
     "sample_blocked",
     "sample_life",
+    "sample_routes",
     "sample_tcp_callbacks",
     "sample_tcp_task",
     "tutorial_forms",
