@@ -7,6 +7,7 @@ import subprocess
 import urllib.parse
 
 import pytest
+from openapi_spec_validator import validate
 
 from certificates import Authority
 from test_browser import SCREENS, Visit
@@ -15,9 +16,18 @@ PASSWORD = "correct horse"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
+def settings(folder):
+    return {"TODO_PASSWORD": PASSWORD, "TODO_DATABASE": f"sqlite:{folder}/todo.db"}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return tmp_path_factory.mktemp("todo-database")
+
+
 @pytest.fixture
-def todo(run_example):
-    return run_example("todo", "127.0.0.1:0", env={"TODO_PASSWORD": PASSWORD})
+def todo(run_example, shelf):
+    return run_example("todo", "127.0.0.1:0", env=settings(shelf))
 
 
 class Person:
@@ -75,11 +85,25 @@ def test_without_a_password_it_does_not_start(binary):
     assert (done.returncode, done.stderr) == (1, "todo: set TODO_PASSWORD\n")
 
 
+def test_a_database_that_cannot_be_opened_is_one_sentence(binary, tmp_path):
+    done = subprocess.run([binary.parent / "examples/todo/todo"], capture_output=True, text=True,
+                          env=settings(tmp_path / "nowhere"), timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("todo: ") and done.stderr.count("\n") == 1
+
+
+def test_its_document_is_valid_openapi(todo):
+    document = json.loads(Person(todo.places()[0]).ask("GET", "/openapi.json").text)
+    validate(document)
+    assert document["components"]["schemas"]["NewItem"]["properties"]["text"] == {
+        "type": "string", "minLength": 1, "maxLength": 200}
+
+
 def test_it_serves_over_tls(run_example, tmp_path):
     authority = Authority(tmp_path, "harbour")
     pair = authority.issue("site")
     served = run_example("todo", "127.0.0.1:0", pair.certificate, pair.key,
-                         env={"TODO_PASSWORD": PASSWORD})
+                         env=settings(tmp_path))
     secure = ssl.create_default_context(cafile=authority.file)
     person = Person(("localhost", served.places()[0][1]), secure)
     assert person.sign_in("ann").ask("GET", "/").status == 200

@@ -1,9 +1,12 @@
 // todo [ADDRESS [CERTIFICATE KEY]]
 //
-// TODO_PASSWORD is what the sign-in asks for. With TODO_DEVELOPMENT, templates are read again for
-// each page.
+// TODO_PASSWORD is what the sign-in asks for, TODO_DATABASE where the lists are kept
+// (sqlite:todo.db). With TODO_DEVELOPMENT, templates are read again for each page.
+#include <tiderace/task.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 
 #include "examples/todo/todo.h"
 
@@ -13,8 +16,16 @@ int main(int argc, char** argv) {
         std::fputs("todo: set TODO_PASSWORD\n", stderr);
         return 1;
     }
-    auto app = make_todo(password, std::getenv("TODO_DEVELOPMENT") != nullptr);
-    tiderace::http::ServeOptions options{.listen = argc > 1 ? argv[1] : "127.0.0.1:8080"};
-    if (argc > 3) options.tls = {{argv[2], argv[3]}};
-    return app.serve(options);
+    const char* const url = std::getenv("TODO_DATABASE");
+    try {
+        const auto db = tiderace::db::open(url != nullptr ? url : "sqlite:todo.db");
+        tiderace::run(prepare(db));
+        auto app = make_todo(db, password, std::getenv("TODO_DEVELOPMENT") != nullptr);
+        tiderace::http::ServeOptions options{.listen = argc > 1 ? argv[1] : "127.0.0.1:8080"};
+        if (argc > 3) options.tls = {{argv[2], argv[3]}};
+        return app.serve(options);
+    } catch (const std::exception& fault) {
+        std::fprintf(stderr, "todo: %s\n", fault.what());
+        return 1;
+    }
 }

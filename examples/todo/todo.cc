@@ -1,16 +1,10 @@
 // Lists of what is to be done: pages for people, JSON for programs, a session for each of them.
 #include "examples/todo/todo.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,49 +14,39 @@ using namespace tiderace::http;
 
 namespace {
 
+constexpr std::int64_t items_max = 10'000;  // of all users
+
 struct Item {
-    std::uint64_t id = 0;
+    std::int64_t id = 0;
     std::string text;
     bool done = false;
 };
 
-// One object for all loops: each function locks it while it copies or changes a list.
-class Todos {
-  public:
-    static constexpr std::size_t items_max = 10'000;  // of all users
+// Each of these waits for the database and leaves the loop to others meanwhile.
+Task<std::vector<Item>> list_of(db::Database db, std::string user) {
+    co_return co_await db.all<Item>("select id, text, done from item where user = ? order by id",
+                                    user);
+}
 
-    std::vector<Item> list(std::string_view user) {
-        const std::lock_guard held(lock_);
-        const auto found = lists_.find(user);
-        return found == lists_.end() ? std::vector<Item>() : found->second;
-    }
-    Item add(std::string_view user, std::string text) {
-        const std::lock_guard held(lock_);
-        if (count_ >= items_max) throw Problem{.status = 409, .detail = "there is no more room"};
-        ++count_;
-        return lists_[std::string(user)].emplace_back(Item{++last_id_, std::move(text)});
-    }
-    // Without `done` the item is removed.
-    void change(std::string_view user, std::uint64_t id, std::optional<bool> done) {
-        const std::lock_guard held(lock_);
-        auto& items = lists_[std::string(user)];
-        const auto item = std::ranges::find(items, id, &Item::id);
-        if (item == items.end()) throw Problem{.status = 404, .detail = "there is no such item"};
-        if (done) {
-            item->done = *done;
-        } else {
-            items.erase(item);
-            --count_;
-        }
-    }
+Task<Item> add(db::Database db, std::string user, std::string text) {
+    const auto done = co_await db.exec(
+        "insert into item (user, text) select ?, ? where (select count(*) from item) < ?", user,
+        text, items_max);
+    if (done.rows == 0) throw Problem{.status = 409, .detail = "there is no more room"};
+    co_return Item{done.last_id, text};
+}
 
-  private:
-    std::mutex lock_;
-    std::map<std::string, std::vector<Item>, std::less<>> lists_;
-    std::size_t count_ = 0;
-    std::uint64_t last_id_ = 0;
-};
-using Shared = std::shared_ptr<Todos>;
+// Without `done` the item is removed.
+Task<> change(db::Database db, std::string user, std::int64_t id, std::optional<bool> done) {
+    db::Done changed;
+    if (done) {
+        changed =
+            co_await db.exec("update item set done = ? where user = ? and id = ?", *done, user, id);
+    } else {
+        changed = co_await db.exec("delete from item where user = ? and id = ?", user, id);
+    }
+    if (changed.rows == 0) throw Problem{.status = 404, .detail = "there is no such item"};
+}
 
 struct SignIn {
     json::Length<std::string, 1, 40> name;
@@ -79,7 +63,12 @@ struct SignInPage {
 };
 struct ListPage {
     std::string user;
-    std::vector<Item> items;
+    std::vector<Item> items = {};
+};
+struct FaultPage {
+    int status;
+    std::string title;
+    std::string detail;
 };
 
 void add_sign_in(App& app, const std::string& password) {
@@ -100,48 +89,59 @@ void add_sign_in(App& app, const std::string& password) {
     });
 }
 
-void add_pages(Group<0> pages, const Shared& todos) {
+void add_pages(Group<0> pages, const db::Database& db) {
     pages.use(signed_in("user", Redirect{"/sign-in"}));
-    pages.get<"/">([todos](Session session) {
-        const std::string user(session.get("user"));
-        return page<"list.html">(ListPage{user, todos->list(user)});
+    pages.get<"/">([db](Session session) -> Task<Page> {
+        ListPage shown{.user = std::string(session.get("user"))};
+        shown.items = co_await list_of(db, shown.user);
+        co_return page<"list.html">(std::move(shown));
     });
-    pages.post<"/">([todos](Form<NewItem> item, Session session) {
-        todos->add(session.get("user"), *item->text);
-        return Redirect{"/"};
+    pages.post<"/">([db](Form<NewItem> item, Session session) -> Task<Redirect> {
+        co_await add(db, std::string(session.get("user")), *item->text);
+        co_return Redirect{"/"};
     });
-    pages.post<"/{id}">([todos](std::uint64_t id, Form<Change> change, Session session) {
-        todos->change(session.get("user"), id, change->done);
-        return Redirect{"/"};
-    });
+    pages.post<"/{id}">(
+        [db](std::int64_t id, Form<Change> form, Session session) -> Task<Redirect> {
+            co_await change(db, std::string(session.get("user")), id, form->done);
+            co_return Redirect{"/"};
+        });
 }
 
-void add_api(Group<0> api, const Shared& todos) {
+void add_api(Group<0> api, const db::Database& db) {
     api.use(signed_in("user", Problem{.status = 401}));
-    api.get<"/todos">([todos](Session session) { return todos->list(session.get("user")); });
-    api.post<"/todos">([todos](Json<NewItem> item, Session session) {
-        const Item added = todos->add(session.get("user"), *item->text);
-        return Created<Item>{"/api/todos/" + std::to_string(added.id), added};
+    api.get<"/todos">(
+        [db](Session session) { return list_of(db, std::string(session.get("user"))); });
+    api.post<"/todos">([db](Json<NewItem> item, Session session) -> Task<Created<Item>> {
+        const Item added = co_await add(db, std::string(session.get("user")), *item->text);
+        co_return Created<Item>{"/api/todos/" + std::to_string(added.id), added};
     });
-    api.patch<"/todos/{id}">([todos](std::uint64_t id, Json<Change> change, Session session) {
-        todos->change(session.get("user"), id, change->done.value_or(true));
+    api.patch<"/todos/{id}">([db](std::int64_t id, Json<Change> json, Session session) {
+        return change(db, std::string(session.get("user")), id, json->done.value_or(true));
     });
-    api.del<"/todos/{id}">([todos](std::uint64_t id, Session session) {
-        todos->change(session.get("user"), id, std::nullopt);
+    api.del<"/todos/{id}">([db](std::int64_t id, Session session) {
+        return change(db, std::string(session.get("user")), id, std::nullopt);
     });
 }
 
 }  // namespace
 
-App make_todo(const std::string& password, bool reload) {
+Task<int> prepare(db::Database db) {
+    co_await db::migrate(db, TODO_FOLDER "/migrations");
+    co_return 0;
+}
+
+App make_todo(const db::Database& db, const std::string& password, bool reload) {
     App app;
-    const auto todos = std::make_shared<Todos>();
     app.use(request_ids()).use(security_headers()).use(cross_origin());
     app.use(sessions(std::make_shared<MemorySessions>(10'000)));
     app.templates(TODO_FOLDER "/templates", {.reload = reload});
+    app.error_page([](const ErrorAnswer& error) {
+        return page<"error.html">(FaultPage{error.status, error.title, error.detail});
+    });
     app.health("/healthz").ready("/readyz").files("/static", TODO_FOLDER "/static");
+    app.openapi("/openapi.json", {.title = "todo", .version = "1"});
     add_sign_in(app, password);
-    add_pages(app.group(""), todos);
-    add_api(app.group("/api"), todos);
+    add_pages(app.group(""), db);
+    add_api(app.group("/api"), db);
     return app;
 }

@@ -2,9 +2,12 @@
 #include "examples/todo/todo.h"
 
 #include <gtest/gtest.h>
+#include <tiderace/task.h>
 #include <tiderace/testing.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,11 @@ struct Done {
     bool done;
 };
 
+std::string new_folder() {
+    char path[] = "/tmp/todo-test-XXXXXX";
+    return ::mkdtemp(path);
+}
+
 class TodoTest : public testing::Test {
   protected:
     int sign_in(Client& client, const std::string& name, const std::string& password = "secret") {
@@ -33,7 +41,12 @@ class TodoTest : public testing::Test {
         return client.get("/api/todos").json<std::vector<Todo>>();
     }
 
-    tiderace::http::App app = make_todo("secret");
+    TodoTest() { tiderace::run(prepare(db)); }
+    ~TodoTest() override { std::filesystem::remove_all(folder); }
+
+    std::string folder = new_folder();
+    tiderace::db::Database db = tiderace::db::open("sqlite:" + folder + "/todo.db");
+    tiderace::http::App app = make_todo(db, "secret");
 };
 
 TEST_F(TodoTest, PagesLeadToTheSignInAndTheApiSaysNo) {
@@ -131,11 +144,40 @@ TEST_F(TodoTest, SigningOutEndsTheSessionAndSoDoTwoWeeks) {
 TEST_F(TodoTest, TheListsOfAllUsersHaveABound) {
     Client client(app);
     sign_in(client, "ann");
-    for (int i = 0; i < 10'000; ++i)
-        ASSERT_EQ(client.post("/api/todos", NewTodo{"tea"}).status, 201);
+    const auto fill = [](tiderace::db::Database all) -> tiderace::Task<int> {
+        co_await all.script(
+            "with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000) "
+            "insert into item (user, text) select 'ann', 'tea' from n");
+        co_return 0;
+    };
+    tiderace::run(fill(db));
     EXPECT_EQ(client.post("/api/todos", NewTodo{"tea"}).status, 409);
     client.del("/api/todos/1");
     EXPECT_EQ(client.post("/api/todos", NewTodo{"tea"}).status, 201);
+}
+
+TEST_F(TodoTest, ListsOutliveTheService) {
+    {
+        Client client(app);
+        sign_in(client, "ann");
+        client.post("/api/todos", NewTodo{"tea"});
+    }
+    const auto again = make_todo(tiderace::db::open("sqlite:" + folder + "/todo.db"), "secret");
+    Client client(again);
+    sign_in(client, "ann");
+    EXPECT_EQ(list(client).at(0).text, "tea");
+}
+
+TEST_F(TodoTest, ErrorsArePagesForPeopleAndProblemsForPrograms) {
+    Client client(app);
+    const std::string html = client.get("/static/nothing").text();
+    EXPECT_NE(html.find("<h1>Not Found</h1>"), std::string::npos) << html;
+    const auto problem = client.get("/static/nothing", {{"Accept", "application/json"}});
+    EXPECT_EQ(problem.field("Content-Type"), "application/problem+json");
+    sign_in(client, "ann");
+    const auto wrong = client.post("/", form({{"text", ""}}), {{"Accept", "text/html"}});
+    EXPECT_EQ(wrong.status, 422);
+    EXPECT_NE(wrong.text().find("Back to the list"), std::string::npos) << wrong.text();
 }
 
 TEST_F(TodoTest, ItIsReadyUntilItDrains) {
