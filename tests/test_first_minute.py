@@ -250,17 +250,31 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_dev_serve_help_builds_nothing(tmp_path, flag):
     shutil.copy(REPOSITORY / "dev", tmp_path / "dev")
+    source = tmp_path / "server/command_line"
+    source.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "server/command_line/help_text_test.cc", source)
 
     def ask():
         return subprocess.run([tmp_path / "dev", "serve", flag], capture_output=True, text=True,
                               timeout=100, check=True)
-    assert "not built yet" in ask().stdout
+    before = ask().stdout
+    assert before.startswith("Usage: tiderace serve [DIR] [flags]\n") and "--listing" in before
+    assert "golden" not in before
     program = tmp_path / "build" / "dev" / "tiderace"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho program $*\n")
     program.chmod(0o755)
     assert ask().stdout == "program serve --help\n"
     assert not (tmp_path / "build" / "release").exists()
+
+
+@pytest.mark.parametrize("command", ["test", "build", "fuzz", "check"])
+def test_dev_commands_explain_themselves_without_building(tmp_path, command):
+    shutil.copy(REPOSITORY / "dev", tmp_path / "dev")
+    done = subprocess.run([tmp_path / "dev", command, "--help"], capture_output=True, text=True,
+                          timeout=100, check=True)
+    assert done.stdout.startswith("usage: ./dev COMMAND\n")
+    assert not (tmp_path / "build").exists()
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not here")
