@@ -12,6 +12,7 @@ void log_exception(log::Logger* log, std::string_view scope, std::string_view th
         if (!left_out) return;
         constexpr ByteView text = "an exception was caught; its work is dropped";
         const log::Field by = log::field("by", thrower);
+        // A handler that throws for each request must not fill the disk with its lines.
         if (*left_out > 0) {
             log->error(scope, text, by, log::field("what", what),
                        log::field("more_before", *left_out));
@@ -19,6 +20,7 @@ void log_exception(log::Logger* log, std::string_view scope, std::string_view th
             log->error(scope, text, by, log::field("what", what));
         }
     };
+    // The caller is inside a catch: thrown again, the exception shows its type.
     try {
         throw;
     } catch (const std::bad_alloc& error) {

@@ -69,6 +69,8 @@ struct SendQueue::SharedPiece : Piece {
         bytes = view.size();
     }
 
+    // Bytes leave the loop's total as they are sent, so that a slow reader counts for what it
+    // still holds.
     void uncount(std::uint64_t gone) {
         if (pool != nullptr) pool->shared_bytes_ -= gone;
     }
@@ -109,6 +111,8 @@ void SendQueue::push(Piece* piece) {
     bytes_ += piece->bytes;
 }
 
+// The rest of the last block, or all of a new one. Small answers of one turn share a block, and so
+// one piece of the gathering write.
 std::span<char> SendQueue::reserve(BlockPool& pool, std::size_t wanted) {
     if (tail_ == nullptr || tail_->kind != PieceKind::block ||
         static_cast<Block*>(tail_)->end() == static_cast<Block*>(tail_)->limit()) {
@@ -125,6 +129,7 @@ std::span<char> SendQueue::reserve_at_least(BlockPool& pool, std::size_t bytes) 
         auto* block = static_cast<Block*>(tail_);
         return static_cast<std::size_t>(block->limit() - block->end());
     };
+    // The rest of a block that is too small stays unused: its bytes have to be contiguous.
     if (tail_ == nullptr || tail_->kind != PieceKind::block || room() < bytes) {
         push(::new (pool.take()) Block(pool));
     }
@@ -156,6 +161,7 @@ void SendQueue::append_shared(ByteView bytes, Ref<Shared> owner, BlockPool* pool
 
 HeldBytes SendQueue::held() const {
     HeldBytes held{.copied = copied_bytes_};
+    // Walks the list: it is called only where a loop passed its bound and looks for the slowest.
     for (const Piece* piece = head_; piece != nullptr; piece = piece->next) {
         if (piece->kind != PieceKind::shared) continue;
         if (static_cast<const SharedPiece*>(piece)->pool != nullptr) held.shared += piece->bytes;
@@ -224,7 +230,9 @@ void SendQueue::append_part(BlockPool& pool, const Piece& piece, std::uint64_t b
 std::size_t SendQueue::gather(std::span<iovec> out) const {
     std::size_t count = 0;
     for (Piece* piece = head_; piece != nullptr && count < out.size(); piece = piece->next) {
+        // A file goes by another system call, after what is before it.
         if (piece->kind == PieceKind::file) break;
+        // A block that was reserved and not filled yet.
         if (piece->bytes == 0) continue;
         out[count++] = {const_cast<char*>(piece->data), static_cast<std::size_t>(piece->bytes)};
     }
@@ -279,6 +287,7 @@ void SendQueue::pop() {
     if (head_ == nullptr) tail_ = nullptr;
     switch (piece->kind) {
         case PieceKind::block: {
+            // Read before the block becomes a link of the pool's list.
             BlockPool* pool = static_cast<Block*>(piece)->pool;
             pool->give_back(piece);
             break;

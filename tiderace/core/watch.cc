@@ -34,6 +34,7 @@ Result<> Watch::change(Interest interest) {
     TR_CHECK(handle_, "nothing is watched");
     const int outcome = loop_->backend().watch(handle_, interest.readable, interest.writable);
     if (outcome == 0) return {};
+    // A descriptor that the engine cannot hold would never be reported: the owner learns it now.
     const int fd = handle_.fd;
     release();
     return fail(cannot_hold(fd, outcome));

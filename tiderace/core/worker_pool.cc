@@ -65,6 +65,7 @@ class WorkerPool::Crew {
 
 WorkerPool::Crew::~Crew() {
     std::deque<Task> dropped;
+    // Only tasks that run are waited for: those in the queue may take arbitrarily long.
     {
         const std::lock_guard held(lock_);
         stopping_ = true;
@@ -83,6 +84,7 @@ bool WorkerPool::Crew::submit(Task task) {
         // Each queued task has an idle thread about to take it, or all threads are busy.
         const std::size_t idle = threads_.size() - counters_.running;
         const bool short_of_threads = idle <= queue_.size() && threads_.size() < threads_max_;
+        // Without a new thread the task waits for an old one; without any it would wait for ever.
         if (stopping_ || queue_.size() >= queue_max_ ||
             (short_of_threads && !start_thread() && threads_.empty())) {
             ++counters_.refused;
@@ -91,6 +93,7 @@ bool WorkerPool::Crew::submit(Task task) {
         ++counters_.submitted;
         queue_.push_back(std::move(task));
     }
+    // Without the lock, so that the thread that wakes finds it free.
     work_or_stop_.notify_one();
     return true;
 }

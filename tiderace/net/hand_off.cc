@@ -107,6 +107,7 @@ void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
             target.loop->assert_on_loop();
             target.server->adopt(handed->descriptor.release(), handed->peer, layer);
         });
+        // A full mailbox: the client is refused here, with a sentence, instead of cut off there.
         if (!taken) descriptor = std::move(handed->descriptor);
     });
     if (descriptor) {
@@ -117,12 +118,14 @@ void HandOff::hand_over(int fd, const core::Address& peer, bool layered) {
     if (!any_waits_for_at_most(share_ - 1) && !stopping_) pause();
 }
 
+// Connections then wait in the kernel's queue, where they cost us nothing.
 void HandOff::pause() {
     for (auto& entrance : entrances_) entrance->pause();
     loop_->arm(*this, loop_->now() + catching_up);
 }
 
 void HandOff::on_expired() {
+    // Half, not one below the bound: resuming for a single connection would pause again at once.
     if (!any_waits_for_at_most(share_ / 2)) {
         return loop_->arm(*this, loop_->now() + catching_up);
     }

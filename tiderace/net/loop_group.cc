@@ -87,6 +87,7 @@ void LoopGroup::run() {
         const auto done = start();
         TR_CHECK(done.has_value(), "no thread for a loop: call start() first");
     }
+    // All threads exist by now, so every listener has a loop that accepts.
     release_threads();
     loops_[0]->run();
     join_threads();
@@ -96,6 +97,7 @@ std::unique_ptr<Intake> LoopGroup::make_intake(std::vector<Intake::Target>, cons
     return nullptr;
 }
 
+// The first loop runs on the caller's thread: run() returns when all have stopped.
 void LoopGroup::stop() {
     for (auto& loop : loops_) loop->request_stop();
 }

@@ -167,6 +167,7 @@ int Serving::run(const MakeService& make) {
         return 1;
     }
     const ServingReport ended = serve();
+    // They point into `parts`, which ends with this function.
     services_.clear();
     if (ended.cut_off > 0) {
         std::fprintf(stderr, "%s: %llu connections were cut off before they were done\n",
@@ -195,6 +196,7 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
         all.push_back(std::move(*opened));
     }
     std::vector<Intake::Target> targets;
+    // Each loop's servers stand beside each other, in the order of make_servers().
     for (std::size_t i = 0; i < parts.servers.size(); ++i) {
         targets.push_back({&parts.loops->loop(i / parts.servers_of_each), parts.servers[i].get()});
     }
@@ -287,6 +289,7 @@ ServingReport Serving::serve() {
     return report();
 }
 
+// From any thread. A full mailbox means that the loop is overwhelmed: then it ends without order.
 void Serving::stop() {
     if (!loops_->loop(0).post([this] { drain_or_end(); })) loops_->stop();
 }
@@ -344,6 +347,7 @@ void Serving::drain() {
     }
     // Set before the first post, because a loop may finish before we have posted to the next.
     servers_left_ = servers_.size() + services_.size();
+    // There is nothing to drain, so nothing would report that it is done.
     if (servers_left_ == 0) loops_->stop();
     const Instant deadline = first_loop.clock().now() + options_.drain_timeout;
     for (std::size_t first = 0; first < servers_.size();) {
@@ -369,6 +373,7 @@ void Serving::drain_services(Instant deadline) {
         const bool told = loops_->loop(i).post([this, i, deadline] {
             services_[i]->drain(deadline, [this] { servers_are_empty(1); });
         });
+        // A loop that cannot be reached must not keep the process from ending.
         if (!told) servers_are_empty(1);
     }
 }

@@ -61,6 +61,7 @@ bool TcpTransport::tune(const SocketOptions& options) {
     if (!handle_) return false;
     bool taken = true;
     const auto set = [&](int level, int name, std::uint64_t value) {
+        // The option is an int; a larger wish means as much as there is.
         const int number = static_cast<int>(std::min<std::uint64_t>(
             value, static_cast<std::uint64_t>(std::numeric_limits<int>::max())));
         if (loop_->kernel().set_option(handle_.fd, level, name, &number, sizeof number) < 0) {

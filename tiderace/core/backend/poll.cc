@@ -50,6 +50,7 @@ class PollPoller final : public Poller {
     int wait(std::span<Ready> out, Duration wait) override {
         const int count = ::poll(list_.data(), list_.size(), timeout_ms(wait));
         if (count < 0) return -errno;
+        // It says only that the wait is over; the mailbox has the rest.
         if (list_[0].revents != 0) waker_.clear();
         int told = 0;
         // Starts where the last one stopped, so that a full `out` does not starve the tail.
@@ -74,6 +75,7 @@ class PollPoller final : public Poller {
 
   private:
     // For one more, in all of the lists or in none.
+    // By half, so that descriptors that are numbered upwards do not copy the tables each time.
     void make_room(std::size_t number) {
         if (number >= place_of_.size()) place_of_.resize(number + number / 2 + 64);
         const std::size_t places = list_.size() + list_.size() / 2 + 64;

@@ -39,6 +39,7 @@ void ReadinessBackend::detach(IoHandle& handle) {
 }
 
 void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
+    // Before the close: afterwards another thread may have the number, and its own interest there.
     if (entries_.at(handle).known_to_poller) poller_->remove(handle.fd, Afterwards::closed);
     const int fd = handle.fd;
     forget_watch(handle);
@@ -48,6 +49,7 @@ void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
 }
 
 void ReadinessBackend::set_interest(IoHandle handle, Entry& target, Interest interest) {
+    // Most calls ask for what is set already, and cost no system call.
     if (target.interest == interest && (target.known_to_poller || !interest.any())) return;
     const int outcome =
         poller_->set(handle.fd, handle.generation, interest, target.known_to_poller);
@@ -55,7 +57,9 @@ void ReadinessBackend::set_interest(IoHandle handle, Entry& target, Interest int
     if (outcome == 0) {
         target.known_to_poller = true;
     } else {
-        refuse(handle, target, outcome);  // select's bound, max_user_watches, no memory
+        // Select's bound, max_user_watches, no memory. Reported from dispatch(), because the caller
+        // may be inside a call of its observer.
+        refuse(handle, target, outcome);
     }
 }
 
@@ -143,13 +147,14 @@ void ReadinessBackend::shut_down_sending(IoHandle handle) {
 }
 
 void ReadinessBackend::tell_refused() {
+    // Exchanged, because an observer may cause the next refusal.
     for (const auto& [handle, error] : std::exchange(refused_, {})) tell_refusal(handle, error);
     if (std::exchange(refused_unlisted_, false)) tell_unlisted();
 }
 
 void ReadinessBackend::tell_refusal(IoHandle handle, int error) {
     const Entry* const target = entries_.find(handle);
-    if (target == nullptr) return;
+    if (target == nullptr) return;  // closed by the observer of an earlier one
     switch (target->purpose) {
         case Purpose::accept:
             target->observer->on_accept_failed(error);
@@ -174,6 +179,7 @@ void ReadinessBackend::tell_unlisted() {
 }
 
 void ReadinessBackend::wait(Duration wait_max) {
+    // What was refused is due now, and no descriptor would end the wait for it.
     const bool at_once = !refused_.empty() || refused_unlisted_;
     const int count = poller_->wait(ready_, at_once ? Duration::zero() : wait_max);
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
@@ -222,6 +228,7 @@ void ReadinessBackend::poll_watched() {
                          .events = static_cast<short>((interest.readable ? POLLIN : 0) |
                                                       (interest.writable ? POLLOUT : 0)),
                          .revents = 0});
+        // poll() skips a negative descriptor, and places stay those of `watched`.
         if (!interest.any()) asked.back().fd = -1;
     }
     if (::poll(asked.data(), static_cast<nfds_t>(asked.size()), 0) <= 0) return;
@@ -329,10 +336,12 @@ void ReadinessBackend::accept_from_crowded() {
 void ReadinessBackend::finish_connect(IoHandle handle) {
     int error = 0;
     socklen_t bytes = sizeof error;
+    // Writable means decided; SO_ERROR says which way.
     const int outcome =
         options_.kernel->get_option(handle.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
     Entry& stream = entries_.at(handle);
     stream.purpose = Purpose::stream;
+    // Its owner asks to receive when it is ready for bytes.
     set_interest(handle, stream, {});
     stream.observer->on_connected(outcome < 0 ? outcome : -error);
 }
@@ -342,12 +351,14 @@ void ReadinessBackend::receive_once(IoHandle handle) {
     do {
         got = options_.kernel->receive(handle.fd, receive_buffer_.get(), options_.receive_bytes);
     } while (got == -EINTR);
+    // Readiness may be out of date: another event of this turn may have read it all.
     if (got == -EAGAIN || got == -EWOULDBLOCK) return;
     Entry& stream = entries_.at(handle);
     if (got > 0) {
         stream.observer->on_received({receive_buffer_.get(), static_cast<std::size_t>(got)});
         return;
     }
+    // The end stays readable, and would be reported in every turn. Sending may go on.
     set_interest(handle, stream, {.writable = stream.interest.writable});
     if (got == 0) {
         stream.observer->on_received({});

@@ -22,6 +22,7 @@ class SelectPoller final : public Poller {
     }
 
     int set(int fd, std::uint32_t generation, Interest interest, bool) override {
+        // FD_SET beyond the set would write behind it.
         if (fd >= FD_SETSIZE) return -EMFILE;
         interest.readable ? FD_SET(fd, &readable_) : FD_CLR(fd, &readable_);
         interest.writable ? FD_SET(fd, &writable_) : FD_CLR(fd, &writable_);
@@ -33,10 +34,12 @@ class SelectPoller final : public Poller {
     void remove(int fd, Afterwards) override {
         FD_CLR(fd, &readable_);
         FD_CLR(fd, &writable_);
+        // select() looks at every number up to the highest, so a stale one costs each turn.
         while (highest_ > waker_.descriptor() && !watched(highest_)) --highest_;
     }
 
     int wait(std::span<Ready> out, Duration wait) override {
+        // Copies, because select() overwrites what it is given.
         fd_set readable = readable_;
         fd_set writable = writable_;
         timeval limit = to_timeval(wait);
@@ -68,6 +71,7 @@ class SelectPoller final : public Poller {
     bool watched(int fd) const { return FD_ISSET(fd, &readable_) || FD_ISSET(fd, &writable_); }
 
     static timeval to_timeval(Duration wait) {
+        // Rounded up: a wait that ends before its timer is due would be a turn for nothing.
         const auto micro = std::chrono::ceil<std::chrono::microseconds>(wait).count();
         const std::int64_t bounded = std::clamp<std::int64_t>(micro, 0, 86'400'000'000);
         timeval time{};
