@@ -51,6 +51,7 @@ Error refused(std::string_view operation, std::string_view object) {
 
 std::optional<std::vector<unsigned char>> binary(const std::string& address) {
     std::vector<unsigned char> bytes(16);
+    // The length tells the family: OpenSSL's names and constraints have no other mark.
     if (inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) return bytes;
     bytes.resize(4);
     if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) return bytes;
@@ -60,7 +61,7 @@ std::optional<std::vector<unsigned char>> binary(const std::string& address) {
 bool within(const std::vector<unsigned char>& address, const Range& range) {
     const auto base = binary(range.address);
     const auto mask = binary(range.mask);
-    if (base->size() != address.size()) return false;
+    if (base->size() != address.size()) return false;  // the other family
     for (std::size_t i = 0; i < address.size(); ++i) {
         if ((address[i] & (*mask)[i]) != (*base)[i]) return false;
     }
@@ -207,7 +208,7 @@ std::string subject_alternatives(const LocalNames& names) {
     std::string text;
     for (const std::string& host : names.hosts) text.append(",DNS:").append(host);
     for (const std::string& address : names.addresses) text.append(",IP:").append(address);
-    return text.substr(1);
+    return text.substr(1);  // without the first comma
 }
 
 UnixSeconds unix_time(const ASN1_TIME* time) {

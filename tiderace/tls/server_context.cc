@@ -65,6 +65,7 @@ struct ServerCallbacks {
 
     static int on_server_name(SSL* ssl, int*, void* arg) {
         const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+        // Without a name the client gets the default certificate, which it started with.
         if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
         // No exception crosses OpenSSL's frames: the handshake fails instead.
         try {
@@ -86,6 +87,7 @@ struct ServerCallbacks {
         const int outcome = SSL_select_next_proto(
             &found, chosen_bytes, reinterpret_cast<const unsigned char*>(ours.data()),
             static_cast<unsigned>(ours.size()), offered, offered_bytes);
+        // RFC 7301, 3.2: without a common protocol the handshake fails, instead of a guess.
         if (outcome != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
         *chosen = found;
         return SSL_TLSEXT_ERR_OK;
@@ -97,6 +99,7 @@ struct ServerCallbacks {
         if (staple == nullptr || !staple->serves(self.loop_->unix_now())) {
             return SSL_TLSEXT_ERR_NOACK;
         }
+        // OpenSSL frees what it is given.
         const std::string& der = staple->der;
         auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(der.data(), der.size()));
         if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
@@ -137,6 +140,7 @@ struct ServerCallbacks {
                               sealing) != 1) {
             return -1;
         }
+        // A ticket under an older key is accepted and replaced, so that the key can be dropped.
         // In TLS 1.3 a client uses a ticket once (RFC 8446, C.4): it gets another.
         const bool stays = key == &keys->sealing() && SSL_version(ssl) != TLS1_3_VERSION;
         return sealing != 0 || stays ? 1 : 2;
@@ -245,6 +249,7 @@ Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& lo
     auto keys = TicketKeys::fresh();
     if (!keys) return fail(keys.error());
     made->ticket_keys_ = std::move(*keys);
+    // At the start a file that cannot be used is an error; later the old certificates stay.
     if (made->load_again() == Reload::refused) return fail(std::move(*made->load_error_));
     if (made->options_.reload_check > Duration::zero()) {
         made->reload_timer_ = std::make_unique<ReloadTimer>(*made);
@@ -291,6 +296,7 @@ ServerContext::Reload ServerContext::load_again() {
     } else {
         certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
     }
+    // Also after a refusal: the same broken files are not read again at each check.
     seen_files_ = std::move(look);
     loaded_files_ = std::move(loaded);
     if (!fresh) return Reload::refused;

@@ -45,6 +45,7 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
     auto der = read_file(file, Certificate::file_bytes_max);
     if (!der) return fail(der.error());
     const BasicPtr basic = parse(*der);
+    // Its words name fields of ASN.1, which would help nobody; and no later call may find them.
     take_openssl_error();
     if (basic == nullptr) {
         return fail(Error(0, "load", file, "expected a successful OCSP response in DER"));
@@ -65,6 +66,7 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
         made.warning = made.ended_text(file);
         return made;
     }
+    // The authority's signature is the client's business: only the bytes are passed on.
     made.der = std::move(*der);
     return made;
 }
@@ -75,6 +77,7 @@ std::string Staple::ended_text(const std::string& file) const {
 
 UnixSeconds seconds_of(const ASN1_TIME* time) {
     std::tm parts{};
+    // 0: a time that cannot be read has passed.
     return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
 }
 

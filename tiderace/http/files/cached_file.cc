@@ -29,6 +29,7 @@ FileIdentity::FileIdentity(const struct stat& status)
       changed_ns(nanoseconds(status.st_ctim)) {}
 
 UnixSeconds FileIdentity::modified() const {
+    // Rounded down, also before 1970, where a division rounds up.
     const std::int64_t seconds = modified_ns / second_ns;
     return modified_ns % second_ns < 0 ? seconds - 1 : seconds;
 }
@@ -68,6 +69,7 @@ CachedFile::CachedFile(const CachedFile& source, std::shared_ptr<const std::stri
 }
 
 void CachedFile::append_to(core::SendQueue& queue, std::uint64_t offset, std::uint64_t bytes) {
+    // Ranges were checked against this size; a file that shrank since is another CachedFile.
     TR_CHECK(offset <= size() && bytes <= size() - offset, "a range beyond the file");
     const core::Ref<CachedFile> self(this);
     // The queue holds a reference, so the bytes or the descriptor outlive the cache's entry.

@@ -42,11 +42,14 @@ std::string key_text(const VariantKey& key) {
     return text.append(coding::recipe_of(key.coding)).append("\n");
 }
 
+// Written before the bytes and compared as a whole: a file of another recipe, of another version
+// of its source or with damaged bytes has another head.
 std::string head_of(const VariantKey& key, ByteView bytes) {
     return std::string(magic) + key_text(key) + std::to_string(bytes.size()) + " " +
            std::to_string(digest_of(bytes)) + "\n";
 }
 
+// Sixteen digits: no name in this folder depends on a name that a client or a site chose.
 std::string name_of(const VariantKey& key) {
     char name[17];
     std::snprintf(name, sizeof name, "%016llx",
@@ -74,7 +77,7 @@ std::optional<std::string> read_all(int fd, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
         const ssize_t got = ::read(fd, text.data() + done, bytes - done);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return std::nullopt;
+        if (got <= 0) return std::nullopt;  // it was cut meanwhile
         done += static_cast<std::size_t>(got);
     }
     return text;
@@ -88,6 +91,7 @@ struct Kept {
 
 std::vector<Kept> list_files(int folder) {
     std::vector<Kept> files;
+    // closedir() closes its descriptor, so it gets one of its own.
     const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR* directory = ::fdopendir(copy);  // nullptr for -1, too
     if (directory == nullptr) {
@@ -166,6 +170,7 @@ std::optional<std::string> VariantFiles::read(const VariantKey& key,
 
 bool VariantFiles::write(const VariantKey& key, ByteView bytes) {
     const std::string head = head_of(key, bytes);
+    // Under a name of its own until it is whole, so that no reader ever sees a part of it.
     const std::string name = std::string(unfinished) + std::to_string(::getpid()) + "-" +
                              std::to_string(written_.fetch_add(1));
     {
@@ -204,6 +209,7 @@ void VariantFiles::clean_up() {
     const bool too_many = bytes > bytes_max_;
     const std::string ours_now = std::string(unfinished) + std::to_string(::getpid()) + "-";
     for (const Kept& file : files) {
+        // Of a process that ended while it wrote.
         const bool is_left_over =
             file.name.starts_with(unfinished) && !file.name.starts_with(ours_now);
         if (!is_left_over && !(too_many && bytes > enough)) continue;

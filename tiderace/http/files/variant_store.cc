@@ -7,6 +7,7 @@
 namespace tiderace::http::files {
 
 std::size_t VariantStore::cost_of(const Entry& entry) {
+    // What the containers and the allocator take beside an entry, roughly.
     constexpr std::size_t overhead_bytes = sizeof(Entry) + sizeof(VariantKey) + 128;
     return overhead_bytes + (entry.bytes != nullptr ? entry.bytes->size() : 0);
 }
@@ -19,6 +20,7 @@ VariantStore::Claimed VariantStore::claim(const VariantKey& key) {
     if (at->second == entries_.end()) return {Claim::busy, nullptr};
     // Claimed last, so dropped last.
     entries_.splice(entries_.end(), entries_, at->second);
+    // Without bytes: compressing did not pay, which is worth knowing too.
     counters_.shared += at->second->bytes != nullptr;
     return {Claim::made, at->second->bytes};
 }
@@ -33,6 +35,7 @@ void VariantStore::put(const VariantKey& key, Bytes bytes, bool from_disk) {
     evict();
 }
 
+// The next request for it may claim it again.
 void VariantStore::give_up(const VariantKey& key) {
     const std::lock_guard held(lock_);
     known_.erase(key);

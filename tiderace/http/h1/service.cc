@@ -17,6 +17,7 @@ H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
 H1Service::~H1Service() = default;
 
 net::Session& H1Service::make_session(net::Connection& connection) {
+    // It frees itself in its on_close, or when it hands its connection over.
     return *new H1Connection(*this, connection);
 }
 

@@ -65,6 +65,7 @@ InPlace write_in_place(core::BlockPool& blocks, core::SendQueue& queue, wire::Hp
         block = render(encoder, response, head, room.subspan(h2_frame_header_bytes));
     }
     if (block.empty()) {
+        // The reserved block is given back, or stays for the next answer.
         queue.commit(0);
         return InPlace::too_little_room;
     }
@@ -78,6 +79,7 @@ InPlace write_in_place(core::BlockPool& blocks, core::SendQueue& queue, wire::Hp
 
 }  // namespace
 
+// Also those that the connection writes itself, which would be there twice.
 bool is_h2_connection_field(wire::FieldName name) {
     switch (name) {
         case wire::FieldName::content_length:
@@ -98,6 +100,7 @@ bool write_h2_answer_head(core::BlockPool& blocks, core::SendQueue& queue,
                           wire::HpackEncoder& encoder, const Response& response,
                           const H2AnswerHead& head) {
     if (write_in_place(blocks, queue, encoder, response, head) == InPlace::written) return true;
+    // Too large for the rest of the block: rendered aside, and cut into frames.
     std::array<char, H2AnswerHead::head_bytes_max> beside;
     const ByteView block = render(encoder, response, head, beside);
     if (block.empty()) return false;

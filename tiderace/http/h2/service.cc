@@ -22,6 +22,7 @@ H2Service::~H2Service() {
         connection.loop().assert_on_loop();
         connection.close(net::CloseReason::server_stopped);
     });
+    // A connection ends at the end of a turn, never inside the call that closes it.
     while (tunnels_.size() > 0) loop_->turn(Duration::zero());
 }
 
@@ -49,6 +50,7 @@ ByteView H2Service::standing_fields() {
 std::span<char> H2Service::arena(const wire::HpackDecoder& decoder) {
     // In test builds a new one for each block, so that a stale view is found.
     if constexpr (poisons_old_views) forget_arena();
+    // One for all connections of the loop: a block is decoded and handled within one call.
     if (arena_.empty()) arena_.resize(wire::h2_arena_bytes(options_.head, decoder));
     return arena_;
 }
@@ -58,6 +60,7 @@ void H2Service::forget_arena() {
 }
 
 core::Ref<H2Exchange> H2Service::take_exchange() {
+    // Spare ones keep their buffers, so that a busy loop allocates nothing for a request.
     if (spare_.empty()) return core::make_ref<H2Exchange>(*this);
     core::Ref<H2Exchange> exchange = std::move(spare_.back());
     spare_.pop_back();
