@@ -39,6 +39,9 @@ class RequestParser {
     Request take();
 
   private:
+    //   method_start -> method -' '-> target -' '-> version -CR-> line_end -LF-> field_start
+    //   field_start -> field_name -:-> field_space -> field_value -CR-> field_end -LF-> field_start
+    //              '-CR-> head_end -LF-> done
     enum class State : std::uint8_t {
         method_start,
         method,

@@ -54,6 +54,11 @@ class ChunkedDecoder {
     std::uint64_t left_of_chunk() const { return state_ == State::data ? size_ : 0; }
 
   private:
+    //   size_start -> size [before_semicolon, name_start … after_quoted] -> line_feed
+    //       ^                                                              |   |
+    //       '---- data_lf <- data_cr <- data <--- size above 0 ------------'   | 0
+    //                                                   done <- trailers <-----'
+    //   A character that cannot follow: refused, for good.
     enum class State : std::uint8_t {
         size_start,
         size,

@@ -36,6 +36,8 @@ struct FakeLane {
 
 class FakeSocket {
   public:
+    //   fresh -listen-> listening -close-> closed
+    //        '-join-> connected -reset, by either end-> broken -close-> closed
     enum class State : std::uint8_t { fresh, listening, connected, broken, closed };
 
     // Two ends that know each other.
