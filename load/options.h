@@ -31,7 +31,7 @@ constexpr std::string_view to_string(LoadDrips drips) {
 struct LoadOptions {
     std::string url;
 
-    // How much.
+    // Amount.
     std::uint64_t connections = 100;
     Duration duration = Duration::zero();  // 0: 10 s, or until `requests` are answered
     std::uint64_t requests = 0;            // 0: no bound
@@ -54,7 +54,7 @@ struct LoadOptions {
     std::string ca;         // PEM file of those to trust; "": the system's
     bool resume = false;    // sessions: a connection after the first makes a short handshake
 
-    // What the clients are like.
+    // Clients.
     Duration think = Duration::zero();   // after each answer
     std::uint64_t slow_readers = 0;      // percent of the connections
     std::uint64_t slow_rate = 16_KiB;    // bytes a second that such a one reads
@@ -65,13 +65,13 @@ struct LoadOptions {
     Duration timeout = 10s;              // for an answer, and for a connection
     bool i_own_this_host = false;
 
-    // What is right.
+    // Expected answers.
     std::uint64_t expect_status = 200;
     std::optional<std::uint64_t> expect_length;  // none: as the first answer's
     bool check_hash = false;
     std::optional<std::uint32_t> expect_hash;  // CRC-32; none: as the first answer's
 
-    // How it runs, and what it tells.
+    // The run itself, and its report.
     std::uint64_t threads = 0;    // loops of a process; 0: half of the CPUs, at least one
     std::uint64_t processes = 1;  // descriptors are limited for each
     std::string engine = "auto";

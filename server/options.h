@@ -122,7 +122,7 @@ struct CompressOptions {
 };
 
 struct ServeOptions {
-    // Where it listens.
+    // Addresses.
     std::vector<std::string> listen = {"127.0.0.1:8080"};  // as given; see listen_address.h
     bool listen_is_default = true;  // then a taken port may be replaced by the next
     std::uint64_t backlog = static_cast<std::uint64_t>(net::ServingOptions{}.backlog);
@@ -131,10 +131,10 @@ struct ServeOptions {
     bool quiet = false;  // no banner
     Http2 http2 = Http2::on;
 
-    // How it is encrypted.
+    // TLS.
     TlsOptions tls;
 
-    // What it serves.
+    // Files and folders.
     std::string root = ".";
     std::vector<std::string> index = {"index.html"};  // the first that exists wins; empty: none
     std::optional<bool> listing;                      // unset: assemble.cc decides
@@ -148,7 +148,7 @@ struct ServeOptions {
     std::vector<MimeAddition> mime_additions;
     CgiSettings cgi;
 
-    // What it adds to answers.
+    // Response fields.
     std::vector<CacheControlRule> cache_control;  // the first match wins
     std::vector<AddedHeader> added_headers;
     std::optional<std::string> cors_origin;  // "*" or one origin; unset: no CORS
@@ -159,7 +159,7 @@ struct ServeOptions {
     // The users who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
-    // What it writes down.
+    // Logs.
     std::string access_log = "off";  // "off", "-" for standard output, or a file
     LogFormat log_format = LogFormat::combined;
     LogLevel log_level = LogLevel::info;
@@ -168,14 +168,14 @@ struct ServeOptions {
     std::optional<std::uint64_t>
         log_files_kept;  // rotated ones; unset: FileSinkOptions::files_kept
 
-    // How it runs.
+    // Threads, engine and caches.
     std::uint64_t threads = 0;    // loops; 0: one for each CPU that the process may use
     std::string engine = "auto";  // one of engines() in version.h, or auto
     AcceptMode accept = AcceptMode::reuseport;
     std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;
 
-    // What it puts up with.
+    // Limits and time-outs.
     Timeouts timeouts;
     MinimumRates minimum_rates;
     RequestLimits limits;

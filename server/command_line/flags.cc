@@ -510,29 +510,29 @@ std::span<const ServeFlag> serve_flags() {
 std::string_view group_title(Group group) {
     switch (group) {
         case Group::listening:
-            return "Where it listens";
+            return "Addresses";
         case Group::encryption:
-            return "How it is encrypted";
+            return "TLS";
         case Group::content:
-            return "What it serves";
+            return "Files and folders";
         case Group::answers:
-            return "What it adds to answers";
+            return "Response fields";
         case Group::access:
-            return "Who may read";
+            return "Access";
         case Group::logging:
-            return "What it writes down";
+            return "Logs";
         case Group::engine:
-            return "How it runs";
+            return "Threads, engine and caches";
         case Group::limits:
-            return "What it puts up with";
+            return "Limits and time-outs";
         case Group::amount:
-            return "How much";
+            return "Amount";
         case Group::request:
-            return "What is asked";
+            return "Requests";
         case Group::clients:
-            return "What the clients are like";
+            return "Clients";
         case Group::expected:
-            return "What is right";
+            return "Expected answers";
         case Group::other:
             return "Other";
     }

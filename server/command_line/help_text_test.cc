@@ -38,7 +38,7 @@ constexpr std::string_view serve_golden = R"golden(Usage: tiderace serve [DIR] [
 
 serve a folder; the current one when none is named
 
-Where it listens
+Addresses
   -l, --listen ADDR          HOST:PORT, :PORT for all addresses, or unix:PATH;
                              repeatable (default 127.0.0.1:8080)
   -o, --open                 open a browser on the page
@@ -49,7 +49,7 @@ Where it listens
       --backlog N            how many may wait to be accepted (default 4096
                              connections)
 
-How it is encrypted
+TLS
       --tls CERT[,KEY[,OCSP]]
                              serve https: PEM files, or one with both; OCSP is
                              an answer to staple; repeatable
@@ -66,7 +66,7 @@ How it is encrypted
                              required (default off)
       --tls-client-ca FILE   the authorities that sign client certificates (PEM)
 
-What it serves
+Files and folders
       --index NAMES          files that stand for their folder: a.html,b.html;
                              or none (default index.html)
       --listing              list folders without an index file (on loopback
@@ -97,7 +97,7 @@ What it serves
                              503 (default 32 programs)
       --cgi-memory SIZE      memory of a program's process (default 512MiB)
 
-What it adds to answers
+Response fields
       --cache-control [PATTERN=]VALUE
                              Cache-Control of matching (or all) paths:
                              '*.css=max-age=3600'; first wins; repeatable
@@ -107,12 +107,12 @@ What it adds to answers
       --about                tell version, engine and loops at
                              /.well-known/tiderace.json
 
-Who may read
+Access
       --basic-auth USER:PASSWORD|FILE
                              ask for a name and password; FILE has htpasswd
                              lines (bcrypt, SHA-2, yescrypt); repeatable
 
-What it writes down
+Logs
       --access-log FILE|-|off
                              a line per request; - is standard output (default
                              off)
@@ -126,7 +126,7 @@ What it writes down
                              (default 5)
   -q, --quiet                print nothing at start
 
-How it runs
+Threads, engine and caches
   -t, --threads N            event loops, a thread each (default one per CPU)
       --engine NAME          how a loop asks the kernel: auto, epoll, io_uring,
                              poll or select (default auto)
@@ -145,7 +145,7 @@ How it runs
       --sendfile-min SIZE    smallest uncached file to go by sendfile (default
                              32KiB, or 128KiB with TLS)
 
-What it puts up with
+Limits and time-outs
       --header-timeout TIME  for a whole request head (default 10s)
       --body-timeout TIME    while a request body stalls (default 30s)
       --write-timeout TIME   while an answer stalls (default 30s)
