@@ -2,7 +2,6 @@
 // wide that TCP alone holds back, requests that are a few bytes from the second one on.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -10,11 +9,11 @@
 
 #include "load/crc32.h"
 #include "load/dialogue.h"
-#include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/h2/frame_reader.h"
 #include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/http/wire/h2/hpack_decoder.h"
 #include "tiderace/http/wire/h2/hpack_encoder.h"
+#include "tiderace/http/wire/h2/response.h"
 #include "tiderace/http/wire/h2/settings.h"
 #include "tiderace/http/wire/h2/window.h"
 
@@ -71,7 +70,7 @@ class LoadH2 final : public LoadDialogue {
     bool take(const wire::H2Goaway& goaway);
     bool take(const wire::H2WindowUpdate& update);
     bool take(const wire::H2PriorityFrame&) { return true; }
-    bool take(const wire::H2PriorityUpdate&) { return false; }  // a client's frame
+    bool take(const wire::H2PriorityUpdate&) { return false; }  // the reader refuses it
     bool take(const wire::H2UnknownFrame&) { return true; }
 
   private:
@@ -125,8 +124,7 @@ class LoadH2 final : public LoadDialogue {
 };
 
 void LoadH2::begin() {
-    reader_ = wire::H2FrameReader();
-    reader_.next(wire::h2_preface);  // it reads servers' frames, too, which have none before them
+    reader_ = wire::H2FrameReader({}, wire::H2Peer::server);
     decoder_ = wire::HpackDecoder();
     peer_ = {};
     send_ = wire::H2SendWindow();
@@ -252,31 +250,18 @@ bool LoadH2::take(const wire::H2SettingsFrame& settings) {
 
 // False: the bytes are no valid field block, or not the head of an answer.
 bool LoadH2::read_head(const wire::H2Headers& headers, Stream& stream, bool& interim) {
-    std::uint16_t status = 0;
-    bool good = true;
-    auto fields = decoder_.read(headers.block, *rules_.arena, fields_bytes_max);
-    while (fields.next() == wire::HpackDecoder::Status::field) {
-        const wire::HpackField& field = fields.field();
-        if (field.pseudo == wire::PseudoField::status) {
-            const char* end = field.value.data() + field.value.size();
-            const auto read = std::from_chars(field.value.data(), end, status);
-            good = good && read.ptr == end && field.value.size() == 3;
-        } else if (field.pseudo != wire::PseudoField::none ||
-                   field.refusal != wire::Refusal::none) {
-            good = false;
-        } else if (field.id == wire::FieldName::content_length) {
-            const wire::ContentLength length = wire::parse_content_length(field.value);
-            good = good && length.refusal == wire::Refusal::none;
-            stream.length = length.value;
-        }
-    }
-    if (fields.status() != wire::HpackDecoder::Status::end || !good) return false;
-    if (stream.has_head) return status == 0 && headers.end_stream;  // trailers
-    interim = status >= 100 && status < 200;
-    if (interim) return !headers.end_stream && status != 101;
-    stream.answer.status = status;
+    const auto part = stream.has_head ? wire::H2ResponsePart::trailers : wire::H2ResponsePart::head;
+    const wire::H2ResponseParse parse = wire::parse_h2_response(
+        decoder_, headers.block, *rules_.arena, {.list_bytes_max = fields_bytes_max}, part,
+        [](ByteView, ByteView) {});
+    if (parse.status != wire::H2ResponseParse::Status::complete) return false;
+    if (stream.has_head) return headers.end_stream;  // trailers
+    interim = parse.interim();
+    if (interim) return !headers.end_stream && parse.code != 101;
+    stream.length = parse.content_length;
+    stream.answer.status = parse.code;
     stream.has_head = true;
-    return status >= 200;
+    return true;
 }
 
 bool LoadH2::take(const wire::H2Headers& headers) {

@@ -165,6 +165,9 @@ Step H2FrameReader::read_frame(ByteView bytes) {
         return give(H2UnknownFrame{static_cast<std::uint8_t>(header.type)}, h2_frame_header_bytes);
     }
     if (!in_right_place(rule->on, header.stream)) return dead(H2Error::protocol_error);
+    if (header.type == H2FrameType::priority_update && peer_ == H2Peer::server) {
+        return dead(H2Error::protocol_error);  // RFC 9218, 7.1
+    }
     if (const H2Error error = judge_length(*rule, header); error != H2Error::no_error) {
         if (header.type != H2FrameType::priority) return dead(error);
         begin_skip(header);  // RFC 9113, 6.3: the one length that only a stream suffers for

@@ -1,4 +1,4 @@
-// H2FrameReader: what a client sends, cut into frames (RFC 9113, sections 3.4, 4 and 6).
+// H2FrameReader: what a peer sends, cut into frames (RFC 9113, sections 3.4, 4 and 6).
 //
 //   H2FrameReader reader;                        // on_data(bytes):
 //   while (true) {
@@ -9,7 +9,7 @@
 //       else std::visit(…, step.frame);
 //   }
 //
-// Holds every rule that a frame can break by itself or by its place among the frames: the preface,
+// Holds every rule that a frame can break by itself or by its place among the frames: a client's preface,
 // SETTINGS first, lengths, stream 0 or not, padding, values, a field block without gaps. What
 // depends on the state of a stream is in h2_stream.h.
 //
@@ -32,6 +32,10 @@
 
 namespace tiderace::http::wire {
 
+// Whose frames are read. A client begins with the preface; a server sends no PRIORITY_UPDATE. Pushes
+// are refused from both: a client that reads with this has said that it takes none.
+enum class H2Peer : std::uint8_t { client, server };
+
 struct H2ReaderLimits {
     std::uint32_t frame_bytes_max = h2_frame_bytes_min;  // our SETTINGS_MAX_FRAME_SIZE
     std::uint32_t block_bytes_max = 64_KiB;  // a field block, compressed; ENHANCE_YOUR_CALM
@@ -49,7 +53,10 @@ class H2FrameReader {
         H2Fault fault;     // when `fault`
     };
 
-    explicit H2FrameReader(const H2ReaderLimits& limits = {}) : limits_(limits) {}
+    explicit H2FrameReader(const H2ReaderLimits& limits = {}, H2Peer peer = H2Peer::client)
+        : limits_(limits),
+          peer_(peer),
+          phase_(peer == H2Peer::client ? Phase::preface : Phase::first_settings) {}
 
     Step next(ByteView bytes);
 
@@ -60,6 +67,7 @@ class H2FrameReader {
 
   private:
     //   preface -> first_settings -> frames --> data -> padding --> frames     DATA
+    //   (a client's)
     //                                  \-----> skip --------------> frames     nothing we know
     //
     //   any of them -> dead: a fault of connection scope, for good
@@ -82,7 +90,8 @@ class H2FrameReader {
     Step dead(H2Error error);
 
     H2ReaderLimits limits_;
-    Phase phase_ = Phase::preface;
+    H2Peer peer_;
+    Phase phase_;
     std::uint8_t preface_used_ = 0;
     bool end_stream_ = false;         // of the DATA frame or field block under way
     bool depends_on_itself_ = false;  // of the field block under way

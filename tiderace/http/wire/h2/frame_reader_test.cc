@@ -437,6 +437,20 @@ TEST(H2FrameReader, KnowsWhenItIsSettledAndInABlock) {
     EXPECT_FALSE(reader.in_field_block());
 }
 
+TEST(H2FrameReader, AServerHasNoPrefaceAndSetsNoPriorities) {
+    H2FrameReader reader({}, H2Peer::server);
+    EXPECT_EQ(reader.next(first_settings).status, H2FrameReader::Status::frame);
+    EXPECT_TRUE(reader.settled());
+    const std::string update = frame(H2FrameType::priority_update, none, 0, "\0\0\0\1u=1"s);
+    EXPECT_EQ(reader.next(update).fault, connection_fault(H2Error::protocol_error));
+    H2FrameReader hears_a_client({}, H2Peer::server);
+    EXPECT_EQ(hears_a_client.next(opening).fault, connection_fault(H2Error::protocol_error));
+    H2FrameReader hears_a_push({}, H2Peer::server);
+    hears_a_push.next(first_settings);
+    EXPECT_EQ(hears_a_push.next(frame(H2FrameType::push_promise, none, 1, "\0\0\0\2"s)).fault,
+              connection_fault(H2Error::protocol_error));
+}
+
 TEST(H2FrameReader, SaysTheSameFaultForEver) {
     H2FrameReader reader;
     for (int i = 0; i < 3; ++i) {

@@ -41,7 +41,7 @@ constexpr bool contains(NameSet set, FieldName name) {
     return (set >> static_cast<unsigned>(name) & 1U) != 0;
 }
 
-// The same on most answers of a connection.
+// The same on most answers, or most requests, of a connection.
 constexpr NameSet repeating = set_of({
     FieldName::server,
     FieldName::date,
@@ -58,6 +58,10 @@ constexpr NameSet repeating = set_of({
     FieldName::access_control_allow_methods,
     FieldName::access_control_allow_headers,
     FieldName::access_control_max_age,
+    FieldName::user_agent,
+    FieldName::accept,
+    FieldName::accept_encoding,
+    FieldName::accept_language,
 });
 constexpr NameSet secrets = set_of({
     FieldName::set_cookie,
@@ -215,18 +219,37 @@ bool HpackEncoder::Block::status(int code) {
 
 // A literal, which goes into the table when `insert` and it leaves room there for others. Huffman's
 // code is worth its time where a text is sent once for many answers.
-bool HpackEncoder::Block::text(FieldName id, ByteView name, ByteView value, bool insert,
-                               bool secret) {
-    insert = insert &&
-             2 * (name.size() + value.size() + hpack_field_overhead) <= encoder_.table_.bytes_max();
-    Form form = secret ? secret_form : text_form;
+bool HpackEncoder::Block::text(const HpackField& field, std::uint32_t name_index, Spelling how) {
+    const std::size_t size = field.name.size() + field.value.size() + hpack_field_overhead;
+    const bool insert = how.insert && 2 * size <= encoder_.table_.bytes_max();
+    Form form = how.secret ? secret_form : text_form;
     if (insert) form = insert_form;
-    char* const to = write_literal(out_.data() + size_, out_.data() + out_.size(), form,
-                                   hpack_static::index_of(id), name, value, insert);
+    char* const to = write_literal(out_.data() + size_, out_.data() + out_.size(), form, name_index,
+                                   field.name, field.value, insert);
     if (to == nullptr) return fail(Fault::overflow);
     size_ = static_cast<std::size_t>(to - out_.data());
-    if (insert) encoder_.table_.insert({.name = name, .value = value, .id = id});
+    if (insert) encoder_.table_.insert(field);
     return true;
+}
+
+bool HpackEncoder::Block::pseudo(PseudoField field, ByteView value) {
+    if (fault_ != Fault::none) return false;
+    std::uint32_t name_index = 0;
+    for (std::uint32_t i = 1; i < hpack_static::status_index; ++i) {
+        const HpackField& entry = hpack_static::entry(i);
+        if (entry.pseudo != field) continue;
+        if (entry.value == value && !value.empty()) return indexed(i);
+        if (name_index == 0) name_index = i;
+    }
+    TR_CHECK(name_index != 0, "not a pseudo-field of every request");
+    const ByteView name = to_string(field);
+    const bool insert = field != PseudoField::path;  // the others repeat
+    if (insert) {
+        const std::uint32_t number = encoder_.table_.find(FieldName::other, name, value);
+        if (number != HpackTable::none) return indexed(hpack_static::entries + 1 + number);
+    }
+    if (!valid_value(value)) return fail(Fault::bad_value);
+    return text({.name = name, .value = value, .pseudo = field}, name_index, {.insert = insert});
 }
 
 bool HpackEncoder::Block::field(FieldName name, ByteView value) {
@@ -239,7 +262,9 @@ bool HpackEncoder::Block::field(FieldName name, ByteView value) {
         if (number != HpackTable::none) return indexed(hpack_static::entries + 1 + number);
     }
     if (!valid_value(value)) return fail(Fault::bad_value);
-    return text(name, to_lower_string(name), value, insert, contains(secrets, name));
+    return text({.name = to_lower_string(name), .value = value, .id = name},
+                hpack_static::index_of(name),
+                {.insert = insert, .secret = contains(secrets, name)});
 }
 
 bool HpackEncoder::Block::field(ByteView name, ByteView value) {
@@ -251,11 +276,11 @@ bool HpackEncoder::Block::field(ByteView name, ByteView value) {
     if (lower.size == 0) return fail(Fault::bad_name);
     if (!valid_value(value)) return fail(Fault::bad_value);
     if (!encoder_.seen_before(lower.view(), value)) {
-        return text(FieldName::other, lower.view(), value, false, false);
+        return text({.name = lower.view(), .value = value}, 0, {});
     }
     const std::uint32_t number = encoder_.table_.find(FieldName::other, lower.view(), value);
     if (number != HpackTable::none) return indexed(hpack_static::entries + 1 + number);
-    return text(FieldName::other, lower.view(), value, true, false);
+    return text({.name = lower.view(), .value = value}, 0, {.insert = true});
 }
 
 bool HpackEncoder::Block::number(FieldName name, std::uint64_t value) {

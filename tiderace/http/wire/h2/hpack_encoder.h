@@ -1,4 +1,4 @@
-// HpackEncoder: the fields of an answer to a field block (RFC 7541).
+// HpackEncoder: the fields of an answer, or of a request, to a field block (RFC 7541).
 //
 //   HpackEncoder::Block block(encoder, out);
 //   block.status(200);
@@ -30,6 +30,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/h2/hpack_field.h"
 #include "tiderace/http/wire/h2/hpack_table.h"
 
 namespace tiderace::http::wire {
@@ -79,6 +80,9 @@ class HpackEncoder::Block {
 
     // ":status", first of all; not for trailers.
     bool status(int code);
+    // Of a request, before its other fields: authority, method, path and scheme. The caller made sure
+    // that the value may stand there.
+    bool pseudo(PseudoField field, ByteView value);
     // `name` is not FieldName::other: that one has no spelling.
     bool field(FieldName name, ByteView value);
     // In any case; sent in lower case.
@@ -94,7 +98,11 @@ class HpackEncoder::Block {
   private:
     bool fail(Fault fault);
     bool indexed(std::uint32_t index);
-    bool text(FieldName name, ByteView lower_name, ByteView value, bool insert, bool secret);
+    struct Spelling {
+        bool insert = false;
+        bool secret = false;
+    };
+    bool text(const HpackField& field, std::uint32_t name_index, Spelling how);
 
     HpackEncoder& encoder_;
     std::span<char> out_;

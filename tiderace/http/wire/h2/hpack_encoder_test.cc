@@ -53,6 +53,30 @@ class HpackEncoderTest : public ::testing::Test {
     HpackDecoder decoder;
 };
 
+TEST_F(HpackEncoderTest, ARequestIsAFewBytesFromTheSecondOneOn) {
+    const auto request = [](Block& block) {
+        EXPECT_TRUE(block.pseudo(PseudoField::method, "GET"));
+        EXPECT_TRUE(block.pseudo(PseudoField::scheme, "https"));
+        EXPECT_TRUE(block.pseudo(PseudoField::authority, "a.example"));
+        EXPECT_TRUE(block.pseudo(PseudoField::path, "/"));
+        EXPECT_TRUE(block.field("User-Agent", "tiderace"));
+    };
+    const std::string text =
+        ":method: GET\n:scheme: https\n:authority: a.example\n:path: /\nuser-agent: tiderace\n";
+    EXPECT_EQ(decode(encode(request)), text);
+    const std::string second = encode(request);
+    EXPECT_EQ(second.size(), 5U);
+    EXPECT_EQ(decode(second), text);
+    const auto other = [](Block& block) {
+        EXPECT_TRUE(block.pseudo(PseudoField::method, "PURGE"));
+        EXPECT_TRUE(block.pseudo(PseudoField::path, "/once"));
+        EXPECT_FALSE(block.pseudo(PseudoField::authority, "a\nb"));
+    };
+    EXPECT_EQ(encode(other), "");
+    EXPECT_EQ(decode(encode(request)), text) << "the tables agree after a block that never was";
+    expect_same_tables();
+}
+
 TEST_F(HpackEncoderTest, WhatRepeatsIsOneByteTheSecondTime) {
     const auto answer = [](Block& block) {
         EXPECT_TRUE(block.status(200));
