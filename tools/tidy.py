@@ -86,7 +86,8 @@ ARROWS = {
     ),
     "http/app/websocket": BELOW_NET
     | {"net", "task", "http", "http/wire", "http/wire/websocket", "http/websocket", "http/app"},
-    "http/client": BELOW_NET | {"net", "tcp", "task", "json", "http/wire", "http/coding"},
+    "http/client": BELOW_NET
+    | {"net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
     "http/files": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "http/listing": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/files"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/files", "http/listing"},

@@ -20,21 +20,6 @@
 
 namespace tiderace::http {
 
-enum class HttpVersion : std::uint8_t { http_1_0, http_1_1, http_2 };
-
-// "HTTP/1.1", "HTTP/2.0": for logs.
-constexpr std::string_view to_string(HttpVersion version) {
-    switch (version) {
-        case HttpVersion::http_1_0:
-            return "HTTP/1.0";
-        case HttpVersion::http_1_1:
-            return "HTTP/1.1";
-        case HttpVersion::http_2:
-            return "HTTP/2.0";
-    }
-    return "";
-}
-
 struct Request {
     const wire::RequestHead* head = nullptr;
     // Of the connection, or of the client behind a trusted proxy (filter/trusted_proxies.h).

@@ -1,6 +1,8 @@
 // What makes http::Client speak https: it alone sees http and tls.
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tiderace/http/client/client.h"
 #include "tiderace/serve/client_layer.h"
@@ -11,7 +13,8 @@ namespace {
 // Belongs to one client, and so to one loop. The first https URL creates the context.
 class ClientTls final : public tcp::ClientSecurity {
   public:
-    explicit ClientTls(ClientTlsOptions options) : options_(std::move(options)) {}
+    ClientTls(ClientTlsOptions options, ClientVersions versions)
+        : options_(std::move(options)), versions_(versions) {}
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
         if (layer_ != nullptr) return layer_;
@@ -20,14 +23,22 @@ class ClientTls final : public tcp::ClientSecurity {
                                             .system_roots = options_.system_roots,
                                             .ca = options_.ca,
                                             .certificate = {options_.certificate, options_.key},
-                                            .protocols = {"http/1.1"},
+                                            .protocols = protocols(),
                                             .resume = true});
         if (made) layer_ = *made;
         return made;
     }
 
   private:
+    // ALPN, best first.
+    std::vector<std::string> protocols() const {
+        if (versions_ == ClientVersions::http_1_1) return {"http/1.1"};
+        if (versions_ == ClientVersions::http_2) return {"h2"};
+        return {"h2", "http/1.1"};
+    }
+
     ClientTlsOptions options_;
+    ClientVersions versions_;
     mutable std::shared_ptr<tcp::ClientLayer> layer_;
 };
 
@@ -35,6 +46,6 @@ class ClientTls final : public tcp::ClientSecurity {
 
 // A copy of the options: the arguments are made in any order.
 Client::Client(ClientOptions options)
-    : Client(std::make_shared<ClientTls>(options.tls), ClientOptions(options)) {}
+    : Client(std::make_shared<ClientTls>(options.tls, options.versions), ClientOptions(options)) {}
 
 }  // namespace tiderace::http

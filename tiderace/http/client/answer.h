@@ -14,14 +14,17 @@
 #include <string_view>
 
 #include "tiderace/http/client/fields.h"
+#include "tiderace/http/wire/method.h"
 #include "tiderace/json.h"
 
 namespace tiderace::http {
 
 struct Answer {
     int status = 0;
+    HttpVersion version = HttpVersion::http_1_1;
     Fields fields;
     std::string body;
+    Fields trailers;  // fields behind the body; of HTTP/2 only
 
     bool ok() const { return status >= 200 && status < 300; }
     const std::string& text() const { return body; }

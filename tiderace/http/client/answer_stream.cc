@@ -23,7 +23,7 @@ AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
 bool AnswerStream::decode() {
     std::string_view coding = field("Content-Encoding");
     if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
-    if (exchange_->to_head || status() == 204 || status() == 304) return true;
+    if (exchange_->to_head() || status() == 204 || status() == 304) return true;
     if (wire::equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {

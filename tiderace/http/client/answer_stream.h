@@ -8,12 +8,14 @@
 //       use(*piece);
 //   }
 //
-// Owner    The task. Its end before the body's closes the connection. The Client outlives it.
+// Owner    The task. Its end before the body's closes the connection, or resets its stream of
+//          HTTP/2. The Client outlives it.
 // Thread   The loop's.
 // Errors   read(): a ClientFault; the pieces before it are not the whole body.
 // Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
 //          read here is bounded by the reader. read_timeout for each read().
-// Memory   At most some 200 KiB that were received and not read, and the decoder's.
+// Memory   At most some 200 KiB (HTTP/2: 256 KiB) that were received and not read, and the
+//          decoder's.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +41,10 @@ class AnswerStream final {
     AnswerStream& operator=(AnswerStream&&) noexcept;
 
     int status() const { return exchange_->status(); }
+    HttpVersion version() const { return exchange_->version(); }
     const Fields& fields() const { return exchange_->fields(); }
+    // Behind the body, once read() gave its end; of HTTP/2 only.
+    const Fields& trailers() const { return exchange_->trailers(); }
     std::string_view field(std::string_view name) const { return fields().find(name); }
     // Where it came from, after all redirects.
     const Url& url() const { return url_; }

@@ -28,9 +28,9 @@ bool is_redirect(int status) {
 }
 
 bool is_ours(std::string_view name) {
-    static constexpr std::array names{"Host",       "Content-Length", "Transfer-Encoding",
-                                      "Connection", "Keep-Alive",     "TE",
-                                      "Trailer",    "Upgrade",        "Expect"};
+    static constexpr std::array names{
+        "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
+        "TE",   "Trailer",        "Upgrade",           "Expect",     "Proxy-Connection"};
     return std::ranges::any_of(
         names, [&](const char* own) { return wire::equals_ignoring_case(name, own); });
 }
@@ -41,6 +41,14 @@ std::string accepted_codings() {
     if (codings.br) text += text.empty() ? "br" : ", br";
     if (codings.zstd) text += text.empty() ? "zstd" : ", zstd";
     return text;
+}
+
+// Whether a request that failed may be sent again without being done twice.
+bool may_go_again(std::string_view method, const ClientExchange& exchange, bool may_be_stale) {
+    using Progress = ClientExchange::Progress;
+    if (exchange.progress() == Progress::unprocessed) return true;
+    return may_be_stale && exchange.fault()->kind == Kind::closed &&
+           exchange.progress() == Progress::untouched && is_idempotent(method);
 }
 
 task::Task<> wait_for_change(ClientExchange& exchange) {
@@ -74,7 +82,8 @@ ClientPool& Client::pool_here() {
     task::Runner* const here = task::Context::here().runner;
     if (pool_ == nullptr) {
         runner_ = here;
-        pool_ = std::make_unique<ClientPool>(*here, options_.pool, security_.get());
+        pool_ =
+            std::make_unique<ClientPool>(*here, options_.pool, security_.get(), options_.versions);
     }
     TR_CHECK(runner_ == here, "a client is one loop's");
     return *pool_;
@@ -118,7 +127,9 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest request) {
         answer.body += *piece;
     }
     answer.status = stream->status();
+    answer.version = stream->version();
     answer.fields = stream->fields();
+    answer.trailers = stream->trailers();
     co_return answer;
 }
 
@@ -160,28 +171,29 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
     if (journey.sent_stream) {
         co_return fault(Kind::bad_redirect, journey.url.text() + ": the body cannot be sent twice");
     }
-    for (bool fresh = false;; fresh = true) {
-        auto taken = co_await pool.take(journey.url, proxy, fresh);
+    std::uint64_t stale = 0;
+    for (unsigned attempt = 1;; ++attempt) {
+        auto taken = co_await pool.take(journey.url, proxy, stale);
         if (!taken) co_return std::unexpected(std::move(taken.error()));
         ClientConnection& connection = **taken;
         const bool may_be_stale = connection.used();
+        const std::uint64_t number = connection.number();
         auto made = std::make_unique<ClientExchange>();
-        made->head = write_head(journey, proxy);
+        made->head = make_head(journey, proxy);
         made->body = journey.body;
-        made->to_head = journey.method == "HEAD";
         if (journey.streams) {
             made->pieces = std::move(journey.request.pieces_);
-            made->chunked = !journey.request.stream_bytes_.has_value();
-            made->piece_bytes_left = journey.request.stream_bytes_.value_or(0);
+            made->piece_bytes_left = journey.request.stream_bytes_;
             journey.sent_stream = true;
         }
         made->send(*runner_, connection);
         while (made->status() == 0 && !made->over()) co_await wait_for_change(*made);
         if (made->status() != 0) co_return made;
-        const bool untouched = made->fault()->kind == Kind::closed && !made->touched();
-        if (may_be_stale && untouched && !journey.streams && is_idempotent(journey.method))
-            continue;
-        co_return std::unexpected(*made->fault());
+        const bool again = may_go_again(journey.method, *made, may_be_stale);
+        if (!again || journey.streams || attempt == attempts_max) {
+            co_return std::unexpected(*made->fault());
+        }
+        if (made->progress() != ClientExchange::Progress::unprocessed) stale = number;
     }
 }
 
@@ -215,13 +227,12 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     return true;
 }
 
-std::string Client::write_head(const Journey& journey, const Proxy* proxy) {
+ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     const Fields& own = journey.request.fields_;
     const bool has_body = !journey.body->empty() || !journey.type.empty() ||
                           journey.method == "POST" || journey.method == "PUT" ||
                           journey.method == "PATCH";
     Fields fields;
-    fields.add("Host", journey.url.authority());
     if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
     if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
         fields.add("Accept-Encoding", accepted_codings());
@@ -243,18 +254,17 @@ std::string Client::write_head(const Journey& journey, const Proxy* proxy) {
     for (const Field& field : own) {
         if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
-    if (journey.streams && !journey.request.stream_bytes_) {
-        fields.add("Transfer-Encoding", "chunked");
-    } else if (has_body) {
+    const bool known_length = !journey.streams || journey.request.stream_bytes_;
+    if (has_body && known_length) {
         const std::uint64_t bytes =
             journey.streams ? *journey.request.stream_bytes_ : journey.body->size();
         fields.add("Content-Length", std::to_string(bytes));
     }
-    std::string text = journey.method + " ";
-    text += absolute ? journey.url.text() : journey.url.target;
-    text += " HTTP/1.1\r\n";
-    for (const Field& field : fields) text += field.name + ": " + field.value + "\r\n";
-    return text + "\r\n";
+    return {.method = journey.method,
+            .secure = journey.url.secure,
+            .authority = journey.url.authority(),
+            .target = absolute ? journey.url.text() : journey.url.target,
+            .fields = std::move(fields)};
 }
 
 void Client::keep_cookies(const Url& url, const Fields& fields) {

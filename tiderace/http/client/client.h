@@ -1,4 +1,4 @@
-// Client: requests over HTTP/1.1. tiderace/client.h begins with an example.
+// Client: requests over HTTP/1.1 and HTTP/2. tiderace/client.h begins with an example.
 //
 //   auto answer = co_await client.get("https://example.org/");
 //   if (answer) use(answer->text()); else log(answer.error().message);
@@ -9,8 +9,12 @@
 // Redirects    301, 302 and 303 make a GET of a POST, 307 and 308 keep method and body (RFC 9110,
 //              15.4). Authorization and Cookie fields stay with the origin that they were meant
 //              for. From https to http: bad_redirect.
+// Versions     https: HTTP/2 where the server agrees, and its requests share one connection;
+//              Answer::version says which it was. ClientOptions::versions chooses.
 // Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
-//              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one.
+//              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one. What a
+//              server of HTTP/2 says it did not process is, too, whatever its method. At most
+//              attempts_max times; a body that is a generator is never sent twice.
 // Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
 //              the deadline of the task (task::deadline()) counts as well. Between two reads of a
 //              stream no time-out runs.
@@ -53,6 +57,7 @@ struct ClientOptions {
     unsigned redirects_max = 10;            // 0: a redirect is an answer as any
     bool cookies = false;                   // kept and sent back; they are one user's
     bool compression = true;
+    ClientVersions versions = ClientVersions::any;
     bool proxy_from_environment = true;   // HTTP_PROXY and others; see proxy.h
     std::string user_agent = "tiderace";  // "" for none
     PoolLimits pool;
@@ -61,6 +66,8 @@ struct ClientOptions {
 
 class Client {
   public:
+    static constexpr unsigned attempts_max = 4;  // of one request
+
     // https is verified against the system's roots. (Of tiderace::client.)
     explicit Client(ClientOptions options = {});
     // With TLS of one's own; nullptr: http alone.
@@ -88,7 +95,7 @@ class Client {
     task::Task<ClientResult<AnswerStream>> travel(ClientRequest request);
     task::Task<ClientResult<std::unique_ptr<ClientExchange>>> exchange(Journey& journey);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
-    std::string write_head(const Journey& journey, const Proxy* proxy);
+    ClientHead make_head(const Journey& journey, const Proxy* proxy);
     void keep_cookies(const Url& url, const Fields& fields);
 
     ClientOptions options_;

@@ -5,145 +5,145 @@
 
 namespace tiderace::http {
 
-ClientConnection::ClientConnection(ClientConnections& all, tcp::Dialed dialed, bool secure,
-                                   std::string place)
+using Kind = ClientFault::Kind;
+
+ClientConnection::ClientConnection(ClientConnections& all, tcp::Dialed dialed, Setup setup)
     : all_(&all),
-      place_(std::move(place)),
+      number_(++all.made_),
+      setup_(std::move(setup)),
       layer_(std::move(dialed.layer)),
-      connection_({}, *this, std::move(dialed.transport), std::move(dialed.peer)),
-      secure_(secure) {
+      connection_({}, *this, std::move(dialed.transport), std::move(dialed.peer)) {
     connection_.start(*this);
+    if (!setup_.secure) settle(setup_.versions == ClientVersions::http_2);
 }
 
 core::EventLoop& ClientConnection::loop() {
     return all_->loop();
 }
 
-void ClientConnection::begin(ClientExchange& exchange) {
-    TR_CHECK(exchange_ == nullptr && !gone_, "two requests at once on a connection of HTTP/1.1");
-    exchange_ = &exchange;
-    reader_.next(exchange.to_head);
-    touched_ = request_sent_ = answer_ended_ = false;
+std::size_t ClientConnection::room() const {
+    return settled() && !gone_ && !connection_.closing() ? protocol_->room() : 0;
+}
+
+ClientLink* ClientConnection::begin(ClientExchange& exchange) {
+    used_ = true;
+    return protocol_->begin(exchange);
+}
+
+void ClientConnection::settle(bool h2) {
+    protocol_ = h2 ? make_client_h2(*this) : make_client_h1(*this);
     connection_.set_deadline(Instant::max());
+    if (handshake_ != nullptr) handshake_->changed_.wake_all();
 }
 
-void ClientConnection::end_request() {
-    request_sent_ = true;
-    if (answer_ended_) finish_exchange(true);
+void ClientConnection::on_secured(net::Connection& connection) {
+    const net::TransportSecurity* const security = connection.security();
+    const bool agreed = security != nullptr && security->protocol == "h2";
+    if (setup_.versions == ClientVersions::http_2 && !agreed) {
+        return fail(Kind::tls, "the server does not offer HTTP/2");
+    }
+    settle(agreed);
 }
 
-// The answer is not wanted any more, and it cannot be skipped without reading it.
-void ClientConnection::give_up() {
-    exchange_ = nullptr;
-    connection_.close(net::CloseReason::aborted);
-    go();
+void ClientConnection::ready() {
+    if (observer_ != nullptr && !gone_) observer_->on_ready(*this);
 }
 
-void ClientConnection::retire() {
-    connection_.close(net::CloseReason::idle_expired);
-    go();
-}
-
-void ClientConnection::go() {
+void ClientConnection::leave() {
     if (std::exchange(gone_, true)) return;
     if (observer_ != nullptr) observer_->on_gone(*this);
 }
 
-void ClientConnection::fail(ClientFault::Kind kind, std::string message) {
-    ClientExchange* const exchange = std::exchange(exchange_, nullptr);
+void ClientConnection::abort() {
+    connection_.close(net::CloseReason::aborted);
+    leave();
+}
+
+void ClientConnection::retire() {
+    if (protocol_ == nullptr || !protocol_->say_end()) {
+        connection_.close(net::CloseReason::idle_expired);
+    }
+    leave();
+}
+
+ClientFault ClientConnection::fault(Kind kind, std::string_view why, bool touched) const {
+    std::string message = setup_.place + ": ";
+    if (kind == Kind::closed) {
+        message += touched ? "the connection ended inside the answer"
+                           : "the connection ended before an answer";
+        if (!why.empty()) message += ": ";
+    }
+    return {kind, message.append(why)};
+}
+
+void ClientConnection::end_exchanges(Kind kind, std::string_view why) {
+    leave();
+    if (handshake_ != nullptr) {
+        ClientHandshake& handshake = *std::exchange(handshake_, nullptr);
+        handshake.connection_ = nullptr;
+        handshake.fault_ = fault(kind, why, false);
+        handshake.changed_.wake_all();
+    }
+    if (protocol_ != nullptr) protocol_->on_closed(kind, why);
+}
+
+void ClientConnection::fail(Kind kind, std::string_view why) {
     if (!connection_.closing()) connection_.close(net::CloseReason::aborted);
-    go();
-    if (exchange != nullptr) exchange->on_failed({kind, place_ + ": " + message}, touched_);
+    end_exchanges(kind, why);
 }
 
 std::size_t ClientConnection::on_data(net::Connection&, ByteView data) {
-    using Status = wire::ResponseReader::Status;
-    std::size_t used = 0;
-    while (exchange_ != nullptr && !answer_ended_) {
-        touched_ = true;
-        const auto step = reader_.step(data.substr(used));
-        used += step.used;
-        switch (step.status) {
-            case Status::need_more:
-                return used;
-            case Status::head:
-                if (reader_.start().status == 101) {
-                    fail(ClientFault::Kind::bad_answer, "it changes to a protocol not asked for");
-                    return data.size();
-                }
-                exchange_->on_head(reader_.start().status, step.data);
-                break;
-            case Status::data:
-                exchange_->on_data(step.data);
-                break;
-            case Status::done:
-                answer_ended(used < data.size());
-                return data.size();
-            case Status::refused:
-                fail(ClientFault::Kind::bad_answer, std::string(to_string(reader_.fault())));
-                return data.size();
-        }
-    }
-    // Bytes that answer nothing: the next request could take them for its answer.
-    if (exchange_ == nullptr || answer_ended_) fail(ClientFault::Kind::bad_answer, "unasked bytes");
+    if (protocol_ != nullptr) return protocol_->on_data(data);
+    fail(Kind::bad_answer, "unasked bytes");
     return data.size();
 }
 
-void ClientConnection::answer_ended(bool more_came) {
-    answer_ended_ = true;
-    const bool reusable = reader_.start().keep_alive && !more_came;
-    // An answer may come before the request was sent; an error is not worth sending the rest.
-    const bool refused = reader_.start().status >= 300;
-    if (request_sent_ || !reusable || refused) finish_exchange(request_sent_ && reusable);
-}
-
-void ClientConnection::finish_exchange(bool reusable) {
-    ClientExchange* const exchange = std::exchange(exchange_, nullptr);
-    used_ = true;
-    if (!reusable) {
-        connection_.close(net::CloseReason::aborted);
-        go();
-    } else {
-        connection_.set_reading(true);
-        if (observer_ != nullptr) observer_->on_idle(*this);
-    }
-    exchange->on_end();
-}
-
 void ClientConnection::on_drained(net::Connection&) {
-    if (exchange_ != nullptr) exchange_->on_writable();
+    if (protocol_ != nullptr) protocol_->on_drained();
 }
 
 void ClientConnection::on_peer_finished(net::Connection&) {
-    if (exchange_ != nullptr && !answer_ended_ && reader_.end_of_stream()) {
-        answer_ended_ = true;
-        return finish_exchange(false);
-    }
-    fail(ClientFault::Kind::closed, touched_ ? "the connection ended inside the answer"
-                                             : "the connection ended before an answer");
+    if (protocol_ != nullptr) return protocol_->on_peer_finished();
+    connection_.close(net::CloseReason::peer_finished);
 }
 
 void ClientConnection::on_deadline(net::Connection&) {
-    retire();
+    if (protocol_ != nullptr) return protocol_->on_deadline();
+    fail(Kind::timed_out, "no TLS handshake in time");
 }
 
 void ClientConnection::on_close(net::Connection&, net::CloseReason reason) {
-    const std::string why(to_string(reason));
     if (reason == net::CloseReason::write_stalled) {
-        fail(ClientFault::Kind::timed_out, "the server takes nothing of the request");
-    } else if (refusal_ != nullptr && !refusal_->empty()) {
-        fail(ClientFault::Kind::connect, *refusal_);
-    } else if (secure_ && !secured_) {
-        fail(ClientFault::Kind::tls,
-             "the TLS handshake failed; is its certificate valid for this name?");
+        end_exchanges(Kind::timed_out, "the server takes nothing of the request");
+    } else if (setup_.refusal != nullptr && !setup_.refusal->empty()) {
+        end_exchanges(Kind::connect, *setup_.refusal);
+    } else if (!settled()) {
+        end_exchanges(Kind::tls,
+                      "the TLS handshake failed; is its certificate valid for this name?");
     } else {
-        fail(ClientFault::Kind::closed, touched_ ? "the connection ended inside the answer: " + why
-                                                 : "the connection ended before an answer: " + why);
+        end_exchanges(Kind::closed, to_string(reason));
     }
 }
 
 void ClientConnection::release(net::Connection&, net::CloseReason) {
     all_->remove(*this);
+}
+
+ClientHandshake::ClientHandshake(ClientConnection& connection, Instant deadline)
+    : connection_(&connection) {
+    connection.handshake_ = this;
+    if (!connection.settled()) connection.below().set_deadline(deadline);
+}
+
+ClientHandshake::~ClientHandshake() {
+    if (connection_ == nullptr) return;
+    connection_->handshake_ = nullptr;
+    connection_->abort();
+}
+
+ClientConnection* ClientHandshake::take() {
+    if (connection_ != nullptr) connection_->handshake_ = nullptr;
+    return std::exchange(connection_, nullptr);
 }
 
 const std::shared_ptr<ClientConnections>& ClientConnections::of(task::Runner& runner) {
@@ -159,9 +159,8 @@ ClientConnections::~ClientConnections() {
     while (!all_.empty()) loop().turn(Duration::zero());
 }
 
-ClientConnection& ClientConnections::add(tcp::Dialed dialed, bool secure, std::string place) {
-    all_.push_back(
-        std::make_unique<ClientConnection>(*this, std::move(dialed), secure, std::move(place)));
+ClientConnection& ClientConnections::add(tcp::Dialed dialed, ClientConnection::Setup setup) {
+    all_.push_back(std::make_unique<ClientConnection>(*this, std::move(dialed), std::move(setup)));
     return *all_.back();
 }
 
@@ -171,6 +170,11 @@ void ClientConnections::forget(const ClientConnection::Observer& observer) {
         each->set_observer(nullptr);
         each->abort();
     }
+}
+
+std::span<char> ClientConnections::arena(std::size_t bytes) {
+    if (arena_.size() < bytes) arena_.resize(bytes);
+    return arena_;
 }
 
 void ClientConnections::remove(ClientConnection& connection) {

@@ -1,107 +1,159 @@
-// ClientConnection: HTTP/1.1 on one connection to a server: one exchange after another.
+// ClientConnection: one connection to a server, and the protocol on it, which the handshake of TLS
+// chooses (ALPN), or the client's options in clear text.
 //
-//   idle -> begin() -> write()… end_request() -> the answer -> idle, or closed
+//   dialed -> [TLS handshake] -> settled: HTTP/1.1 or HTTP/2 -> begin()… -> gone -> closed
 //
-// Owner    ClientConnections, of the runner; it borrows the exchange that it works for, and its
+// gone: it takes no more requests. With HTTP/2 those that it has may still be answered.
+//
+// Owner    ClientConnections, of the runner; it borrows the exchanges that it works for, and its
 //          Observer (the pool), until either leaves.
 // Thread   The loop's.
 // Errors   What the server does wrong ends the exchange with a ClientFault, and the connection.
-// Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest.
+// Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest; HTTP/2: client_h2.h.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/http/client/client_exchange.h"
-#include "tiderace/http/wire/response_reader.h"
+#include "tiderace/http/client/client_protocol.h"
+#include "tiderace/http/client/signal.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/tcp/dial.h"
 
 namespace tiderace::http {
 
 class ClientConnections;
+class ClientHandshake;
+
+// Which versions of HTTP a client speaks.
+enum class ClientVersions : std::uint8_t {
+    any,       // https: HTTP/2 where the server agrees; http: HTTP/1.1
+    http_1_1,  // no other
+    http_2,    // no other, in clear text too, where the server must know (RFC 9113, 3.3)
+};
 
 class ClientConnection final : private net::Connection::Owner, private net::Session {
   public:
     class Observer {
       public:
-        // Another request may be sent.
-        virtual void on_idle(ClientConnection& connection) = 0;
-        // It takes no more requests. Once; also when it was never idle.
+        // A request may be sent, or one more.
+        virtual void on_ready(ClientConnection& connection) = 0;
+        // It takes no more requests. Once; also when it never did.
         virtual void on_gone(ClientConnection& connection) = 0;
 
       protected:
         ~Observer() = default;
     };
+    struct Setup {
+        std::string place;  // "http://a.example:80": the server that it leads to
+        bool secure = false;
+        ClientVersions versions = ClientVersions::any;
+        std::shared_ptr<std::string> refusal;  // where a proxy's will be written
+    };
 
-    ClientConnection(ClientConnections& all, tcp::Dialed dialed, bool secure, std::string place);
+    ClientConnection(ClientConnections& all, tcp::Dialed dialed, Setup setup);
 
     void set_observer(Observer* observer) { observer_ = observer; }
-    // "http://a.example:80": the server that it leads to.
-    const std::string& place() const { return place_; }
+    bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
+    const std::string& place() const { return setup_.place; }
+    // Each is higher than that of every connection that was made before it.
+    std::uint64_t number() const { return number_; }
 
-    // Called by the exchange.
-    void begin(ClientExchange& exchange);
-    net::Backlog write(ByteView bytes) { return connection_.write(bytes); }
-    void end_request();
-    void give_up();
-    void set_reading(bool on) { connection_.set_reading(on); }
-    bool has_backlog() const { return connection_.has_backlog(); }
+    // For those who send requests. --------------------------------------------------------------
 
-    // A request may be sent, as far as is known.
-    bool usable() const { return exchange_ == nullptr && !gone_ && !connection_.closing(); }
+    // The protocol is known.
+    bool settled() const { return protocol_ != nullptr; }
+    // How many requests may be sent now, as far as is known.
+    std::size_t room() const;
+    // None is under way.
+    bool unused() const { return protocol_ == nullptr || protocol_->exchanges() == 0; }
+    bool multiplexes() const { return protocol_ != nullptr && protocol_->multiplexes(); }
     // It has had a request before: it may have been closed by now.
     bool used() const { return used_; }
-    // A byte of the present answer has come.
-    bool touched() const { return touched_; }
-    void close_at(Instant when) { connection_.set_deadline(when); }
-    void abort() { connection_.close(net::CloseReason::aborted); }
+    // With room(). nullptr: the exchange was told why not.
+    ClientLink* begin(ClientExchange& exchange);
+    void idle_until(Instant when) { protocol_->idle_until(when); }
+    void abort();
     // Closes it; it is not busy.
     void retire();
-    // Where a proxy's refusal will be written, before the connection closes.
-    void set_refusal(std::shared_ptr<std::string> refusal) { refusal_ = std::move(refusal); }
-    bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
+
+    // For the protocol. -------------------------------------------------------------------------
+
+    net::Connection& below() { return connection_; }
+    ClientConnections& all() { return *all_; }
+    void ready();
+    // No more requests.
+    void leave();
+    // Ends all exchanges, and the connection.
+    void fail(ClientFault::Kind kind, std::string_view why);
+    // Without closing it.
+    void end_exchanges(ClientFault::Kind kind, std::string_view why);
+    ClientFault fault(ClientFault::Kind kind, std::string_view why, bool touched) const;
 
   private:
+    friend class ClientHandshake;
+
     core::EventLoop& loop() override;
     const net::ConnectionLimits& limits() const override { return limits_; }
     void release(net::Connection& connection, net::CloseReason reason) override;
 
     std::size_t on_data(net::Connection& connection, ByteView data) override;
-    void on_secured(net::Connection&) override { secured_ = true; }
+    void on_secured(net::Connection&) override;
     void on_drained(net::Connection&) override;
     void on_peer_finished(net::Connection& connection) override;
     void on_deadline(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
-    void answer_ended(bool more_came);
-    void finish_exchange(bool reusable);
-    void fail(ClientFault::Kind kind, std::string message);
-    void go();
+    void settle(bool h2);
 
     ClientConnections* all_;
     Observer* observer_ = nullptr;
-    ClientExchange* exchange_ = nullptr;
-    wire::ResponseReader reader_;
-    std::string place_;
+    ClientHandshake* handshake_ = nullptr;
+    std::uint64_t number_;
+    Setup setup_;
     net::ConnectionLimits limits_;
     std::shared_ptr<tcp::ClientLayer> layer_;
-    std::shared_ptr<std::string> refusal_;
     net::Connection connection_;  // after what it uses
-    bool secure_;
-    bool secured_ = false;
+    std::unique_ptr<ClientProtocol> protocol_;
     bool used_ = false;
-    bool touched_ = false;
-    bool request_sent_ = false;
-    bool answer_ended_ = false;
     bool gone_ = false;
+};
+
+// A task that waits until a connection is settled. If it ends before, so does the connection.
+class ClientHandshake final {
+  public:
+    ClientHandshake(ClientConnection& connection, Instant deadline);
+    ~ClientHandshake();
+    ClientHandshake(const ClientHandshake&) = delete;
+    ClientHandshake& operator=(const ClientHandshake&) = delete;
+
+    // Until it is over.
+    Signal::Wait changed() { return changed_.wait(); }
+    bool over() const { return connection_ == nullptr || connection_->settled(); }
+    // Once it is over: the connection, or nullptr; then see fault().
+    ClientConnection* take();
+    const ClientFault& fault() const { return *fault_; }
+
+  private:
+    friend class ClientConnection;
+
+    ClientConnection* connection_;
+    Signal changed_;
+    std::optional<ClientFault> fault_;
 };
 
 // The connections of all clients on one loop, until their close. They may end before their clients:
 // a client is a state of an App, say, and these end with its runner.
 class ClientConnections final {
   public:
+    // Streams of HTTP/2 at a time, on all of them: each may hold some unread bytes.
+    static constexpr std::size_t streams_max = 4'096;
+
     // The runner's own; kept by it, and watched by the clients.
     static const std::shared_ptr<ClientConnections>& of(task::Runner& runner);
 
@@ -109,11 +161,18 @@ class ClientConnections final {
     // Closes all, with the turns that it takes.
     ~ClientConnections();
 
-    ClientConnection& add(tcp::Dialed dialed, bool secure, std::string place);
+    ClientConnection& add(tcp::Dialed dialed, ClientConnection::Setup setup);
     // Closes the observer's connections, without calling it any more.
     void forget(const ClientConnection::Observer& observer);
     std::size_t size() const { return all_.size(); }
     core::EventLoop& loop() const { return runner_->loop(); }
+
+    // For the streams of HTTP/2.
+    std::size_t streams() const { return streams_; }
+    void count_stream() { ++streams_; }
+    void forget_stream() { --streams_; }
+    // Where a field block is decoded: at least so many bytes.
+    std::span<char> arena(std::size_t bytes);
 
   private:
     friend class ClientConnection;
@@ -122,6 +181,9 @@ class ClientConnections final {
 
     task::Runner* runner_;
     std::vector<std::unique_ptr<ClientConnection>> all_;
+    std::vector<char> arena_;
+    std::uint64_t made_ = 0;
+    std::size_t streams_ = 0;
 };
 
 }  // namespace tiderace::http

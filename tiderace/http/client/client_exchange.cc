@@ -1,11 +1,8 @@
 #include "tiderace/http/client/client_exchange.h"
 
-#include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "tiderace/http/client/client_connection.h"
-#include "tiderace/http/wire/chunked.h"
 
 namespace tiderace::http {
 namespace {
@@ -20,62 +17,53 @@ ClientExchange::~ClientExchange() {
 }
 
 void ClientExchange::leave() {
-    if (connection_ != nullptr) std::exchange(connection_, nullptr)->give_up();
+    if (link_ != nullptr) std::exchange(link_, nullptr)->give_up();
 }
 
 void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
-    connection_ = &connection;
-    connection.begin(*this);
-    connection.write(head);
+    pieces_ = static_cast<bool>(pieces);
+    link_ = connection.begin(*this);
+    if (link_ == nullptr) return;
     const ByteView whole = body != nullptr ? ByteView(*body) : ByteView();
-    if (!pieces && whole.size() <= piece_bytes_max) {
-        connection.write(whole);
-        connection.end_request();
+    if (!pieces_ && whole.size() <= piece_bytes_max) {
+        link_->write(whole, true);
     } else {
         Root::start(runner, upload());
     }
 }
 
 // False: the connection takes no more.
-task::Task<bool> ClientExchange::upload_piece(ByteView piece) {
-    if (connection_ == nullptr) co_return false;
-    net::Backlog backlog = net::Backlog::low;
-    if (chunked && !piece.empty()) {
-        std::array<char, wire::chunk_head_bytes_max> line{};
-        const std::size_t bytes = wire::format_chunk_head(piece.size(), line.data());
-        connection_->write(ByteView(line.data(), bytes));
-        connection_->write(piece);
-        backlog = connection_->write(wire::chunk_end);
-    } else {
-        backlog = connection_->write(piece);
-    }
-    while (connection_ != nullptr && backlog == net::Backlog::high && connection_->has_backlog()) {
+task::Task<bool> ClientExchange::upload_piece(ByteView piece, bool last) {
+    if (link_ == nullptr) co_return false;
+    const net::Backlog backlog = link_->write(piece, last);
+    while (!last && link_ != nullptr && backlog == net::Backlog::high && link_->has_backlog()) {
         co_await writable_.wait();
     }
-    co_return connection_ != nullptr;
+    co_return link_ != nullptr;
 }
 
 task::Task<> ClientExchange::upload() {
-    for (std::size_t at = 0; body != nullptr && at < body->size(); at += piece_bytes_max) {
+    for (std::size_t at = 0; !pieces_ && at < body->size(); at += piece_bytes_max) {
         const ByteView piece = ByteView(*body).substr(at, piece_bytes_max);
-        if (!co_await upload_piece(piece)) co_return;
+        const bool last = body->size() - at <= piece_bytes_max;
+        if (!co_await upload_piece(piece, last)) co_return;
     }
     while (pieces) {
         const auto piece = co_await pieces.next();
         if (!piece) break;
-        if (!chunked && piece->size() > piece_bytes_left) {
+        if (piece_bytes_left && piece->size() > *piece_bytes_left) {
             throw std::length_error("the body is longer than its length says");
         }
-        if (!chunked) piece_bytes_left -= piece->size();
+        if (piece_bytes_left) *piece_bytes_left -= piece->size();
         for (std::size_t at = 0; at < piece->size(); at += piece_bytes_max) {
             const ByteView part = ByteView(*piece).substr(at, piece_bytes_max);
-            if (!co_await upload_piece(part)) co_return;
+            if (!co_await upload_piece(part, false)) co_return;
         }
     }
-    if (piece_bytes_left > 0) throw std::length_error("the body is shorter than its length says");
-    if (connection_ == nullptr) co_return;
-    if (chunked) connection_->write(wire::last_chunk);
-    connection_->end_request();
+    if (piece_bytes_left.value_or(0) > 0) {
+        throw std::length_error("the body is shorter than its length says");
+    }
+    if (pieces_ && link_ != nullptr) link_->write({}, true);
 }
 
 void ClientExchange::on_done(std::exception_ptr failure) {
@@ -88,43 +76,40 @@ void ClientExchange::on_done(std::exception_ptr failure) {
     } catch (...) {
     }
     leave();
-    on_failed({ClientFault::Kind::body_failed, std::move(why)}, true);
+    on_failed({ClientFault::Kind::body_failed, std::move(why)}, Progress::touched);
 }
 
-void ClientExchange::on_head(int status, ByteView lines) {
+void ClientExchange::on_head(HttpVersion version, int status, Fields fields) {
+    version_ = version;
     status_ = status;
-    fields_.add_lines(lines);
+    fields_ = std::move(fields);
     changed_.wake_all();
 }
 
 void ClientExchange::on_data(ByteView bytes) {
     buffer_ += bytes;
-    if (buffer_.size() >= buffer_bytes_high && connection_ != nullptr) {
-        connection_->set_reading(false);
-    }
+    if (link_ != nullptr) link_->kept(buffer_.size());
     changed_.wake_all();
 }
 
 void ClientExchange::on_end() {
     ended_ = true;
-    connection_ = nullptr;
+    link_ = nullptr;
     changed_.wake_all();
     writable_.wake_all();
 }
 
-void ClientExchange::on_failed(ClientFault fault, bool touched) {
+void ClientExchange::on_failed(ClientFault fault, Progress progress) {
     if (over()) return;
-    touched_ = touched;
+    progress_ = progress;
     fault_ = std::move(fault);
-    connection_ = nullptr;
+    link_ = nullptr;
     changed_.wake_all();
     writable_.wake_all();
 }
 
 std::string ClientExchange::take_buffer() {
-    if (buffer_.size() >= buffer_bytes_high && connection_ != nullptr) {
-        connection_->set_reading(true);
-    }
+    if (!buffer_.empty() && link_ != nullptr) link_->taken(buffer_.size());
     return std::exchange(buffer_, {});
 }
 

@@ -1,9 +1,11 @@
 // ClientExchange: one request on its way, and what has come of its answer. The connection writes
 // into it, tasks wait on its signals.
 //
-// Owner    A task of the client's user: its end gives the exchange up, and the connection with it.
+// Owner    A task of the client's user: its end gives the exchange up: the connection with
+//          HTTP/1.1, its stream with HTTP/2.
 // Thread   The loop's.
-// Limits   buffer_bytes_high: above it the connection reads no more until the buffer was taken.
+// Limits   buffer_bytes_high of unread bytes with HTTP/1.1, a stream's window with HTTP/2
+//          (client_h2.cc): above it the server is held back.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,8 @@
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/fields.h"
 #include "tiderace/http/client/signal.h"
+#include "tiderace/http/wire/method.h"
+#include "tiderace/net/connection.h"
 #include "tiderace/task/generator.h"
 #include "tiderace/task/runner.h"
 
@@ -23,56 +27,98 @@ namespace tiderace::http {
 
 class ClientConnection;
 
+// What a request begins with, in any version.
+struct ClientHead {
+    std::string method;
+    bool secure = false;
+    std::string authority;  // "example.org:8080"
+    std::string target;     // "/path?query"; the whole URL for a proxy
+    Fields fields;
+};
+
+// What an exchange has of its connection, until the answer's end: all of it with HTTP/1.1, one
+// stream of it with HTTP/2. The protocol owns it.
+class ClientLink {
+  public:
+    // The next piece of the request's body, copied; `last`: the request is complete. `high`: wait
+    // until has_backlog() is false. The exchange's on_writable() tells when to look again.
+    virtual net::Backlog write(ByteView piece, bool last) TR_ON_LOOP = 0;
+    virtual bool has_backlog() const = 0;
+    // The exchange holds so many bytes that were not read.
+    virtual void kept(std::size_t unread) TR_ON_LOOP = 0;
+    // So many of them were read: the server may send more.
+    virtual void taken(std::size_t bytes) TR_ON_LOOP = 0;
+    // The answer is not wanted any more.
+    virtual void give_up() TR_ON_LOOP = 0;
+
+  protected:
+    ~ClientLink() = default;
+};
+
 class ClientExchange final : private task::Root {
   public:
     static constexpr std::size_t buffer_bytes_high = 128 * 1024;
+
+    // How far an exchange came before it failed.
+    enum class Progress : std::uint8_t {
+        unprocessed,  // the server said that it did nothing with it
+        untouched,    // nothing of an answer came
+        touched,
+    };
 
     ClientExchange() = default;
     ~ClientExchange() override;
 
     // The request.
-    std::string head;
-    std::shared_ptr<const std::string> body;  // nullptr: none
-    task::Generator<std::string> pieces;      // instead of `body`
-    bool chunked = false;
-    std::uint64_t piece_bytes_left = 0;  // of pieces that are not chunked
-    bool to_head = false;
+    ClientHead head;
+    std::shared_ptr<const std::string> body;        // nullptr: none
+    task::Generator<std::string> pieces;            // instead of `body`
+    std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: nobody knows
 
-    // Sends it all on a connection that is free.
+    bool to_head() const { return head.method == "HEAD"; }
+    bool has_body() const { return pieces || (body != nullptr && !body->empty()); }
+    bool unknown_length() const { return pieces_ && !piece_bytes_left; }
+
+    // Sends it all on a connection that has room.
     void send(task::Runner& runner, ClientConnection& connection);
 
-    // Called by the connection.
-    void on_head(int status, ByteView lines);
+    // Called by the protocol.
+    void on_head(HttpVersion version, int status, Fields fields);
     void on_data(ByteView bytes);
+    void on_trailers(Fields trailers) { trailers_ = std::move(trailers); }
     void on_end();
-    void on_failed(ClientFault fault, bool touched);
+    void on_failed(ClientFault fault, Progress progress);
     void on_writable() { writable_.wake_all(); }
 
+    HttpVersion version() const { return version_; }
     int status() const { return status_; }
     Fields& fields() { return fields_; }
+    const Fields& trailers() const { return trailers_; }
     bool ended() const { return ended_; }
     const std::optional<ClientFault>& fault() const { return fault_; }
     bool over() const { return ended_ || fault_.has_value(); }
-    // A byte of an answer has come.
-    bool touched() const { return touched_; }
+    Progress progress() const { return progress_; }
     std::string take_buffer();
     Signal::Wait changed() { return changed_.wait(); }
 
   private:
     task::Task<> upload();
-    task::Task<bool> upload_piece(ByteView piece);
+    task::Task<bool> upload_piece(ByteView piece, bool last);
     void on_done(std::exception_ptr failure) override;
     void leave();
 
-    ClientConnection* connection_ = nullptr;
+    ClientLink* link_ = nullptr;
     Signal changed_;
     Signal writable_;
     int status_ = 0;
+    HttpVersion version_ = HttpVersion::http_1_1;
+    Progress progress_ = Progress::untouched;
     Fields fields_;
+    Fields trailers_;
     std::string buffer_;
     std::optional<ClientFault> fault_;
+    bool pieces_ = false;  // the body is a generator
     bool ended_ = false;
-    bool touched_ = false;
 };
 
 }  // namespace tiderace::http

@@ -12,6 +12,10 @@ std::unexpected<ClientFault> refuse(ClientFault::Kind kind, std::string why) {
     return std::unexpected(ClientFault(kind, std::move(why)));
 }
 
+task::Task<> wait_for_change(ClientHandshake& handshake) {
+    co_await handshake.changed();
+}
+
 }  // namespace
 
 // In the queue. One that was woken and ends before it looked lets the next one look.
@@ -21,6 +25,7 @@ class ClientPool::Waiting final : private task::Waiter {
         : pool_(&pool), key_(&key), first_(first) {}
     ~Waiting() {
         std::erase(pool_->waiting_, this);
+        pool_->forget_if_unused(*key_);
         if (std::exchange(woken_, false)) pool_->wake_next();
     }
     Waiting(const Waiting&) = delete;
@@ -53,55 +58,102 @@ class ClientPool::Place final {
   public:
     Place(ClientPool& pool, const std::string& key) : pool_(&pool), key_(&key) {
         ++pool_->open_;
-        ++pool_->hosts_[key].open;
+        ++host().open;
+        ++host().making;
     }
     ~Place() {
-        if (pool_ != nullptr) pool_->gave_up_place(*key_);
+        --host().making;
+        if (!made_) host().one_by_one = false;
+        if (!connected_) {
+            --pool_->open_;
+            --host().open;
+        }
+        pool_->forget_if_unused(*key_);
+        pool_->wake_next();
     }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    void keep() { pool_ = nullptr; }
+    // The place is the connection's now.
+    void connected() { connected_ = true; }
+    void made(const ClientConnection& connection) {
+        made_ = true;
+        host().one_by_one = connection.multiplexes();
+    }
 
   private:
+    Host& host() { return pool_->hosts_[*key_]; }
+
     ClientPool* pool_;
     const std::string* key_;
+    bool connected_ = false;
+    bool made_ = false;
 };
 
 ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits,
-                       const tcp::ClientSecurity* security)
-    : runner_(&runner), all_(ClientConnections::of(runner)), limits_(limits), security_(security) {}
+                       const tcp::ClientSecurity* security, ClientVersions versions)
+    : runner_(&runner),
+      all_(ClientConnections::of(runner)),
+      limits_(limits),
+      security_(security),
+      versions_(versions) {}
 
 ClientPool::~ClientPool() {
     TR_CHECK(waiting_.empty(), "a client ended while requests wait for it");
     if (const auto all = all_.lock()) all->forget(*this);
 }
 
-ClientConnection* ClientPool::take_idle(const std::string& key) {
+// An idle one leaves the list; one of HTTP/2 stays until it is gone.
+ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t stale) {
     const auto host = hosts_.find(key);
-    if (host == hosts_.end() || host->second.idle.empty()) return nullptr;
-    ClientConnection* const taken = host->second.idle.back();
-    host->second.idle.pop_back();
-    return taken;
+    if (host == hosts_.end()) return nullptr;
+    auto& ready = host->second.ready;
+    for (std::size_t i = ready.size(); i-- > 0;) {
+        ClientConnection* const each = ready[i];
+        const bool may_be_stale = each->multiplexes() ? each->number() <= stale : stale != 0;
+        if (may_be_stale || each->room() == 0) continue;
+        if (!each->multiplexes()) ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(i));
+        return each;
+    }
+    return nullptr;
+}
+
+bool ClientPool::has_ready(const std::string& key) const {
+    const auto host = hosts_.find(key);
+    return host != hosts_.end() &&
+           std::ranges::any_of(host->second.ready,
+                               [](const ClientConnection* each) { return each->room() > 0; });
 }
 
 bool ClientPool::may_open(const std::string& key) const {
     const auto host = hosts_.find(key);
-    const std::size_t open = host == hosts_.end() ? 0 : host->second.open;
-    if (open >= limits_.connections_per_host_max) return false;
+    if (host != hosts_.end()) {
+        const Host& known = host->second;
+        if (known.open >= limits_.connections_per_host_max) return false;
+        if (known.one_by_one && known.making > 0) return false;
+    }
     return open_ < limits_.connections_max || idle() > 0;
+}
+
+bool ClientPool::may_be_h2(const Url& url, const Proxy* proxy) const {
+    if (versions_ == ClientVersions::http_1_1) return false;
+    return url.secure || (versions_ == ClientVersions::http_2 && proxy == nullptr);
 }
 
 std::size_t ClientPool::idle() const {
     std::size_t count = 0;
-    for (const auto& [key, host] : hosts_) count += host.idle.size();
+    for (const auto& [key, host] : hosts_) {
+        count +=
+            static_cast<std::size_t>(std::ranges::count_if(host.ready, &ClientConnection::unused));
+    }
     return count;
 }
 
 // The one that lies idle for the longest of its host; false: none does.
 bool ClientPool::evict_idle() {
     for (auto& [key, host] : hosts_) {
-        if (host.idle.empty()) continue;
-        host.idle.front()->retire();  // on_gone takes it out
+        const auto found = std::ranges::find_if(host.ready, &ClientConnection::unused);
+        if (found == host.ready.end()) continue;
+        (*found)->retire();  // on_gone takes it out
         return true;
     }
     return false;
@@ -113,15 +165,14 @@ void ClientPool::close_idle() {
 }
 
 task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Proxy* proxy,
-                                                             bool fresh) {
+                                                             std::uint64_t stale) {
     std::string key = url.secure ? "https://" : "http://";
     key += url.place();
     for (bool waited = false;; waited = true) {
-        if (!fresh) {
-            if (ClientConnection* const idle = take_idle(key)) {
-                ++counters_.reused;
-                co_return idle;
-            }
+        if (ClientConnection* const ready = take_ready(key, stale)) {
+            ++counters_.reused;
+            wake_next();  // there may be room for more
+            co_return ready;
         }
         if (may_open(key)) co_return co_await open(key, std::move(url), proxy);
         if (waiting_.size() >= limits_.waiting_max) {
@@ -136,6 +187,34 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Prox
 
 task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Url url,
                                                              const Proxy* proxy) {
+    if (open_ >= limits_.connections_max) evict_idle();
+    if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(url, proxy);
+    Place place(*this, key);
+    wake_next();  // others that may open, too
+    auto refusal = std::make_shared<std::string>();
+    const bool plain_proxy = proxy != nullptr && !url.secure;
+    ClientConnection::Setup setup{.place = key,
+                                  .secure = url.secure,
+                                  .versions = plain_proxy ? ClientVersions::http_1_1 : versions_,
+                                  .refusal = refusal};
+    auto dialed = co_await dial(key, std::move(url), proxy, std::move(refusal));
+    if (!dialed) co_return std::unexpected(std::move(dialed.error()));
+    place.connected();
+    ++counters_.opened;
+    ClientConnection& opened =
+        ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
+    opened.set_observer(this);
+    ClientHandshake handshake(opened, runner_->loop().now() + limits_.connect_timeout);
+    while (!handshake.over()) co_await wait_for_change(handshake);
+    ClientConnection* const made = handshake.take();
+    if (made == nullptr) co_return std::unexpected(handshake.fault());
+    place.made(*made);
+    if (made->multiplexes()) on_ready(*made);
+    co_return made;
+}
+
+task::Task<ClientResult<tcp::Dialed>> ClientPool::dial(std::string key, Url url, const Proxy* proxy,
+                                                       std::shared_ptr<std::string> refusal) {
     std::shared_ptr<tcp::ClientLayer> layer;
     if (url.secure && security_ == nullptr) {
         co_return refuse(ClientFault::Kind::tls, key + ": no TLS here");
@@ -148,18 +227,14 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Ur
     if (proxy != nullptr && proxy->place.empty()) {
         co_return refuse(ClientFault::Kind::connect, key + ": its proxy is no http URL");
     }
-    if (open_ >= limits_.connections_max) evict_idle();
-    Place place(*this, key);
     tcp::ConnectOptions options;
     options.timeout = limits_.connect_timeout;
     const std::string to = proxy != nullptr ? proxy->place : url.place();
     auto dialed = co_await tcp::dial(to, options);
     if (!dialed) co_return refuse(ClientFault::Kind::connect, dialed.error().message());
-    std::shared_ptr<std::string> refusal;
     if (layer != nullptr && proxy != nullptr) {
-        refusal = std::make_shared<std::string>();
         dialed->transport = make_tunnel(runner_->loop().blocks(), std::move(dialed->transport),
-                                        {url.place(), proxy->authorization, refusal});
+                                        {url.place(), proxy->authorization, std::move(refusal)});
     }
     if (layer != nullptr) {
         dialed->transport = layer->wrap(std::move(dialed->transport), url.name());
@@ -168,40 +243,37 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Ur
             co_return refuse(ClientFault::Kind::tls, key + ": no certificate can be for this name");
         }
     }
-    place.keep();
-    ++counters_.opened;
-    ClientConnection& made =
-        ClientConnections::of(*runner_)->add(std::move(*dialed), url.secure, std::move(key));
-    made.set_refusal(std::move(refusal));
-    made.set_observer(this);
-    co_return &made;
+    co_return std::move(*dialed);
 }
 
-void ClientPool::on_idle(ClientConnection& connection) {
-    connection.close_at(runner_->loop().now() + limits_.idle);
-    hosts_[connection.place()].idle.push_back(&connection);
+void ClientPool::on_ready(ClientConnection& connection) {
+    if (connection.unused()) connection.idle_until(runner_->loop().now() + limits_.idle);
+    auto& ready = hosts_[connection.place()].ready;
+    if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();
 }
 
 void ClientPool::on_gone(ClientConnection& connection) {
     connection.set_observer(nullptr);
-    std::erase(hosts_[connection.place()].idle, &connection);
-    gave_up_place(connection.place());
+    Host& host = hosts_[connection.place()];
+    std::erase(host.ready, &connection);
+    --open_;
+    --host.open;
+    forget_if_unused(connection.place());
+    wake_next();
 }
 
-void ClientPool::gave_up_place(const std::string& key) {
-    --open_;
+void ClientPool::forget_if_unused(const std::string& key) {
     const auto host = hosts_.find(key);
-    if (--host->second.open == 0) hosts_.erase(host);
-    wake_next();
+    const auto waits = [&](const Waiting* each) { return each->key() == key; };
+    if (host == hosts_.end() || host->second.open > 0 || host->second.making > 0) return;
+    if (!std::ranges::any_of(waiting_, waits)) hosts_.erase(host);
 }
 
 // The first that could go on now.
 void ClientPool::wake_next() {
     for (Waiting* each : waiting_) {
-        const auto host = hosts_.find(each->key());
-        const bool idle = host != hosts_.end() && !host->second.idle.empty();
-        if (!idle && !may_open(each->key())) continue;
+        if (!has_ready(each->key()) && !may_open(each->key())) continue;
         each->wake();
         return;
     }

@@ -1,6 +1,10 @@
 // ClientPool: the connections of one client: kept between requests, limited for each server and in
 // all. A request that finds none free waits in a queue, first come, first served.
 //
+// A connection of HTTP/2 takes many requests at once. So where a server may speak it, connections
+// are opened one after another, when those before are full; where it turns out not to, or an
+// attempt fails, all that wait try at once.
+//
 // Owner    A Client. It ends after the tasks that wait in take().
 // Thread   The loop's.
 // Errors   take(): busy, connect, tls.
@@ -38,14 +42,16 @@ struct PoolCounters {
 class ClientPool final : private ClientConnection::Observer {
   public:
     // `security` (nullptr: no https) outlives it.
-    ClientPool(task::Runner& runner, const PoolLimits& limits, const tcp::ClientSecurity* security);
+    ClientPool(task::Runner& runner, const PoolLimits& limits, const tcp::ClientSecurity* security,
+               ClientVersions versions = ClientVersions::any);
     ~ClientPool();
     ClientPool(const ClientPool&) = delete;
     ClientPool& operator=(const ClientPool&) = delete;
 
-    // A connection on which begin() may be called before the task gives way. `fresh`: none that
-    // was used before.
-    task::Task<ClientResult<ClientConnection*>> take(Url url, const Proxy* proxy, bool fresh);
+    // A connection on which begin() may be called before the task gives way. After a `stale` one,
+    // by its number: none that may be as stale.
+    task::Task<ClientResult<ClientConnection*>> take(Url url, const Proxy* proxy,
+                                                     std::uint64_t stale = 0);
 
     void close_idle();
     std::size_t connections() const { return open_; }
@@ -55,27 +61,34 @@ class ClientPool final : private ClientConnection::Observer {
 
   private:
     struct Host {
-        std::size_t open = 0;                 // connections, and those that are being made
-        std::vector<ClientConnection*> idle;  // the latest last
+        std::size_t open = 0;                  // connections, and those that are being made
+        std::size_t making = 0;                // of these: not settled yet
+        bool one_by_one = false;               // it may speak HTTP/2
+        std::vector<ClientConnection*> ready;  // idle ones, and all of HTTP/2; the latest last
     };
     class Waiting;
     class Place;
 
-    void on_idle(ClientConnection& connection) override;
+    void on_ready(ClientConnection& connection) override;
     void on_gone(ClientConnection& connection) override;
 
-    ClientConnection* take_idle(const std::string& key);
+    ClientConnection* take_ready(const std::string& key, std::uint64_t stale);
+    bool has_ready(const std::string& key) const;
     bool may_open(const std::string& key) const;
+    bool may_be_h2(const Url& url, const Proxy* proxy) const;
     bool evict_idle();
-    void gave_up_place(const std::string& key);
+    void forget_if_unused(const std::string& key);
     void wake_next();
     task::Task<ClientResult<ClientConnection*>> open(std::string key, Url url, const Proxy* proxy);
+    task::Task<ClientResult<tcp::Dialed>> dial(std::string key, Url url, const Proxy* proxy,
+                                               std::shared_ptr<std::string> refusal);
 
     task::Runner* runner_;
     std::weak_ptr<ClientConnections> all_;
     PoolLimits limits_;
     const tcp::ClientSecurity* security_;
-    std::map<std::string, Host> hosts_;  // those with a connection
+    ClientVersions versions_;
+    std::map<std::string, Host> hosts_;  // those with a connection, or waited for
     std::size_t open_ = 0;
     std::vector<Waiting*> waiting_;
     PoolCounters counters_;

@@ -16,6 +16,12 @@ TEST(Method, NamesRoundTrip) {
     EXPECT_EQ(to_string(Method::other), "");
 }
 
+TEST(HttpVersion, HasANameForLogs) {
+    EXPECT_EQ(to_string(HttpVersion::http_1_0), "HTTP/1.0");
+    EXPECT_EQ(to_string(HttpVersion::http_1_1), "HTTP/1.1");
+    EXPECT_EQ(to_string(HttpVersion::http_2), "HTTP/2.0");
+}
+
 TEST(Method, AnyOtherSpellingIsOther) {
     for (const ByteView text :
          {"", "get", "Get", "GETS", "GE", "GET ", "PROPFIND", "PRI", "POSTS"}) {

@@ -9,9 +9,9 @@
 //       else std::visit(…, step.frame);
 //   }
 //
-// Holds every rule that a frame can break by itself or by its place among the frames: a client's preface,
-// SETTINGS first, lengths, stream 0 or not, padding, values, a field block without gaps. What
-// depends on the state of a stream is in h2_stream.h.
+// Holds every rule that a frame can break by itself or by its place among the frames: a client's
+// preface, SETTINGS first, lengths, stream 0 or not, padding, values, a field block without gaps.
+// What depends on the state of a stream is in h2_stream.h.
 //
 // Owner    The connection.
 // Thread   One at a time.
@@ -32,8 +32,8 @@
 
 namespace tiderace::http::wire {
 
-// Whose frames are read. A client begins with the preface; a server sends no PRIORITY_UPDATE. Pushes
-// are refused from both: a client that reads with this has said that it takes none.
+// Whose frames are read. A client begins with the preface; a server sends no PRIORITY_UPDATE.
+// Pushes are refused from both: a client that reads with this has said that it takes none.
 enum class H2Peer : std::uint8_t { client, server };
 
 struct H2ReaderLimits {

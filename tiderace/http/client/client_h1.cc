@@ -1,0 +1,179 @@
+// HTTP/1.1 (RFC 9112) from the client's side: one exchange after another.
+//
+//   idle -> begin() -> write()… -> the answer -> idle, or closed
+#include <array>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/client/client_connection.h"
+#include "tiderace/http/client/client_protocol.h"
+#include "tiderace/http/wire/chunked.h"
+#include "tiderace/http/wire/response_reader.h"
+
+namespace tiderace::http {
+namespace {
+
+std::string render(const ClientHead& head, bool chunked) {
+    std::string text = head.method + " " + head.target + " HTTP/1.1\r\nHost: ";
+    text += head.authority + "\r\n";
+    for (const Field& field : head.fields) text += field.name + ": " + field.value + "\r\n";
+    if (chunked) text += "Transfer-Encoding: chunked\r\n";
+    return text + "\r\n";
+}
+
+class ClientH1 final : public ClientProtocol, private ClientLink {
+  public:
+    explicit ClientH1(ClientConnection& connection) : connection_(&connection) {}
+
+    ClientLink* begin(ClientExchange& exchange) override;
+    std::size_t room() const override { return exchange_ == nullptr ? 1 : 0; }
+    std::size_t exchanges() const override { return exchange_ == nullptr ? 0 : 1; }
+    bool multiplexes() const override { return false; }
+
+    std::size_t on_data(ByteView data) override;
+    void on_drained() override {
+        if (exchange_ != nullptr) exchange_->on_writable();
+    }
+    void on_peer_finished() override;
+    void on_deadline() override { connection_->retire(); }
+    void on_closed(ClientFault::Kind kind, std::string_view why) override;
+    void idle_until(Instant when) override { connection_->below().set_deadline(when); }
+
+  private:
+    net::Backlog write(ByteView piece, bool last) override;
+    bool has_backlog() const override { return connection_->below().has_backlog(); }
+    void kept(std::size_t unread) override {
+        if (unread >= ClientExchange::buffer_bytes_high) connection_->below().set_reading(false);
+    }
+    void taken(std::size_t bytes) override {
+        if (bytes >= ClientExchange::buffer_bytes_high) connection_->below().set_reading(true);
+    }
+    void give_up() override;
+
+    void answer_ended(bool more_came);
+    void finish_exchange(bool reusable);
+
+    ClientConnection* connection_;
+    ClientExchange* exchange_ = nullptr;
+    wire::ResponseReader reader_;
+    bool touched_ = false;  // a byte of the present answer has come
+    bool request_sent_ = false;
+    bool answer_ended_ = false;
+};
+
+ClientLink* ClientH1::begin(ClientExchange& exchange) {
+    TR_CHECK(exchange_ == nullptr, "two requests at once on a connection of HTTP/1.1");
+    exchange_ = &exchange;
+    reader_.next(exchange.to_head());
+    touched_ = request_sent_ = answer_ended_ = false;
+    connection_->below().set_deadline(Instant::max());
+    connection_->below().write(render(exchange.head, exchange.unknown_length()));
+    return this;
+}
+
+net::Backlog ClientH1::write(ByteView piece, bool last) {
+    net::Connection& below = connection_->below();
+    const bool chunked = exchange_->unknown_length();
+    if (chunked && !piece.empty()) {
+        std::array<char, wire::chunk_head_bytes_max> line{};
+        const std::size_t bytes = wire::format_chunk_head(piece.size(), line.data());
+        below.write(ByteView(line.data(), bytes));
+        below.write(piece);
+        piece = wire::chunk_end;
+    }
+    const net::Backlog backlog = below.write(piece);
+    if (!last) return backlog;
+    if (chunked) below.write(wire::last_chunk);
+    request_sent_ = true;
+    if (answer_ended_) finish_exchange(true);
+    return net::Backlog::low;
+}
+
+// The answer is not wanted any more, and it cannot be skipped without reading it.
+void ClientH1::give_up() {
+    exchange_ = nullptr;
+    connection_->abort();
+}
+
+std::size_t ClientH1::on_data(ByteView data) {
+    using Status = wire::ResponseReader::Status;
+    using Kind = ClientFault::Kind;
+    std::size_t used = 0;
+    while (exchange_ != nullptr && !answer_ended_) {
+        touched_ = true;
+        const auto step = reader_.step(data.substr(used));
+        used += step.used;
+        switch (step.status) {
+            case Status::need_more:
+                return used;
+            case Status::head: {
+                const wire::ResponseStart& start = reader_.start();
+                if (start.status == 101) {
+                    connection_->fail(Kind::bad_answer, "it changes to a protocol not asked for");
+                    return data.size();
+                }
+                Fields fields;
+                fields.add_lines(step.data);
+                exchange_->on_head(
+                    start.version_minor == 0 ? HttpVersion::http_1_0 : HttpVersion::http_1_1,
+                    start.status, std::move(fields));
+                break;
+            }
+            case Status::data:
+                exchange_->on_data(step.data);
+                break;
+            case Status::done:
+                answer_ended(used < data.size());
+                return data.size();
+            case Status::refused:
+                connection_->fail(Kind::bad_answer, to_string(reader_.fault()));
+                return data.size();
+        }
+    }
+    // Bytes that answer nothing: the next request could take them for its answer.
+    connection_->fail(Kind::bad_answer, "unasked bytes");
+    return data.size();
+}
+
+void ClientH1::answer_ended(bool more_came) {
+    answer_ended_ = true;
+    const bool reusable = reader_.start().keep_alive && !more_came;
+    // An answer may come before the request was sent; an error is not worth sending the rest.
+    const bool refused = reader_.start().status >= 300;
+    if (request_sent_ || !reusable || refused) finish_exchange(request_sent_ && reusable);
+}
+
+void ClientH1::finish_exchange(bool reusable) {
+    ClientExchange* const exchange = std::exchange(exchange_, nullptr);
+    if (reusable) {
+        connection_->below().set_reading(true);
+        connection_->ready();
+    } else {
+        connection_->abort();
+    }
+    exchange->on_end();
+}
+
+void ClientH1::on_peer_finished() {
+    if (exchange_ != nullptr && !answer_ended_ && reader_.end_of_stream()) {
+        answer_ended_ = true;
+        return finish_exchange(false);
+    }
+    connection_->fail(ClientFault::Kind::closed, "");
+}
+
+void ClientH1::on_closed(ClientFault::Kind kind, std::string_view why) {
+    ClientExchange* const exchange = std::exchange(exchange_, nullptr);
+    if (exchange == nullptr) return;
+    using Progress = ClientExchange::Progress;
+    exchange->on_failed(connection_->fault(kind, why, touched_),
+                        touched_ ? Progress::touched : Progress::untouched);
+}
+
+}  // namespace
+
+std::unique_ptr<ClientProtocol> make_client_h1(ClientConnection& connection) {
+    return std::make_unique<ClientH1>(connection);
+}
+
+}  // namespace tiderace::http

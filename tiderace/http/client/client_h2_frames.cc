@@ -1,0 +1,256 @@
+// ClientH2: the effect of each frame. client_h2.cc has its life.
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "tiderace/http/client/client_connection.h"
+#include "tiderace/http/client/client_h2.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/status.h"
+
+namespace tiderace::http {
+
+using wire::H2Act;
+using wire::H2Error;
+using wire::H2StreamState;
+
+std::size_t ClientH2::on_data(ByteView data) {
+    using Status = wire::H2FrameReader::Status;
+    ++heard_;
+    if (ping_due_ != Instant::max()) {  // it is there
+        ping_due_ = Instant::max();
+        arm();
+        connection_->ready();
+    }
+    std::size_t used = 0;
+    while (!over_) {
+        const auto step = reader_.next(data.substr(used));
+        used += step.used;
+        if (step.status == Status::need_more) return used;
+        if (step.status == Status::fault) {
+            on_fault(step.fault);
+        } else {
+            std::visit([this](const auto& frame) { on_frame(frame); }, step.frame);
+        }
+    }
+    return data.size();
+}
+
+void ClientH2::on_fault(const wire::H2Fault& fault) {
+    if (fault.scope == wire::H2Fault::Scope::connection) return fail(fault.error);
+    if (Stream* const stream = find(fault.stream)) {
+        return fail_stream(*stream, fault.error, "a frame that HTTP/2 does not allow");
+    }
+    take_late(fault.stream, H2Act::fault, false);
+}
+
+// A frame of a stream that is over. False: the connection is, too.
+bool ClientH2::take_late(std::uint32_t stream, H2Act act, bool carries_content) {
+    const H2StreamState state = closed_.state_of(stream);
+    if (state == H2StreamState::idle || state == H2StreamState::passed_over) {
+        fail(H2Error::protocol_error);
+    } else if (carries_content &&
+               (state == H2StreamState::ended || state == H2StreamState::reset_by_peer)) {
+        fail(H2Error::stream_closed);
+    } else {
+        return charge(act);
+    }
+    return false;
+}
+
+// --- HEADERS ---------------------------------------------------------------------------------
+
+void ClientH2::on_frame(const wire::H2Headers& frame) {
+    if (!charge(H2Act::continuation, frame.continuations)) return;
+    Stream* const stream = find(frame.stream);
+    const bool trailers = stream != nullptr && stream->has_head_;
+    const std::uint64_t insertions = decoder_.table().insertions();
+    Fields fields;
+    // Always: the table has to stay the server's (RFC 9113, 4.3).
+    const wire::H2ResponseParse parse = wire::parse_h2_response(
+        decoder_, frame.block,
+        connection_->all().arena(decoder_.arena_bytes(head_limits.list_bytes_max)), head_limits,
+        trailers ? wire::H2ResponsePart::trailers : wire::H2ResponsePart::head,
+        [&](ByteView name, ByteView value) {
+            if (stream != nullptr) fields.add(std::string(name), std::string(value));
+        });
+    using Status = wire::H2ResponseParse::Status;
+    if (parse.status == Status::compression_error) return fail(H2Error::compression_error);
+    const auto inserted = static_cast<std::uint32_t>(decoder_.table().insertions() - insertions);
+    if (!charge(H2Act::table_insertion, inserted)) return;
+    if (stream == nullptr) {
+        take_late(frame.stream, H2Act::late_frame, true);
+        return;
+    }
+    stream->touched_ = true;
+    if (stream->answer_ended_) {
+        return fail_stream(*stream, H2Error::stream_closed, "a head behind the answer");
+    }
+    if (parse.status == Status::too_large) {
+        return fail_stream(*stream, H2Error::cancel, "the head is too large");
+    }
+    if (parse.status == Status::malformed || frame.depends_on_itself ||
+        (trailers && !frame.end_stream)) {
+        return fail_stream(*stream, H2Error::protocol_error, "the head is malformed");
+    }
+    if (!trailers) return take_head(*stream, parse, std::move(fields), frame.end_stream);
+    if (!stream->without_body_ && !stream->length_.complete()) {
+        return fail_stream(*stream, H2Error::protocol_error, "the body is shorter than its length");
+    }
+    stream->exchange_->on_trailers(std::move(fields));
+    stream->answer_ended_ = true;
+    finish_if_done(*stream);
+}
+
+void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
+                         bool end_stream) {
+    if (parse.interim()) {
+        if (parse.code == 101 || end_stream || ++stream.interim_ > interim_max) {
+            fail_stream(stream, H2Error::protocol_error,
+                        stream.interim_ > interim_max ? "too many 1xx" : "a 1xx that may not be");
+        }
+        return;
+    }
+    stream.has_head_ = true;
+    stream.without_body_ = stream.exchange_->to_head() || wire::has_no_body(parse.code);
+    stream.length_ = wire::H2BodyLength(parse.content_length);
+    if (end_stream && !stream.without_body_ && !stream.length_.complete()) {
+        return fail_stream(stream, H2Error::protocol_error, "the body is shorter than its length");
+    }
+    stream.exchange_->on_head(HttpVersion::http_2, parse.code, std::move(fields));
+    if (!end_stream) return;
+    stream.answer_ended_ = true;
+    finish_if_done(stream);
+}
+
+// --- DATA ------------------------------------------------------------------------------------
+
+void ClientH2::on_frame(const wire::H2Data& frame) {
+    Stream* const stream = find(frame.stream);
+    if (frame.frame_begins) {
+        if (!receive_.receive(frame.flow_bytes)) return fail(H2Error::flow_control_error);
+        const bool empty = frame.flow_bytes == frame.padding_bytes && !frame.end_stream;
+        if (empty && !charge(H2Act::empty_data)) return;
+        if (stream == nullptr && !take_late(frame.stream, H2Act::data, true)) return;
+    }
+    // At once: what a reader leaves unread is its stream's concern.
+    const auto bytes = static_cast<std::uint32_t>(frame.bytes.size());
+    update_window(0, receive_.give_back(bytes + frame.padding_bytes));
+    if (stream != nullptr) take_data(*stream, frame);
+}
+
+void ClientH2::take_data(Stream& stream, const wire::H2Data& frame) {
+    stream.touched_ = true;
+    if (stream.answer_ended_) {
+        return fail_stream(stream, H2Error::stream_closed, "bytes behind the answer");
+    }
+    if (frame.frame_begins && !stream.receive_.receive(frame.flow_bytes)) {
+        return fail_stream(stream, H2Error::flow_control_error, "more bytes than it was let send");
+    }
+    if (!stream.has_head_ || (stream.without_body_ && !frame.bytes.empty())) {
+        return fail_stream(stream, H2Error::protocol_error, "a body where none may be");
+    }
+    if (!stream.length_.add(frame.bytes.size()) ||
+        (frame.end_stream && !stream.without_body_ && !stream.length_.complete())) {
+        return fail_stream(stream, H2Error::protocol_error,
+                           "the body is not as long as its length");
+    }
+    if (frame.padding_bytes > 0 && !frame.end_stream) {
+        update_window(stream.id_, stream.receive_.give_back(frame.padding_bytes));
+    }
+    budget_.transferred(frame.bytes.size());
+    if (!frame.bytes.empty()) stream.exchange_->on_data(frame.bytes);
+    if (!frame.end_stream) return;
+    stream.answer_ended_ = true;
+    finish_if_done(stream);
+}
+
+// --- the other frames ------------------------------------------------------------------------
+
+void ClientH2::on_frame(const wire::H2RstStream& frame) {
+    Stream* const stream = find(frame.stream);
+    if (stream == nullptr) {
+        take_late(frame.stream, H2Act::late_frame, false);
+        return;
+    }
+    const auto error = static_cast<H2Error>(frame.code);
+    // The whole answer came, and the rest of the request is not wanted (RFC 9113, 8.1).
+    if (stream->answer_ended_ && error == H2Error::no_error) {
+        budget_.answered();
+        close(*stream, H2StreamState::reset_by_peer).on_end();
+        return after_close();
+    }
+    const bool refused = error == H2Error::refused_stream && !stream->touched_;
+    std::string why = "the server reset the stream (";
+    why.append(to_string(error)) += ')';
+    fail_exchange(*stream, H2StreamState::reset_by_peer, why,
+                  refused            ? Progress::unprocessed
+                  : stream->touched_ ? Progress::touched
+                                     : Progress::untouched);
+    after_close();
+}
+
+void ClientH2::on_frame(const wire::H2SettingsFrame& frame) {
+    if (!charge(frame.ack ? H2Act::ack : H2Act::settings) || frame.ack) return;
+    const std::uint32_t old_window = peer_.initial_window_size;
+    peer_.enable_push = false;
+    if (const H2Error error = peer_.apply(frame.entries); error != H2Error::no_error) {
+        return fail(error);
+    }
+    if (peer_.enable_push) return fail(H2Error::protocol_error);  // RFC 9113, 6.5.2
+    encoder_.set_peer_table_bytes_max(peer_.header_table_size);
+    std::array<char, wire::h2_settings_ack_bytes> ack;
+    say({ack.data(), wire::write_h2_settings_ack(ack)});
+    for (const auto& stream : streams_) {
+        if (!stream->send_.move(old_window, peer_.initial_window_size)) {
+            return fail(H2Error::flow_control_error);
+        }
+        if (stream->has_backlog()) scheduler_.add(*stream);
+    }
+    fill();
+    if (!over_) connection_->ready();  // more may be allowed at once now
+}
+
+void ClientH2::on_frame(const wire::H2Ping& frame) {
+    if (!charge(frame.ack ? H2Act::ack : H2Act::ping) || frame.ack) return;
+    std::array<char, wire::h2_ping_bytes> answer;
+    say({answer.data(), wire::write_h2_ping(answer, frame.data, true)});
+}
+
+// What the server did not begin is sent again elsewhere; the rest is still answered.
+void ClientH2::on_frame(const wire::H2Goaway& frame) {
+    if (!charge(H2Act::goaway)) return;
+    if (frame.last_stream > goaway_last_) return fail(H2Error::protocol_error);
+    goaway_last_ = frame.last_stream;
+    going_away_ = true;
+    connection_->leave();
+    std::string why = "the server ends the connection (";
+    why.append(to_string(static_cast<H2Error>(frame.code))) += ')';
+    while (!streams_.empty() && streams_.back()->id_ > frame.last_stream) {
+        Stream& last = *streams_.back();
+        fail_exchange(last, H2StreamState::reset_by_peer, why,
+                      last.touched_ ? Progress::touched : Progress::unprocessed);
+    }
+    after_close();
+}
+
+void ClientH2::on_frame(const wire::H2WindowUpdate& frame) {
+    if (!charge(H2Act::window_update)) return;
+    if (frame.stream == 0) {
+        if (!send_.grow(frame.increment)) return fail(H2Error::flow_control_error);
+        return fill();
+    }
+    Stream* const stream = find(frame.stream);
+    if (stream == nullptr) {
+        take_late(frame.stream, H2Act::late_frame, false);
+        return;
+    }
+    if (!stream->send_.grow(frame.increment)) {
+        return fail_stream(*stream, H2Error::flow_control_error, "its window is above the maximum");
+    }
+    if (!stream->has_backlog()) return;
+    scheduler_.add(*stream);
+    fill();
+}
+
+}  // namespace tiderace::http
