@@ -64,7 +64,7 @@ def answering(answers):
 
 
 @contextlib.contextmanager
-def nginx(folder, http="", place="", workers=1, connections=512):
+def nginx(folder, http="", place="", workers=1, connections=512, listen=""):
     """nginx over `folder`, with further lines for its http block and its server block."""
     # nginx inherits the listening socket, as it does from itself when its program is replaced. A
     # port that we chose and released could be taken by another program first.
@@ -75,7 +75,8 @@ def nginx(folder, http="", place="", workers=1, connections=512):
         f"daemon off; pid {folder}/pid; error_log {folder}/error; worker_processes {workers};\n"
         f"events {{ worker_connections {connections}; }}\n"
         f"http {{ access_log off; client_max_body_size 10m; client_body_temp_path {folder}/b;\n"
-        f"{http}\nserver {{ listen 127.0.0.1:{port} backlog=4096; root {folder}; {place} }} }}\n")
+        f"{http}\nserver {{ listen 127.0.0.1:{port} backlog=4096 {listen}; root {folder};"
+        f" {place} }} }}\n")
     with listener:
         process = subprocess.Popen(["nginx", "-e", str(folder / "error"), "-p", str(folder),
                                     "-c", str(folder / "nginx.conf")],

@@ -12,6 +12,7 @@ import pytest
 
 from certificates import Authority
 from load_servers import needs_nginx, nginx
+from server import wait_until
 
 DEADLINE = 60
 
@@ -97,7 +98,11 @@ def test_it_asks_our_server_in_clear_and_over_tls(fetch, serve, tmp_path, author
     assert got.returncode == 0, got.stderr
     assert got.stdout == (root / "big.bin").read_bytes() + (root / "a.txt").read_bytes()
     assert got.stderr.endswith(b"1 connections\n")
+    assert b"HTTP/2.0 200" in got.stderr
     assert fetch(f"http://{host}:{plain.address[1]}/none").returncode == 1
+    got = fetch("--http", "2", "--times", 100, f"http://{host}:{plain.address[1]}/big.bin")
+    assert got.stderr.count(b"HTTP/2.0 200, 3000000 bytes") == 100, got.stderr
+    assert got.stderr.endswith(b"1 connections\n")
 
 
 def test_a_certificate_has_to_be_trusted_and_for_the_name(fetch, serve, tmp_path, authority):
@@ -121,12 +126,47 @@ def test_it_reads_what_nginx_sends(fetch, tmp_path):
         got = fetch(url + "a.txt", url + "moved")
         assert got.returncode == 0, got.stderr
         assert got.stdout == text * 2
-        assert got.stderr.count(b"/a.txt: 200, 260000 bytes") == 2
+        assert got.stderr.count(b"/a.txt: HTTP/1.1 200, 260000 bytes") == 2
         assert got.stderr.endswith(b"1 connections\n")
         assert fetch("--post", "x", url + "post").stdout == b"made"
         assert b"too many redirects" in fetch(url + "loop").stderr
         got = fetch(url + "none")
         assert got.returncode == 1 and b"404" in got.stderr
+
+
+# Its connections end after 30 requests, while many more are under way: those are sent again.
+@needs_nginx
+def test_it_speaks_http2_with_nginx(fetch, tmp_path, authority):
+    (tmp_path / "a.txt").write_bytes(b"line of text\n" * 20000)
+    pair = authority.issue("nginx", ("localhost",))
+    http = (f"ssl_certificate {pair.certificate}; ssl_certificate_key {pair.key};"
+            " keepalive_requests 30; http2_max_concurrent_streams 16;")
+    place = "location /post { return 201 made; }"
+    with nginx(tmp_path, http, place, listen="ssl http2") as url:
+        url = url.replace("http://127.0.0.1", "https://localhost")
+        got = fetch("--ca", authority.file, "--times", 1, url + "a.txt", url + "post")
+        assert got.stderr.count(b"HTTP/2.0 20") == 2, got.stderr
+        assert got.stderr.endswith(b"1 connections\n")
+        got = fetch("--ca", authority.file, "--times", 200, url + "a.txt")
+        assert got.returncode == 0, got.stderr
+        assert got.stderr.count(b"HTTP/2.0 200, 260000 bytes") == 200
+        got = fetch("--ca", authority.file, "--http", "1.1", url + "a.txt")
+        assert b"HTTP/1.1 200, 260000 bytes" in got.stderr
+
+
+@pytest.mark.skipif(not shutil.which("nghttpd"), reason="nghttpd is not installed")
+def test_it_speaks_http2_with_nghttpd(fetch, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"line of text\n" * 20000)
+    with socket.create_server(("127.0.0.1", 0)) as chosen:
+        port = chosen.getsockname()[1]
+    with subprocess.Popen(["nghttpd", "--no-tls", "-d", tmp_path, str(port)]) as server:
+        try:
+            url = f"http://127.0.0.1:{port}/a.txt"
+            wait_until(lambda: fetch("--http", "2", url).returncode == 0, what="nghttpd listening")
+            got = fetch("--http", "2", "--times", 200, url)
+            assert got.stderr.count(b"HTTP/2.0 200, 260000 bytes") == 200, got.stderr
+        finally:
+            server.terminate()
 
 
 def test_names_are_looked_up_and_faults_are_named(fetch, serve, tmp_path):

@@ -32,4 +32,5 @@
 #pragma once
 
 #include "tiderace/http/client/client.h"
+#include "tiderace/http/client/websocket/connect.h"
 #include "tiderace/task.h"

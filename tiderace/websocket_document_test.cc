@@ -28,6 +28,7 @@ TEST(WebSocketDocument, HasBlocksThatRun) {
     auto bob = client.websocket("/rooms/pier");
     EXPECT_EQ(client.post("/rooms/pier", "low tide").status, 204);
     EXPECT_EQ(bob.receive()->text(), "low tide");
+    EXPECT_EQ(tiderace::run(count_words("ws://127.0.0.1:1/words")), -1);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ HTTP = WIRE | {
     *("http", "http/h1", "http/h2", "http/websocket", "http/route", "http/coding"),
     *("http/files", "http/listing", "http/handler", "http/filter", "http/app"),
     *("http/app/pages", "http/app/life", "http/app/websocket"),
-    *("http/client", "http/cgi"),
+    *("http/client", "http/client/websocket", "http/cgi"),
 }
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
@@ -88,6 +88,8 @@ ARROWS = {
     | {"net", "task", "http", "http/wire", "http/wire/websocket", "http/websocket", "http/app"},
     "http/client": BELOW_NET
     | {"net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
+    "http/client/websocket": BELOW_NET
+    | {"net", "tcp", "task", "http", "http/wire", "http/websocket", "http/client"},
     "http/files": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
     "http/listing": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/files"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/files", "http/listing"},

@@ -1,15 +1,21 @@
 // fetch: bodies of URLs to standard output, one after another, over connections that are kept.
 //
-//   fetch [--ca FILE] [--post TEXT] URL…
+//   fetch [--ca FILE] [--post TEXT] [--http 1.1|2] [--times N] URL…
 //
-// Each URL gives a line on standard error: its status and length, or what is wrong. Exit status 0:
-// all were answered with 2xx.
+// --http allows one version only: HTTP/2 in clear text, too. With --times each URL is asked so many
+// times at once, and its bodies are counted instead of written.
+//
+// Each answer gives a line on standard error: its version, status and length, or what is wrong.
+// Exit status 0: all were answered with 2xx.
 #include <tiderace/client.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using tiderace::Task;
@@ -17,17 +23,19 @@ using tiderace::http::AnswerStream;
 using tiderace::http::Client;
 using tiderace::http::ClientOptions;
 using tiderace::http::ClientRequest;
+using tiderace::http::ClientVersions;
 
 struct Wanted {
     ClientOptions options;
     std::string post;
     std::vector<std::string> urls;
+    int times = 0;
 };
 
 // Writes each piece as it comes, so that a body of any size takes little memory.
-Task<bool> fetch(Client& client, const std::string& post, const std::string& url) {
-    ClientRequest request(post.empty() ? "GET" : "POST", url);
-    if (!post.empty()) request.content(post);
+Task<bool> fetch(Client& client, const Wanted& wanted, const std::string& url) {
+    ClientRequest request(wanted.post.empty() ? "GET" : "POST", url);
+    if (!wanted.post.empty()) request.content(wanted.post);
     auto answer = co_await client.open(std::move(request));
     if (!answer) {
         std::fprintf(stderr, "%s\n", answer.error().message.c_str());
@@ -41,11 +49,12 @@ Task<bool> fetch(Client& client, const std::string& post, const std::string& url
             co_return false;
         }
         if (piece->empty()) break;
-        std::fwrite(piece->data(), 1, piece->size(), stdout);
+        if (wanted.times == 0) std::fwrite(piece->data(), 1, piece->size(), stdout);
         bytes += piece->size();
     }
-    std::fprintf(stderr, "%s: %d, %zu bytes\n", answer->url().text().c_str(), answer->status(),
-                 bytes);
+    const std::string version(to_string(answer->version()));
+    std::fprintf(stderr, "%s: %s %d, %zu bytes\n", answer->url().text().c_str(), version.c_str(),
+                 answer->status(), bytes);
     co_return answer->status() / 100 == 2;
 }
 
@@ -53,8 +62,12 @@ Task<int> fetch_all(const Wanted& wanted) {
     Client client(wanted.options);
     bool all = true;
     for (const std::string& url : wanted.urls) {
-        const bool done = co_await fetch(client, wanted.post, url);
-        all = all && done;
+        std::vector<Task<bool>> at_once;
+        for (int i = 0; i < std::max(wanted.times, 1); ++i) {
+            at_once.push_back(fetch(client, wanted, url));
+        }
+        const auto done = co_await tiderace::when_all(std::move(at_once));
+        all = all && std::ranges::all_of(done, [](bool each) { return each; });
     }
     const std::uintmax_t opened = client.pool() != nullptr ? client.pool()->counters().opened : 0;
     std::fprintf(stderr, "%ju connections\n", opened);
@@ -69,12 +82,18 @@ int main(int argc, char** argv) {
             wanted.options.tls.ca = argv[++i];
         } else if (word == "--post" && i + 1 < argc) {
             wanted.post = argv[++i];
+        } else if (word == "--http" && i + 1 < argc) {
+            const bool two = std::string_view(argv[++i]) == "2";
+            wanted.options.versions = two ? ClientVersions::http_2 : ClientVersions::http_1_1;
+        } else if (word == "--times" && i + 1 < argc) {
+            wanted.times = std::atoi(argv[++i]);
         } else {
             wanted.urls.emplace_back(word);
         }
     }
     if (wanted.urls.empty()) {
-        std::fputs("usage: fetch [--ca FILE] [--post TEXT] URL...\n", stderr);
+        std::fputs("usage: fetch [--ca FILE] [--post TEXT] [--http 1.1|2] [--times N] URL...\n",
+                   stderr);
         return 2;
     }
     return tiderace::run(fetch_all(wanted));

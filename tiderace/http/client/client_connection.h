@@ -64,7 +64,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     // Each is higher than that of every connection that was made before it.
     std::uint64_t number() const { return number_; }
 
-    // For those who send requests. --------------------------------------------------------------
+    // For the pool and the client. ----------------------------------------------------------------
 
     // The protocol is known.
     bool settled() const { return protocol_ != nullptr; }
@@ -75,7 +75,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     bool multiplexes() const { return protocol_ != nullptr && protocol_->multiplexes(); }
     // It has had a request before: it may have been closed by now.
     bool used() const { return used_; }
-    // With room(). nullptr: the exchange was told why not.
+    // With room(). nullptr: it failed, and so did the exchange.
     ClientLink* begin(ClientExchange& exchange);
     void idle_until(Instant when) { protocol_->idle_until(when); }
     void abort();

@@ -73,7 +73,7 @@ class ClientExchange final : private task::Root {
     ClientHead head;
     std::shared_ptr<const std::string> body;        // nullptr: none
     task::Generator<std::string> pieces;            // instead of `body`
-    std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: nobody knows
+    std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: unknown
 
     bool to_head() const { return head.method == "HEAD"; }
     bool has_body() const { return pieces || (body != nullptr && !body->empty()); }

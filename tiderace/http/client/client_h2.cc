@@ -203,7 +203,7 @@ ClientH2::Stream* ClientH2::find(std::uint32_t id) {
     return found != streams_.end() && (*found)->id_ == id ? found->get() : nullptr;
 }
 
-// Destroys the stream. Its exchange is to be told, and after_close() to be called.
+// Destroys the stream. The caller ends its exchange, then calls after_close().
 ClientExchange& ClientH2::close(Stream& stream, H2StreamState how) {
     ClientExchange& exchange = *stream.exchange_;
     closed_.remember(stream.id_, how);

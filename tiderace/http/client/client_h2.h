@@ -79,7 +79,7 @@ class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
 
 class ClientH2 final : public ClientProtocol {
   public:
-    static constexpr std::uint32_t streams_max = 100;  // at a time; or fewer, if the server says so
+    static constexpr std::uint32_t streams_max = 100;  // at a time; fewer, if the server sets fewer
     static constexpr std::uint64_t queue_bytes_wanted = 128_KiB;  // then bodies wait
     static constexpr std::uint8_t interim_max = 16;               // heads of 1xx before an answer
     static constexpr Duration ping_timeout = 5s;
@@ -168,7 +168,7 @@ class ClientH2 final : public ClientProtocol {
     Instant idle_due_ = Instant::max();
     Instant ping_due_ = Instant::max();  // the answer to ours
     bool going_away_ = false;            // no new streams
-    bool over_ = false;                  // nothing more is said or heard
+    bool over_ = false;                  // nothing more is sent or read
 };
 
 }  // namespace tiderace::http

@@ -1,4 +1,4 @@
-// What a server's frames do to a client of HTTP/2: those of a fair server, and of hostile ones.
+// What a server's frames do to a client of HTTP/2, whether the server is fair or hostile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

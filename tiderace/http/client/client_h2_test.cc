@@ -175,7 +175,7 @@ TEST_F(ClientH2Scripted, ConnectionsAreOpenedOneByOneUntilAnAttemptFails) {
     EXPECT_EQ(server.all.size(), 3U);
     EXPECT_EQ(server.all[0]->streams.size(), 100U);
     EXPECT_EQ(server.all[2]->streams.size(), 50U);
-    // Where nothing listens, each is told, none waits for ever.
+    // Where nothing listens each fails, and none waits for ever.
     std::vector<std::shared_ptr<std::string>> refused;
     for (int i = 0; i < 20; ++i)
         refused.push_back(begin(ClientRequest("GET", "http://127.0.0.1:1")));

@@ -8,10 +8,6 @@
 namespace tiderace::http {
 namespace {
 
-std::unexpected<ClientFault> refuse(ClientFault::Kind kind, std::string why) {
-    return std::unexpected(ClientFault(kind, std::move(why)));
-}
-
 task::Task<> wait_for_change(ClientHandshake& handshake) {
     co_await handshake.changed();
 }
@@ -191,13 +187,19 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Ur
     if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(url, proxy);
     Place place(*this, key);
     wake_next();  // others that may open, too
-    auto refusal = std::make_shared<std::string>();
     const bool plain_proxy = proxy != nullptr && !url.secure;
+    ServerWay way{.secure = url.secure,
+                  .host = url.name(),
+                  .place = url.place(),
+                  .proxy = proxy,
+                  .tunnels = url.secure,
+                  .security = security_,
+                  .timeout = limits_.connect_timeout};
     ClientConnection::Setup setup{.place = key,
                                   .secure = url.secure,
                                   .versions = plain_proxy ? ClientVersions::http_1_1 : versions_,
-                                  .refusal = refusal};
-    auto dialed = co_await dial(key, std::move(url), proxy, std::move(refusal));
+                                  .refusal = way.refusal};
+    auto dialed = co_await dial_server(*runner_, std::move(way));
     if (!dialed) co_return std::unexpected(std::move(dialed.error()));
     place.connected();
     ++counters_.opened;
@@ -211,39 +213,6 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Ur
     place.made(*made);
     if (made->multiplexes()) on_ready(*made);
     co_return made;
-}
-
-task::Task<ClientResult<tcp::Dialed>> ClientPool::dial(std::string key, Url url, const Proxy* proxy,
-                                                       std::shared_ptr<std::string> refusal) {
-    std::shared_ptr<tcp::ClientLayer> layer;
-    if (url.secure && security_ == nullptr) {
-        co_return refuse(ClientFault::Kind::tls, key + ": no TLS here");
-    }
-    if (url.secure) {  // before anything is opened for it
-        auto made = security_->layer(*runner_);
-        if (!made) co_return refuse(ClientFault::Kind::tls, made.error().message());
-        layer = std::move(*made);
-    }
-    if (proxy != nullptr && proxy->place.empty()) {
-        co_return refuse(ClientFault::Kind::connect, key + ": its proxy is no http URL");
-    }
-    tcp::ConnectOptions options;
-    options.timeout = limits_.connect_timeout;
-    const std::string to = proxy != nullptr ? proxy->place : url.place();
-    auto dialed = co_await tcp::dial(to, options);
-    if (!dialed) co_return refuse(ClientFault::Kind::connect, dialed.error().message());
-    if (layer != nullptr && proxy != nullptr) {
-        dialed->transport = make_tunnel(runner_->loop().blocks(), std::move(dialed->transport),
-                                        {url.place(), proxy->authorization, std::move(refusal)});
-    }
-    if (layer != nullptr) {
-        dialed->transport = layer->wrap(std::move(dialed->transport), url.name());
-        dialed->layer = std::move(layer);
-        if (dialed->transport == nullptr) {
-            co_return refuse(ClientFault::Kind::tls, key + ": no certificate can be for this name");
-        }
-    }
-    co_return std::move(*dialed);
 }
 
 void ClientPool::on_ready(ClientConnection& connection) {

@@ -80,8 +80,6 @@ class ClientPool final : private ClientConnection::Observer {
     void forget_if_unused(const std::string& key);
     void wake_next();
     task::Task<ClientResult<ClientConnection*>> open(std::string key, Url url, const Proxy* proxy);
-    task::Task<ClientResult<tcp::Dialed>> dial(std::string key, Url url, const Proxy* proxy,
-                                               std::shared_ptr<std::string> refusal);
 
     task::Runner* runner_;
     std::weak_ptr<ClientConnections> all_;

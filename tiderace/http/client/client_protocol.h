@@ -24,7 +24,7 @@ class ClientProtocol {
     virtual ~ClientProtocol() = default;
 
     // Sends the head of a request, when room() is not 0. nullptr: it cannot be sent, and the
-    // exchange was told why.
+    // exchange has failed.
     virtual ClientLink* begin(ClientExchange& exchange) TR_ON_LOOP = 0;
     // How many exchanges may begin now.
     virtual std::size_t room() const = 0;
@@ -40,7 +40,7 @@ class ClientProtocol {
     virtual void on_closed(ClientFault::Kind kind, std::string_view why) TR_ON_LOOP = 0;
     // No exchange is under way: closes the connection then, unless one begins before.
     virtual void idle_until(Instant when) TR_ON_LOOP = 0;
-    // The connection is to close, and is not busy. True: the protocol says so to the peer, and
+    // The connection is to close, and is not busy. True: the protocol notifies the peer, and
     // closes it then.
     virtual bool say_end() TR_ON_LOOP { return false; }
 };

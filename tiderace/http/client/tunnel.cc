@@ -111,4 +111,40 @@ std::unique_ptr<net::Transport> make_tunnel(core::BlockPool& blocks,
     return std::make_unique<Tunnel>(blocks, std::move(below), request + "\r\n", options.refusal);
 }
 
+task::Task<ClientResult<tcp::Dialed>> dial_server(task::Runner& runner, ServerWay way) {
+    using Kind = ClientFault::Kind;
+    const auto refuse = [](Kind kind, std::string why) {
+        return std::unexpected(ClientFault(kind, std::move(why)));
+    };
+    const std::string url = (way.secure ? "https://" : "http://") + way.place;
+    std::shared_ptr<tcp::ClientLayer> layer;
+    if (way.secure && way.security == nullptr) co_return refuse(Kind::tls, url + ": no TLS here");
+    if (way.secure) {  // before anything is opened for it
+        auto made = way.security->layer(runner);
+        if (!made) co_return refuse(Kind::tls, made.error().message());
+        layer = std::move(*made);
+    }
+    if (way.proxy != nullptr && way.proxy->place.empty()) {
+        co_return refuse(Kind::connect, url + ": its proxy is no http URL");
+    }
+    tcp::ConnectOptions options;
+    options.timeout = way.timeout;
+    const std::string& to = way.proxy != nullptr ? way.proxy->place : way.place;
+    auto dialed = co_await tcp::dial(to, options);
+    if (!dialed) co_return refuse(Kind::connect, dialed.error().message());
+    if (way.proxy != nullptr && way.tunnels) {
+        const TunnelOptions tunnel{way.place, way.proxy->authorization, way.refusal};
+        dialed->transport =
+            make_tunnel(runner.loop().blocks(), std::move(dialed->transport), tunnel);
+    }
+    if (layer != nullptr) {
+        dialed->transport = layer->wrap(std::move(dialed->transport), way.host);
+        dialed->layer = std::move(layer);
+        if (dialed->transport == nullptr) {
+            co_return refuse(Kind::tls, url + ": no certificate can be for this name");
+        }
+    }
+    co_return std::move(*dialed);
+}
+
 }  // namespace tiderace::http

@@ -1,3 +1,4 @@
+// dial_server: the way to a server: TCP, through a proxy where there is one, TLS for https.
 // Tunnel: a transport through an HTTP proxy (CONNECT, RFC 9110, 9.3.6).
 //
 //   TLS -> Tunnel -> TCP to the proxy        what is sent waits for the proxy's 2xx
@@ -11,7 +12,11 @@
 #include <memory>
 #include <string>
 
+#include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/proxy.h"
 #include "tiderace/net/transport.h"
+#include "tiderace/task/task.h"
+#include "tiderace/tcp/dial.h"
 
 namespace tiderace::http {
 
@@ -24,5 +29,20 @@ struct TunnelOptions {
 std::unique_ptr<net::Transport> make_tunnel(core::BlockPool& blocks,
                                             std::unique_ptr<net::Transport> below,
                                             const TunnelOptions& options);
+
+struct ServerWay {
+    bool secure = false;
+    std::string host;              // which the certificate must be for
+    std::string place;             // "example.org:443"
+    const Proxy* proxy = nullptr;  // nullptr: none
+    bool tunnels = false;          // through the proxy; or the requests are the proxy's
+    const tcp::ClientSecurity* security = nullptr;  // nullptr: no TLS
+    Duration timeout = 10s;                         // to the open connection
+    // Where the proxy's refusal will be written, before the connection closes.
+    std::shared_ptr<std::string> refusal = std::make_shared<std::string>();
+};
+
+// The proxy and the security outlive the call.
+task::Task<ClientResult<tcp::Dialed>> dial_server(task::Runner& runner, ServerWay way);
 
 }  // namespace tiderace::http

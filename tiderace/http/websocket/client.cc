@@ -30,9 +30,12 @@ class ClientHandshake final : public net::Session {
                                                   .extensions = offer(),
                                                   .fields = request.fields}));
         connection.set_deadline(service_->loop().now() + request.timeout);
+        if (request.secure) why_ = websocket_no_tls;
     }
 
   private:
+    static constexpr std::string_view no_answer = "the connection ended before the answer";
+
     ByteView key() const { return {key_.data(), key_.size()}; }
 
     // Only a client that can keep a window may offer one.
@@ -46,6 +49,8 @@ class ClientHandshake final : public net::Session {
         }
         return wire::deflate_offer(wishes_);
     }
+
+    void on_secured(net::Connection&) override { why_ = no_answer; }
 
     std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override {
         const wire::WebSocketAnswer answer =
@@ -94,7 +99,7 @@ class ClientHandshake final : public net::Session {
     std::unique_ptr<WebSocketService::Context> context_;
     wire::WebSocketKey key_;
     int http_status_ = 0;
-    std::string_view why_ = "the connection ended before the answer";
+    std::string_view why_ = no_answer;
 };
 
 }  // namespace

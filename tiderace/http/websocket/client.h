@@ -13,6 +13,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/http/websocket/handler.h"
@@ -24,10 +25,15 @@ namespace tiderace::http {
 struct WebSocketClientRequest {
     std::string authority;  // of Host: "a.example", "127.0.0.1:8080"
     std::string target = "/";
+    bool secure = false;              // the connection's transport is TLS
     std::string origin;               // "" for none
     std::vector<std::string> fields;  // more lines, each "Name: value"
     Duration timeout = 10s;           // from now to the answer
 };
+
+// The reason of on_refused, when the handshake of TLS failed.
+inline constexpr std::string_view websocket_no_tls =
+    "the TLS handshake failed; is its certificate valid for this name?";
 
 // Starts `connection`, which is not started yet. Subprotocols and compression are offered as the
 // service's options have them.

@@ -9,7 +9,7 @@ namespace tiderace::http {
 
 void WebSocketState::let_go(std::uint16_t code) {
     keeper_ = nullptr;
-    if (connection_ == nullptr) {
+    if (connection_ == nullptr && !asked_) {
         delete this;
         return;
     }
@@ -118,6 +118,27 @@ void WebSocketState::on_open(WebSocketConnection& socket) {
     if (!socket.subprotocol().empty()) {
         subprotocol_ = std::make_unique<std::string>(socket.subprotocol());
     }
+    answered();
+    if (!let_go_) return;
+    socket.service().loop().assert_on_loop();
+    socket.close(wire::websocket_close::going_away);  // nobody wants it any more
+}
+
+// A client's handshake is over.
+void WebSocketState::answered() {
+    asked_ = false;
+    if (asking_ != nullptr) std::exchange(asking_, nullptr)->wake();
+}
+
+void WebSocketState::on_refused(int http_status, std::string_view why) {
+    answered();
+    if (let_go_) {
+        delete this;
+        return;
+    }
+    refused_ = true;
+    http_status_ = static_cast<std::uint16_t>(http_status);
+    end(wire::websocket_close::abnormal, why);
 }
 
 void WebSocketState::on_drained(WebSocketConnection&) {

@@ -2,6 +2,7 @@
 // WebSocket, whose task pulls them. A user sees socket.h.
 //
 //   new -> opened -> ended
+//    \-> asked -> opened, or refused and ended         a client's
 //
 // Owner    The WebSocket while there is one, and the connection from on_open to on_close: the last
 //          ends it. Once it has ended the connection may still take leave of the peer.
@@ -42,6 +43,18 @@ class WebSocketState final : public WebSocketHandler {
     void set_keeper(WebSocketKeeper* keeper) { keeper_ = keeper; }
 
     bool opened() const { return connection_ != nullptr || ended(); }
+    // A client's handshake begins, which calls on_open or on_refused: until then this stays. The
+    // waiter, if it lives, is woken then.
+    void ask(task::Waiter* waiter) {
+        asked_ = true;
+        asking_ = waiter;
+    }
+    void stop_asking() { asking_ = nullptr; }
+    bool asked() const { return asked_; }
+    // It was refused; reason() says why.
+    bool refused() const { return refused_; }
+    // Of the refusal; 0: there was no answer.
+    int http_status() const { return http_status_; }
     bool ended() const { return code_ != 0; }
     WebSocketConnection* connection() const { return connection_; }  // nullptr: not open
     std::uint16_t code() const { return code_; }
@@ -73,22 +86,28 @@ class WebSocketState final : public WebSocketHandler {
     void on_drained(WebSocketConnection& socket) override;
     void on_end(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
     void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
+    void on_refused(int http_status, std::string_view why) override;
 
     void push(WebSocketSending& sending);
     void serve_senders();
     void end(std::uint16_t code, ByteView reason);
     void stick(task::Waiter& waiter);
+    void answered();
     bool may_send() const { return connection_ != nullptr && connection_->is_open(); }
 
     WebSocketConnection* connection_ = nullptr;
     WebSocketKeeper* keeper_ = nullptr;
     WebSocketReceive* receiver_ = nullptr;  // until it has its message
+    task::Waiter* asking_ = nullptr;        // for the end of a client's handshake
     IntrusiveList<WebSocketSending> senders_;
     std::vector<WebSocketMessage> held_;
     std::size_t begin_ = 0;  // of what was not received, in held_
     std::size_t held_bytes_ = 0;
     std::uint32_t sends_ = 0;  // that wait, or were woken and did not go on yet
     std::uint16_t code_ = 0;   // not 0: it ended
+    std::uint16_t http_status_ = 0;
+    bool asked_ = false;  // a client's handshake is under way
+    bool refused_ = false;
     bool paused_ = false;
     bool let_go_ = false;
     bool told_receiver_ = false;

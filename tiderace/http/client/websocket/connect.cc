@@ -1,0 +1,231 @@
+#include "tiderace/http/client/websocket/connect.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tiderace/base/slot_map.h"
+#include "tiderace/http/client/tunnel.h"
+#include "tiderace/http/websocket/client.h"
+#include "tiderace/http/websocket/socket_state.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/net/connection.h"
+#include "tiderace/task/within.h"
+
+namespace tiderace::http {
+namespace {
+
+using Kind = ClientFault::Kind;
+using Services = std::vector<std::shared_ptr<WebSocketService>>;
+
+bool same(const WebSocketOptions& a, const WebSocketOptions& b) {
+    return a.subprotocols == b.subprotocols && a.message_bytes_max == b.message_bytes_max &&
+           a.ping_interval == b.ping_interval && a.pong_timeout == b.pong_timeout &&
+           a.close_timeout == b.close_timeout && a.compression == b.compression;
+}
+
+WebSocketOptions options_of(const WebSocketConnect& how) {
+    WebSocketOptions options;
+    options.subprotocols = how.subprotocols;
+    options.message_bytes_max = how.message_bytes_max;
+    options.ping_interval = how.ping_interval;
+    options.pong_timeout = how.pong_timeout;
+    options.close_timeout = how.close_timeout;
+    options.compression = how.compression;
+    return options;
+}
+
+// The WebSockets that the tasks of one loop opened.
+class OutgoingSockets final : private net::Connection::Owner {
+  public:
+    explicit OutgoingSockets(task::Runner& runner) : loop_(&runner.loop()) {}
+    // The sockets ended with their tasks; connections that remain are still taking leave.
+    ~OutgoingSockets() {
+        loop_->assert_on_loop();
+        while (connections_.size() > 0) {
+            connections_.for_each([](SlotId, Line& line) {
+                line.connection.loop().assert_on_loop();
+                line.connection.close(net::CloseReason::server_stopped);
+            });
+            loop_->turn(Duration::zero());
+        }
+    }
+
+    // One for all sockets with the same options. Of those that none uses some are kept.
+    std::shared_ptr<WebSocketService> service(WebSocketOptions options) {
+        for (const auto& each : services_) {
+            if (same(each->options(), options)) return each;
+        }
+        if (services_.size() >= unused_services_max) {
+            std::erase_if(services_, [](const auto& each) { return each.use_count() == 1; });
+        }
+        services_.push_back(std::make_shared<WebSocketService>(*loop_, std::move(options)));
+        return services_.back();
+    }
+    net::Connection& add(tcp::Dialed&& made, std::shared_ptr<WebSocketService> service) {
+        return connections_.emplace(*this, std::move(made), std::move(service)).connection;
+    }
+    // Not one that has another by now.
+    void close(net::ConnectionId id) {
+        Line* const line = connections_.find(id);
+        if (line == nullptr) return;
+        loop_->assert_on_loop();
+        line->connection.close(net::CloseReason::aborted);
+    }
+
+  private:
+    static constexpr std::size_t unused_services_max = 8;
+
+    struct Line {
+        Line(SlotId id, OutgoingSockets& owner, tcp::Dialed&& made,
+             std::shared_ptr<WebSocketService> shared)
+            : layer(std::move(made.layer)),
+              service(std::move(shared)),
+              connection(id, owner, std::move(made.transport), std::move(made.peer)) {}
+        std::shared_ptr<tcp::ClientLayer> layer;  // ends after the transport that it wrapped
+        std::shared_ptr<WebSocketService> service;
+        net::Connection connection;
+    };
+
+    core::EventLoop& loop() override { return *loop_; }
+    const net::ConnectionLimits& limits() const override { return limits_; }
+    void release(net::Connection& connection, net::CloseReason) override {
+        connections_.erase(connection.id());
+    }
+
+    core::EventLoop* loop_;
+    net::ConnectionLimits limits_;
+    Services services_;
+    SlotMap<Line> connections_;
+};
+
+// The answer to the opening handshake. If its task ends before, so does the connection.
+class Answered final {
+  public:
+    Answered(WebSocketState& state, OutgoingSockets& outgoing, net::Connection& connection)
+        : state_(&state), outgoing_(&outgoing), id_(connection.id()) {
+        state.ask(&waiter_);
+    }
+    ~Answered() {
+        if (!state_->asked()) return;
+        state_->stop_asking();
+        outgoing_->close(id_);
+    }
+    Answered(const Answered&) = delete;
+    Answered& operator=(const Answered&) = delete;
+
+    bool await_ready() const { return !state_->asked(); }
+    void await_suspend(std::coroutine_handle<> handle) { waiter_.suspend(handle); }
+    void await_resume() const {}
+
+  private:
+    WebSocketState* state_;
+    OutgoingSockets* outgoing_;
+    net::ConnectionId id_;
+    task::Waiter waiter_;
+};
+
+// "ws://…" as http, "wss://…" as https.
+std::optional<Url> parse(std::string_view text) {
+    for (const auto& [scheme, as] :
+         {std::pair<std::string_view, const char*>{"ws://", "http://"},
+          std::pair<std::string_view, const char*>{"wss://", "https://"}}) {
+        if (text.size() > scheme.size() &&
+            wire::equals_ignoring_case(text.substr(0, scheme.size()), scheme)) {
+            return Url::parse(as + std::string(text.substr(scheme.size())));
+        }
+    }
+    return std::nullopt;
+}
+
+// What the handshake itself says is not the caller's to set.
+bool may_be_sent(const WebSocketConnect& how) {
+    const auto is_ours = [](const Field& field) {
+        constexpr std::string_view reserved = "Sec-WebSocket-";
+        for (const char* name :
+             {"Host", "Connection", "Upgrade", "Origin", "Content-Length", "Transfer-Encoding"}) {
+            if (wire::equals_ignoring_case(field.name, name)) return true;
+        }
+        return wire::equals_ignoring_case(field.name.substr(0, reserved.size()), reserved);
+    };
+    return how.fields.valid() && std::ranges::none_of(how.fields, is_ours) &&
+           wire::is_field_value(how.origin) &&
+           std::ranges::all_of(how.subprotocols,
+                               [](const std::string& name) { return wire::is_token(name); });
+}
+
+WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
+                                  core::EventLoop& loop) {
+    WebSocketClientRequest request{.authority = url.authority(),
+                                   .target = url.target,
+                                   .secure = url.secure,
+                                   .origin = how.origin,
+                                   .timeout = how.timeout};
+    for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
+    if (how.cookies == nullptr) return request;
+    const std::string path = url.path();
+    const std::string cookies = how.cookies->field({url.secure, url.host, path}, loop.unix_now());
+    if (!cookies.empty()) request.fields.push_back("Cookie: " + cookies);
+    return request;
+}
+
+ClientFault refused(const std::string& url, const WebSocketState& state,
+                    const std::string& by_proxy) {
+    const std::string why(state.reason());
+    if (!by_proxy.empty()) return {Kind::connect, url + ": " + by_proxy};
+    if (why == websocket_no_tls) return {Kind::tls, url + ": " + why};
+    if (state.http_status() == 0) return {Kind::closed, url + ": " + why};
+    return {Kind::bad_answer,
+            url + ": the server answered " + std::to_string(state.http_status()) + ": " + why};
+}
+
+task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, std::string url,
+                                         WebSocketConnect how) {
+    const auto parsed = parse(url);
+    if (!parsed) {
+        co_return std::unexpected(
+            ClientFault(Kind::bad_request, "\"" + url + "\" is no ws(s) URL"));
+    }
+    if (!may_be_sent(how)) {
+        co_return std::unexpected(
+            ClientFault(Kind::bad_request, url + ": no handshake may hold its fields"));
+    }
+    task::Runner& runner = *task::Context::here().runner;
+    const Proxies proxies = how.proxy_from_environment ? Proxies::from_environment() : Proxies();
+    ServerWay way{.secure = parsed->secure,
+                  .host = parsed->name(),
+                  .place = parsed->place(),
+                  .proxy = proxies.find(*parsed),
+                  .tunnels = true,
+                  .security = security,
+                  .timeout = how.timeout};
+    const std::shared_ptr<std::string> by_proxy = way.refusal;
+    auto dialed = co_await dial_server(runner, std::move(way));
+    if (!dialed) co_return std::unexpected(std::move(dialed.error()));
+    auto& outgoing = runner.local<OutgoingSockets>();
+    const auto service = outgoing.service(options_of(how));
+    net::Connection& connection = outgoing.add(std::move(*dialed), service);
+    WebSocket socket(*new WebSocketState);
+    Answered answered(socket.state(), outgoing, connection);
+    open_websocket(connection, *service, socket.state(), request_of(*parsed, how, runner.loop()));
+    co_await answered;
+    if (socket.state().refused()) {
+        co_return std::unexpected(refused(url, socket.state(), *by_proxy));
+    }
+    co_return std::move(socket);
+}
+
+}  // namespace
+
+task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity* security,
+                                                      std::string url, WebSocketConnect how) {
+    const Duration limit = how.timeout;
+    auto made = co_await task::within(limit, open(security, url, std::move(how)));
+    if (!made) {
+        co_return std::unexpected(ClientFault(Kind::timed_out, url + ": no answer in time"));
+    }
+    co_return std::move(*made);
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/client/client.h"
+#include "tiderace/serve/stream_tls.h"
+#include "tiderace/testing/certificates.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/h2_stage.h"
+
+namespace tiderace::http {
+namespace {
+
+// The client over TLS, as programs have it, and our own server.
+class ClientTlsTest : public ::testing::Test {
+  protected:
+    ~ClientTlsTest() override {
+        runner_.cancel_spawned();
+        client_.reset();
+        world_.settle();
+    }
+
+    void serve(std::vector<std::string> protocols) {
+        const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
+        const tcp::ServerTls tls(tcp::ServerTlsOptions{
+            .certificates = {{files.certificate, files.key}}, .protocols = std::move(protocols)});
+        layers_.push_back(tls.layer(world_.loop()).value());
+        stage_.server().listen(world_.listen(), layers_.back().get());
+        url_ = "https://localhost:" + std::to_string(world_.listening_at().port());
+    }
+    void make(ClientVersions versions) {
+        ClientOptions options;
+        options.versions = versions;
+        options.proxy_from_environment = false;
+        options.tls.ca = authority_.write(folder_, "ca.pem");
+        client_.emplace(options);
+    }
+    // "HTTP/2.0 200 body", or what is wrong; of each of so many at once.
+    std::vector<std::string> get(const std::string& path, std::size_t count = 1) {
+        std::vector<std::string> told(count);
+        for (std::string& each : told) runner_.spawn(ask(*client_, url_ + path, each));
+        EXPECT_TRUE(
+            world_.run_until([&] { return std::ranges::none_of(told, &std::string::empty); }));
+        return told;
+    }
+
+  private:
+    static task::Task<> ask(Client& client, std::string url, std::string& told) {
+        const auto answer = co_await client.get(std::move(url));
+        told = answer ? std::string(to_string(answer->version)) + ' ' +
+                            std::to_string(answer->status) + ' ' + answer->body
+                      : answer.error().message;
+    }
+
+  protected:
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+    std::vector<std::shared_ptr<net::TransportLayer>> layers_;
+    testing::FakeWorld world_;
+    testing::H2Stage stage_{world_};
+    task::Runner runner_{world_.loop()};
+    std::optional<Client> client_;
+    std::string url_;
+};
+
+TEST_F(ClientTlsTest, Http2IsSpokenWhereBothSidesWantIt) {
+    const struct {
+        std::vector<std::string> offered;
+        ClientVersions wanted;
+        const char* answer;
+    } cases[] = {
+        {{"h2", "http/1.1"}, ClientVersions::any, "HTTP/2.0 200 hello\n"},
+        {{"h2", "http/1.1"}, ClientVersions::http_2, "HTTP/2.0 200 hello\n"},
+        {{"h2", "http/1.1"}, ClientVersions::http_1_1, "HTTP/1.1 200 hello\n"},
+        {{"http/1.1"}, ClientVersions::any, "HTTP/1.1 200 hello\n"},
+        {{}, ClientVersions::any, "HTTP/1.1 200 hello\n"},
+    };
+    for (const auto& c : cases) {
+        serve(c.offered);
+        make(c.wanted);
+        EXPECT_THAT(get("/hello"), ::testing::ElementsAre(c.answer));
+    }
+    serve({});
+    make(ClientVersions::http_2);
+    EXPECT_THAT(get("/hello")[0], ::testing::EndsWith("the server does not offer HTTP/2"));
+}
+
+TEST_F(ClientTlsTest, ABurstToANewServerSharesOneConnection) {
+    serve({"h2", "http/1.1"});
+    make(ClientVersions::any);
+    for (const std::string& told : get("/hello", 90)) EXPECT_EQ(told, "HTTP/2.0 200 hello\n");
+    EXPECT_EQ(client_->pool()->counters().opened, 1U);
+    // To one of HTTP/1.1 it opens as many as it may, once it knows.
+    serve({"http/1.1"});
+    for (const std::string& told : get("/hello", 90)) EXPECT_EQ(told, "HTTP/1.1 200 hello\n");
+    EXPECT_EQ(client_->pool()->counters().opened, 9U);
+}
+
+TEST_F(ClientTlsTest, ABurstToAServerThatIsNotTrustedEndsAtOnce) {
+    serve({"h2"});
+    client_.emplace(ClientOptions{.proxy_from_environment = false});
+    for (const std::string& told : get("/hello", 50)) {
+        EXPECT_THAT(told, ::testing::HasSubstr("the TLS handshake failed"));
+    }
+    EXPECT_EQ(client_->pool()->waiting(), 0U);
+    EXPECT_EQ(client_->pool()->connections(), 0U);
+}
+
+}  // namespace
+}  // namespace tiderace::http

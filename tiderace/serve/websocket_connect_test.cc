@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/http/app/app_fixture.h"
+#include "tiderace/http/app/websocket/socket_endpoint.h"
+#include "tiderace/http/client/websocket/connect.h"
+
+namespace tiderace::http {
+namespace {
+
+// A client's socket and one of an App's, on one loop.
+class ConnectToApp : public AppTest {
+  protected:
+    ~ConnectToApp() override {
+        client_.cancel_spawned();
+        world.settle();
+    }
+    std::string talk(const std::string& path, const std::string& first) {
+        (void)connect();
+        std::string told;
+        client_.spawn(say_and_hear("ws://" + world.listening_at().to_string() + path, first, told));
+        EXPECT_TRUE(world.run_until([&] { return told.ends_with("."); })) << told;
+        return told;
+    }
+
+  private:
+    static task::Task<> say_and_hear(std::string url, std::string first, std::string& told) {
+        WebSocketConnect how;
+        how.proxy_from_environment = false;
+        auto socket = co_await connect_websocket(url, how);
+        if (!socket) {
+            told = socket.error().message + ".";
+            co_return;
+        }
+        co_await socket->send(first);
+        while (auto message = co_await socket->receive()) {
+            told += message->text() + "|";
+            if (message->text() == "done") socket->close(4'001, "thanks");
+        }
+        told += std::to_string(socket->close_code()) + ".";
+    }
+
+    task::Runner client_{world.loop()};
+};
+
+TEST_F(ConnectToApp, BothSidesHaveTheSameFace) {
+    std::uint16_t code = 0;
+    app.ws<"/count/{to}">([&code](WebSocket& socket, int to) -> task::Task<> {
+        auto first = co_await socket.receive();
+        if (!first) co_return;
+        for (int i = 0; i < to; ++i) co_await socket.send(first->text() + std::to_string(i));
+        co_await socket.send("done");
+        while (co_await socket.receive()) continue;
+        code = socket.close_code();
+    });
+    EXPECT_EQ(talk("/count/3", "n"), "n0|n1|n2|done|4001.");
+    world.settle();
+    EXPECT_EQ(code, 4'001);
+    EXPECT_NE(talk("/none", "n").find("404"), std::string::npos);
+}
+
+TEST_F(ConnectToApp, AnAppThatIsThroughSaysGoodbye) {
+    app.ws<"/once">([](WebSocket& socket) -> task::Task<> { co_await socket.send("once"); });
+    EXPECT_EQ(talk("/once", "n"), "once|1000.");
+}
+
+}  // namespace
+}  // namespace tiderace::http
