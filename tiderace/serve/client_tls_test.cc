@@ -62,7 +62,8 @@ class ClientTlsTest : public ::testing::Test {
     testing::Authority authority_;
     std::vector<std::shared_ptr<net::TransportLayer>> layers_;
     testing::FakeWorld world_;
-    testing::H2Stage stage_{world_};
+    std::optional<testing::H2Stage> made_{std::in_place, world_};
+    testing::H2Stage& stage_ = *made_;
     task::Runner runner_{world_.loop()};
     std::optional<Client> client_;
     std::string url_;
@@ -99,6 +100,17 @@ TEST_F(ClientTlsTest, ABurstToANewServerSharesOneConnection) {
     serve({"http/1.1"});
     for (const std::string& told : get("/hello", 90)) EXPECT_EQ(told, "HTTP/1.1 200 hello\n");
     EXPECT_EQ(client_->pool()->counters().opened, 9U);
+}
+
+// Its SETTINGS come with the end of the handshake, before the first request begins.
+TEST_F(ClientTlsTest, AServerMayTakeOneRequestAtATime) {
+    H2Options options = testing::H2Stage::plain();
+    options.streams_max = 1;
+    made_.emplace(world_, options);
+    serve({"h2"});
+    make(ClientVersions::any);
+    for (const std::string& told : get("/hello", 90)) EXPECT_EQ(told, "HTTP/2.0 200 hello\n");
+    EXPECT_LE(client_->pool()->connections(), 8U);
 }
 
 TEST_F(ClientTlsTest, ABurstToAServerThatIsNotTrustedEndsAtOnce) {

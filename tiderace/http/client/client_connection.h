@@ -34,7 +34,8 @@ class ClientHandshake;
 enum class ClientVersions : std::uint8_t {
     any,       // https: HTTP/2 where the server agrees; http: HTTP/1.1
     http_1_1,  // no other
-    http_2,    // no other, in clear text too, where the server must know (RFC 9113, 3.3)
+    http_2,    // no other, in clear text too, where the server must know (RFC 9113, 3.3); a proxy
+               // is still asked for http URLs in HTTP/1.1
 };
 
 class ClientConnection final : private net::Connection::Owner, private net::Session {
@@ -70,6 +71,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     bool settled() const { return protocol_ != nullptr; }
     // How many requests may be sent now, as far as is known.
     std::size_t room() const;
+    bool gone() const { return gone_; }
     // None is under way.
     bool unused() const { return protocol_ == nullptr || protocol_->exchanges() == 0; }
     bool multiplexes() const { return protocol_ != nullptr && protocol_->multiplexes(); }

@@ -164,13 +164,20 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Prox
                                                              std::uint64_t stale) {
     std::string key = url.secure ? "https://" : "http://";
     key += url.place();
+    unsigned without_room = 0;
     for (bool waited = false;; waited = true) {
         if (ClientConnection* const ready = take_ready(key, stale)) {
             ++counters_.reused;
             wake_next();  // there may be room for more
             co_return ready;
         }
-        if (may_open(key)) co_return co_await open(key, std::move(url), proxy);
+        if (may_open(key)) {
+            auto made = co_await open(key, url, proxy);
+            if (!made || *made != nullptr) co_return made;
+            if (++without_room < opened_without_room_max) continue;
+            co_return std::unexpected(ClientFault(
+                ClientFault::Kind::busy, key + ": it takes no requests on new connections"));
+        }
         if (waiting_.size() >= limits_.waiting_max) {
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::busy, key + ": too many requests wait for it"));
@@ -181,6 +188,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Prox
     }
 }
 
+// nullptr: its room was taken by others, or the server takes it back, since it was settled.
 task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Url url,
                                                              const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
@@ -211,8 +219,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Ur
     ClientConnection* const made = handshake.take();
     if (made == nullptr) co_return std::unexpected(handshake.fault());
     place.made(*made);
-    if (made->multiplexes()) on_ready(*made);
-    co_return made;
+    if (made->multiplexes() && !made->gone()) on_ready(*made);
+    co_return made->room() > 0 ? made : nullptr;
 }
 
 void ClientPool::on_ready(ClientConnection& connection) {

@@ -68,6 +68,7 @@ class ClientPool final : private ClientConnection::Observer {
     };
     class Waiting;
     class Place;
+    static constexpr unsigned opened_without_room_max = 4;  // by one request
 
     void on_ready(ClientConnection& connection) override;
     void on_gone(ClientConnection& connection) override;
