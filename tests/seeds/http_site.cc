@@ -140,6 +140,8 @@ std::string fault_in(std::string_view heard, const std::vector<const Asked*>& as
             if (!one->last) continue;
             return rest.empty() ? "" : "an answer behind the last one";
         }
+        // A peer that had ended its side when the answer was made.
+        if (one == asked.back() && rest == as_last(one->answer)) return "";
         if (is_beginning(rest, one->answer) || is_beginning(rest, as_last(one->answer)) ||
             is_late_refusal(rest)) {
             return whole ? "the answer to " + one->request + " is not whole" : "";
