@@ -18,6 +18,7 @@
 // Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
 #pragma once
 
+#include "tiderace/base/constant_time.h"    // equals_in_constant_time: secrets
 #include "tiderace/http/app/app.h"          // App: routes and states
 #include "tiderace/http/app/arguments.h"    // what a handler may take: Json<T>, Body, parameters
 #include "tiderace/http/app/body_stream.h"  // BodyStream: a body as it comes

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/filter/basic_credentials.h"
+#include "tiderace/base/constant_time.h"
 #include "tiderace/http/wire/sha256.h"
 
 namespace tiderace::http {
@@ -44,7 +44,7 @@ std::optional<std::string_view> CookieKeys::verify(std::string_view name,
     const std::string_view value = text.substr(0, dot);
     bool good = false;
     for (const std::string& key : keys_) {
-        good |= filter::equals_in_constant_time(signature(key, name, value), text.substr(dot + 1));
+        good |= equals_in_constant_time(signature(key, name, value), text.substr(dot + 1));
     }
     return good ? std::optional(value) : std::nullopt;
 }

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
-#include "tiderace/http/filter/basic_credentials.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/multipart.h"
 #include "tiderace/http/wire/query.h"
@@ -64,7 +64,7 @@ class Guard final : public Attachment {
         const std::string bytes = bytes_of(token);
         if (bytes.size() != 2 * secret_bytes) return false;
         const std::string mask = bytes.substr(0, secret_bytes);
-        return filter::equals_in_constant_time(masked(mask, secret), bytes);
+        return equals_in_constant_time(masked(mask, secret), bytes);
     }
 
     std::string secret;  // "": the session has none

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/filter/basic_credentials.h"
 

@@ -22,7 +22,4 @@ struct BasicCredentials {
 
 std::optional<BasicCredentials> parse_basic_credentials(ByteView authorization);
 
-// Takes as long for equal texts as for different ones of the same length as `given`.
-bool equals_in_constant_time(ByteView expected, ByteView given);
-
 }  // namespace tiderace::http::filter

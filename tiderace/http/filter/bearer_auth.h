@@ -16,7 +16,7 @@
 namespace tiderace::http::filter {
 
 struct BearerAuthOptions {
-    // Should compare in constant time: see equals_in_constant_time (basic_credentials.h).
+    // Should compare in constant time: see equals_in_constant_time (base/constant_time.h).
     shared_function<bool(ByteView token)> verify;
     std::string realm = "restricted";  // no control characters, quotes or backslashes
 };
