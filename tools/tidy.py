@@ -97,7 +97,7 @@ ARROWS = {
     "http/cgi": BELOW_NET
     | {"net", "http", "http/wire", "http/wire/cgi", "http/files", "http/filter"},
     "serve": EVERYTHING,
-    "testing": BELOW_NET | HTTP | {"net", "core/backend", "tls", "task", "json"},
+    "testing": BELOW_NET | HTTP | {"net", "core/backend", "tls", "task", "json", "db"},
     "load": EVERYTHING,
     "server": EVERYTHING | {"load", "lab"},
     "lab": EVERYTHING | {"core/backend", "load"},

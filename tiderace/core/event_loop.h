@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -128,6 +129,11 @@ class EventLoop {
         if (turning_.load(std::memory_order_relaxed)) role_.assert_here();
     }
     const ThreadRole& role() const { return role_; }
+    // Answers of other programs (a database's, say) that tasks of this loop wait for. They come in
+    // real time, so a caller that moves the clock by hand lets them come first.
+    std::size_t answers_awaited() const { return answers_awaited_; }
+    void begin_answer() TR_ON_LOOP { ++answers_awaited_; }
+    void end_answer() TR_ON_LOOP { --answers_awaited_; }
     // Turns so far; for tests and counters.
     std::uint64_t turns() const { return turns_; }
 
@@ -161,6 +167,7 @@ class EventLoop {
     Instant relief_said_until_{};
     UnixSeconds unix_now_ = 0;
     std::uint64_t turns_ = 0;
+    std::size_t answers_awaited_ = 0;
     std::atomic<bool> turning_ = false;
     std::atomic<bool> stop_requested_ = false;
     bool stopping_ = false;

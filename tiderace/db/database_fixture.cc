@@ -1,61 +1,10 @@
 #include "tiderace/db/database_fixture.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
-#include <thread>
-#include <vector>
 
 namespace tiderace::db {
-namespace {
-
-// PostgreSQL's programs are outside of PATH on Debian, and MariaDB's may be.
-std::string find_program(Dialect dialect, const std::string& name) {
-    std::vector<std::filesystem::path> folders = {"/usr/sbin", "/usr/bin", "/usr/local/bin",
-                                                  "/opt/homebrew/bin"};
-    std::error_code ignored;
-    if (dialect == Dialect::postgres) {
-        for (const auto& version :
-             std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
-            folders.insert(folders.begin(), version.path() / "bin");
-        }
-    }
-    for (const auto& folder : folders) {
-        if (std::filesystem::exists(folder / name, ignored)) return folder / name;
-    }
-    return "";
-}
-
-std::string server_program(Dialect dialect) {
-    return find_program(dialect, dialect == Dialect::postgres ? "postgres" : "mariadbd");
-}
-
-void run_program(std::vector<std::string> command) {
-    core::ChildOptions options;
-    options.arguments = std::move(command);
-    const std::string name = options.arguments.back();
-    auto process = core::ChildProcess::start(options);
-    if (!process) throw std::runtime_error(process.error().message());
-    const auto ended = process->wait(60s);
-    if (!ended || !ended->ok()) throw std::runtime_error("a program failed: " + name);
-}
-
-// Both servers refuse to run as root.
-const char* account(Dialect dialect) {
-    return dialect == Dialect::postgres ? "postgres" : "mysql";
-}
-
-std::array<std::unique_ptr<Server>, 3>& servers() {
-    static std::array<std::unique_ptr<Server>, 3> all;
-    return all;
-}
-
-}  // namespace
 
 Folder::Folder() {
     std::string name = (std::filesystem::temp_directory_path() / "tiderace-db-XXXXXX").string();
@@ -65,143 +14,6 @@ Folder::Folder() {
 Folder::~Folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
-}
-
-std::string Server::missing(Dialect dialect) {
-    if (server_program(dialect).empty()) {
-        return std::string(name_of(dialect)) + " is not installed: its server is not tested";
-    }
-    try {
-        open(dialect == Dialect::postgres ? "postgres://x/y" : "mariadb://x/y");
-    } catch (const Error& error) {
-        return error.message();
-    }
-    return "";
-}
-
-Server& Server::shared(Dialect dialect) {
-    auto& server = servers()[static_cast<std::size_t>(dialect)];
-    if (server == nullptr) server = std::make_unique<Server>(dialect);
-    return *server;
-}
-
-std::vector<std::string> Server::as_account(std::vector<std::string> command) const {
-    // Ours may be a folder that the account cannot write to.
-    std::vector<std::string> whole = {"env", "TMPDIR=" + folder_.path().string()};
-    if (::geteuid() == 0) {
-        // The change of accounts makes the kernel forget which signal follows our death.
-        whole.insert(whole.end(), {"setpriv", "--reuid=" + std::string(account(dialect_)),
-                                   "--regid=" + std::string(account(dialect_)), "--clear-groups",
-                                   "--pdeathsig=KILL"});
-    }
-    whole.insert(whole.end(), command.begin(), command.end());
-    return whole;
-}
-
-Server::Server(Dialect dialect) : dialect_(dialect) {
-    const std::string folder = folder_.path();
-    if (::geteuid() == 0) run_program({"chown", account(dialect), folder});
-    if (dialect == Dialect::postgres) {
-        run_program(as_account({find_program(dialect, "initdb"), "--no-sync", "-A", "trust", "-U",
-                                "tester", "-E", "UTF8", "--locale=C", "-D", folder + "/data"}));
-    } else {
-        run_program(as_account({find_program(dialect, "mariadb-install-db"), "--no-defaults",
-                                "--auth-root-authentication-method=normal", "--skip-test-db",
-                                "--datadir=" + folder + "/data"}));
-    }
-    start();
-}
-
-void Server::start() {
-    const std::string folder = folder_.path();
-    core::ChildOptions options;
-    if (dialect_ == Dialect::postgres) {
-        options.arguments =
-            as_account({server_program(dialect_), "-D", folder + "/data", "-k", folder, "-c",
-                        "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=50"});
-    } else {
-        options.arguments = as_account(
-            {server_program(dialect_), "--no-defaults", "--datadir=" + folder + "/data",
-             "--socket=" + folder + "/server.sock", "--skip-networking",
-             "--innodb-flush-log-at-trx-commit=2", "--pid-file=" + folder + "/server.pid"});
-    }
-    // A server that was killed a moment ago may still hold what the new one needs: again, then.
-    for (int attempt = 0; attempt < 100; ++attempt) {
-        auto process = core::ChildProcess::start(options);
-        if (!process) throw std::runtime_error(process.error().message());
-        process_.emplace(std::move(*process));
-        if (answers()) return;
-    }
-    throw std::runtime_error("the server does not start");
-}
-
-void Server::kill() {
-    signal_all(SIGKILL);
-    process_.reset();
-}
-
-Server::~Server() {
-    if (!process_) return;
-    process_->signal(dialect_ == Dialect::postgres ? SIGINT : SIGTERM);  // without waiting for us
-    process_->wait(10s);
-}
-
-// PostgreSQL has a process for each connection, in groups of their own.
-void Server::signal_all(int number) const {
-    const std::string parent = std::to_string(process_->pid());
-    std::error_code ignored;
-    for (const auto& each : std::filesystem::directory_iterator("/proc", ignored)) {
-        const std::string number_text = each.path().filename();
-        if (number_text.find_first_not_of("0123456789") != std::string::npos) continue;
-        std::ifstream file(each.path() / "stat");
-        std::string text((std::istreambuf_iterator<char>(file)), {});
-        const std::size_t name_end = text.rfind(')');  // "123 (postgres) S 122 …"
-        if (name_end == text.npos || text.compare(name_end + 4, parent.size(), parent) != 0 ||
-            text[name_end + 4 + parent.size()] != ' ') {
-            continue;
-        }
-        ::kill(std::stoi(number_text), number);
-    }
-    ::kill(process_->pid(), number);
-}
-
-std::string Server::url(const std::string& name) const {
-    const std::string folder = folder_.path();
-    if (dialect_ == Dialect::postgres) return "postgres://tester@/" + name + "?socket=" + folder;
-    return "mariadb://root@/" + name + "?socket=" + folder + "/server.sock";
-}
-
-// False: it has ended instead.
-bool Server::answers() {
-    Options options;
-    options.waiting_timeout = 500ms;
-    Database db = open(url(dialect_ == Dialect::postgres ? "postgres" : "mysql"), options);
-    while (!process_->exit()) {
-        bool answered = false;
-        // On a thread of its own: the test's may be a loop's.
-        std::thread([&] {
-            try {
-                task::run(db.ping());
-                answered = true;
-            } catch (const Error&) {  // not yet
-            }
-        }).join();
-        if (answered) return true;
-    }
-    return false;
-}
-
-void Server::pause() const {
-    signal_all(SIGSTOP);
-    // It stops when the kernel gets to it.
-    const std::string stat = "/proc/" + std::to_string(process_->pid()) + "/stat";
-    for (int i = 0; i < 1'000; ++i) {
-        std::ifstream file(stat);
-        const std::string text((std::istreambuf_iterator<char>(file)), {});
-        if (text.find(") T ") != text.npos) return;
-        std::this_thread::sleep_for(1ms);
-    }
-    throw std::runtime_error("the server did not stop");
 }
 
 void run_on(const std::string& engine, Task<> task) {
@@ -224,17 +36,6 @@ void run_on(const std::string& engine, Task<> task) {
     program.start(runner, std::move(task));
     (*loop)->run();
     if (program.failure) std::rethrow_exception(program.failure);
-}
-
-std::string Server::fresh(const std::string& prefix) {
-    const std::string name = prefix + std::to_string(++made_);
-    Database db = open(url(dialect_ == Dialect::postgres ? "postgres" : "mysql"));
-    task::run([](Database& base, const std::string& database) -> Task<> {
-        const bool is_mariadb = base.dialect() == Dialect::mariadb;
-        co_await base.exec("create database " + database +
-                           (is_mariadb ? " character set utf8mb4" : ""));
-    }(db, name));
-    return url(name);
 }
 
 }  // namespace tiderace::db

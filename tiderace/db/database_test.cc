@@ -83,6 +83,21 @@ Task<std::int64_t> count_members(Statements& db) {
     co_return *count;
 }
 
+TEST_P(DatabaseTest, AListOfValuesStandsForAllOfThem) {
+    with_database([](Database db) -> Task<> {
+        for (int i = 0; i < 4; ++i) {
+            co_await db.exec("insert into member (name, age) values (?, ?)", std::to_string(i), i);
+        }
+        const std::vector<Value> some = {1, 3, 7};
+        const auto count = co_await db.one<std::int64_t>(
+            "select count(*) from member where age >= ? and age in (?, ?, ?) and age < ?", 0, some,
+            9);
+        EXPECT_EQ(count, 2);
+        const std::vector<Value> none;
+        EXPECT_EQ(co_await db.one<std::int64_t>("select count(*) from member", none), 4);
+    });
+}
+
 TEST_P(DatabaseTest, RowsBecomeStructsTuplesAndScalars) {
     with_database([](Database& db) -> Task<> {
         co_await db.exec("insert into member (id, name) values (?, ?), (?, ?)", 1, "Ada", 2,

@@ -38,7 +38,7 @@ void Readiness::set_interest(core::Interest interest) {
 
 Readiness::Wait::~Wait() {
     if (readiness_->waiting_ != this) return;
-    readiness_->waiting_ = nullptr;
+    readiness_->end_waiting();
     readiness_->loop_->cancel(*readiness_);
 }
 
@@ -49,6 +49,7 @@ void Readiness::Wait::await_suspend(std::coroutine_handle<> handle) {
     readiness.ready_ = false;
     readiness.noticed_ = false;
     readiness.waiting_ = this;
+    if (for_answer_) readiness.loop_->begin_answer();
     if (until_ != Instant::max()) readiness.loop_->arm(readiness, until_);
 }
 
@@ -61,11 +62,16 @@ void Readiness::on_ready(core::Watch&, core::Interest) {
     }
     ready_ = true;
     loop_->cancel(*this);
-    std::exchange(waiting_, nullptr)->waiter_.wake();
+    end_waiting()->waiter_.wake();
 }
 
 void Readiness::on_expired() {
-    if (waiting_ != nullptr) std::exchange(waiting_, nullptr)->waiter_.wake();
+    if (waiting_ != nullptr) end_waiting()->waiter_.wake();
+}
+
+Readiness::Wait* Readiness::end_waiting() {
+    if (waiting_->for_answer_) loop_->end_answer();
+    return std::exchange(waiting_, nullptr);
 }
 
 }  // namespace tiderace::db

@@ -36,8 +36,8 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
 
     class [[nodiscard("co_await it")]] Wait {
       public:
-        Wait(Readiness& readiness, core::Interest interest, Instant until)
-            : readiness_(&readiness), interest_(interest), until_(until) {}
+        Wait(Readiness& readiness, core::Interest interest, Instant until, bool for_answer)
+            : readiness_(&readiness), interest_(interest), until_(until), for_answer_(for_answer) {}
         ~Wait();
         Wait(const Wait&) = delete;
         Wait& operator=(const Wait&) = delete;
@@ -52,14 +52,19 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
         Readiness* readiness_;
         core::Interest interest_;
         Instant until_;
+        bool for_answer_;
         task::Waiter waiter_;
     };
-    Wait wait(core::Interest interest, Instant until) { return {*this, interest, until}; }
+    // For an answer, or for room to send: EventLoop::answers_awaited().
+    Wait wait(core::Interest interest, Instant until) { return {*this, interest, until, true}; }
+    // For what the other end may say of its own accord.
+    Wait listen(Instant until) { return {*this, {.readable = true}, until, false}; }
 
   private:
     void on_ready(core::Watch& watch, core::Interest ready) override;
     void on_expired() override;
     void set_interest(core::Interest interest);
+    Wait* end_waiting();
 
     core::EventLoop* loop_;
     core::Watch watch_;

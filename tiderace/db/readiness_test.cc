@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tiderace/core/child_process.h"
 #include "tiderace/db/database_fixture.h"
 
 namespace tiderace::db {

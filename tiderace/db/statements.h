@@ -1,9 +1,11 @@
 // Statements: what a Database and a Transaction have in common: one(), all(), exec(), stream().
 //
 // Owner, thread, errors: database.h. Each `?` takes one value (value.h); rows become C++ values by
-// row.h.
+// row.h. A std::vector<Value> among the values stands for all that are in it: for a statement that
+// is put together at run time.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -60,8 +62,16 @@ class Statements {
     static std::vector<Value> bound(const A&... values) {
         std::vector<Value> made;
         made.reserve(sizeof...(A));
-        (made.push_back(Value(values)), ...);
+        (bind(made, values), ...);
         return made;
+    }
+    template <typename A>
+    static void bind(std::vector<Value>& made, const A& value) {
+        if constexpr (std::same_as<A, std::vector<Value>>) {
+            made.insert(made.end(), value.begin(), value.end());
+        } else {
+            made.push_back(Value(value));
+        }
     }
     template <typename T>
     static task::Task<std::optional<T>> one_of(task::Task<Batch> fetched) {

@@ -1,6 +1,6 @@
 #include "tiderace/testing/client.h"
 
-#include "tiderace/testing/client_stage.h"
+#include "tiderace/testing/client/stage.h"
 
 namespace tiderace::testing {
 

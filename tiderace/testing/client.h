@@ -4,8 +4,8 @@
 //
 // Time     It stands still, but for advance(), and while an answer is waited for: then the clock
 //          moves to the next deadline whenever nothing else can happen, so that a handler that
-//          sleeps answers at once. Streams let no time pass. offload() runs on real threads, which
-//          are waited for.
+//          sleeps answers at once. Streams let no time pass. offload() runs on real threads, and
+//          a database answers in real time: both are waited for.
 // Cookies  Those of answers are sent back, as by a browser over https; they expire by the clock.
 //
 // Owner    The test. The App outlives it.

@@ -7,7 +7,7 @@
 
 #include "tiderace/http/wire/websocket/frame.h"
 #include "tiderace/http/wire/websocket/handshake.h"
-#include "tiderace/testing/client_stage.h"
+#include "tiderace/testing/client/stage.h"
 
 namespace tiderace::testing {
 namespace {

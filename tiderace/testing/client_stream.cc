@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tiderace/http/wire/chunked.h"
-#include "tiderace/testing/client_stage.h"
+#include "tiderace/testing/client/stage.h"
 
 namespace tiderace::testing {
 namespace {

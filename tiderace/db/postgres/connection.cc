@@ -418,8 +418,7 @@ task::Task<std::vector<Notification>> Connection::notifications(Instant deadline
             PQfreemem(each);
         }
         if (!found.empty()) co_return found;
-        const core::Interest interest{.readable = true};
-        if (!co_await readiness_.wait(interest, deadline)) co_return found;
+        if (!co_await readiness_.listen(deadline)) co_return found;
         if (PQconsumeInput(connection_) == 0) lose("the server closed the connection");
     }
 }

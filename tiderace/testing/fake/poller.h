@@ -1,5 +1,8 @@
 // FakePoller: level-triggered readiness over a FakeNetwork, at its own time (fake_wait.h).
 //
+// A descriptor of the real system is polled where it is, without waiting: a database's connection,
+// which a test in memory may use.
+//
 // Thread   One, but wake() any.
 // Errors   Reports of what is not ready, by the network's FaultPlan.
 #pragma once
@@ -29,11 +32,13 @@ class FakePoller final : public core::Poller {
     };
 
     int look(std::span<core::Ready> out);
+    std::size_t look_outside(std::span<core::Ready> out);
 
     FakeNetwork* network_;
     FakeWait* waiting_;
     std::map<int, Watched> watched_;
-    int start_after_ = 0;  // where the last look ended, so that everybody has a turn
+    std::map<int, Watched> outside_;  // descriptors of the real system
+    int start_after_ = 0;             // where the last look ended, so that everybody has a turn
 };
 
 }  // namespace tiderace::testing

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -52,6 +53,30 @@ TEST_F(FakePollerTest, ReportsWhatIsWantedAndAgainUntilItIsDone) {
     EXPECT_TRUE(ready_[0].writable);
     poller_.remove(fd_, core::Afterwards::closed);
     EXPECT_EQ(wait(0s), 0);
+}
+
+TEST_F(FakePollerTest, ReportsDescriptorsOfTheRealSystemToo) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    EXPECT_EQ(poller_.set(ends[0], 3, {.readable = true}, false), 0);
+    EXPECT_EQ(wait(0s), 0);
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    peer_->put("x");
+    poller_.set(fd_, 7, {.readable = true}, false);
+    ASSERT_EQ(wait(0s), 2);
+    EXPECT_EQ(std::set({ready_[0].fd, ready_[1].fd}), std::set({fd_, ends[0]}));
+    poller_.remove(fd_, core::Afterwards::closed);
+    poller_.set(ends[0], 3, {.writable = true}, true);
+    ASSERT_EQ(wait(0s), 1);
+    EXPECT_TRUE(ready_[0].writable);
+    EXPECT_FALSE(ready_[0].readable);
+    poller_.set(ends[0], 3, {}, true);
+    ::close(ends[1]);
+    ASSERT_EQ(wait(0s), 1);
+    EXPECT_TRUE(ready_[0].failed);
+    poller_.remove(ends[0], core::Afterwards::closed);
+    ::close(ends[0]);
+    EXPECT_EQ(poller_.set(ends[0], 3, {}, false), -EBADF);
 }
 
 TEST_F(FakePollerTest, ReportsAnEndWithoutInterest) {

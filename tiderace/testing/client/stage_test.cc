@@ -1,4 +1,4 @@
-#include "tiderace/testing/client_stage.h"
+#include "tiderace/testing/client/stage.h"
 
 #include <gtest/gtest.h>
 
