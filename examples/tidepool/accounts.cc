@@ -163,7 +163,8 @@ Task<std::int64_t> Accounts::count_logins(std::int64_t member) {
 
 Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
     co_return co_await db_.one<Viewer>(
-        "select m.id, m.username, m.name, l.id as login from logins l"
+        "select m.id, m.username, m.name, l.id as login, (select count(*) from notifications n"
+        " where n.member = m.id and n.seen = 0) as unseen from logins l"
         " join members m on m.id = l.member where l.id = ?",
         login);
 }

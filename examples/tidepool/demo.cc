@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
@@ -52,60 +53,65 @@ std::size_t below(std::mt19937_64& random, std::size_t end) {
     return static_cast<std::size_t>(random() % end);
 }
 
-Task<> add_member(db::Transaction& tx, std::mt19937_64& random, std::size_t number,
-                  std::string hash, Time began) {
+Task<std::int64_t> add_member(db::Transaction& tx, std::mt19937_64& random, std::size_t number,
+                              std::string hash, Time began) {
     const std::string first(first_names[number % first_names.size()]);
     const std::string last(last_names[number / first_names.size() % last_names.size()]);
     const std::string username = small_letters(first) + "_" + std::to_string(number + 1);
     const std::string about = below(random, 3) == 0 ? std::string() : "By the " + last + ".";
-    co_await tx.exec(
+    const auto id = co_await tx.one<std::int64_t>(
         "insert into members (created_at, username, name, email, password, about)"
-        " values (?, ?, ?, ?, ?, ?)",
+        " values (?, ?, ?, ?, ?, ?) returning id",
         began, username, first + " " + last, username + "@tidepool.example", hash, about);
+    co_return *id;
 }
 
-Task<> add_posts(db::Transaction& tx, std::mt19937_64& random, std::size_t members, Time now) {
-    const std::size_t count = members * 5;
+using Ids = std::vector<std::int64_t>;
+
+Task<> add_posts(db::Transaction& tx, db::Dialect dialect, std::mt19937_64& random,
+                 const Ids& members, Time now) {
+    const std::size_t count = members.size() * 5;
+    Ids posts;
     for (std::size_t i = 0; i < count; ++i) {
-        const auto author = static_cast<std::int64_t>(below(random, members) + 1);
+        const std::int64_t author = members[below(random, members.size())];
         std::string body(sentences[below(random, sentences.size())]);
         const auto ago = std::chrono::minutes(7 * (count - i));
         std::optional<std::int64_t> parent;
-        if (i > 4 && below(random, 4) == 0)
-            parent = static_cast<std::int64_t>(below(random, i) + 1);
+        if (i > 4 && below(random, 4) == 0) parent = posts[below(random, i)];
         const auto id = co_await tx.one<std::int64_t>(
             "insert into posts (created_at, author, parent, body) values (?, ?, ?, ?) returning id",
             now - ago, author, parent, body);
+        posts.push_back(*id);
+        co_await index_words(tx, dialect, *id, body);
         for (const std::string& tag : tags_of(body)) {
             co_await tx.exec("insert into tags (tag, post) values (?, ?)", tag, *id);
         }
-        const std::size_t likes = below(random, std::min<std::size_t>(members, 9));
+        const std::size_t likes = below(random, std::min<std::size_t>(members.size(), 9));
         for (std::size_t like = 0; like < likes; ++like) {
-            const auto member =
-                static_cast<std::int64_t>((below(random, members) + like) % members + 1);
-            co_await tx.exec(
-                "insert into likes (member, post, created_at) select ?, ?, ? where not exists"
-                " (select 1 from likes where member = ? and post = ?)",
-                member, *id, now, member, *id);
+            const std::int64_t member =
+                members[(below(random, members.size()) + like) % members.size()];
+            co_await tx.exec("insert into likes (member, post, created_at) values (?, ?, ?)" +
+                                 once(dialect, "member"),
+                             member, *id, now);
         }
     }
 }
 
-Task<> add_follows(db::Transaction& tx, std::mt19937_64& random, std::size_t members, Time now) {
-    for (std::size_t follower = 1; follower <= members; ++follower) {
-        const std::size_t count = std::min<std::size_t>(members - 1, 4 + below(random, 12));
+Task<> add_follows(db::Transaction& tx, db::Dialect dialect, std::mt19937_64& random,
+                   const Ids& members, Time now) {
+    for (std::size_t follower = 0; follower < members.size(); ++follower) {
+        const std::size_t count = std::min<std::size_t>(members.size() - 1, 4 + below(random, 12));
         for (std::size_t i = 0; i < count; ++i) {
             // Some are followed by very many.
             const std::size_t range =
-                below(random, 3) == 0 ? std::min<std::size_t>(members, 5) : members;
-            const std::size_t followee = below(random, range) + 1;
+                below(random, 3) == 0 ? std::min<std::size_t>(members.size(), 5) : members.size();
+            const std::size_t followee = below(random, range);
             if (followee == follower) continue;
-            const auto from = static_cast<std::int64_t>(follower);
-            const auto to = static_cast<std::int64_t>(followee);
             co_await tx.exec(
-                "insert into follows (follower, followee, created_at) select ?, ?, ? where not"
-                " exists (select 1 from follows where follower = ? and followee = ?)",
-                from, to, now, from, to);
+                "insert into follows (follower, followee, created_at)"
+                " values (?, ?, ?)" +
+                    once(dialect, "follower"),
+                members[follower], members[followee], now);
         }
     }
 }
@@ -121,11 +127,13 @@ Task<std::size_t> add_demo(db::Database db, std::size_t members) {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     auto write = [&](db::Transaction& tx) -> Task<> {
         std::mt19937_64 random(20);
+        Ids ids;
         for (std::size_t number = 0; number < members; ++number) {
-            co_await add_member(tx, random, number, hash, now - std::chrono::days(100));
+            const Time began = now - std::chrono::days(100);
+            ids.push_back(co_await add_member(tx, random, number, hash, began));
         }
-        co_await add_posts(tx, random, members, now);
-        co_await add_follows(tx, random, members, now);
+        co_await add_posts(tx, db.dialect(), random, ids, now);
+        co_await add_follows(tx, db.dialect(), random, ids, now);
     };
     co_await db.transaction(write);
     co_return members;

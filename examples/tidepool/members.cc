@@ -14,6 +14,7 @@ using namespace tiderace;
 namespace {
 
 constexpr std::size_t excerpt_characters = 60;
+constexpr db::TransactionOptions again{.attempts = 3};  // after a deadlock
 
 struct PersonRow {
     std::int64_t id;
@@ -107,23 +108,23 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
             " or (b.blocker = ? and b.blocked = ?))",
             viewer, *member, *member, viewer);
         if (*blocked) co_return false;
-        const db::Done done = co_await tx.exec(
-            "insert into follows (follower, followee, created_at) select ?, ?, ?"
-            " where not exists (select 1 from follows where follower = ? and followee = ?)",
-            viewer, *member, now(), viewer, *member);
-        if (done.rows > 0) {
-            co_await tx.exec(
-                "delete from notifications where member = ? and kind = 'follow'"
-                " and actor = ?",
-                *member, viewer);
-            co_await tx.exec(
-                "insert into notifications (created_at, member, kind, actor)"
-                " values (?, ?, 'follow', ?)",
-                now(), *member, viewer);
-        }
+        const auto followed = co_await tx.one<bool>(
+            "select exists (select 1 from follows where follower = ? and followee = ?)", viewer,
+            *member);
+        if (*followed) co_return true;
+        co_await tx.exec("insert into follows (follower, followee, created_at) values (?, ?, ?)" +
+                             once(db_.dialect(), "follower"),
+                         viewer, *member, now());
+        co_await tx.exec(
+            "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
+            viewer);
+        co_await tx.exec(
+            "insert into notifications (created_at, member, kind, actor) values (?, ?, 'follow', "
+            "?)",
+            now(), *member, viewer);
         co_return true;
     };
-    co_return co_await db_.transaction(write);
+    co_return co_await db_.transaction(write, again);
 }
 
 Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
@@ -145,12 +146,11 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
             "delete from notifications where (member = ? and actor = ?)"
             " or (member = ? and actor = ?)",
             viewer, *member, *member, viewer);
-        co_await tx.exec(
-            "insert into blocks (blocker, blocked, created_at) select ?, ?, ?"
-            " where not exists (select 1 from blocks where blocker = ? and blocked = ?)",
-            viewer, *member, now(), viewer, *member);
+        co_await tx.exec("insert into blocks (blocker, blocked, created_at) values (?, ?, ?)" +
+                             once(db_.dialect(), "blocker"),
+                         viewer, *member, now());
     };
-    co_await db_.transaction(write);
+    co_await db_.transaction(write, again);
     co_return true;
 }
 
@@ -179,16 +179,10 @@ Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words
     const std::string pattern = containing(words);
     co_return people_of(co_await db_.all<PersonRow>(
         "select m.id, m.username, m.name from members m"
-        " where (m.username like ? escape '!' or m.name like ? escape '!')"
+        " where (m.username like ? escape '!' or lower(m.name) like lower(?) escape '!')"
         " and not exists (select 1 from blocks b where b.blocker = m.id and b.blocked = ?)"
         " order by m.id desc limit ?",
         small_letters(pattern), pattern, viewer, page_size));
-}
-
-Task<std::int64_t> Members::count_unseen(std::int64_t member) {
-    const auto count = co_await db_.one<std::int64_t>(
-        "select count(*) from notifications where member = ? and seen = 0", member);
-    co_return *count;
 }
 
 Task<std::vector<Notification>> Members::notifications(std::int64_t member, const Words& words) {

@@ -38,7 +38,6 @@ class Members {
     // By a piece of the name or of the user name.
     tiderace::Task<std::vector<Person>> search(std::int64_t viewer, std::string words);
 
-    tiderace::Task<std::int64_t> count_unseen(std::int64_t member);
     // Newest first; all of them have been seen afterwards.
     tiderace::Task<std::vector<Notification>> notifications(std::int64_t member,
                                                             const Words& words);

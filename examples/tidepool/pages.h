@@ -23,7 +23,8 @@ struct Viewer {
     std::int64_t id;
     std::string username;
     std::string name;
-    std::string login;  // this log-in, among others of the member
+    std::string login;    // this log-in, among others of the member
+    std::int64_t unseen;  // notices
 };
 
 // What every page has around its content.

@@ -55,16 +55,6 @@ std::string next_of(const std::string& path, const Posts& posts, std::string_vie
     return path + (path.contains('?') ? "&" : "?") + std::string(name) + "=" + posts.next;
 }
 
-std::string escaped_query(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        out += {'%', digits[byte >> 4], digits[byte & 15]};
-    }
-    return out;
-}
-
 Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, std::string draft,
                      std::string fault, int status) {
     Posts posts = co_await site.posts.feed(visitor.id(), before);
@@ -189,7 +179,7 @@ Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, S
     TagPage found{.frame = visitor.frame(),
                   .tag = tag,
                   .posts = std::move(posts.posts),
-                  .next = next_of("/tags/" + escaped_query(tag), posts),
+                  .next = next_of("/tags/" + escaped(tag), posts),
                   .empty = std::string(visitor.words().post.nothing_found)};
     co_return page<"tag.html">(std::move(found));
 }
@@ -208,7 +198,7 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
         Posts posts =
             co_await site.posts.with_words(visitor.id(), words, query->before.value_or(newest));
         found.posts = std::move(posts.posts);
-        found.next = next_of("/search?q=" + escaped_query(words), posts);
+        found.next = next_of("/search?q=" + escaped(words), posts);
     }
     co_return page<"search.html">(std::move(found));
 }

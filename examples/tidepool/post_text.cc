@@ -1,6 +1,7 @@
 #include "examples/tidepool/post_text.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tidepool {
@@ -9,6 +10,7 @@ namespace {
 constexpr std::size_t username_min = 3;
 constexpr std::size_t username_max = 30;
 constexpr std::size_t tag_characters_max = 50;
+constexpr std::string_view white = " \t\n";
 
 bool is_digit_or_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -36,6 +38,15 @@ Character first_of(std::string_view text) {
     }
     return {(lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F),
             std::min(text.size(), 4UL)};
+}
+
+char32_t small_of(char32_t code) {
+    if (code >= 'A' && code <= 'Z') return code + 0x20;
+    if (code >= 0xC0 && code <= 0xDE && code != 0xD7) return code + 0x20;
+    if (code >= 0x391 && code <= 0x3A9) return code + 0x20;
+    if (code >= 0x410 && code <= 0x42F) return code + 0x20;
+    if (code >= 0x400 && code <= 0x40F) return code + 0x50;
+    return code;
 }
 
 // Letters of every writing. The punctuation of Chinese, and its full-width forms, ends a tag.
@@ -83,20 +94,6 @@ std::size_t address_bytes(std::string_view text) {
     return bytes > host ? bytes : 0;
 }
 
-std::string escaped_segment(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    for (const char c : text) {
-        if (is_name_character(c)) {
-            out += c;
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            out += {'%', digits[byte >> 4], digits[byte & 15]};
-        }
-    }
-    return out;
-}
-
 // The link that begins here; its text is empty where none does.
 Part link_at(std::string_view text, char before) {
     if (is_name_character(before)) return {};  // in the middle of a word, as in an e-mail address
@@ -106,7 +103,7 @@ Part link_at(std::string_view text, char before) {
     if (text[0] == '#') {
         if (const std::size_t bytes = tag_bytes(text.substr(1))) {
             const std::string tag = small_letters(text.substr(1, bytes));
-            return {std::string(text.substr(0, bytes + 1)), "/tags/" + escaped_segment(tag)};
+            return {std::string(text.substr(0, bytes + 1)), "/tags/" + escaped(tag)};
         }
     }
     if (text[0] == '@') {
@@ -185,7 +182,6 @@ std::string tidied(std::string_view text) {
             if (c != '\x7F') out += c;
         }
     }
-    constexpr std::string_view white = " \t\n";
     const std::size_t begin = out.find_first_not_of(white);
     if (begin == std::string::npos) return {};
     return out.substr(begin, out.find_last_not_of(white) - begin + 1);
@@ -201,6 +197,69 @@ std::string small_letters(std::string_view text) {
     std::string out(text);
     for (char& c : out) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
+
+std::string folded(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const Character next = first_of(text);
+        const char32_t small = small_of(next.code);
+        if (small == next.code || next.bytes > 2) {
+            out += text.substr(0, next.bytes);
+        } else if (small < 0x80) {
+            out += static_cast<char>(small);
+        } else {  // in all of these alphabets both letters have two bytes
+            out += static_cast<char>(0xC0 | small >> 6);
+            out += static_cast<char>(0x80 | (small & 0x3F));
+        }
+        text.remove_prefix(next.bytes);
+    }
+    return out;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (true) {
+        const std::size_t begin = text.find_first_not_of(white);
+        if (begin == std::string_view::npos) return words;
+        const std::size_t end = std::min(text.find_first_of(white, begin), text.size());
+        words.emplace_back(text.substr(begin, end - begin));
+        text.remove_prefix(end);
+    }
+}
+
+std::vector<std::string> grams_of(std::string_view folded_text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::set<std::string> grams;
+    for (const std::string& word : words_of(folded_text)) {
+        std::string before;
+        for (std::string_view rest = word; !rest.empty();) {
+            const std::size_t bytes = first_of(rest).bytes;
+            std::string now;
+            for (const char c : rest.substr(0, bytes)) {
+                const auto byte = static_cast<unsigned char>(c);
+                now += {digits[byte >> 4], digits[byte & 15]};
+            }
+            if (!before.empty()) grams.insert(before + now);
+            before = std::move(now);
+            rest.remove_prefix(bytes);
+        }
+    }
+    return {grams.begin(), grams.end()};
+}
+
+std::string escaped(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        if (is_name_character(c)) {
+            out += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            out += {'%', digits[byte >> 4], digits[byte & 15]};
+        }
     }
     return out;
 }

@@ -35,6 +35,16 @@ std::string tidied(std::string_view text);
 // 3 to 30 of a-z, 0-9 and _.
 bool is_username(std::string_view text);
 std::string small_letters(std::string_view text);
+// With small letters of the Latin, Greek and Cyrillic alphabets: what a search compares.
+std::string folded(std::string_view text);
+// Separated by white space.
+std::vector<std::string> words_of(std::string_view text);
+// Each pair of neighbouring characters inside the words of a folded text, as hexadecimal words
+// between spaces, each once. An index of them finds text in any writing, Chinese
+// without spaces too. A search for a text asks for all pairs of it.
+std::vector<std::string> grams_of(std::string_view folded_text);
+// One segment of a path, or a value in a query, as it may stand in an address.
+std::string escaped(std::string_view text);
 // An SQL pattern (`like ? escape '!'`) for what contains a text as it is: its own % and _ stand for
 // themselves.
 std::string containing(std::string_view text);

@@ -23,6 +23,18 @@ std::string links(std::string_view body) {
     return out;
 }
 
+TEST(PostText, FoldedTextHasSmallLettersOfEachAlphabet) {
+    EXPECT_EQ(folded("Ébb TIDE Ωμέγα ПРИЛИВ Ёж 潮 😀"), "ébb tide ωμέγα прилив ёж 潮 😀");
+    EXPECT_EQ(folded(""), "");
+}
+
+TEST(PostText, GramsArePairsInsideWords) {
+    EXPECT_THAT(grams_of("abc ab x"), ElementsAre("6162", "6263"));
+    EXPECT_THAT(grams_of("潮水"), ElementsAre("e6bdaee6b0b4"));
+    EXPECT_THAT(grams_of("a b\nc"), IsEmpty());
+    EXPECT_THAT(words_of("  a\tbc \n"), ElementsAre("a", "bc"));
+}
+
 TEST(PostText, TagsNamesAndAddressesAreLinks) {
     EXPECT_EQ(links("plain"), "");
     EXPECT_EQ(links("a #Tide, @Ann!"), "[#Tide /tags/tide][@Ann /members/ann]");

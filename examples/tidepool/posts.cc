@@ -13,6 +13,7 @@ using namespace tiderace;
 namespace {
 
 constexpr std::int64_t hues = 8;
+constexpr db::TransactionOptions again{.attempts = 3};  // after a deadlock
 
 struct Row {
     std::int64_t id;
@@ -57,33 +58,75 @@ PostView view_of(Row row, std::int64_t viewer) {
             .own = row.author == viewer};
 }
 
-// For the index of words: each word in quotes, so that it has no other meaning there.
-std::string quoted_words(std::string_view words) {
+// Each word in quotes, so that it has no other meaning there.
+std::string quoted_words(const std::vector<std::string>& words) {
     std::string out;
-    for (std::size_t at = 0; at < words.size();) {
-        const std::size_t begin = words.find_first_not_of(" \t\n", at);
-        if (begin == std::string_view::npos) break;
-        const std::size_t end = std::min(words.find_first_of(" \t\n", begin), words.size());
+    for (const std::string& word : words) {
         out += out.empty() ? "\"" : " \"";
-        for (const char c : words.substr(begin, end - begin)) {
+        for (const char c : word) {
             if (c == '"') out += '"';
             out += c;
         }
         out += '"';
-        at = end;
     }
     return out;
 }
 
-bool each_word_has_three(std::string_view words) {
-    for (std::size_t at = 0; at < words.size();) {
-        const std::size_t begin = words.find_first_not_of(" \t\n", at);
-        if (begin == std::string_view::npos) break;
-        const std::size_t end = std::min(words.find_first_of(" \t\n", begin), words.size());
-        if (count_characters(words.substr(begin, end - begin)) < 3) return false;
-        at = end;
+std::string joined(const std::vector<std::string>& words, std::string_view before,
+                   std::string_view between) {
+    std::string out;
+    for (const std::string& word : words) {
+        if (!out.empty()) out += between;
+        out += before;
+        out += word;
     }
-    return true;
+    return out;
+}
+
+// A condition of a statement, with what is bound to it.
+struct Condition {
+    std::string sql;
+    std::vector<db::Value> values;
+};
+
+// SQLite's index knows runs of three characters; shorter words are looked for in what is left.
+Condition condition_in_sqlite(const std::vector<std::string>& words) {
+    Condition condition{"p.id < ?", {}};
+    std::vector<std::string> indexed;
+    for (const std::string& word : words) {
+        if (count_characters(word) >= 3) {
+            indexed.push_back(word);
+        } else {
+            condition.sql += " and p.body like ? escape '!'";
+            condition.values.emplace_back(containing(word));
+        }
+    }
+    if (!indexed.empty()) {
+        condition.sql += " and p.id in (select rowid from post_words where post_words match ?)";
+        condition.values.emplace_back(quoted_words(indexed));
+    }
+    return condition;
+}
+
+// The index of pairs of characters finds few posts, and their text decides.
+Condition condition_by_grams(const std::vector<std::string>& words, db::Dialect dialect) {
+    Condition condition{"p.id < ? and p.id in (select w.post from post_words w where ", {}};
+    const auto grams = grams_of(folded(joined(words, "", " ")));
+    if (grams.empty()) {
+        condition.sql += "1 = 1";
+    } else if (dialect == db::Dialect::postgres) {
+        condition.sql += "string_to_array(w.grams, ' ') @> string_to_array(?, ' ')";
+        condition.values.emplace_back(joined(grams, "", " "));
+    } else {
+        condition.sql += "match (w.grams) against (? in boolean mode)";
+        condition.values.emplace_back(joined(grams, "+", " "));
+    }
+    for (const std::string& word : words) {
+        condition.sql += " and w.folded like ? escape '!'";
+        condition.values.emplace_back(containing(folded(word)));
+    }
+    condition.sql += ")";
+    return condition;
 }
 
 // To somebody who is there, is not the actor, and neither blocked the other.
@@ -99,8 +142,10 @@ Task<> notify(db::Transaction& tx, std::int64_t member, std::string kind, std::i
         now(), kind, actor, post, member, actor, actor, actor, kind, actor, post);
 }
 
-// Tags and mentions of a text that is new, or changed.
-Task<> index(db::Transaction& tx, std::int64_t author, std::int64_t id, const std::string& body) {
+// Tags, mentions and words of a text that is new, or changed.
+Task<> index(db::Transaction& tx, db::Dialect dialect, std::int64_t author, std::int64_t id,
+             const std::string& body) {
+    co_await index_words(tx, dialect, id, body);
     co_await tx.exec("delete from tags where post = ?", id);
     for (const std::string& tag : tags_of(body)) {
         co_await tx.exec("insert into tags (tag, post) values (?, ?)", tag, id);
@@ -113,6 +158,21 @@ Task<> index(db::Transaction& tx, std::int64_t author, std::int64_t id, const st
 }
 
 }  // namespace
+
+Task<> index_words(db::Transaction& tx, db::Dialect dialect, std::int64_t post,
+                   const std::string& body) {
+    if (dialect == db::Dialect::sqlite) co_return;  // by triggers
+    const std::string text = folded(body);
+    const std::string grams = joined(grams_of(text), "", " ");
+    co_await tx.exec("delete from post_words where post = ?", post);
+    co_await tx.exec("insert into post_words (post, folded, grams) values (?, ?, ?)", post, text,
+                     grams);
+}
+
+std::string once(db::Dialect dialect, std::string_view key) {
+    if (dialect != db::Dialect::mariadb) return " on conflict do nothing";
+    return " on duplicate key update " + std::string(key) + " = " + std::string(key);
+}
 
 std::string initial_of(std::string_view name) {
     std::string first = shortened(name, 1);
@@ -139,11 +199,11 @@ Task<std::optional<std::int64_t>> PostStore::add(std::int64_t author, Draft draf
         const auto id = co_await tx.one<std::int64_t>(
             "insert into posts (created_at, author, parent, body) values (?, ?, ?, ?) returning id",
             now(), author, draft.parent, draft.body);
-        co_await index(tx, author, *id, draft.body);
+        co_await index(tx, db_.dialect(), author, *id, draft.body);
         if (parent_author) co_await notify(tx, *parent_author, "reply", author, *id);
         co_return id;
     };
-    co_return co_await db_.transaction(write);
+    co_return co_await db_.transaction(write, again);
 }
 
 Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string body) {
@@ -152,10 +212,10 @@ Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string bod
             co_await tx.exec("update posts set body = ?, edited_at = ? where id = ? and author = ?",
                              body, now(), id, author);
         if (done.rows == 0) co_return false;
-        co_await index(tx, author, id, body);
+        co_await index(tx, db_.dialect(), author, id, body);
         co_return true;
     };
-    co_return co_await db_.transaction(write);
+    co_return co_await db_.transaction(write, again);
 }
 
 Task<bool> PostStore::remove(std::int64_t author, std::int64_t id) {
@@ -176,11 +236,10 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             member);
         if (!author) co_return std::nullopt;
         if (liked) {
-            const db::Done done = co_await tx.exec(
-                "insert into likes (member, post, created_at) select ?, ?, ?"
-                " where not exists (select 1 from likes where member = ? and post = ?)",
-                member, id, now(), member, id);
-            if (done.rows > 0) co_await notify(tx, *author, "like", member, id);
+            co_await tx.exec("insert into likes (member, post, created_at) values (?, ?, ?)" +
+                                 once(db_.dialect(), "member"),
+                             member, id, now());
+            co_await notify(tx, *author, "like", member, id);
         } else {
             co_await tx.exec("delete from likes where member = ? and post = ?", member, id);
         }
@@ -188,25 +247,26 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             co_await tx.one<std::int64_t>("select count(*) from likes where post = ?", id);
         co_return Liked{*likes, liked};
     };
-    co_return co_await db_.transaction(write);
+    co_return co_await db_.transaction(write, again);
 }
 
 Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
     const db::Done done = co_await db_.exec(
         "insert into reports (created_at, reporter, post, reason) select ?, ?, id, ? from posts"
-        " where id = ? and not exists (select 1 from reports where reporter = ? and post = ?)",
-        now(), member, "reader", id, member, id);
+        " where id = ?" +
+            once(db_.dialect(), "reporter"),
+        now(), member, "reader", id);
     co_return done.rows > 0;
 }
 
 // `where` takes `values`; the viewer of the columns comes before them and the blocks after.
-template <typename... A>
-Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where, A... values) {
+Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
+                            std::vector<db::Value> values) {
     std::string sql(columns);
     sql += where;
     sql += not_blocked;
     sql += order == Order::oldest_first ? " order by p.id limit ?" : " order by p.id desc limit ?";
-    auto rows = co_await db_.all<Row>(sql, viewer, values..., viewer, viewer, page_size + 1);
+    auto rows = co_await db_.all<Row>(sql, viewer, values, viewer, viewer, page_size + 1);
     Posts posts;
     const bool has_more = rows.size() > static_cast<std::size_t>(page_size);
     if (has_more) rows.pop_back();
@@ -219,7 +279,7 @@ Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
     return list(Order::newest_first, viewer,
                 "p.parent is null and p.id < ? and (p.author = ? or p.author in"
                 " (select followee from follows where follower = ?))",
-                before, viewer, viewer);
+                {before, viewer, viewer});
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
@@ -231,27 +291,26 @@ Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
 }
 
 Task<Posts> PostStore::of_member(std::int64_t viewer, std::int64_t author, std::int64_t before) {
-    return list(Order::newest_first, viewer, "p.author = ? and p.id < ?", author, before);
+    return list(Order::newest_first, viewer, "p.author = ? and p.id < ?", {author, before});
 }
 
 Task<Posts> PostStore::with_tag(std::int64_t viewer, std::string tag, std::int64_t before) {
     return list(Order::newest_first, viewer,
-                "p.id in (select post from tags where tag = ?) and p.id < ?", std::move(tag),
-                before);
+                "p.id in (select post from tags where tag = ?) and p.id < ?",
+                {std::move(tag), before});
 }
 
 Task<Posts> PostStore::with_words(std::int64_t viewer, std::string words, std::int64_t before) {
-    if (db_.dialect() == db::Dialect::sqlite && each_word_has_three(words)) {
-        return list(Order::newest_first, viewer,
-                    "p.id in (select rowid from post_words where post_words match ?) and p.id < ?",
-                    quoted_words(words), before);
-    }
-    return list(Order::newest_first, viewer, "p.body like ? escape '!' and p.id < ?",
-                containing(words), before);
+    const std::vector<std::string> each = words_of(words);
+    Condition condition = db_.dialect() == db::Dialect::sqlite
+                              ? condition_in_sqlite(each)
+                              : condition_by_grams(each, db_.dialect());
+    condition.values.insert(condition.values.begin(), before);
+    return list(Order::newest_first, viewer, std::move(condition.sql), std::move(condition.values));
 }
 
 Task<Posts> PostStore::replies(std::int64_t viewer, std::int64_t parent, std::int64_t after) {
-    return list(Order::oldest_first, viewer, "p.parent = ? and p.id > ?", parent, after);
+    return list(Order::oldest_first, viewer, "p.parent = ? and p.id > ?", {parent, after});
 }
 
 Task<std::optional<PostView>> PostStore::find(std::int64_t viewer, std::int64_t id) {

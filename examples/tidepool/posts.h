@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "examples/tidepool/pages.h"
 
@@ -60,11 +62,19 @@ class PostStore {
   private:
     enum class Order : std::uint8_t { newest_first, oldest_first };
 
-    template <typename... A>
-    tiderace::Task<Posts> list(Order order, std::int64_t viewer, std::string where, A... values);
+    tiderace::Task<Posts> list(Order order, std::int64_t viewer, std::string where,
+                               std::vector<tiderace::db::Value> values);
 
     tiderace::db::Database db_;
 };
+
+// What a post needs in the index of words, in a database that does not keep it by itself.
+tiderace::Task<> index_words(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,
+                             std::int64_t post, const std::string& body);
+
+// The end of an insert that leaves a row alone that is there, by the table's own keys. `key`: a
+// column of it.
+std::string once(tiderace::db::Dialect dialect, std::string_view key);
 
 // The first character of a name, and one of eight colours, instead of a picture.
 std::string initial_of(std::string_view name);

@@ -13,16 +13,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The same time whatever the texts are, as long as their lengths are.
-bool same_text(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned different = 0;
-    for (std::size_t at = 0; at < a.size(); ++at) {
-        different |= static_cast<unsigned char>(a[at]) ^ static_cast<unsigned char>(b[at]);
-    }
-    return different == 0;
-}
-
 std::string_view language_of(const Request& request, const Session& session) {
     const std::string_view chosen = session.get("language");
     return chosen.empty() ? request.field("Accept-Language") : chosen;
@@ -37,9 +27,7 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.csrf = session.get("csrf");
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
-    if (visitor.is_member()) {
-        visitor.frame_.unseen = co_await site.members.count_unseen(visitor.id());
-    }
+    if (visitor.is_member()) visitor.frame_.unseen = visitor.viewer().unseen;
     co_return visitor;
 }
 
@@ -56,7 +44,7 @@ Frame Visitor::frame_for_search(std::string query) const {
 }
 
 bool Visitor::sent(std::string_view csrf) const {
-    return same_text(csrf, frame_.csrf);
+    return equals_in_constant_time(frame_.csrf, csrf);
 }
 
 Page not_found(const Visitor& visitor) {
@@ -118,9 +106,8 @@ Events live(Session session, Site& site) {
     while (seat.is_free() && !login.empty()) {
         const auto viewer = co_await site.accounts.viewer(login);
         if (!viewer) break;  // logged out, here or elsewhere
-        const std::int64_t unseen_now = co_await site.members.count_unseen(viewer->id);
-        if (std::exchange(unseen, unseen_now) != unseen_now) {
-            const std::string data = std::to_string(unseen_now);
+        if (std::exchange(unseen, viewer->unseen) != viewer->unseen) {
+            const std::string data = std::to_string(viewer->unseen);
             const Event event{.data = data, .event = "unseen"};
             co_yield event;
         }

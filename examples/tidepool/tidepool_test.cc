@@ -1,9 +1,10 @@
-// Tidepool in memory, on a database of its own: every route and rule, and the faults of the system
+// Tidepool in memory, on each kind of database: every route and rule, and the faults of the system
 // it replaces. No port; a clock that the tests own.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tiderace/testing.h>
+#include <tiderace/testing/database_server.h>
 
 #include <chrono>
 #include <filesystem>
@@ -24,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using tiderace::testing::Answer;
 using tiderace::testing::Client;
+using tiderace::testing::DatabaseServer;
 using tiderace::testing::form;
 
 constexpr std::string_view password = "correct horse";
@@ -93,12 +95,18 @@ std::size_t count(const std::string& text, std::string_view piece) {
     return found;
 }
 
-class TidepoolTest : public ::testing::Test {
+class TidepoolTest : public ::testing::TestWithParam<db::Dialect> {
   protected:
-    TidepoolTest() {
+    void SetUp() override {
         std::string name = (std::filesystem::temp_directory_path() / "tidepool-XXXXXX").string();
         folder_ = ::mkdtemp(name.data());
-        auto db = db::open("sqlite:" + folder_.string() + "/test.db");
+        std::string url = "sqlite:" + folder_.string() + "/test.db";
+        if (GetParam() != db::Dialect::sqlite) {
+            const std::string missing = DatabaseServer::missing(GetParam());
+            if (!missing.empty()) GTEST_SKIP() << missing;
+            url = DatabaseServer::shared(GetParam()).fresh("tidepool");
+        }
+        auto db = db::open(url);
         EXPECT_EQ(run(prepare(db, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
         app_ = std::make_unique<http::App>(make_app(db, TIDEPOOL_FOLDER));
     }
@@ -118,7 +126,7 @@ class TidepoolTest : public ::testing::Test {
     std::unique_ptr<http::App> app_;
 };
 
-TEST_F(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
+TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
     Person guest(*app_);
     EXPECT_THAT(guest.get("/").text(), HasSubstr("What did the tide bring in?"));
     for (const char* path : {"/settings", "/notifications", "/search?q=x", "/posts/1/edit"}) {
@@ -133,7 +141,7 @@ TEST_F(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
 }
 
 // Without a session, each of them ended the system that this one replaces, or wrote for nobody.
-TEST_F(TidepoolTest, GuestsChangeNothing) {
+TEST_P(TidepoolTest, GuestsChangeNothing) {
     member("ann")->write("hello");
     Person guest(*app_);
     for (const char* path :
@@ -147,7 +155,7 @@ TEST_F(TidepoolTest, GuestsChangeNothing) {
     }
 }
 
-TEST_F(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
+TEST_P(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
     member("ann");
     struct Case {
         const char *name, *username, *email, *word, *again, *said;
@@ -180,7 +188,7 @@ TEST_F(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
     EXPECT_EQ(guest.post("/sign-up", {{"again", "x"}}).status, 422) << "without a password field";
 }
 
-TEST_F(TidepoolTest, LogInByNameOrAddressAndLogOut) {
+TEST_P(TidepoolTest, LogInByNameOrAddressAndLogOut) {
     member("ann");
     Person ann(*app_, "ann");
     EXPECT_FALSE(ann.is_logged_in());
@@ -195,7 +203,7 @@ TEST_F(TidepoolTest, LogInByNameOrAddressAndLogOut) {
     EXPECT_TRUE(by_address.is_logged_in()) << "elsewhere she stays";
 }
 
-TEST_F(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
+TEST_P(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
     auto ann = member("ann");
     const std::string cookies =
         ann->client().cookies().field({.secure = true, .host = "localhost"}, 0);
@@ -207,7 +215,7 @@ TEST_F(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
     EXPECT_EQ(replay.get("/settings", {{"Cookie", cookies}}).status, 303);
 }
 
-TEST_F(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
+TEST_P(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
     member("ann");
     Person ann(*app_, "ann");
     Person nobody(*app_, "nobody_here");
@@ -222,7 +230,7 @@ TEST_F(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
     EXPECT_EQ(status, 429) << "guessing is limited";
 }
 
-TEST_F(TidepoolTest, AFormOfAnotherSiteChangesNothing) {
+TEST_P(TidepoolTest, AFormOfAnotherSiteChangesNothing) {
     auto ann = member("ann");
     ann->write("mine");
     for (const char* path : {"/posts", "/posts/1/delete", "/posts/1/like", "/log-out",
@@ -242,7 +250,7 @@ TEST_F(TidepoolTest, AFormOfAnotherSiteChangesNothing) {
     EXPECT_EQ(ann->get("/posts/1/like").status, 405) << "no change by GET";
 }
 
-TEST_F(TidepoolTest, PostsHaveOneToTwoThousandCharacters) {
+TEST_P(TidepoolTest, PostsHaveOneToTwoThousandCharacters) {
     auto ann = member("ann");
     EXPECT_EQ(ann->send("/posts", {{"body", ""}}).status, 422);
     EXPECT_EQ(ann->send("/posts", {{"body", " \n "}}).status, 422);
@@ -254,7 +262,7 @@ TEST_F(TidepoolTest, PostsHaveOneToTwoThousandCharacters) {
     EXPECT_THAT(refused.text(), HasSubstr(sea + "x")) << "what was typed stays";
 }
 
-TEST_F(TidepoolTest, OnesOwnPostWithThreeFollowersShowsOnce) {
+TEST_P(TidepoolTest, OnesOwnPostWithThreeFollowersShowsOnce) {
     auto ann = member("ann");
     ann->write("once");
     for (const char* name : {"bob", "cid", "dee"}) {
@@ -268,7 +276,7 @@ TEST_F(TidepoolTest, OnesOwnPostWithThreeFollowersShowsOnce) {
     EXPECT_EQ(ann->send("/members/ann/follow", {}).status, 404) << "nobody follows herself";
 }
 
-TEST_F(TidepoolTest, ToLikeTwiceIsToLikeOnce) {
+TEST_P(TidepoolTest, ToLikeTwiceIsToLikeOnce) {
     auto ann = member("ann");
     const std::string post = ann->write("like me");
     auto bob = member("bob");
@@ -284,7 +292,7 @@ TEST_F(TidepoolTest, ToLikeTwiceIsToLikeOnce) {
     EXPECT_EQ(count(ann->get("/notifications").text(), "likes your post"), 1U);
 }
 
-TEST_F(TidepoolTest, WhatMembersWriteIsText) {
+TEST_P(TidepoolTest, WhatMembersWriteIsText) {
     const std::string angles(50, '<');
     auto ann = member("ann", angles);
     ann->write("<script>alert(1)</script> \"'& https://example.org/?a=b&c javascript:alert(1)");
@@ -299,7 +307,7 @@ TEST_F(TidepoolTest, WhatMembersWriteIsText) {
     EXPECT_THAT(found, Not(HasSubstr("\"><script>")));
 }
 
-TEST_F(TidepoolTest, OnlyTheAuthorEditsAndDeletes) {
+TEST_P(TidepoolTest, OnlyTheAuthorEditsAndDeletes) {
     auto ann = member("ann");
     const std::string post = ann->write("before #old");
     auto bob = member("bob");
@@ -317,7 +325,7 @@ TEST_F(TidepoolTest, OnlyTheAuthorEditsAndDeletes) {
     EXPECT_EQ(ann->get("/posts/" + post).status, 404);
 }
 
-TEST_F(TidepoolTest, RepliesMentionsAndFollowersAreNotified) {
+TEST_P(TidepoolTest, RepliesMentionsAndFollowersAreNotified) {
     auto ann = member("ann");
     const std::string post = ann->write("a question");
     auto bob = member("bob", "Bob");
@@ -335,7 +343,7 @@ TEST_F(TidepoolTest, RepliesMentionsAndFollowersAreNotified) {
     EXPECT_EQ(bob->send("/posts", {{"body", "x"}, {"parent", "99"}}).status, 404);
 }
 
-TEST_F(TidepoolTest, AnOpenPageHearsOfNoticesAndPosts) {
+TEST_P(TidepoolTest, AnOpenPageHearsOfNoticesAndPosts) {
     auto ann = member("ann");
     auto bob = member("bob");
     ann->send("/members/bob/follow", {});
@@ -353,7 +361,7 @@ TEST_F(TidepoolTest, AnOpenPageHearsOfNoticesAndPosts) {
     EXPECT_THAT(seen, ::testing::UnorderedElementsAre("unseen1", "postsnew"));
 }
 
-TEST_F(TidepoolTest, WhoIsBlockedIsNeitherSeenNorHeard) {
+TEST_P(TidepoolTest, WhoIsBlockedIsNeitherSeenNorHeard) {
     auto ann = member("ann");
     auto bob = member("bob");
     bob->send("/members/ann/follow", {});
@@ -370,7 +378,7 @@ TEST_F(TidepoolTest, WhoIsBlockedIsNeitherSeenNorHeard) {
     EXPECT_EQ(bob->get("/posts/" + post).status, 200);
 }
 
-TEST_F(TidepoolTest, SearchFindsWordsOfEveryLanguageAsTheyAre) {
+TEST_P(TidepoolTest, SearchFindsWordsOfEveryLanguageAsTheyAre) {
     auto ann = member("ann");
     ann->write("high water at noon");
     ann->write("潮水退了，礁石上全是小螃蟹");
@@ -389,7 +397,7 @@ TEST_F(TidepoolTest, SearchFindsWordsOfEveryLanguageAsTheyAre) {
         << "nobody is found by an address";
 }
 
-TEST_F(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
+TEST_P(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
     auto ann = member("ann");
     for (int i = 0; i < 25; ++i) {
         ann->client().advance(1min);  // within the limit of posts
@@ -406,7 +414,7 @@ TEST_F(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
     EXPECT_THAT(second, Not(HasSubstr("rel=\"next\"")));
 }
 
-TEST_F(TidepoolTest, SettingsChangeTheProfileAndThePassword) {
+TEST_P(TidepoolTest, SettingsChangeTheProfileAndThePassword) {
     auto ann = member("ann");
     Person elsewhere(*app_, "ann");
     elsewhere.log_in();
@@ -429,7 +437,7 @@ TEST_F(TidepoolTest, SettingsChangeTheProfileAndThePassword) {
     EXPECT_FALSE(elsewhere.is_logged_in());
 }
 
-TEST_F(TidepoolTest, MembersTakeTheirDataAndGo) {
+TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
     auto ann = member("ann");
     const std::string post = ann->write("to keep");
     auto bob = member("bob");
@@ -447,7 +455,7 @@ TEST_F(TidepoolTest, MembersTakeTheirDataAndGo) {
     EXPECT_EQ(member("ann")->get("/").status, 200) << "the name is free again";
 }
 
-TEST_F(TidepoolTest, PagesComeInChinese) {
+TEST_P(TidepoolTest, PagesComeInChinese) {
     Person guest(*app_);
     const Answer chinese = guest.client().get("/", {{"Accept-Language", "zh-CN,zh;q=0.9"}});
     EXPECT_THAT(chinese.text(), HasSubstr("<html lang=\"zh\">"));
@@ -462,7 +470,7 @@ TEST_F(TidepoolTest, PagesComeInChinese) {
     }
 }
 
-TEST_F(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
+TEST_P(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
     auto ann = member("ann");
     ann->write("hello #tide");
     for (const char* path : {"/", "/about", "/settings", "/members/ann", "/tags/tide"}) {
@@ -476,6 +484,11 @@ TEST_F(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
     }
     EXPECT_LT(Person(*app_).get("/").text().size() + 20'000, 60'000U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, TidepoolTest,
+                         ::testing::Values(db::Dialect::sqlite, db::Dialect::postgres,
+                                           db::Dialect::mariadb),
+                         [](const auto& each) { return std::string(name_of(each.param)); });
 
 }  // namespace
 }  // namespace tidepool
