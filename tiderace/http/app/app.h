@@ -82,7 +82,12 @@ class App : public Routes<App, 0> {
 
     // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
     // ranges, types, no hidden files. Routes come first.
-    App& files(std::string prefix, const std::string& folder);
+    template <typename... M>
+    App& files(std::string prefix, const std::string& folder, M... middleware) {
+        std::vector<Middleware> own;
+        (own.push_back(Middleware(std::move(middleware))), ...);
+        return add_files(std::move(prefix), folder, std::move(own));
+    }
     // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
     // of `root` that a glob names (http/cgi/fastcgi.h).
     App& cgi(std::string prefix, const std::string& folder);
@@ -157,6 +162,9 @@ class App : public Routes<App, 0> {
     friend class app::OpenApiDocument;
     friend class Routes<App, 0>;
     friend struct app::Scope;
+
+    App& add_files(std::string prefix, const std::string& folder,
+                   std::vector<Middleware> middleware);
 
     using Scope = app::ScopeEntry;
     using Route = app::RouteEntry;

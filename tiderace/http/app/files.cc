@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/handler/static_files.h"
@@ -34,7 +35,8 @@ class FilesRule final : public AccessRule {
 
 }  // namespace
 
-App& App::files(std::string prefix, const std::string& folder) {
+App& App::add_files(std::string prefix, const std::string& folder,
+                    std::vector<Middleware> middleware) {
     std::error_code ignored;
     if (fault_.empty() && !std::filesystem::is_directory(folder, ignored)) {
         fault_ = "files " + prefix + ": " + folder + " is no directory";
@@ -47,9 +49,15 @@ App& App::files(std::string prefix, const std::string& folder) {
         options.pool = place.pool;
         return Layer(std::make_shared<FilesRule>(place.loop, std::move(options)));
     };
-    return route(
-        wire::Method::other, prefix + "/{path...}", [](std::string_view) {},
-        Middleware(Middleware::Make(make)));
+    const auto below = [](std::string_view) {};
+    if (middleware.empty()) {
+        return route(wire::Method::other, prefix + "/{path...}", below,
+                     Middleware(Middleware::Make(make)));
+    }
+    Group<0> files = group(prefix);
+    for (Middleware& each : middleware) files.use(std::move(each));
+    files.route(wire::Method::other, "/{path...}", below, Middleware(Middleware::Make(make)));
+    return *this;
 }
 
 }  // namespace tiderace::http

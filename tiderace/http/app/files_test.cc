@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "tiderace/http/app/app_fixture.h"
@@ -43,6 +44,22 @@ TEST_F(AppFilesTest, AFolderIsServedBelowItsPrefix) {
     EXPECT_EQ(body_of(get("/a.txt")), "a route");
     EXPECT_EQ(status_of(ask("POST", "/static/a.txt")), "405");
     EXPECT_EQ(status_of(ask("GET", "/static/a.txt", "Range: bytes=0-1\r\n")), "206");
+}
+
+TEST_F(AppFilesTest, MiddlewareOfAFolderIsForItsFilesAlone) {
+    app.files("/other", folder.path());
+    app.files(
+        "/static", folder.path(), [](const Request&, Response& r) { r.set("X-Folder", "static"); },
+        [](const Request& request) -> std::optional<Problem> {
+            if (request.path.ends_with("/a.txt")) return std::nullopt;
+            return Problem{.status = 404};
+        });
+    const std::string answer = get("/static/a.txt");
+    EXPECT_EQ(body_of(answer), "file a");
+    EXPECT_NE(answer.find("X-Folder: static"), std::string::npos);
+    EXPECT_EQ(status_of(get("/static/inner/index.html")), "404");
+    EXPECT_EQ(get("/other/a.txt").find("X-Folder"), std::string::npos);
+    EXPECT_EQ(body_of(get("/other/inner/index.html")), "<p>inner");
 }
 
 TEST_F(AppFilesTest, RoutesComeBeforeFilesOfTheRoot) {
