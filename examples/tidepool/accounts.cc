@@ -202,8 +202,34 @@ Task<std::string> Accounts::exported(std::int64_t member) {
     co_return json::write(all);
 }
 
-Task<> Accounts::remove(std::int64_t member) {
-    co_await db_.exec("delete from members where id = ?", member);
+Task<std::string> Accounts::face(std::int64_t member) {
+    auto face = co_await db_.one<std::string>("select coalesce(face, '') from members where id = ?",
+                                              member);
+    co_return face.value_or(std::string());
+}
+
+Task<std::string> Accounts::set_face(std::int64_t member, std::optional<std::string> name) {
+    auto write = [&](db::Transaction& tx) -> Task<std::string> {
+        auto before = co_await tx.one<std::string>(
+            "select coalesce(face, '') from members where id = ?", member);
+        co_await tx.exec("update members set face = ? where id = ?", name, member);
+        co_return before.value_or(std::string());
+    };
+    co_return co_await db_.transaction(write);
+}
+
+Task<std::vector<std::string>> Accounts::remove(std::int64_t member) {
+    auto write = [&](db::Transaction& tx) -> Task<std::vector<std::string>> {
+        auto pictures = co_await tx.all<std::string>(
+            "with recursive gone (id) as (select id from posts where author = ?"
+            " union select p.id from posts p join gone g on p.parent = g.id)"
+            " select p.picture from posts p join gone g on g.id = p.id where p.picture is not null"
+            " union select face from members where id = ? and face is not null",
+            member, member);
+        co_await tx.exec("delete from members where id = ?", member);
+        co_return pictures;
+    };
+    co_return co_await db_.transaction(write, {.attempts = 3});
 }
 
 }  // namespace tidepool

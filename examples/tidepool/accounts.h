@@ -12,6 +12,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
@@ -54,8 +55,12 @@ class Accounts {
     tiderace::Task<> set_password(std::int64_t member, std::string password);
     // All that is kept about a member, as JSON; the newest exported_posts_max posts.
     tiderace::Task<std::string> exported(std::int64_t member);
-    // With all that the member wrote.
-    tiderace::Task<> remove(std::int64_t member);
+    // "": none.
+    tiderace::Task<std::string> face(std::int64_t member);
+    // The one that it replaces; "": none.
+    tiderace::Task<std::string> set_face(std::int64_t member, std::optional<std::string> name);
+    // With all that the member wrote; the pictures that nothing names any more.
+    tiderace::Task<std::vector<std::string>> remove(std::int64_t member);
 
   private:
     tiderace::db::Database db_;

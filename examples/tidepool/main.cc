@@ -2,8 +2,9 @@
 //
 //   tidepool [--listen ADDRESS] [--demo N]
 //
-// TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), and TIDEPOOL_FOLDER where
-// templates, static files and migrations lie.
+// TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), TIDEPOOL_PICTURES the
+// folder of pictures (tidepool-pictures beside a database file, or here; "" for none), and
+// TIDEPOOL_FOLDER where templates, static files and migrations lie.
 
 #include <tiderace/app.h>
 #include <tiderace/db.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +56,13 @@ std::string setting(const char* name, const char* otherwise) {
     return value != nullptr ? value : otherwise;
 }
 
+std::string pictures_beside(const std::string& database) {
+    constexpr std::string_view file = "sqlite:";
+    std::filesystem::path place;
+    if (database.starts_with(file)) place = database.substr(file.size());
+    return place.parent_path() / "tidepool-pictures";
+}
+
 Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
     co_await db::migrate(db, migrations);
     const std::size_t added = co_await tidepool::add_demo(db, demo);
@@ -75,10 +84,13 @@ int main(int count, char** words) {
     }
     const std::string folder = setting("TIDEPOOL_FOLDER", TIDEPOOL_FOLDER);
     try {
-        db::Database db = db::open(setting("TIDEPOOL_DB", "sqlite:tidepool.db"));
+        const std::string database = setting("TIDEPOOL_DB", "sqlite:tidepool.db");
+        const std::string beside = pictures_beside(database);
+        const std::string pictures = setting("TIDEPOOL_PICTURES", beside.c_str());
+        db::Database db = db::open(database);
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
-        http::App app = tidepool::make_app(db, folder);
+        http::App app = tidepool::make_app(db, folder, pictures);
         return app.serve({.listen = options.listen});
     } catch (const std::exception& error) {
         std::fprintf(stderr, "tidepool: %s\n", error.what());

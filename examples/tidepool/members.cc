@@ -20,6 +20,7 @@ struct PersonRow {
     std::int64_t id;
     std::string username;
     std::string name;
+    std::string face;
 };
 
 struct ProfileRow {
@@ -27,6 +28,7 @@ struct ProfileRow {
     std::string username;
     std::string name;
     std::string about;
+    std::string face;
     Time created_at;
     std::int64_t posts;
     std::int64_t following;
@@ -42,6 +44,7 @@ struct NotificationRow {
     std::int64_t actor;
     std::string username;
     std::string name;
+    std::string face;
     std::optional<std::int64_t> post;
     std::optional<std::string> body;
     bool seen;
@@ -53,7 +56,8 @@ std::vector<Person> people_of(std::vector<PersonRow> rows) {
         people.push_back({.username = std::move(row.username),
                           .name = row.name,
                           .initial = initial_of(row.name),
-                          .hue = hue_of(row.id)});
+                          .hue = hue_of(row.id),
+                          .face = std::move(row.face)});
     }
     return people;
 }
@@ -69,7 +73,7 @@ std::string_view words_for(std::string_view kind, const Words& words) {
 
 Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string username) {
     auto row = co_await db_.one<ProfileRow>(
-        "select m.id, m.username, m.name, m.about, m.created_at,"
+        "select m.id, m.username, m.name, m.about, coalesce(m.face, '') as face, m.created_at,"
         " (select count(*) from posts p where p.author = m.id) as posts,"
         " (select count(*) from follows f where f.follower = m.id) as following,"
         " (select count(*) from follows f where f.followee = m.id) as followers,"
@@ -85,6 +89,7 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
                     .created_at = row->created_at,
                     .initial = initial_of(row->name),
                     .hue = hue_of(row->id),
+                    .face = std::move(row->face),
                     .posts = row->posts,
                     .following = row->following,
                     .followers = row->followers,
@@ -163,14 +168,16 @@ Task<bool> Members::unblock(std::int64_t viewer, std::string username) {
 
 Task<std::vector<Person>> Members::followers(std::int64_t member) {
     co_return people_of(co_await db_.all<PersonRow>(
-        "select m.id, m.username, m.name from follows f join members m on m.id = f.follower"
+        "select m.id, m.username, m.name, coalesce(m.face, '') as face from follows f join members "
+        "m on m.id = f.follower"
         " where f.followee = ? order by f.created_at desc, m.id limit ?",
         member, people_max));
 }
 
 Task<std::vector<Person>> Members::following(std::int64_t member) {
     co_return people_of(co_await db_.all<PersonRow>(
-        "select m.id, m.username, m.name from follows f join members m on m.id = f.followee"
+        "select m.id, m.username, m.name, coalesce(m.face, '') as face from follows f join members "
+        "m on m.id = f.followee"
         " where f.follower = ? order by f.created_at desc, m.id limit ?",
         member, people_max));
 }
@@ -178,7 +185,7 @@ Task<std::vector<Person>> Members::following(std::int64_t member) {
 Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words) {
     const std::string pattern = containing(words);
     co_return people_of(co_await db_.all<PersonRow>(
-        "select m.id, m.username, m.name from members m"
+        "select m.id, m.username, m.name, coalesce(m.face, '') as face from members m"
         " where (m.username like ? escape '!' or lower(m.name) like lower(?) escape '!')"
         " and not exists (select 1 from blocks b where b.blocker = m.id and b.blocked = ?)"
         " order by m.id desc limit ?",
@@ -187,7 +194,9 @@ Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words
 
 Task<std::vector<Notification>> Members::notifications(std::int64_t member, const Words& words) {
     const auto rows = co_await db_.all<NotificationRow>(
-        "select n.id, n.created_at, n.kind, n.actor, m.username, m.name, n.post, p.body, n.seen"
+        "select n.id, n.created_at, n.kind, n.actor, m.username, m.name, coalesce(m.face, '') as "
+        "face,"
+        " n.post, p.body, n.seen"
         " from notifications n join members m on m.id = n.actor"
         " left join posts p on p.id = n.post where n.member = ? order by n.id desc limit ?",
         member, notifications_max);
@@ -198,6 +207,7 @@ Task<std::vector<Notification>> Members::notifications(std::int64_t member, cons
                                  .name = row.name,
                                  .initial = initial_of(row.name),
                                  .hue = hue_of(row.actor),
+                                 .face = row.face,
                                  .what = std::string(words_for(row.kind, words)),
                                  .post = row.post,
                                  .excerpt = shortened(row.body.value_or(""), excerpt_characters),

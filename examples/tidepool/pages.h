@@ -36,6 +36,7 @@ struct Frame {
     std::string query = {};
     std::string notice = {};
     std::int64_t unseen = 0;
+    bool pictures = false;  // forms take them
 };
 
 struct PostView {
@@ -47,7 +48,12 @@ struct PostView {
     std::string name;
     std::string initial;
     std::int64_t hue;
+    std::string face;  // the name of a picture; "": none
     std::vector<Part> parts;
+    std::string picture;
+    std::string picture_alt;
+    std::int64_t picture_width;
+    std::int64_t picture_height;
     std::int64_t likes;
     std::int64_t replies;
     bool liked;
@@ -66,6 +72,7 @@ struct Person {
     std::string name;
     std::string initial;
     std::int64_t hue;
+    std::string face;
 };
 
 struct LandingPage {
@@ -128,6 +135,7 @@ struct Profile {
     Time created_at;
     std::string initial;
     std::int64_t hue;
+    std::string face;
     std::int64_t posts;
     std::int64_t following;
     std::int64_t followers;
@@ -167,6 +175,7 @@ struct Notification {
     std::string name;
     std::string initial;
     std::int64_t hue;
+    std::string face;
     std::string what;
     std::optional<std::int64_t> post;
     std::string excerpt;
@@ -180,6 +189,7 @@ struct SettingsPage {
     Frame frame;
     std::string name;
     std::string about;
+    std::string face;
     std::int64_t sessions;
     std::string fault = {};
 };

@@ -44,16 +44,13 @@ struct PressForm {
     std::optional<std::string> back;
 };
 
-bool is_body(const std::string& body) {
-    const std::size_t characters = count_characters(body);
-    return characters >= 1 && characters <= body_characters_max;
-}
-
 // The link to what is older.
 std::string next_of(const std::string& path, const Posts& posts, std::string_view name = "before") {
     if (posts.next.empty()) return {};
     return path + (path.contains('?') ? "&" : "?") + std::string(name) + "=" + posts.next;
 }
+
+}  // namespace
 
 Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, std::string draft,
                      std::string fault, int status) {
@@ -66,6 +63,8 @@ Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, st
                   .empty = std::string(visitor.words().post.nothing_here)};
     co_return page<"feed.html">(std::move(feed), Reply(status));
 }
+
+namespace {
 
 Task<Page> show_front(Query<From> from, const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
@@ -82,13 +81,9 @@ Task<Answer> add_post(Form<PostForm> form, const Request& request, Session sessi
         co_return co_await feed_page(site, visitor, newest, std::move(draft.body),
                                      std::string(visitor.words().post.post_empty), 422);
     }
-    const auto id = co_await site.posts.add(visitor.id(), std::move(draft));
-    if (!id) co_return not_found(visitor);
-    if (form->parent) {
-        co_return std::unexpected(
-            Redirect{"/posts/" + std::to_string(*form->parent) + "#post-" + std::to_string(*id)});
-    }
-    co_return std::unexpected(Redirect{"/"});
+    const auto added = co_await site.posts.add(visitor.id(), std::move(draft));
+    if (!added) co_return not_found(visitor);
+    co_return std::unexpected(to_post(*added));
 }
 
 Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, Session session,
@@ -134,7 +129,9 @@ Task<Answer> delete_post(std::int64_t id, Form<PressForm> form, const Request& r
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    if (!co_await site.posts.remove(visitor.id(), id)) co_return not_found(visitor);
+    auto pictures = co_await site.posts.remove(visitor.id(), id);
+    if (!pictures) co_return not_found(visitor);
+    co_await site.pictures.remove(std::move(*pictures));
     co_return std::unexpected(Redirect{"/"});
 }
 

@@ -193,6 +193,11 @@ bool is_username(std::string_view text) {
                text, [](char c) { return is_name_character(c) && !(c >= 'A' && c <= 'Z'); });
 }
 
+bool is_body(std::string_view text) {
+    const std::size_t characters = count_characters(text);
+    return characters >= 1 && characters <= body_characters_max;
+}
+
 std::string small_letters(std::string_view text) {
     std::string out(text);
     for (char& c : out) {

@@ -34,6 +34,8 @@ std::string shortened(std::string_view text, std::size_t characters);
 std::string tidied(std::string_view text);
 // 3 to 30 of a-z, 0-9 and _.
 bool is_username(std::string_view text);
+// 1 to body_characters_max.
+bool is_body(std::string_view text);
 std::string small_letters(std::string_view text);
 // With small letters of the Latin, Greek and Cyrillic alphabets: what a search compares.
 std::string folded(std::string_view text);

@@ -23,15 +23,29 @@ struct Row {
     std::int64_t author;
     std::string username;
     std::string name;
+    std::string face;
     std::string body;
+    std::string picture;
+    std::string picture_alt;
+    std::int64_t picture_width;
+    std::int64_t picture_height;
     std::int64_t likes;
     std::int64_t replies;
     bool liked;
 };
 
+// The post that a reply answers.
+struct Answered {
+    std::int64_t author;
+    std::optional<std::int64_t> parent;
+    std::int64_t depth;
+};
+
 // Parameters: the viewer.
 constexpr std::string_view columns =
-    "select p.id, p.created_at, p.edited_at, p.parent, p.author, m.username, m.name, p.body,"
+    "select p.id, p.created_at, p.edited_at, p.parent, p.author, m.username, m.name,"
+    " coalesce(m.face, '') as face, p.body, coalesce(p.picture, '') as picture, p.picture_alt,"
+    " p.picture_width, p.picture_height,"
     " (select count(*) from likes l where l.post = p.id) as likes,"
     " (select count(*) from posts r where r.parent = p.id) as replies,"
     " exists (select 1 from likes l where l.post = p.id and l.member = ?) as liked"
@@ -51,7 +65,12 @@ PostView view_of(Row row, std::int64_t viewer) {
             .name = row.name,
             .initial = initial_of(row.name),
             .hue = hue_of(row.author),
+            .face = std::move(row.face),
             .parts = parts_of(row.body),
+            .picture = std::move(row.picture),
+            .picture_alt = std::move(row.picture_alt),
+            .picture_width = row.picture_width,
+            .picture_height = row.picture_height,
             .likes = row.likes,
             .replies = row.replies,
             .liked = row.liked,
@@ -187,21 +206,32 @@ std::int64_t hue_of(std::int64_t id) {
     return id % hues;
 }
 
-Task<std::optional<std::int64_t>> PostStore::add(std::int64_t author, Draft draft) {
-    auto write = [&](db::Transaction& tx) -> Task<std::optional<std::int64_t>> {
-        std::optional<std::int64_t> parent_author;
+Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
+    auto write = [&](db::Transaction& tx) -> Task<std::optional<Added>> {
+        std::optional<Answered> answered;
         if (draft.parent) {
-            parent_author = co_await tx.one<std::int64_t>(
-                "select p.author from posts p where p.id = ?" + std::string(not_blocked),
+            answered = co_await tx.one<Answered>(
+                "select p.author, p.parent, p.depth from posts p where p.id = ?" +
+                    std::string(not_blocked),
                 *draft.parent, author, author);
-            if (!parent_author) co_return std::nullopt;
+            if (!answered) co_return std::nullopt;
         }
+        std::optional<std::int64_t> parent = draft.parent;
+        std::int64_t depth = answered ? answered->depth + 1 : 0;
+        if (depth > depth_max) {
+            parent = answered->parent;
+            depth = depth_max;
+        }
+        std::optional<std::string> picture;
+        if (!draft.picture.name.empty()) picture = draft.picture.name;
         const auto id = co_await tx.one<std::int64_t>(
-            "insert into posts (created_at, author, parent, body) values (?, ?, ?, ?) returning id",
-            now(), author, draft.parent, draft.body);
+            "insert into posts (created_at, author, parent, depth, body, picture, picture_alt,"
+            " picture_width, picture_height) values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+            now(), author, parent, depth, draft.body, picture, draft.picture_alt,
+            draft.picture.width, draft.picture.height);
         co_await index(tx, db_.dialect(), author, *id, draft.body);
-        if (parent_author) co_await notify(tx, *parent_author, "reply", author, *id);
-        co_return id;
+        if (answered) co_await notify(tx, answered->author, "reply", author, *id);
+        co_return Added{*id, parent};
     };
     co_return co_await db_.transaction(write, again);
 }
@@ -218,10 +248,21 @@ Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string bod
     co_return co_await db_.transaction(write, again);
 }
 
-Task<bool> PostStore::remove(std::int64_t author, std::int64_t id) {
-    const db::Done done =
-        co_await db_.exec("delete from posts where id = ? and author = ?", id, author);
-    co_return done.rows > 0;
+Task<std::optional<std::vector<std::string>>> PostStore::remove(std::int64_t author,
+                                                                std::int64_t id) {
+    using Gone = std::optional<std::vector<std::string>>;
+    auto write = [&](db::Transaction& tx) -> Task<Gone> {
+        auto pictures = co_await tx.all<std::string>(
+            "with recursive gone (id) as (select id from posts where id = ? and author = ?"
+            " union all select p.id from posts p join gone g on p.parent = g.id)"
+            " select p.picture from posts p join gone g on g.id = p.id where p.picture is not null",
+            id, author);
+        const db::Done done =
+            co_await tx.exec("delete from posts where id = ? and author = ?", id, author);
+        if (done.rows == 0) co_return std::nullopt;
+        co_return pictures;
+    };
+    co_return co_await db_.transaction(write, again);
 }
 
 Task<std::optional<std::string>> PostStore::text(std::int64_t author, std::int64_t id) {

@@ -18,14 +18,24 @@
 #include <vector>
 
 #include "examples/tidepool/pages.h"
+#include "examples/tidepool/pictures.h"
 
 namespace tidepool {
 
 inline constexpr std::int64_t page_size = 20;
 
+inline constexpr std::int64_t depth_max = 10;  // of replies to replies
+
 struct Draft {
     std::string body;
     std::optional<std::int64_t> parent = {};
+    Picture picture = {};
+    std::string picture_alt = {};
+};
+
+struct Added {
+    std::int64_t id;
+    std::optional<std::int64_t> parent;  // where it stands: above the draft's, below depth_max
 };
 
 struct Liked {
@@ -37,11 +47,13 @@ class PostStore {
   public:
     explicit PostStore(tiderace::db::Database db) : db_(std::move(db)) {}
 
-    // Its id; nullopt: the post that it replies to is gone, or hidden from its author.
-    tiderace::Task<std::optional<std::int64_t>> add(std::int64_t author, Draft draft);
+    // nullopt: the post that it replies to is gone, or hidden from its author.
+    tiderace::Task<std::optional<Added>> add(std::int64_t author, Draft draft);
     // False: there is none of that author.
     tiderace::Task<bool> edit(std::int64_t author, std::int64_t id, std::string body);
-    tiderace::Task<bool> remove(std::int64_t author, std::int64_t id);
+    // The pictures of all that went with it; nullopt: there is none of that author.
+    tiderace::Task<std::optional<std::vector<std::string>>> remove(std::int64_t author,
+                                                                   std::int64_t id);
     // The text of one's own post.
     tiderace::Task<std::optional<std::string>> text(std::int64_t author, std::int64_t id);
     // nullopt: there is no such post. To like twice is to like.

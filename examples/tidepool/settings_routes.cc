@@ -39,17 +39,23 @@ struct DeleteForm {
     std::string csrf;
 };
 
+}  // namespace
+
 Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::string fault,
                          int status) {
     std::string about = co_await site.accounts.about(visitor.id());
+    std::string face = co_await site.accounts.face(visitor.id());
     const std::int64_t sessions = co_await site.accounts.count_logins(visitor.id());
     SettingsPage settings{.frame = std::move(frame),
                           .name = visitor.viewer().name,
                           .about = std::move(about),
+                          .face = std::move(face),
                           .sessions = sessions,
                           .fault = std::move(fault)};
     co_return page<"settings.html">(std::move(settings), Reply(status));
 }
+
+namespace {
 
 Task<Answer> show_settings(Query<NoticeQuery> query, const Request& request, Session session,
                            Site& site) {
@@ -114,7 +120,8 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
                                          std::string(visitor.words().settings.old_password_wrong),
                                          422);
     }
-    co_await site.accounts.remove(visitor.id());
+    auto pictures = co_await site.accounts.remove(visitor.id());
+    co_await site.pictures.remove(std::move(pictures));
     co_await session.end();
     co_return std::unexpected(Redirect{"/"});
 }

@@ -24,6 +24,7 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     Visitor visitor;
     visitor.frame_.words = &words_in(language_of(request, session));
     visitor.frame_.path = request.path;
+    visitor.frame_.pictures = site.pictures.on();
     visitor.frame_.csrf = session.get("csrf");
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
@@ -63,6 +64,11 @@ Page refused(const Visitor& visitor) {
 
 Redirect to_log_in() {
     return {"/log-in"};
+}
+
+Redirect to_post(const Added& added) {
+    if (!added.parent) return {"/"};
+    return {"/posts/" + std::to_string(*added.parent) + "#post-" + std::to_string(added.id)};
 }
 
 std::string own_path(const std::string& path) {
@@ -121,9 +127,10 @@ Events live(Session session, Site& site) {
     }
 }
 
-App make_app(db::Database db, const std::string& folder) {
+App make_app(db::Database db, const std::string& folder, const std::string& pictures) {
     App app;
-    app.state<Site>([db](core::EventLoop&) { return std::make_unique<Site>(db); });
+    app.state<Site>(
+        [db, pictures](core::EventLoop&) { return std::make_unique<Site>(db, pictures); });
     app.templates(folder + "/templates");
     app.use(request_ids())
         .use(security_headers())
@@ -133,6 +140,7 @@ App make_app(db::Database db, const std::string& folder) {
     add_account_routes(app);
     add_post_routes(app);
     add_member_routes(app);
+    add_picture_routes(app, pictures);
     add_settings_routes(app);
     app.get<"/live">(live);
     app.get<"/about">([](const Request& request, Session session, Site& site) -> Task<Page> {

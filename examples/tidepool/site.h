@@ -19,6 +19,7 @@
 #include "examples/tidepool/members.h"
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
+#include "examples/tidepool/pictures.h"
 #include "examples/tidepool/posts.h"
 
 namespace tidepool {
@@ -30,10 +31,14 @@ using tiderace::http::Redirect;
 using Answer = std::expected<Page, Redirect>;
 
 struct Site {
-    explicit Site(tiderace::db::Database db)
-        : accounts(db, passwords), members(db), posts(std::move(db)) {}
+    Site(tiderace::db::Database db, std::string pictures_folder)
+        : pictures(std::move(pictures_folder)),
+          accounts(db, passwords),
+          members(db),
+          posts(std::move(db)) {}
 
     Passwords passwords;
+    Pictures pictures;
     Accounts accounts;
     Members members;
     PostStore posts;
@@ -65,6 +70,8 @@ class Visitor {
 Page not_found(const Visitor& visitor);
 Page refused(const Visitor& visitor);
 Redirect to_log_in();
+// Where a new post is seen.
+Redirect to_post(const Added& added);
 
 // A path of this site that a form names to come back to; "/" for anything else: //other.example is
 // another site, and so is /\other.example.
@@ -80,9 +87,19 @@ tiderace::http::Events live(tiderace::http::Session session, Site& site);
 void add_account_routes(tiderace::http::App& app);
 void add_post_routes(tiderace::http::App& app);
 void add_member_routes(tiderace::http::App& app);
+void add_picture_routes(tiderace::http::App& app, const std::string& folder);
 void add_settings_routes(tiderace::http::App& app);
 
-// All of Tidepool: its pages, its files, and who may do what.
-tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder);
+// A page with the posts of those whom the visitor follows, and the form for a new one.
+tiderace::Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before,
+                               std::string draft, std::string fault, int status);
+
+tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame,
+                                   std::string fault, int status);
+
+// All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
+// files; `pictures` is made where it is missing; "": no pictures.
+tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
+                             const std::string& pictures = {});
 
 }  // namespace tidepool

@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -30,6 +32,19 @@ using tiderace::testing::form;
 
 constexpr std::string_view password = "correct horse";
 
+// A PNG of two by two.
+constexpr std::string_view small_png =
+    "89504e470d0a1a0a0000000d4948445200000002000000020802000000fdd49a7300000010494441"
+    "54789c63f8cfc000440c100a001fee03fd8b5f14d40000000049454e44ae426082";
+
+std::string bytes_of(std::string_view digits) {
+    std::string bytes;
+    for (std::size_t at = 0; at < digits.size(); at += 2) {
+        bytes += static_cast<char>(std::stoi(std::string(digits.substr(at, 2)), nullptr, 16));
+    }
+    return bytes;
+}
+
 // A browser of somebody.
 class Person {
   public:
@@ -46,6 +61,21 @@ class Person {
                 const std::vector<std::pair<std::string, std::string>>& fields) {
         const std::vector<http::FormPair> pairs(fields.begin(), fields.end());
         return client_.post(path, form(pairs));
+    }
+    // A form with a file, as browsers send it.
+    Answer send_file(std::string_view path,
+                     const std::vector<std::pair<std::string, std::string>>& fields,
+                     const std::string& file) {
+        std::string body;
+        for (const auto& [name, value] : fields) {
+            body += "--sea\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" +
+                    value + "\r\n";
+        }
+        body +=
+            "--sea\r\nContent-Disposition: form-data; name=\"picture\"; "
+            "filename=\"../../x.html\"\r\nContent-Type: text/html\r\n\r\n" +
+            file + "\r\n--sea--\r\n";
+        return client_.post(path, http::Content("multipart/form-data; boundary=sea", body));
     }
     Answer sign_up(std::string name = "Somebody") {
         return post("/sign-up", {{"name", std::move(name)},
@@ -106,9 +136,14 @@ class TidepoolTest : public ::testing::TestWithParam<db::Dialect> {
             if (!missing.empty()) GTEST_SKIP() << missing;
             url = DatabaseServer::shared(GetParam()).fresh("tidepool");
         }
-        auto db = db::open(url);
-        EXPECT_EQ(run(prepare(db, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
-        app_ = std::make_unique<http::App>(make_app(db, TIDEPOOL_FOLDER));
+        db_ = db::open(url);
+        EXPECT_EQ(run(prepare(*db_, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
+        app_ = std::make_unique<http::App>(make_app(*db_, TIDEPOOL_FOLDER, pictures()));
+    }
+    std::string pictures() const { return folder_ / "pictures"; }
+    std::size_t files() const {
+        const std::filesystem::directory_iterator all(pictures());
+        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
     }
     ~TidepoolTest() override { std::filesystem::remove_all(folder_); }
 
@@ -123,6 +158,7 @@ class TidepoolTest : public ::testing::TestWithParam<db::Dialect> {
     }
 
     std::filesystem::path folder_;
+    std::optional<db::Database> db_;
     std::unique_ptr<http::App> app_;
 };
 
@@ -483,6 +519,123 @@ TEST_P(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
         EXPECT_EQ(count(answer.text(), "://"), 0U) << path;
     }
     EXPECT_LT(Person(*app_).get("/").text().size() + 20'000, 60'000U);
+}
+
+TEST_P(TidepoolTest, APictureIsServedAsNothingElseAndGoesWithItsPost) {
+    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
+    auto ann = member("ann");
+    const std::string png = bytes_of(small_png);
+    const Answer made = ann->send_file(
+        "/posts/with-picture",
+        {{"csrf", ann->token()}, {"body", "a crab"}, {"alt", "A crab, \"waving\""}}, png);
+    EXPECT_EQ(made.status, 303) << made.text();
+    const std::string page = ann->get("/").text();
+    EXPECT_THAT(page, HasSubstr("alt=\"A crab, &#34;waving&#34;\""));
+    std::smatch found;
+    ASSERT_TRUE(
+        std::regex_search(page, found, std::regex("src=\"(/pictures/[-0-9a-f]+\\.webp)\"")));
+    const std::string path = found[1];
+    const Answer file = Person(*app_).get(path);
+    EXPECT_EQ(file.status, 200);
+    EXPECT_EQ(file.text().substr(0, 4), "RIFF");
+    EXPECT_EQ(file.field("Content-Type"), "image/webp");
+    EXPECT_EQ(file.field("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(file.field("Content-Security-Policy"), "default-src 'none'; sandbox");
+    EXPECT_THAT(file.field("Cache-Control"), HasSubstr("immutable"));
+    for (const char* other :
+         {"/pictures/", "/pictures/x.html", "/pictures/.in-0.webp", "/pictures/a/b.webp"}) {
+        EXPECT_EQ(ann->get(other).status, 404) << other;
+    }
+    EXPECT_EQ(files(), 1U);
+    EXPECT_EQ(ann->send("/posts/1/delete", {}).status, 303);
+    EXPECT_EQ(files(), 0U);
+}
+
+TEST_P(TidepoolTest, WhatIsNoPictureIsRefusedAndLeavesNothing) {
+    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
+    auto ann = member("ann");
+    const std::string png = bytes_of(small_png);
+    const std::vector<std::pair<std::string, std::string>> fields = {{"csrf", ann->token()},
+                                                                     {"body", "kept words"}};
+    const Answer refused =
+        ann->send_file("/posts/with-picture", fields, "<html><script>alert(1)</script>");
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_THAT(refused.text(), HasSubstr("no JPEG, PNG, WebP or GIF"));
+    EXPECT_THAT(refused.text(), HasSubstr("kept words"));
+    EXPECT_EQ(ann->send_file("/posts/with-picture", fields, png.substr(0, 50)).status, 422);
+    const Answer large =
+        ann->send_file("/posts/with-picture", fields, png + std::string(picture_bytes_max, 'x'));
+    EXPECT_EQ(large.status, 422);
+    EXPECT_THAT(large.text(), HasSubstr("more than 8 MB"));
+    EXPECT_EQ(ann->send_file("/posts/with-picture", {{"body", "x"}}, png).status, 403)
+        << "without the token";
+    EXPECT_EQ(
+        ann->send_file("/posts/with-picture", {{"csrf", ann->token()}, {"body", ""}}, png).status,
+        422);
+    EXPECT_EQ(ann->send_file("/posts/with-picture",
+                             {{"csrf", ann->token()}, {"body", "x"}, {"parent", "99"}}, png)
+                  .status,
+              404);
+    Person guest(*app_);
+    EXPECT_EQ(guest.send_file("/posts/with-picture", fields, png).status, 303);
+    EXPECT_EQ(files(), 0U);
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
+}
+
+TEST_P(TidepoolTest, AFaceIsShownReplacedAndRemoved) {
+    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
+    auto ann = member("ann");
+    auto bob = member("bob");
+    const std::string png = bytes_of(small_png);
+    const std::string post = ann->write("with a face");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(ann->send_file("/settings/face", {{"csrf", ann->token()}}, png).status, 303);
+        EXPECT_EQ(files(), 1U);
+    }
+    for (const std::string& path :
+         {std::string("/members/ann"), "/posts/" + post, std::string("/search?q=ann")}) {
+        EXPECT_THAT(bob->get(path).text(), HasSubstr("<img src=\"/pictures/")) << path;
+    }
+    EXPECT_EQ(ann->send_file("/settings/face", {{"csrf", ann->token()}}, "text").status, 422);
+    EXPECT_EQ(ann->send("/settings/face/remove", {}).status, 303);
+    EXPECT_EQ(files(), 0U);
+    // With an account go the pictures of all that it wrote, and of the replies below.
+    ann->send_file("/settings/face", {{"csrf", ann->token()}}, png);
+    bob->send_file("/posts/with-picture",
+                   {{"csrf", bob->token()}, {"body", "me too"}, {"parent", post}}, png);
+    EXPECT_EQ(files(), 2U);
+    EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
+    EXPECT_EQ(files(), 0U);
+}
+
+TEST_P(TidepoolTest, WithoutAFolderTheFormSaysThatPicturesAreOff) {
+    const http::App without = make_app(*db_, TIDEPOOL_FOLDER);
+    Person ann(without, "ann");
+    EXPECT_EQ(ann.sign_up().status, 303);
+    EXPECT_THAT(ann.get("/").text(), HasSubstr("Pictures are off"));
+    EXPECT_THAT(ann.get("/").text(), Not(HasSubstr("type=\"file\"")));
+    EXPECT_EQ(ann.send_file("/posts/with-picture", {{"csrf", ann.token()}, {"body", "x"}},
+                            bytes_of(small_png))
+                  .status,
+              422);
+}
+
+// A chain of replies is deleted as a whole, and a database cascades only so deep.
+TEST_P(TidepoolTest, LongConversationsStayShallow) {
+    auto ann = member("ann");
+    std::string last = ann->write("first");
+    for (int i = 0; i < 25; ++i) {
+        ann->client().advance(1min);
+        const Answer answer =
+            ann->send("/posts", {{"body", "reply " + std::to_string(i)}, {"parent", last}});
+        ASSERT_EQ(answer.status, 303);
+        const std::string to(answer.field("Location"));
+        last = to.substr(to.find("#post-") + 6);
+    }
+    EXPECT_EQ(ann->get("/posts/" + last).status, 200);
+    EXPECT_EQ(ann->send("/posts/1/delete", {}).status, 303);
+    EXPECT_EQ(ann->get("/posts/" + last).status, 404);
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<b>0</b> Posts"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, TidepoolTest,

@@ -95,6 +95,23 @@ constexpr Words english = {
             .sure = "Are you sure?",
             .just_now = "just now",
         },
+    .picture =
+        {
+            .add = "Add a picture",
+            .file = "Picture",
+            .hint =
+                "JPEG, PNG, WebP or GIF, up to 8 MB. What your camera wrote into it is removed.",
+            .alt = "What the picture shows",
+            .alt_hint = "For those who cannot see it.",
+            .off = "Pictures are off on this server.",
+            .too_large = "The picture has more than 8 MB, or took too long to arrive.",
+            .unknown = "This is no JPEG, PNG, WebP or GIF picture.",
+            .too_many = "The picture has too many pixels or frames: at most 40 million and 200.",
+            .broken = "The picture is damaged.",
+            .busy = "Many pictures are on their way. Try again in a moment.",
+            .face = "Your picture",
+            .remove_face = "Remove it",
+        },
     .member =
         {
             .since = "here since",
@@ -241,6 +258,22 @@ constexpr Words chinese = {
             .cancel = "取消",
             .sure = "确定吗？",
             .just_now = "刚刚",
+        },
+    .picture =
+        {
+            .add = "添加图片",
+            .file = "图片",
+            .hint = "JPEG、PNG、WebP 或 GIF，不超过 8 MB。相机写入的信息会被删除。",
+            .alt = "图片里有什么",
+            .alt_hint = "给看不到图片的人。",
+            .off = "这个服务器不支持图片。",
+            .too_large = "图片超过 8 MB，或者上传太慢。",
+            .unknown = "这不是 JPEG、PNG、WebP 或 GIF 图片。",
+            .too_many = "图片的像素或帧太多：最多 4000 万像素、200 帧。",
+            .broken = "图片已损坏。",
+            .busy = "正在上传的图片太多，请稍后再试。",
+            .face = "头像",
+            .remove_face = "删除头像",
         },
     .member =
         {

@@ -87,6 +87,21 @@ struct PostWords {
     std::string_view sure;
     std::string_view just_now;
 };
+struct PictureWords {
+    std::string_view add;
+    std::string_view file;
+    std::string_view hint;
+    std::string_view alt;
+    std::string_view alt_hint;
+    std::string_view off;
+    std::string_view too_large;
+    std::string_view unknown;
+    std::string_view too_many;
+    std::string_view broken;
+    std::string_view busy;
+    std::string_view face;
+    std::string_view remove_face;
+};
 struct MemberWords {
     std::string_view since;
     std::string_view follow;
@@ -141,6 +156,7 @@ struct Words {
     MenuWords menu;
     FormWords form;
     PostWords post;
+    PictureWords picture;
     MemberWords member;
     NoticeWords notice;
     SettingsWords settings;

@@ -1,0 +1,184 @@
+// Posts with a picture, the faces of members, and the files themselves.
+
+#include <tiderace/app.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t alt_characters_max = 300;
+
+// What a form with a file sent. The token comes first: no file of a stranger is taken.
+struct Upload {
+    bool sent = false;
+    std::string body = {};
+    std::string alt = {};
+    std::string parent = {};
+    Picture picture = {};
+    std::string fault = {};
+};
+
+std::string words_for(PictureFault fault, const Words& words) {
+    switch (fault) {
+        case PictureFault::off:
+            return std::string(words.picture.off);
+        case PictureFault::too_large:
+            return std::string(words.picture.too_large);
+        case PictureFault::unknown:
+            return std::string(words.picture.unknown);
+        case PictureFault::too_many:
+            return std::string(words.picture.too_many);
+        case PictureFault::busy:
+            return std::string(words.picture.busy);
+        case PictureFault::broken:
+            break;
+    }
+    return std::string(words.picture.broken);
+}
+
+Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, PictureShape shape) {
+    Upload upload;
+    while (auto part = co_await form.next()) {
+        if (part->name == "csrf") {
+            upload.sent = visitor.sent(co_await form.text());
+        } else if (!upload.sent) {
+            break;
+        } else if (part->name == "body") {
+            upload.body = tidied(co_await form.text());
+        } else if (part->name == "alt") {
+            upload.alt = shortened(tidied(co_await form.text()), alt_characters_max - 1);
+        } else if (part->name == "parent") {
+            upload.parent = co_await form.text();
+        } else if (part->name == "picture" && part->filename && !part->filename->empty()) {
+            if (!upload.picture.name.empty()) continue;  // one is enough
+            const auto picture = co_await site.pictures.receive(form, shape);
+            if (picture) {
+                upload.picture = *picture;
+            } else {
+                upload.fault = words_for(picture.error(), visitor.words());
+                break;  // the rest may be very long
+            }
+        }
+    }
+    co_return upload;
+}
+
+std::optional<std::int64_t> number_of(const std::string& text) {
+    std::int64_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+Task<Answer> add_post(Multipart form, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    Upload upload = co_await receive(site, visitor, form, PictureShape::post);
+    if (!upload.sent) co_return refused(visitor);
+    if (upload.fault.empty() && !is_body(upload.body))
+        upload.fault = visitor.words().post.post_empty;
+    std::vector<std::string> unused;
+    if (!upload.picture.name.empty()) unused.push_back(upload.picture.name);
+    if (!upload.fault.empty()) {
+        co_await site.pictures.remove(std::move(unused));
+        co_return co_await feed_page(site, visitor, newest, std::move(upload.body),
+                                     std::move(upload.fault), 422);
+    }
+    Draft draft{.body = std::move(upload.body),
+                .parent = number_of(upload.parent),
+                .picture = upload.picture,
+                .picture_alt = std::move(upload.alt)};
+    const auto added = co_await site.posts.add(visitor.id(), std::move(draft));
+    if (added) co_return std::unexpected(to_post(*added));
+    co_await site.pictures.remove(std::move(unused));
+    co_return not_found(visitor);
+}
+
+Task<> replace_face(Site& site, std::int64_t member, std::optional<std::string> name) {
+    std::string before = co_await site.accounts.set_face(member, std::move(name));
+    std::vector<std::string> gone;
+    if (!before.empty()) gone.push_back(std::move(before));
+    co_await site.pictures.remove(std::move(gone));
+}
+
+Task<Answer> set_face(Multipart form, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    Upload upload = co_await receive(site, visitor, form, PictureShape::face);
+    if (!upload.sent) co_return refused(visitor);
+    if (!upload.fault.empty()) {
+        co_return co_await settings_page(site, visitor, visitor.frame(), std::move(upload.fault),
+                                         422);
+    }
+    if (!upload.picture.name.empty()) {
+        co_await replace_face(site, visitor.id(), upload.picture.name);
+    }
+    co_return std::unexpected(Redirect{"/settings?notice=saved"});
+}
+
+struct PressForm {
+    std::string csrf;
+};
+
+Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session session,
+                         Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await replace_face(site, visitor.id(), std::nullopt);
+    co_return std::unexpected(Redirect{"/settings?notice=saved"});
+}
+
+// "HASH-RANDOM.webp", and nothing else that may ever lie in the folder.
+std::optional<Problem> only_pictures(const Request& request) {
+    constexpr std::string_view ending = ".webp";
+    std::string_view name = request.path;
+    name.remove_prefix(std::min(name.size(), name.rfind('/') + 1));
+    const auto is_of_a_name = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
+    };
+    const bool fits =
+        name.ends_with(ending) &&
+        std::ranges::all_of(name.substr(0, name.size() - ending.size()), is_of_a_name);
+    return fits ? std::nullopt : std::optional(Problem{.status = 404});
+}
+
+void keep_for_ever(const Request&, Response& response) {
+    if (response.status() >= 400) return;
+    response.set("Cache-Control", "public, max-age=31536000, immutable");
+    response.set("Cross-Origin-Resource-Policy", "same-origin");
+}
+
+}  // namespace
+
+void add_picture_routes(App& app, const std::string& folder) {
+    if (!folder.empty()) {
+        std::filesystem::create_directories(folder);
+        app.files("/pictures", folder, only_pictures, keep_for_ever,
+                  security_headers({.content_security_policy = "default-src 'none'; sandbox"}));
+    }
+    const auto sending = [] { return rate_limit({.per_minute = 20, .burst = 10}); };
+    // More than a picture may have, so that one that is too large is answered in words.
+    const auto size = [] { return body_limit(2 * picture_bytes_max); };
+    app.post<"/posts/with-picture">(add_post, sending(), size());
+    app.post<"/settings/face">(set_face, sending(), size());
+    app.post<"/settings/face/remove">(remove_face);
+}
+
+}  // namespace tidepool

@@ -1,0 +1,119 @@
+#include "examples/tidepool/pictures.h"
+
+#include <sodium.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "examples/tidepool/passwords.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+
+namespace {
+
+using Stored = std::expected<Picture, PictureFault>;
+
+std::string hash_of(std::string_view bytes) {
+    std::array<unsigned char, 16> hash{};
+    crypto_generichash(hash.data(), hash.size(),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,
+                       0);
+    std::array<char, 2 * hash.size() + 1> text{};
+    sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
+    return text.data();
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// On the pool. Under another name first: a file that can be asked for is whole.
+Stored store(const std::string& folder, const std::string& incoming, PictureShape shape) {
+    const std::string bytes = read_file(incoming);
+    auto small = shrink_picture(bytes, shape);
+    if (!small) return std::unexpected(small.error());
+    const std::string end = random_word().substr(0, 8);
+    const std::string name = hash_of(small->webp) + "-" + end + ".webp";
+    const std::string unfinished = folder + "/.new-" + name;
+    std::ofstream file(unfinished, std::ios::binary);
+    file.write(small->webp.data(), static_cast<std::streamsize>(small->webp.size()));
+    file.close();
+    if (!file) throw std::runtime_error("cannot write " + unfinished);
+    std::filesystem::rename(unfinished, folder + "/" + name);
+    return Picture{name, small->width, small->height};
+}
+
+// Ends with the upload, whatever became of it.
+class Incoming {
+  public:
+    explicit Incoming(const std::string& folder) : path(folder + "/.in-" + random_word()) {}
+    ~Incoming() {
+        std::error_code ignored;
+        std::filesystem::remove(path, ignored);
+    }
+    Incoming(const Incoming&) = delete;
+    Incoming& operator=(const Incoming&) = delete;
+    const std::string path;
+};
+
+// A large body's Problem is a fault of the picture; others are the caller's.
+Task<bool> save(http::Multipart& form, std::string path) {
+    bool fits = true;
+    try {
+        co_await form.save(std::move(path), picture_bytes_max);
+    } catch (const http::Problem& problem) {
+        if (problem.status != 413) throw;
+        fits = false;
+    }
+    co_return fits;
+}
+
+}  // namespace
+
+class Pictures::Seat {
+  public:
+    explicit Seat(std::size_t& taken) : taken_(taken) { ++taken_; }
+    ~Seat() { --taken_; }
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+  private:
+    std::size_t& taken_;
+};
+
+Task<Stored> Pictures::receive(http::Multipart& form, PictureShape shape) {
+    if (!on()) co_return std::unexpected(PictureFault::off);
+    if (uploads_ == uploads_max) co_return std::unexpected(PictureFault::busy);
+    const Seat seat(uploads_);
+    const Incoming incoming(folder_);
+    Task<bool> saving = save(form, incoming.path);
+    const auto fits = co_await within(upload_time, std::move(saving));
+    if (!fits || !*fits) co_return std::unexpected(PictureFault::too_large);
+    const auto turn = co_await one_.acquire();
+    auto work = [folder = folder_, path = incoming.path, shape] {
+        return store(folder, path, shape);
+    };
+    co_return co_await offload(work);
+}
+
+Task<> Pictures::remove(std::vector<std::string> names) {
+    if (names.empty() || folder_.empty()) co_return;
+    auto work = [folder = folder_, names = std::move(names)] {
+        std::error_code ignored;
+        for (const std::string& name : names) {
+            std::filesystem::remove(folder + "/" + name, ignored);
+        }
+        return true;
+    };
+    co_await offload(work);
+}
+
+}  // namespace tidepool
