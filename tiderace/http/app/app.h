@@ -82,12 +82,8 @@ class App : public Routes<App, 0> {
 
     // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
     // ranges, types, no hidden files. Routes come first.
-    template <typename... M>
-    App& files(std::string prefix, const std::string& folder, M... middleware) {
-        std::vector<Middleware> own;
-        (own.push_back(Middleware(std::move(middleware))), ...);
-        return add_files(std::move(prefix), folder, std::move(own));
-    }
+    App& files(std::string prefix, const std::string& folder,
+               std::vector<Middleware> middleware = {});
     // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
     // of `root` that a glob names (http/cgi/fastcgi.h).
     App& cgi(std::string prefix, const std::string& folder);
@@ -113,8 +109,7 @@ class App : public Routes<App, 0> {
     App& state(F make) {
         states_.push_back({app::state_key<S>,
                            [make = std::move(make)](core::EventLoop& loop) {
-                               std::shared_ptr<S> made = make(loop);
-                               return std::shared_ptr<void>(std::move(made));
+                               return std::shared_ptr<void>(std::shared_ptr<S>(make(loop)));
                            },
                            nullptr});
         return *this;
@@ -162,9 +157,6 @@ class App : public Routes<App, 0> {
     friend class app::OpenApiDocument;
     friend class Routes<App, 0>;
     friend struct app::Scope;
-
-    App& add_files(std::string prefix, const std::string& folder,
-                   std::vector<Middleware> middleware);
 
     using Scope = app::ScopeEntry;
     using Route = app::RouteEntry;

@@ -35,8 +35,7 @@ class FilesRule final : public AccessRule {
 
 }  // namespace
 
-App& App::add_files(std::string prefix, const std::string& folder,
-                    std::vector<Middleware> middleware) {
+App& App::files(std::string prefix, const std::string& folder, std::vector<Middleware> middleware) {
     std::error_code ignored;
     if (fault_.empty() && !std::filesystem::is_directory(folder, ignored)) {
         fault_ = "files " + prefix + ": " + folder + " is no directory";

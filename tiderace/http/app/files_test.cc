@@ -48,12 +48,12 @@ TEST_F(AppFilesTest, AFolderIsServedBelowItsPrefix) {
 
 TEST_F(AppFilesTest, MiddlewareOfAFolderIsForItsFilesAlone) {
     app.files("/other", folder.path());
-    app.files(
-        "/static", folder.path(), [](const Request&, Response& r) { r.set("X-Folder", "static"); },
-        [](const Request& request) -> std::optional<Problem> {
-            if (request.path.ends_with("/a.txt")) return std::nullopt;
-            return Problem{.status = 404};
-        });
+    const auto mark = [](const Request&, Response& r) { r.set("X-Folder", "static"); };
+    const auto only_a = [](const Request& request) -> std::optional<Problem> {
+        if (request.path.ends_with("/a.txt")) return std::nullopt;
+        return Problem{.status = 404};
+    };
+    app.files("/static", folder.path(), {mark, only_a});
     const std::string answer = get("/static/a.txt");
     EXPECT_EQ(body_of(answer), "file a");
     EXPECT_NE(answer.find("X-Folder: static"), std::string::npos);
