@@ -2,7 +2,9 @@
 
 #include <tiderace/json.h>
 
+#include <array>
 #include <chrono>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,17 @@ struct PasswordRow {
     std::int64_t id;
     std::string password;
 };
+
+struct LoginRow {
+    std::string id;
+    std::string agent;
+    Time created_at;
+    std::int64_t used_at;
+};
+
+std::int64_t seconds_now() {
+    return now().time_since_epoch().count();
+}
 
 struct ExportedPost {
     std::int64_t id;
@@ -66,6 +79,34 @@ SignUpFaults faults_of(const SignUp& form, const Words& words) {
 }
 
 }  // namespace
+
+std::string device_of(const std::string& agent) {
+    using Names = std::array<std::pair<std::string_view, std::string_view>, 6>;
+    // Most browsers name those that they are like, so the order counts.
+    constexpr Names browsers = {{{"Edg", "Edge"},
+                                 {"OPR/", "Opera"},
+                                 {"Firefox/", "Firefox"},
+                                 {"Chrome/", "Chrome"},
+                                 {"Safari/", "Safari"},
+                                 {"curl/", "curl"}}};
+    constexpr Names systems = {{{"Android", "Android"},
+                                {"iPhone", "iPhone"},
+                                {"iPad", "iPad"},
+                                {"Windows", "Windows"},
+                                {"Mac OS X", "Mac"},
+                                {"Linux", "Linux"}}};
+    const auto find = [&](const Names& names) {
+        for (const auto& [sign, name] : names) {
+            if (agent.contains(sign)) return std::string(name);
+        }
+        return std::string();
+    };
+    const std::string browser = find(browsers);
+    const std::string system = find(systems);
+    if (!browser.empty() && !system.empty()) return browser + " · " + system;
+    if (!browser.empty() || !system.empty()) return browser + system;
+    return agent.empty() ? "?" : shortened(agent, 40);
+}
 
 std::string fault_of_name(const std::string& name, const Words& words) {
     const std::size_t characters = count_characters(name);
@@ -138,10 +179,11 @@ Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) 
         // The newest stay; a member who logs in by a program each minute does not fill the table.
         co_await tx.exec(
             "delete from logins where member = ? and id not in (select id from (select id from"
-            " logins where member = ? order by created_at desc limit ?) as newest)",
+            " logins where member = ? order by used_at desc limit ?) as newest)",
             member, member, logins_max - 1);
-        co_await tx.exec("insert into logins (id, member, created_at, agent) values (?, ?, ?, ?)",
-                         login, member, now(), shortened(agent, agent_characters_max));
+        co_await tx.exec(
+            "insert into logins (id, member, created_at, used_at, agent) values (?, ?, ?, ?, ?)",
+            login, member, now(), seconds_now(), shortened(agent, agent_characters_max));
     };
     co_await db_.transaction(write);
     co_return login;
@@ -155,18 +197,38 @@ Task<> Accounts::end_other_logins(std::int64_t member, std::string login) {
     co_await db_.exec("delete from logins where member = ? and id <> ?", member, login);
 }
 
-Task<std::int64_t> Accounts::count_logins(std::int64_t member) {
-    const auto count =
-        co_await db_.one<std::int64_t>("select count(*) from logins where member = ?", member);
-    co_return *count;
+Task<> Accounts::end_login_of(std::int64_t member, std::string login) {
+    co_await db_.exec("delete from logins where member = ? and id = ?", member, login);
+}
+
+Task<std::vector<LoginView>> Accounts::logins(std::int64_t member, std::string here) {
+    auto rows = co_await db_.all<LoginRow>(
+        "select id, agent, created_at, used_at from logins where member = ?"
+        " order by used_at desc, id",
+        member);
+    std::vector<LoginView> logins;
+    for (LoginRow& row : rows) {
+        const bool is_here = row.id == here;
+        logins.push_back({.id = std::move(row.id),
+                          .device = device_of(row.agent),
+                          .created_at = row.created_at,
+                          .used_at = Time(std::chrono::seconds(row.used_at)),
+                          .here = is_here});
+    }
+    co_return logins;
 }
 
 Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
-    co_return co_await db_.one<Viewer>(
-        "select m.id, m.username, m.name, l.id as login, (select count(*) from notifications n"
+    auto viewer = co_await db_.one<Viewer>(
+        "select m.id, m.username, m.name, l.id as login, l.used_at, (select count(*) from "
+        "notifications n"
         " where n.member = m.id and n.seen = 0) as unseen from logins l"
         " join members m on m.id = l.member where l.id = ?",
         login);
+    if (viewer && seconds_now() - viewer->used_at > use_noted_after) {
+        co_await db_.exec("update logins set used_at = ? where id = ?", seconds_now(), login);
+    }
+    co_return viewer;
 }
 
 Task<> Accounts::set_profile(std::int64_t member, std::string name, std::string about) {

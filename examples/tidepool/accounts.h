@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/tidepool/member_pages.h"
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
 
@@ -29,7 +30,8 @@ struct SignUp {
 
 class Accounts {
   public:
-    static constexpr std::int64_t logins_max = 20;  // of a member; the oldest ends
+    static constexpr std::int64_t logins_max = 20;        // of a member; the oldest ends
+    static constexpr std::int64_t use_noted_after = 600;  // seconds
     static constexpr std::int64_t exported_posts_max = 10'000;
 
     Accounts(tiderace::db::Database db, Passwords& passwords)
@@ -46,8 +48,11 @@ class Accounts {
     tiderace::Task<std::string> begin_login(std::int64_t member, std::string agent);
     tiderace::Task<> end_login(std::string login);
     tiderace::Task<> end_other_logins(std::int64_t member, std::string login);
-    tiderace::Task<std::int64_t> count_logins(std::int64_t member);
-    // Who logged in so, unless that log-in has ended.
+    // One of that member's.
+    tiderace::Task<> end_login_of(std::int64_t member, std::string login);
+    // The last used first. `here`: the one that asks.
+    tiderace::Task<std::vector<LoginView>> logins(std::int64_t member, std::string here);
+    // Who logged in so, unless that log-in has ended. Notes when it was used, now and then.
     tiderace::Task<std::optional<Viewer>> viewer(std::string login);
 
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
@@ -66,6 +71,9 @@ class Accounts {
     tiderace::db::Database db_;
     Passwords* passwords_;
 };
+
+// "Firefox on Linux": as far as a browser says it, for people to know it again.
+std::string device_of(const std::string& agent);
 
 // What is wrong with a name; "": nothing.
 std::string fault_of_name(const std::string& name, const Words& words);

@@ -1,6 +1,8 @@
 // Tidepool: a small social network, in one program.
 //
 //   tidepool [--listen ADDRESS] [--demo N]
+//   tidepool backup FILE
+//   tidepool restore FILE
 //
 // TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), TIDEPOOL_PICTURES the
 // folder of pictures (tidepool-pictures beside a database file, or here; "" for none), and
@@ -10,6 +12,7 @@
 #include <tiderace/db.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "examples/tidepool/backup.h"
 #include "examples/tidepool/demo.h"
 #include "examples/tidepool/site.h"
 
@@ -25,7 +29,16 @@ namespace {
 
 using namespace tiderace;
 
+constexpr const char* usage =
+    "usage: tidepool [--listen ADDRESS] [--demo N]\n"
+    "       tidepool backup FILE\n"
+    "       tidepool restore FILE";
+
 struct Options {
+    enum class Work : std::uint8_t { serve, backup, restore };
+
+    Work work = Work::serve;
+    std::string file = {};
     std::string listen = "127.0.0.1:8080";
     std::size_t demo = 0;
     std::string fault = {};
@@ -36,6 +49,7 @@ Options read_options(std::span<char*> words) {
     for (std::size_t i = 0; i < words.size(); i += 2) {
         const std::string_view word = words[i];
         const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
+        const bool alone = words.size() == 2 && !value.empty();
         if (word == "--listen" && !value.empty()) {
             options.listen = value;
         } else if (word == "--demo") {
@@ -44,8 +58,11 @@ Options read_options(std::span<char*> words) {
             if (read.ec != std::errc() || read.ptr != value.data() + value.size()) {
                 options.fault = "--demo expects a number of members";
             }
+        } else if ((word == "backup" || word == "restore") && alone) {
+            options.work = word == "backup" ? Options::Work::backup : Options::Work::restore;
+            options.file = value;
         } else {
-            options.fault = "usage: tidepool [--listen ADDRESS] [--demo N]";
+            options.fault = usage;
         }
     }
     return options;
@@ -73,6 +90,17 @@ Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
     co_return 0;
 }
 
+Task<int> keep(db::Database db, std::string migrations, std::string pictures, Options options) {
+    co_await db::migrate(db, migrations);
+    const bool saves = options.work == Options::Work::backup;
+    Task<std::size_t> work = saves ? tidepool::back_up(db, pictures, options.file)
+                                   : tidepool::restore(db, pictures, options.file);
+    const std::size_t lines = co_await std::move(work);
+    std::printf("%zu lines %s %s\n", lines, saves ? "written to" : "restored from",
+                options.file.c_str());
+    co_return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -88,6 +116,9 @@ int main(int count, char** words) {
         const std::string beside = pictures_beside(database);
         const std::string pictures = setting("TIDEPOOL_PICTURES", beside.c_str());
         db::Database db = db::open(database);
+        if (options.work != Options::Work::serve) {
+            return run(keep(db, folder + "/migrations", pictures, options));
+        }
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
         http::App app = tidepool::make_app(db, folder, pictures);

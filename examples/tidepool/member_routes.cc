@@ -21,6 +21,9 @@ constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
 struct From {
     std::optional<std::int64_t> before;
 };
+struct FromPerson {
+    std::optional<std::string> from;
+};
 struct PressForm {
     std::string csrf;
 };
@@ -42,8 +45,8 @@ Task<Page> show_profile(std::string username, Query<From> from, const Request& r
     co_return page<"profile.html">(std::move(shown));
 }
 
-Task<Page> show_people(std::string username, bool followers, const Request& request,
-                       Session session, Site& site) {
+Task<Page> show_people(std::string username, bool followers, std::string from,
+                       const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     const auto profile = co_await site.members.profile(visitor.id(), username);
     if (!profile) co_return not_found(visitor);
@@ -52,11 +55,18 @@ Task<Page> show_people(std::string username, bool followers, const Request& requ
         .frame = visitor.frame(),
         .title = profile->name + " · " +
                  std::string(followers ? words.member.followers : words.member.following),
-        .people = {}};
+        .people = {},
+        .next = {}};
+    People found;
     if (followers) {
-        shown.people = co_await site.members.followers(profile->id);
+        found = co_await site.members.followers(profile->id, std::move(from));
     } else {
-        shown.people = co_await site.members.following(profile->id);
+        found = co_await site.members.following(profile->id, std::move(from));
+    }
+    shown.people = std::move(found.people);
+    if (!found.next.empty()) {
+        shown.next = "/members/" + profile->username + (followers ? "/followers" : "/following") +
+                     "?from=" + found.next;
     }
     co_return page<"people.html">(std::move(shown));
 }
@@ -88,14 +98,18 @@ Task<Answer> show_notifications(const Request& request, Session session, Site& s
 void add_member_routes(App& app) {
     const auto pressing = [] { return rate_limit({.per_minute = 60, .burst = 30}); };
     app.get<"/members/{username}">(show_profile);
-    app.get<"/members/{username}/followers">(
-        [](std::string username, const Request& request, Session session, Site& site) {
-            return show_people(std::move(username), true, request, session, site);
-        });
-    app.get<"/members/{username}/following">(
-        [](std::string username, const Request& request, Session session, Site& site) {
-            return show_people(std::move(username), false, request, session, site);
-        });
+    app.get<"/members/{username}/followers">([](std::string username, Query<FromPerson> query,
+                                                const Request& request, Session session,
+                                                Site& site) {
+        return show_people(std::move(username), true, query->from.value_or(""), request, session,
+                           site);
+    });
+    app.get<"/members/{username}/following">([](std::string username, Query<FromPerson> query,
+                                                const Request& request, Session session,
+                                                Site& site) {
+        return show_people(std::move(username), false, query->from.value_or(""), request, session,
+                           site);
+    });
     app.post<"/members/{username}/follow">(press<&Members::follow>, pressing());
     app.post<"/members/{username}/unfollow">(press<&Members::unfollow>, pressing());
     app.post<"/members/{username}/block">(press<&Members::block>, pressing());

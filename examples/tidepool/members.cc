@@ -1,5 +1,6 @@
 #include "examples/tidepool/members.h"
 
+#include <charconv>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -166,20 +167,71 @@ Task<bool> Members::unblock(std::int64_t viewer, std::string username) {
     co_return true;
 }
 
-Task<std::vector<Person>> Members::followers(std::int64_t member) {
-    co_return people_of(co_await db_.all<PersonRow>(
-        "select m.id, m.username, m.name, coalesce(m.face, '') as face from follows f join members "
-        "m on m.id = f.follower"
-        " where f.followee = ? order by f.created_at desc, m.id limit ?",
-        member, people_max));
+namespace {
+
+struct FollowRow {
+    std::int64_t id;
+    std::string username;
+    std::string name;
+    std::string face;
+    Time created_at;
+};
+
+// "1764000000-17": a moment in seconds, and the member who comes before.
+struct Cursor {
+    Time at = Time(std::chrono::seconds(253'402'300'799));  // the end of the year 9999
+    std::int64_t id = 0;
+
+    static Cursor of(std::string_view text) {
+        std::int64_t seconds = 0;
+        std::int64_t id = 0;
+        const char* end = text.data() + text.size();
+        const auto first = std::from_chars(text.data(), end, seconds);
+        if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return {};
+        const auto second = std::from_chars(first.ptr + 1, end, id);
+        if (second.ec != std::errc() || second.ptr != end) return {};
+        if (seconds < 0 || seconds > Cursor().at.time_since_epoch().count()) return {};
+        return {Time(std::chrono::seconds(seconds)), id};
+    }
+};
+
+}  // namespace
+
+Task<People> Members::people(std::string_view whom, std::string_view of, std::int64_t member,
+                             std::string from) {
+    std::string sql =
+        "select m.id, m.username, m.name, coalesce(m.face, '') as face, f.created_at"
+        " from follows f join members m on m.id = f.";
+    sql += whom;
+    sql += " where f.";
+    sql += of;
+    sql +=
+        " = ? and f.created_at <= ? and (f.created_at < ? or m.id > ?)"
+        " order by f.created_at desc, m.id limit ?";
+    const Cursor cursor = Cursor::of(from);
+    auto rows =
+        co_await db_.all<FollowRow>(sql, member, cursor.at, cursor.at, cursor.id, page_size + 1);
+    People page;
+    if (rows.size() > static_cast<std::size_t>(page_size)) {
+        rows.pop_back();
+        page.next = std::to_string(rows.back().created_at.time_since_epoch().count()) + "-" +
+                    std::to_string(rows.back().id);
+    }
+    std::vector<PersonRow> found;
+    for (FollowRow& row : rows) {
+        found.push_back(
+            {row.id, std::move(row.username), std::move(row.name), std::move(row.face)});
+    }
+    page.people = people_of(std::move(found));
+    co_return page;
 }
 
-Task<std::vector<Person>> Members::following(std::int64_t member) {
-    co_return people_of(co_await db_.all<PersonRow>(
-        "select m.id, m.username, m.name, coalesce(m.face, '') as face from follows f join members "
-        "m on m.id = f.followee"
-        " where f.follower = ? order by f.created_at desc, m.id limit ?",
-        member, people_max));
+Task<People> Members::followers(std::int64_t member, std::string from) {
+    return people("follower", "followee", member, std::move(from));
+}
+
+Task<People> Members::following(std::int64_t member, std::string from) {
+    return people("followee", "follower", member, std::move(from));
 }
 
 Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words) {

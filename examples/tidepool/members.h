@@ -12,14 +12,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "examples/tidepool/member_pages.h"
 #include "examples/tidepool/pages.h"
 
 namespace tidepool {
 
-inline constexpr std::int64_t people_max = 100;         // on a page of them
 inline constexpr std::int64_t notifications_max = 100;  // that are kept of a member
+
+// A page of them.
+struct People {
+    std::vector<Person> people;
+    std::string next = {};  // "": nobody is left
+};
 
 class Members {
   public:
@@ -33,8 +40,9 @@ class Members {
     // Ends the following, both ways.
     tiderace::Task<bool> block(std::int64_t viewer, std::string username);
     tiderace::Task<bool> unblock(std::int64_t viewer, std::string username);
-    tiderace::Task<std::vector<Person>> followers(std::int64_t member);
-    tiderace::Task<std::vector<Person>> following(std::int64_t member);
+    // The latest first, from where `from` (the `next` of a page; "": the beginning) ends.
+    tiderace::Task<People> followers(std::int64_t member, std::string from);
+    tiderace::Task<People> following(std::int64_t member, std::string from);
     // By a piece of the name or of the user name.
     tiderace::Task<std::vector<Person>> search(std::int64_t viewer, std::string words);
 
@@ -43,6 +51,8 @@ class Members {
                                                             const Words& words);
 
   private:
+    tiderace::Task<People> people(std::string_view whom, std::string_view of, std::int64_t member,
+                                  std::string from);
     tiderace::Task<std::optional<std::int64_t>> other(std::int64_t viewer, std::string username);
 
     tiderace::db::Database db_;

@@ -23,8 +23,9 @@ struct Viewer {
     std::int64_t id;
     std::string username;
     std::string name;
-    std::string login;    // this log-in, among others of the member
-    std::int64_t unseen;  // notices
+    std::string login;     // this log-in, among others of the member
+    std::int64_t used_at;  // seconds since 1970
+    std::int64_t unseen;   // notices
 };
 
 // What every page has around its content.
@@ -127,34 +128,6 @@ struct EditPage {
     std::string body;
     std::string fault = {};
 };
-struct Profile {
-    std::int64_t id;
-    std::string username;
-    std::string name;
-    std::string about;
-    Time created_at;
-    std::string initial;
-    std::int64_t hue;
-    std::string face;
-    std::int64_t posts;
-    std::int64_t following;
-    std::int64_t followers;
-    bool own;
-    bool followed;
-    bool blocked;
-};
-struct ProfilePage {
-    Frame frame;
-    Profile member;
-    std::vector<PostView> posts;
-    std::string next;
-    std::string empty;
-};
-struct PeoplePage {
-    Frame frame;
-    std::string title;
-    std::vector<Person> people;
-};
 struct SearchPage {
     Frame frame;
     std::vector<Person> people;
@@ -168,30 +141,6 @@ struct TagPage {
     std::vector<PostView> posts;
     std::string next;
     std::string empty;
-};
-struct Notification {
-    Time created_at;
-    std::string username;
-    std::string name;
-    std::string initial;
-    std::int64_t hue;
-    std::string face;
-    std::string what;
-    std::optional<std::int64_t> post;
-    std::string excerpt;
-    bool seen;
-};
-struct NotificationsPage {
-    Frame frame;
-    std::vector<Notification> notifications;
-};
-struct SettingsPage {
-    Frame frame;
-    std::string name;
-    std::string about;
-    std::string face;
-    std::int64_t sessions;
-    std::string fault = {};
 };
 
 }  // namespace tidepool

@@ -145,18 +145,11 @@ Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session s
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
-// "HASH-RANDOM.webp", and nothing else that may ever lie in the folder.
 std::optional<Problem> only_pictures(const Request& request) {
-    constexpr std::string_view ending = ".webp";
     std::string_view name = request.path;
     name.remove_prefix(std::min(name.size(), name.rfind('/') + 1));
-    const auto is_of_a_name = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
-    };
-    const bool fits =
-        name.ends_with(ending) &&
-        std::ranges::all_of(name.substr(0, name.size() - ending.size()), is_of_a_name);
-    return fits ? std::nullopt : std::optional(Problem{.status = 404});
+    if (is_picture_name(name)) return std::nullopt;
+    return Problem{.status = 404};
 }
 
 void keep_for_ever(const Request&, Response& response) {
@@ -170,8 +163,9 @@ void keep_for_ever(const Request&, Response& response) {
 void add_picture_routes(App& app, const std::string& folder) {
     if (!folder.empty()) {
         std::filesystem::create_directories(folder);
-        app.files("/pictures", folder, only_pictures, keep_for_ever,
-                  security_headers({.content_security_policy = "default-src 'none'; sandbox"}));
+        app.files("/pictures", folder,
+                  {only_pictures, keep_for_ever,
+                   security_headers({.content_security_policy = "default-src 'none'; sandbox"})});
     }
     const auto sending = [] { return rate_limit({.per_minute = 20, .burst = 10}); };
     // More than a picture may have, so that one that is too large is answered in words.

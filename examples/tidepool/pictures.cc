@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -77,6 +78,15 @@ Task<bool> save(http::Multipart& form, std::string path) {
 }
 
 }  // namespace
+
+bool is_picture_name(std::string_view name) {
+    constexpr std::string_view ending = ".webp";
+    const auto is_of_a_name = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
+    };
+    return name.size() > ending.size() && name.ends_with(ending) &&
+           std::ranges::all_of(name.substr(0, name.size() - ending.size()), is_of_a_name);
+}
 
 class Pictures::Seat {
   public:

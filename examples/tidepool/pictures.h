@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "examples/tidepool/picture_shrink.h"
@@ -31,6 +32,9 @@ struct Picture {
     std::int64_t width = 0;
     std::int64_t height = 0;
 };
+
+// "HASH-RANDOM.webp", and nothing else that may ever lie in the folder.
+bool is_picture_name(std::string_view name);
 
 class Pictures {
   public:

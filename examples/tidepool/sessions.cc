@@ -19,6 +19,10 @@ struct Row {
 Task<std::optional<DbSessions::Found>> DbSessions::load(std::string key, UnixSeconds now) {
     auto row = co_await db_.one<Row>(
         "select data, expires_at from sessions where id = ? and expires_at > ?", key, now);
+    // Those whom nobody came back to.
+    if (++loads_ % sweep_every == 0) {
+        co_await db_.exec("delete from sessions where expires_at <= ?", now);
+    }
     if (!row) co_return std::nullopt;
     Found found{std::move(row->data), row->expires_at};
     co_return found;

@@ -5,6 +5,7 @@
 #include <tiderace/app.h>
 #include <tiderace/db.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,10 @@ class DbSessions final : public tiderace::http::SessionStore {
     tiderace::Task<> erase(std::string key) override;
 
   private:
+    static constexpr unsigned sweep_every = 1'000;  // loads
+
     tiderace::db::Database db_;
+    std::atomic<unsigned> loads_ = 0;  // all loops
 };
 
 }  // namespace tidepool

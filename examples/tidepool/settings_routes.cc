@@ -45,12 +45,12 @@ Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::s
                          int status) {
     std::string about = co_await site.accounts.about(visitor.id());
     std::string face = co_await site.accounts.face(visitor.id());
-    const std::int64_t sessions = co_await site.accounts.count_logins(visitor.id());
+    auto logins = co_await site.accounts.logins(visitor.id(), visitor.viewer().login);
     SettingsPage settings{.frame = std::move(frame),
                           .name = visitor.viewer().name,
                           .about = std::move(about),
                           .face = std::move(face),
-                          .sessions = sessions,
+                          .logins = std::move(logins),
                           .fault = std::move(fault)};
     co_return page<"settings.html">(std::move(settings), Reply(status));
 }
@@ -101,6 +101,20 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
     co_return std::unexpected(Redirect{"/settings?notice=password"});
 }
 
+struct LoginForm {
+    std::string login;
+    std::string csrf;
+};
+
+Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session session,
+                           Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await site.accounts.end_login_of(visitor.id(), form->login);
+    co_return std::unexpected(Redirect{"/settings?notice=saved#logins"});
+}
+
 Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Session session,
                                Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
@@ -144,6 +158,7 @@ void add_settings_routes(App& app) {
     app.get<"/settings">(show_settings);
     app.post<"/settings/profile">(set_profile);
     app.post<"/settings/password">(set_password, guessing());
+    app.post<"/settings/log-out-there">(log_out_there);
     app.post<"/settings/log-out-elsewhere">(log_out_elsewhere);
     app.post<"/settings/delete">(delete_account, guessing());
     app.get<"/settings/export">(export_data, rate_limit({.per_minute = 6, .burst = 3}));

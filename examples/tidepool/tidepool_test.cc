@@ -1,22 +1,12 @@
 // Tidepool in memory, on each kind of database: every route and rule, and the faults of the system
 // it replaces. No port; a clock that the tests own.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <tiderace/testing.h>
-#include <tiderace/testing/database_server.h>
-
 #include <chrono>
-#include <filesystem>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "examples/tidepool/site.h"
+#include "examples/tidepool/tidepool_fixture.h"
 
 namespace tidepool {
 namespace {
@@ -27,143 +17,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using tiderace::testing::Answer;
 using tiderace::testing::Client;
-using tiderace::testing::DatabaseServer;
 using tiderace::testing::form;
 
-constexpr std::string_view password = "correct horse";
-
-// A PNG of two by two.
-constexpr std::string_view small_png =
-    "89504e470d0a1a0a0000000d4948445200000002000000020802000000fdd49a7300000010494441"
-    "54789c63f8cfc000440c100a001fee03fd8b5f14d40000000049454e44ae426082";
-
-std::string bytes_of(std::string_view digits) {
-    std::string bytes;
-    for (std::size_t at = 0; at < digits.size(); at += 2) {
-        bytes += static_cast<char>(std::stoi(std::string(digits.substr(at, 2)), nullptr, 16));
-    }
-    return bytes;
-}
-
-// A browser of somebody.
-class Person {
-  public:
-    explicit Person(const http::App& app, std::string username = {})
-        : client_(app), username_(std::move(username)) {}
-
-    Answer get(std::string_view path) { return client_.get(path); }
-    // With the token of our pages.
-    Answer send(std::string_view path, std::vector<std::pair<std::string, std::string>> fields) {
-        fields.emplace_back("csrf", token());
-        return post(path, fields);
-    }
-    Answer post(std::string_view path,
-                const std::vector<std::pair<std::string, std::string>>& fields) {
-        const std::vector<http::FormPair> pairs(fields.begin(), fields.end());
-        return client_.post(path, form(pairs));
-    }
-    // A form with a file, as browsers send it.
-    Answer send_file(std::string_view path,
-                     const std::vector<std::pair<std::string, std::string>>& fields,
-                     const std::string& file) {
-        std::string body;
-        for (const auto& [name, value] : fields) {
-            body += "--sea\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" +
-                    value + "\r\n";
-        }
-        body +=
-            "--sea\r\nContent-Disposition: form-data; name=\"picture\"; "
-            "filename=\"../../x.html\"\r\nContent-Type: text/html\r\n\r\n" +
-            file + "\r\n--sea--\r\n";
-        return client_.post(path, http::Content("multipart/form-data; boundary=sea", body));
-    }
-    Answer sign_up(std::string name = "Somebody") {
-        return post("/sign-up", {{"name", std::move(name)},
-                                 {"username", username_},
-                                 {"email", username_ + "@example.org"},
-                                 {"password", std::string(password)},
-                                 {"again", std::string(password)}});
-    }
-    Answer log_in(std::string_view word = password) {
-        return post("/log-in", {{"who", username_}, {"password", std::string(word)}});
-    }
-    // Its number.
-    std::string write(std::string body, std::string parent = {}) {
-        std::vector<std::pair<std::string, std::string>> fields{{"body", std::move(body)}};
-        if (!parent.empty()) fields.emplace_back("parent", parent);
-        const Answer answer = send("/posts", fields);
-        EXPECT_EQ(answer.status, 303) << answer.text();
-        const std::string page = get(parent.empty() ? "/" : "/posts/" + parent).text();
-        std::smatch found;
-        std::string number;
-        const std::regex posts("id=\"post-([0-9]+)\"");
-        for (std::sregex_iterator at(page.begin(), page.end(), posts), end; at != end; ++at) {
-            if (number.empty() || !parent.empty()) number = (*at)[1];
-        }
-        return number;
-    }
-    std::string token() {
-        const std::string page = get("/about").text();
-        std::smatch found;
-        std::regex_search(page, found, std::regex("name=\"csrf\" value=\"([0-9a-f]*)\""));
-        return found[1];
-    }
-    bool is_logged_in() { return get("/settings").status == 200; }
-    Client& client() { return client_; }
-
-  private:
-    Client client_;
-    std::string username_;
-};
-
-std::size_t count(const std::string& text, std::string_view piece) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(piece); at != std::string::npos;
-         at = text.find(piece, at + 1)) {
-        ++found;
-    }
-    return found;
-}
-
-class TidepoolTest : public ::testing::TestWithParam<db::Dialect> {
-  protected:
-    void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "tidepool-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-        std::string url = "sqlite:" + folder_.string() + "/test.db";
-        if (GetParam() != db::Dialect::sqlite) {
-            const std::string missing = DatabaseServer::missing(GetParam());
-            if (!missing.empty()) GTEST_SKIP() << missing;
-            url = DatabaseServer::shared(GetParam()).fresh("tidepool");
-        }
-        db_ = db::open(url);
-        EXPECT_EQ(run(prepare(*db_, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
-        app_ = std::make_unique<http::App>(make_app(*db_, TIDEPOOL_FOLDER, pictures()));
-    }
-    std::string pictures() const { return folder_ / "pictures"; }
-    std::size_t files() const {
-        const std::filesystem::directory_iterator all(pictures());
-        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-    }
-    ~TidepoolTest() override { std::filesystem::remove_all(folder_); }
-
-    static Task<int> prepare(db::Database db, std::string migrations) {
-        co_await db::migrate(db, migrations);
-        co_return 0;
-    }
-    std::unique_ptr<Person> member(std::string username, std::string name = "Somebody") {
-        auto person = std::make_unique<Person>(*app_, std::move(username));
-        EXPECT_EQ(person->sign_up(std::move(name)).status, 303);
-        return person;
-    }
-
-    std::filesystem::path folder_;
-    std::optional<db::Database> db_;
-    std::unique_ptr<http::App> app_;
-};
-
 TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
-    Person guest(*app_);
+    Browser guest(*app_);
     EXPECT_THAT(guest.get("/").text(), HasSubstr("What did the tide bring in?"));
     for (const char* path : {"/settings", "/notifications", "/search?q=x", "/posts/1/edit"}) {
         const Answer answer = guest.get(path);
@@ -179,7 +36,7 @@ TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
 // Without a session, each of them ended the system that this one replaces, or wrote for nobody.
 TEST_P(TidepoolTest, GuestsChangeNothing) {
     member("ann")->write("hello");
-    Person guest(*app_);
+    Browser guest(*app_);
     for (const char* path :
          {"/posts", "/posts/1/like", "/posts/1/unlike", "/posts/1/delete", "/posts/1/edit",
           "/posts/1/report", "/members/ann/follow", "/members/ann/block", "/settings/profile",
@@ -197,7 +54,7 @@ TEST_P(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
         const char *name, *username, *email, *word, *again, *said;
     };
     const std::string long_name(51, 'x');
-    Person guest(*app_);
+    Browser guest(*app_);
     for (const Case& one : std::vector<Case>{
              {"", "bob", "bob@example.org", "12345678", "12345678", "1 to 50 characters"},
              {long_name.c_str(), "bob", "bob@example.org", "12345678", "12345678", "1 to 50"},
@@ -226,12 +83,12 @@ TEST_P(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
 
 TEST_P(TidepoolTest, LogInByNameOrAddressAndLogOut) {
     member("ann");
-    Person ann(*app_, "ann");
+    Browser ann(*app_, "ann");
     EXPECT_FALSE(ann.is_logged_in());
     EXPECT_EQ(ann.log_in().status, 303);
     EXPECT_TRUE(ann.is_logged_in());
     EXPECT_EQ(ann.get("/log-in").status, 303) << "she is logged in";
-    Person by_address(*app_, "Ann@example.org");
+    Browser by_address(*app_, "Ann@example.org");
     EXPECT_EQ(by_address.log_in().status, 303);
     EXPECT_TRUE(by_address.is_logged_in());
     EXPECT_EQ(ann.send("/log-out", {}).status, 303);
@@ -253,8 +110,8 @@ TEST_P(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
 
 TEST_P(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
     member("ann");
-    Person ann(*app_, "ann");
-    Person nobody(*app_, "nobody_here");
+    Browser ann(*app_, "ann");
+    Browser nobody(*app_, "nobody_here");
     const Answer wrong = ann.log_in("wrong password");
     const Answer unknown = nobody.log_in("wrong password");
     EXPECT_EQ(wrong.status, 403);
@@ -452,7 +309,7 @@ TEST_P(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
 
 TEST_P(TidepoolTest, SettingsChangeTheProfileAndThePassword) {
     auto ann = member("ann");
-    Person elsewhere(*app_, "ann");
+    Browser elsewhere(*app_, "ann");
     elsewhere.log_in();
     EXPECT_EQ(ann->send("/settings/profile", {{"name", "Ann B"}, {"about", "<b>"}}).status, 303);
     EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("Ann B"));
@@ -492,7 +349,7 @@ TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
 }
 
 TEST_P(TidepoolTest, PagesComeInChinese) {
-    Person guest(*app_);
+    Browser guest(*app_);
     const Answer chinese = guest.client().get("/", {{"Accept-Language", "zh-CN,zh;q=0.9"}});
     EXPECT_THAT(chinese.text(), HasSubstr("<html lang=\"zh\">"));
     EXPECT_THAT(chinese.text(), HasSubstr("潮水带来了什么？"));
@@ -518,106 +375,7 @@ TEST_P(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
         EXPECT_EQ(count(answer.text(), " style=\""), 0U) << path;
         EXPECT_EQ(count(answer.text(), "://"), 0U) << path;
     }
-    EXPECT_LT(Person(*app_).get("/").text().size() + 20'000, 60'000U);
-}
-
-TEST_P(TidepoolTest, APictureIsServedAsNothingElseAndGoesWithItsPost) {
-    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
-    auto ann = member("ann");
-    const std::string png = bytes_of(small_png);
-    const Answer made = ann->send_file(
-        "/posts/with-picture",
-        {{"csrf", ann->token()}, {"body", "a crab"}, {"alt", "A crab, \"waving\""}}, png);
-    EXPECT_EQ(made.status, 303) << made.text();
-    const std::string page = ann->get("/").text();
-    EXPECT_THAT(page, HasSubstr("alt=\"A crab, &#34;waving&#34;\""));
-    std::smatch found;
-    ASSERT_TRUE(
-        std::regex_search(page, found, std::regex("src=\"(/pictures/[-0-9a-f]+\\.webp)\"")));
-    const std::string path = found[1];
-    const Answer file = Person(*app_).get(path);
-    EXPECT_EQ(file.status, 200);
-    EXPECT_EQ(file.text().substr(0, 4), "RIFF");
-    EXPECT_EQ(file.field("Content-Type"), "image/webp");
-    EXPECT_EQ(file.field("X-Content-Type-Options"), "nosniff");
-    EXPECT_EQ(file.field("Content-Security-Policy"), "default-src 'none'; sandbox");
-    EXPECT_THAT(file.field("Cache-Control"), HasSubstr("immutable"));
-    for (const char* other :
-         {"/pictures/", "/pictures/x.html", "/pictures/.in-0.webp", "/pictures/a/b.webp"}) {
-        EXPECT_EQ(ann->get(other).status, 404) << other;
-    }
-    EXPECT_EQ(files(), 1U);
-    EXPECT_EQ(ann->send("/posts/1/delete", {}).status, 303);
-    EXPECT_EQ(files(), 0U);
-}
-
-TEST_P(TidepoolTest, WhatIsNoPictureIsRefusedAndLeavesNothing) {
-    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
-    auto ann = member("ann");
-    const std::string png = bytes_of(small_png);
-    const std::vector<std::pair<std::string, std::string>> fields = {{"csrf", ann->token()},
-                                                                     {"body", "kept words"}};
-    const Answer refused =
-        ann->send_file("/posts/with-picture", fields, "<html><script>alert(1)</script>");
-    EXPECT_EQ(refused.status, 422);
-    EXPECT_THAT(refused.text(), HasSubstr("no JPEG, PNG, WebP or GIF"));
-    EXPECT_THAT(refused.text(), HasSubstr("kept words"));
-    EXPECT_EQ(ann->send_file("/posts/with-picture", fields, png.substr(0, 50)).status, 422);
-    const Answer large =
-        ann->send_file("/posts/with-picture", fields, png + std::string(picture_bytes_max, 'x'));
-    EXPECT_EQ(large.status, 422);
-    EXPECT_THAT(large.text(), HasSubstr("more than 8 MB"));
-    EXPECT_EQ(ann->send_file("/posts/with-picture", {{"body", "x"}}, png).status, 403)
-        << "without the token";
-    EXPECT_EQ(
-        ann->send_file("/posts/with-picture", {{"csrf", ann->token()}, {"body", ""}}, png).status,
-        422);
-    EXPECT_EQ(ann->send_file("/posts/with-picture",
-                             {{"csrf", ann->token()}, {"body", "x"}, {"parent", "99"}}, png)
-                  .status,
-              404);
-    Person guest(*app_);
-    EXPECT_EQ(guest.send_file("/posts/with-picture", fields, png).status, 303);
-    EXPECT_EQ(files(), 0U);
-    EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
-}
-
-TEST_P(TidepoolTest, AFaceIsShownReplacedAndRemoved) {
-    if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
-    auto ann = member("ann");
-    auto bob = member("bob");
-    const std::string png = bytes_of(small_png);
-    const std::string post = ann->write("with a face");
-    for (int i = 0; i < 2; ++i) {
-        EXPECT_EQ(ann->send_file("/settings/face", {{"csrf", ann->token()}}, png).status, 303);
-        EXPECT_EQ(files(), 1U);
-    }
-    for (const std::string& path :
-         {std::string("/members/ann"), "/posts/" + post, std::string("/search?q=ann")}) {
-        EXPECT_THAT(bob->get(path).text(), HasSubstr("<img src=\"/pictures/")) << path;
-    }
-    EXPECT_EQ(ann->send_file("/settings/face", {{"csrf", ann->token()}}, "text").status, 422);
-    EXPECT_EQ(ann->send("/settings/face/remove", {}).status, 303);
-    EXPECT_EQ(files(), 0U);
-    // With an account go the pictures of all that it wrote, and of the replies below.
-    ann->send_file("/settings/face", {{"csrf", ann->token()}}, png);
-    bob->send_file("/posts/with-picture",
-                   {{"csrf", bob->token()}, {"body", "me too"}, {"parent", post}}, png);
-    EXPECT_EQ(files(), 2U);
-    EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
-    EXPECT_EQ(files(), 0U);
-}
-
-TEST_P(TidepoolTest, WithoutAFolderTheFormSaysThatPicturesAreOff) {
-    const http::App without = make_app(*db_, TIDEPOOL_FOLDER);
-    Person ann(without, "ann");
-    EXPECT_EQ(ann.sign_up().status, 303);
-    EXPECT_THAT(ann.get("/").text(), HasSubstr("Pictures are off"));
-    EXPECT_THAT(ann.get("/").text(), Not(HasSubstr("type=\"file\"")));
-    EXPECT_EQ(ann.send_file("/posts/with-picture", {{"csrf", ann.token()}, {"body", "x"}},
-                            bytes_of(small_png))
-                  .status,
-              422);
+    EXPECT_LT(Browser(*app_).get("/").text().size() + 20'000, 60'000U);
 }
 
 // A chain of replies is deleted as a whole, and a database cascades only so deep.
@@ -638,10 +396,7 @@ TEST_P(TidepoolTest, LongConversationsStayShallow) {
     EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<b>0</b> Posts"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Databases, TidepoolTest,
-                         ::testing::Values(db::Dialect::sqlite, db::Dialect::postgres,
-                                           db::Dialect::mariadb),
-                         [](const auto& each) { return std::string(name_of(each.param)); });
+INSTANTIATE_TEST_SUITE_P(Databases, TidepoolTest, each_database, name_of_database);
 
 }  // namespace
 }  // namespace tidepool

@@ -127,7 +127,8 @@ struct SettingsWords {
     std::string_view new_password;
     std::string_view password_changed;
     std::string_view logged_in_at;
-    std::string_view sessions_open;
+    std::string_view last_used;
+    std::string_view this_one;
     std::string_view log_out_elsewhere;
     std::string_view your_data;
     std::string_view export_data;

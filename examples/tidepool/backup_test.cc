@@ -1,0 +1,114 @@
+#include "examples/tidepool/backup.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "examples/tidepool/tidepool_fixture.h"
+
+namespace tidepool {
+namespace {
+
+using namespace tiderace;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BackupTest : public TidepoolTest {
+  protected:
+    std::string file() const { return folder_ / "all.jsonl"; }
+    std::string text() const {
+        std::ifstream stream(file());
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+    // Into another database of the same kind, or of SQLite.
+    db::Database another(bool sqlite) {
+        const bool here = sqlite || GetParam() == db::Dialect::sqlite;
+        auto db =
+            db::open(here ? "sqlite:" + folder_.string() + "/other.db"
+                          : tiderace::testing::DatabaseServer::shared(GetParam()).fresh("other"));
+        run(prepare(db, std::string(TIDEPOOL_FOLDER) + "/migrations"));
+        return db;
+    }
+    std::string complaint(const db::Database& db) {
+        try {
+            run(restore(db, folder_ / "others", file()));
+        } catch (const std::exception& error) {
+            return error.what();
+        }
+        return "none";
+    }
+};
+
+TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
+    auto ann = member("ann", "Ann");
+    auto bob = member("bob", "Bob");
+    const std::string post = ann->write("a crab #shore 潮水 @bob");
+    bob->write("indeed", post);
+    bob->send("/posts/" + post + "/like", {});
+    bob->send("/members/ann/follow", {});
+    ann->send("/members/bob/follow", {});
+    bob->send("/posts/" + post + "/report", {});
+    if (pictures_are_built()) {
+        ann->send_file("/settings/face", {{"csrf", ann->token()}}, bytes_of(small_png));
+    }
+    const std::size_t lines = run(back_up(*db_, pictures(), file()));
+    EXPECT_GT(lines, 12U);
+    EXPECT_THAT(text(), HasSubstr("{\"tidepool\":{\"version\":1}}\n"));
+    EXPECT_THAT(text(), Not(HasSubstr("\"session")));
+    EXPECT_EQ(std::filesystem::status(file()).permissions() & std::filesystem::perms::others_all,
+              std::filesystem::perms::none);
+    for (const bool sqlite : {false, true}) {
+        if (sqlite && GetParam() == db::Dialect::sqlite) break;
+        db::Database other = another(sqlite);
+        EXPECT_EQ(run(restore(other, folder_ / "others", file())), lines);
+        const http::App app = make_app(other, TIDEPOOL_FOLDER, folder_ / "others");
+        Browser again(app, "ann");
+        EXPECT_EQ(again.log_in().status, 303) << "with the same password";
+        const std::string page = again.get("/posts/" + post).text();
+        EXPECT_THAT(page, HasSubstr("indeed"));
+        EXPECT_THAT(page, HasSubstr("<span data-likes>1</span>"));
+        EXPECT_THAT(again.get("/members/ann").text(), HasSubstr("<b>1</b> followers"));
+        EXPECT_EQ(count(again.get("/tags/shore").text(), "<article"), 1U);
+        EXPECT_EQ(count(again.get("/search?q=%E6%BD%AE%E6%B0%B4").text(), "<article"), 1U);
+        EXPECT_THAT(again.get("/notifications").text(), HasSubstr("likes your post"));
+        const std::string mine = again.write("after the restore");
+        EXPECT_GT(std::stoi(mine), std::stoi(post)) << "ids go on";
+        EXPECT_THAT(complaint(other), HasSubstr("restore into an empty one"));
+        // What was saved again is the same, but for what came since.
+        EXPECT_EQ(run(back_up(other, folder_ / "others", folder_ / "again.jsonl")), lines + 1);
+    }
+}
+
+TEST_P(BackupTest, AFileThatIsCutOrChangedRestoresNothing) {
+    auto ann = member("ann");
+    ann->write("one");
+    run(back_up(*db_, pictures(), file()));
+    const std::string whole = text();
+    db::Database other = another(false);
+    const auto write = [&](const std::string& changed) { std::ofstream(file()) << changed; };
+    const std::size_t last = whole.rfind("{\"end\"");
+    write(whole.substr(0, last));
+    EXPECT_THAT(complaint(other), HasSubstr("it was cut off"));
+    const std::size_t second = whole.find("{\"member\"");
+    const std::size_t third = whole.find('\n', second) + 1;
+    write(whole.substr(0, second) + whole.substr(third));
+    EXPECT_THAT(complaint(other), HasSubstr("all.jsonl, line "));
+    write("{\"hello\":1}\n");
+    EXPECT_THAT(complaint(other), HasSubstr("line 1: "));
+    write(whole.substr(0, last) +
+          "{\"picture\":{\"name\":\"../x.webp\",\"base64\":\"UklGRg==\"}}\n" + whole.substr(last));
+    EXPECT_THAT(complaint(other), HasSubstr("none of Tidepool's pictures"));
+    EXPECT_EQ(run(other.one<std::int64_t>("select count(*) from members")), 0);
+    std::filesystem::remove(file());
+    EXPECT_THAT(complaint(other), HasSubstr("cannot read"));
+    write(whole);
+    EXPECT_EQ(complaint(other), "none");
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, BackupTest, each_database, name_of_database);
+
+}  // namespace
+}  // namespace tidepool

@@ -1,0 +1,107 @@
+#include "examples/tidepool/sessions.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "examples/tidepool/tidepool_fixture.h"
+
+namespace tidepool {
+namespace {
+
+using namespace tiderace;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SessionsTest : public TidepoolTest {};
+
+TEST(Device, IsWhatPeopleKnowItBy) {
+    EXPECT_EQ(device_of("Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0"),
+              "Firefox · Linux");
+    EXPECT_EQ(device_of("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1"
+                        " (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"),
+              "Safari · iPhone");
+    EXPECT_EQ(device_of("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko)"
+                        " Chrome/131.0 Safari/537.36 Edg/131.0"),
+              "Edge · Windows");
+    EXPECT_EQ(device_of("curl/8.1"), "curl");
+    EXPECT_EQ(device_of("something else"), "something else");
+    EXPECT_EQ(device_of(""), "?");
+}
+
+TEST_P(SessionsTest, EachLogInIsListedAndEndsAlone) {
+    auto ann = member("ann");
+    Browser phone(*app_, "ann");
+    phone.client().set_field("User-Agent", "X (iPhone; Mac OS X) Safari/6");
+    phone.log_in();
+    Browser desk(*app_, "ann");
+    desk.client().set_field("User-Agent", "X (Linux) Firefox/133.0 <b>");
+    desk.log_in();
+    const std::string page = phone.get("/settings").text();
+    EXPECT_EQ(count(page, "this browser"), 1U);
+    EXPECT_THAT(page, HasSubstr("<b>Safari · iPhone</b> · this browser"));
+    EXPECT_THAT(page, HasSubstr("Firefox · Linux"));
+    EXPECT_EQ(count(page, "name=\"login\""), 2U) << "this one ends by its own button";
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(
+        page, found, std::regex("Firefox · Linux</b>[^]*?name=\"login\" value=\"([0-9a-f]+)\"")));
+    const std::string login = found[1];
+    auto bob = member("bob");
+    EXPECT_EQ(bob->send("/settings/log-out-there", {{"login", login}}).status, 303);
+    EXPECT_TRUE(desk.is_logged_in()) << "it is not bob's";
+    EXPECT_EQ(phone.send("/settings/log-out-there", {{"login", login}}).status, 303);
+    EXPECT_FALSE(desk.is_logged_in());
+    EXPECT_TRUE(phone.is_logged_in());
+    EXPECT_TRUE(ann->is_logged_in());
+    EXPECT_EQ(phone.post("/settings/log-out-there", {{"login", login}, {"csrf", "0"}}).status, 403);
+}
+
+TEST_P(SessionsTest, FollowersComeInPagesThatMissNobody) {
+    auto ann = member("ann");
+    const std::string hash = "no password";
+    auto fill = [&](db::Transaction& tx) -> Task<> {
+        for (int i = 0; i < 45; ++i) {
+            const std::string name = "fan_" + std::to_string(100 + i);
+            const auto id = co_await tx.one<std::int64_t>(
+                "insert into members (created_at, username, name, email, password, about)"
+                " values (?, ?, ?, ?, ?, '') returning id",
+                now(), name, name, name + "@example.org", hash);
+            const Time then = now() - std::chrono::seconds(i / 10);  // many at one moment
+            co_await tx.exec(
+                "insert into follows (follower, followee, created_at) values (?, 1, ?)", *id, then);
+        }
+    };
+    run([](db::Database db, auto& work) -> Task<int> {
+        co_await db.transaction(work);
+        co_return 0;
+    }(*db_, fill));
+    std::set<std::string> seen;
+    std::string path = "/members/ann/followers";
+    for (int pages = 0; !path.empty(); ++pages) {
+        ASSERT_LT(pages, 3);
+        const std::string page = ann->get(path).text();
+        const std::regex names("@(fan_[0-9]+)<");
+        std::size_t here = 0;
+        for (std::sregex_iterator at(page.begin(), page.end(), names), end; at != end; ++at) {
+            EXPECT_TRUE(seen.insert((*at)[1]).second) << "twice";
+            ++here;
+        }
+        EXPECT_EQ(here, pages < 2 ? 20U : 5U);
+        std::smatch next;
+        const bool more =
+            std::regex_search(page, next, std::regex("href=\"([^\"]*[?]from=[^\"]*)\""));
+        path = more ? next[1].str() : std::string();
+    }
+    EXPECT_EQ(seen.size(), 45U);
+    EXPECT_EQ(ann->get("/members/ann/followers?from=nonsense").status, 200);
+    EXPECT_EQ(ann->get("/members/ann/followers?from=99999999999999-1").status, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, SessionsTest, each_database, name_of_database);
+
+}  // namespace
+}  // namespace tidepool
