@@ -16,6 +16,7 @@
 
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/posts.h"
+#include "examples/tidepool/timelines.h"
 
 namespace tidepool {
 
@@ -330,6 +331,7 @@ Task<> restore_lines(db::Transaction& tx, db::Dialect dialect, Input& input,
         }
         if (!why.empty()) input.refuse(why);
     }
+    co_await rebuild_timelines(tx);
     co_await count_on(tx, dialect);
 }
 

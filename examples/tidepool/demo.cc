@@ -13,6 +13,7 @@
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
 #include "examples/tidepool/posts.h"
+#include "examples/tidepool/timelines.h"
 
 namespace tidepool {
 
@@ -134,6 +135,7 @@ Task<std::size_t> add_demo(db::Database db, std::size_t members) {
         }
         co_await add_posts(tx, db.dialect(), random, ids, now);
         co_await add_follows(tx, db.dialect(), random, ids, now);
+        co_await rebuild_timelines(tx);
     };
     co_await db.transaction(write);
     co_return members;

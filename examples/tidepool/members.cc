@@ -1,5 +1,6 @@
 #include "examples/tidepool/members.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/posts.h"
+#include "examples/tidepool/timelines.h"
 
 namespace tidepool {
 
@@ -109,6 +111,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
     auto write = [&](db::Transaction& tx) -> Task<bool> {
+        co_await lock_author(tx, db_.dialect(), *member);
         const auto blocked = co_await tx.one<bool>(
             "select exists (select 1 from blocks b where (b.blocker = ? and b.blocked = ?)"
             " or (b.blocker = ? and b.blocked = ?))",
@@ -121,6 +124,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
         co_await tx.exec("insert into follows (follower, followee, created_at) values (?, ?, ?)" +
                              once(db_.dialect(), "follower"),
                          viewer, *member, now());
+        co_await fill_timeline(tx, db_.dialect(), viewer, *member);
         co_await tx.exec(
             "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
             viewer);
@@ -136,7 +140,13 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
 Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
-    co_await db_.exec("delete from follows where follower = ? and followee = ?", viewer, *member);
+    auto write = [&](db::Transaction& tx) -> Task<> {
+        co_await lock_author(tx, db_.dialect(), *member);
+        co_await tx.exec("delete from follows where follower = ? and followee = ?", viewer,
+                         *member);
+        co_await clear_timeline(tx, viewer, *member);
+    };
+    co_await db_.transaction(write, again);
     co_return true;
 }
 
@@ -144,10 +154,14 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
     auto write = [&](db::Transaction& tx) -> Task<> {
+        co_await lock_author(tx, db_.dialect(), std::min(viewer, *member));
+        co_await lock_author(tx, db_.dialect(), std::max(viewer, *member));
         co_await tx.exec(
             "delete from follows where (follower = ? and followee = ?)"
             " or (follower = ? and followee = ?)",
             viewer, *member, *member, viewer);
+        co_await clear_timeline(tx, viewer, *member);
+        co_await clear_timeline(tx, *member, viewer);
         co_await tx.exec(
             "delete from notifications where (member = ? and actor = ?)"
             " or (member = ? and actor = ?)",

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "examples/tidepool/timelines.h"
 
 namespace tidepool {
 
@@ -208,6 +211,7 @@ std::int64_t hue_of(std::int64_t id) {
 
 Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Added>> {
+        if (!draft.parent) co_await lock_author(tx, db_.dialect(), author);
         std::optional<Answered> answered;
         if (draft.parent) {
             answered = co_await tx.one<Answered>(
@@ -230,6 +234,7 @@ Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
             now(), author, parent, depth, draft.body, picture, draft.picture_alt,
             draft.picture.width, draft.picture.height);
         co_await index(tx, db_.dialect(), author, *id, draft.body);
+        if (!parent) co_await put_into_timelines(tx, author, *id);
         if (answered) co_await notify(tx, answered->author, "reply", author, *id);
         co_return Added{*id, parent};
     };
@@ -317,17 +322,16 @@ Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
 }
 
 Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
-    return list(Order::newest_first, viewer,
-                "p.parent is null and p.id < ? and (p.author = ? or p.author in"
-                " (select followee from follows where follower = ?))",
-                {before, viewer, viewer});
+    return list(Order::newest_first, viewer, std::string(in_feed),
+                in_feed_values(viewer, before, page_size + 1));
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
-    const auto id = co_await db_.one<std::int64_t>(
-        "select coalesce(max(p.id), 0) from posts p join follows f on f.followee = p.author"
-        " where f.follower = ? and p.parent is null",
-        viewer);
+    const std::string sql =
+        "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " + std::string(in_feed);
+    constexpr auto any = std::numeric_limits<std::int64_t>::max();
+    const auto id =
+        co_await db_.one<std::int64_t>(sql, viewer, in_feed_values(viewer, any, page_size + 1));
     co_return *id;
 }
 

@@ -1,0 +1,85 @@
+#include "examples/tidepool/timelines.h"
+
+#include <string>
+
+#include "examples/tidepool/posts.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+
+// Both parts stop at the limit by their own indexes; MariaDB takes a limit in a subquery only below
+// another select.
+const std::string_view in_feed =
+    "p.id in (select post from ("
+    "select post from (select t.post from timelines t where t.member = ? and t.post < ?"
+    " order by t.post desc limit ?) narrow"
+    " union select post from (select w.post from follows f join wide_posts w on w.author = f.followee"
+    " where f.follower = ? and w.post < ? order by w.post desc limit ?) wide"
+    ") feed)";
+
+std::vector<db::Value> in_feed_values(std::int64_t member, std::int64_t before,
+                                      std::int64_t limit) {
+    return {member, before, limit, member, before, limit};
+}
+
+Task<> lock_author(db::Transaction& tx, db::Dialect dialect, std::int64_t author) {
+    // SQLite has one writer at a time anyway. In PostgreSQL the weaker lock lets others like and
+    // answer meanwhile, whose rows refer to the author's.
+    if (dialect == db::Dialect::sqlite) co_return;
+    std::string sql = "select id from members where id = ?";
+    sql += dialect == db::Dialect::postgres ? " for no key update" : " for update";
+    co_await tx.one<std::int64_t>(sql, author);
+}
+
+Task<> put_into_timelines(db::Transaction& tx, std::int64_t author, std::int64_t post,
+                          std::int64_t followers_max) {
+    co_await tx.exec("insert into timelines (member, post) values (?, ?)", author, post);
+    const auto followers = co_await tx.one<std::int64_t>(
+        "select count(*) from (select follower from follows where followee = ? limit ?) counted",
+        author, followers_max + 1);
+    if (*followers > followers_max) {
+        co_await tx.exec("insert into wide_posts (post, author) values (?, ?)", post, author);
+        co_return;
+    }
+    co_await tx.exec(
+        "insert into timelines (member, post) select follower, ? from follows where followee = ?",
+        post, author);
+}
+
+Task<> fill_timeline(db::Transaction& tx, db::Dialect dialect, std::int64_t member,
+                     std::int64_t followee) {
+    co_await tx.exec(
+        "insert into timelines (member, post) select ?, n.id from (select p.id from posts p"
+        " where p.author = ? and p.parent is null"
+        " and not exists (select 1 from wide_posts w where w.post = p.id)"
+        " order by p.id desc limit ?) n where 1 = 1" +
+            once(dialect, "member"),
+        member, followee, filled);
+}
+
+Task<> clear_timeline(db::Transaction& tx, std::int64_t member, std::int64_t author) {
+    co_await tx.exec(
+        "delete from timelines where member = ? and post in"
+        " (select p.id from posts p where p.author = ?)",
+        member, author);
+}
+
+Task<> rebuild_timelines(db::Transaction& tx, std::int64_t followers_max) {
+    co_await tx.exec("delete from timelines");
+    co_await tx.exec("delete from wide_posts");
+    co_await tx.exec(
+        "insert into wide_posts (post, author) select p.id, p.author from posts p"
+        " where p.parent is null and p.author in"
+        " (select followee from follows group by followee having count(*) > ?)",
+        followers_max);
+    co_await tx.exec(
+        "insert into timelines (member, post) select f.follower, p.id from follows f"
+        " join posts p on p.author = f.followee where p.parent is null"
+        " and not exists (select 1 from wide_posts w where w.post = p.id)");
+    co_await tx.exec(
+        "insert into timelines (member, post)"
+        " select p.author, p.id from posts p where p.parent is null");
+}
+
+}  // namespace tidepool

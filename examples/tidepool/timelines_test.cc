@@ -1,0 +1,215 @@
+// Timelines on each kind of database: whatever members do, a feed holds what a search of all posts
+// of those they follow would find.
+
+#include "examples/tidepool/timelines.h"
+
+#include <gtest/gtest.h>
+#include <tiderace/testing/database_server.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "examples/tidepool/members.h"
+#include "examples/tidepool/posts.h"
+
+namespace tidepool {
+namespace {
+
+using namespace tiderace;
+using tiderace::testing::DatabaseServer;
+
+using Ids = std::vector<std::int64_t>;
+constexpr std::int64_t all_posts = std::int64_t{1} << 60;
+
+class TimelinesTest : public ::testing::TestWithParam<db::Dialect> {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "timelines-XXXXXX").string();
+        folder_ = ::mkdtemp(name.data());
+        std::string url = "sqlite:" + folder_.string() + "/test.db";
+        if (GetParam() != db::Dialect::sqlite) {
+            const std::string missing = DatabaseServer::missing(GetParam());
+            if (!missing.empty()) GTEST_SKIP() << missing;
+            url = DatabaseServer::shared(GetParam()).fresh("timelines");
+        }
+        db_ = db::open(url);
+    }
+    ~TimelinesTest() override { std::filesystem::remove_all(folder_); }
+
+    static Task<> migrate(db::Database db) {
+        const std::string migrations = std::string(TIDEPOOL_FOLDER) + "/migrations";
+        co_await db::migrate(db, migrations);
+    }
+    static Task<> add_members(db::Database db, int count) {
+        co_await migrate(db);
+        for (int i = 1; i <= count; ++i) {
+            const std::string name = "member" + std::to_string(i);
+            co_await db.exec(
+                "insert into members (created_at, username, name, email, password)"
+                " values (?, ?, ?, ?, '')",
+                Time{}, name, name, name + "@example.org");
+        }
+    }
+    // What a feed is by its definition.
+    static Task<Ids> searched(db::Database db, std::int64_t viewer) {
+        auto ids = co_await db.all<std::int64_t>(
+            "select p.id from posts p where p.parent is null and (p.author = ? or p.author in"
+            " (select followee from follows where follower = ?)) order by p.id desc limit ?",
+            viewer, viewer, page_size);
+        co_return ids;
+    }
+    static Ids ids_of(const Posts& posts) {
+        Ids ids;
+        for (const PostView& post : posts.posts) ids.push_back(post.id);
+        return ids;
+    }
+    static std::string name_of_member(std::int64_t id) { return "member" + std::to_string(id); }
+
+    std::filesystem::path folder_;
+    std::optional<db::Database> db_;
+};
+
+// Members post, answer, follow, leave, block and delete at random. Nobody has more posts than a
+// follow brings, so the definition holds for all of a feed.
+Task<int> act_at_random(db::Database db, unsigned seed) {
+    PostStore posts(db);
+    Members members(db);
+    std::mt19937 random(seed);
+    const auto some = [&] { return static_cast<std::int64_t>(random() % 6 + 1); };
+    Ids written;
+    for (int step = 0; step < 150; ++step) {
+        const std::int64_t actor = some();
+        const std::string other = "member" + std::to_string(some());
+        switch (random() % 8) {
+            case 0:
+            case 1:
+            case 2: {
+                Draft draft{.body = "post " + std::to_string(step)};
+                if (!written.empty() && random() % 4 == 0) {
+                    draft.parent = written[random() % written.size()];
+                }
+                const auto added = co_await posts.add(actor, draft);
+                if (added) written.push_back(added->id);
+                break;
+            }
+            case 3:
+            case 4:
+                co_await members.follow(actor, other);
+                break;
+            case 5:
+                co_await members.unfollow(actor, other);
+                break;
+            case 6:
+                if (random() % 3 == 0) co_await members.block(actor, other);
+                else co_await members.unblock(actor, other);
+                break;
+            default:
+                if (!written.empty()) {
+                    co_await posts.remove(actor, written[random() % written.size()]);
+                }
+        }
+    }
+    co_return 0;
+}
+
+TEST_P(TimelinesTest, WhateverMembersDoAFeedHoldsThePostsOfThoseTheyFollow) {
+    const auto check = [](db::Database db) -> Task<int> {
+        co_await add_members(db, 6);
+        PostStore posts(db);
+        for (unsigned seed = 1; seed <= 3; ++seed) {
+            co_await act_at_random(db, seed);
+            for (std::int64_t viewer = 1; viewer <= 6; ++viewer) {
+                const Ids wanted = co_await searched(db, viewer);
+                const Posts feed = co_await posts.feed(viewer, all_posts);
+                EXPECT_EQ(ids_of(feed), wanted) << "seed " << seed << ", member " << viewer;
+            }
+        }
+        co_return 0;
+    };
+    EXPECT_EQ(run(check(*db_)), 0);
+}
+
+TEST_P(TimelinesTest, APostOfOneWithVeryManyFollowersIsWrittenOnce) {
+    const auto check = [](db::Database db) -> Task<int> {
+        co_await add_members(db, 5);
+        PostStore posts(db);
+        Members members(db);
+        for (std::int64_t follower = 2; follower <= 4; ++follower) {
+            co_await members.follow(follower, "member1");
+        }
+        Ids ids;
+        for (const std::int64_t most : {3, 2}) {  // followers that are not too many, and too many
+            auto write = [&](db::Transaction& tx) -> Task<> {
+                const auto id = co_await tx.one<std::int64_t>(
+                    "insert into posts (created_at, author, body) values (?, 1, 'x') returning id",
+                    Time{});
+                ids.push_back(*id);
+                co_await put_into_timelines(tx, 1, *id, most);
+            };
+            co_await db.transaction(write);
+        }
+        const auto rows = co_await db.all<std::int64_t>(
+            "select count(*) from timelines group by post order by post");
+        EXPECT_EQ(rows, (Ids{4, 1}));  // its author's, and those of three followers
+        co_await members.follow(5, "member1");
+        for (std::int64_t viewer = 1; viewer <= 5; ++viewer) {
+            const Posts feed = co_await posts.feed(viewer, all_posts);
+            EXPECT_EQ(ids_of(feed), (Ids{ids[1], ids[0]})) << viewer;
+        }
+        co_await members.unfollow(5, "member1");
+        auto rebuild = [](db::Transaction& tx) -> Task<> { co_await rebuild_timelines(tx, 2); };
+        co_await db.transaction(rebuild);
+        const auto kept = co_await db.one<std::int64_t>("select count(*) from timelines");
+        EXPECT_EQ(kept, 2) << "three followers are too many now: the author's own rows";
+        const Posts same = co_await posts.feed(2, all_posts);
+        EXPECT_EQ(ids_of(same), (Ids{ids[1], ids[0]}));
+        const Posts left = co_await posts.feed(5, all_posts);
+        EXPECT_TRUE(left.posts.empty());
+        const auto newest = co_await posts.newest_in_feed(2);
+        EXPECT_EQ(newest, ids[1]);
+        const auto own = co_await posts.newest_in_feed(1);
+        EXPECT_EQ(own, 0) << "one's own post is not news";
+        co_return 0;
+    };
+    EXPECT_EQ(run(check(*db_)), 0);
+}
+
+// A follow and a post at the same moment: one of the two sees the other.
+TEST_P(TimelinesTest, APostDuringAFollowIsNotMissed) {
+    const auto check = [](db::Database db) -> Task<int> {
+        co_await add_members(db, 3);
+        PostStore posts(db);
+        Members members(db);
+        for (int turn = 0; turn < 20; ++turn) {
+            auto post = [&]() -> Task<int> {
+                const Draft draft{.body = "now"};
+                co_await posts.add(1, draft);
+                co_return 0;
+            };
+            auto follow = [&]() -> Task<int> {
+                co_await members.follow(2, "member1");
+                co_return 0;
+            };
+            co_await when_all(post(), follow());
+            const Ids wanted = co_await searched(db, 2);
+            const Posts feed = co_await posts.feed(2, all_posts);
+            EXPECT_EQ(ids_of(feed), wanted) << turn;
+            co_await members.unfollow(2, "member1");
+        }
+        co_return 0;
+    };
+    EXPECT_EQ(run(check(*db_)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, TimelinesTest,
+                         ::testing::Values(db::Dialect::sqlite, db::Dialect::postgres,
+                                           db::Dialect::mariadb),
+                         [](const auto& each) { return std::string(name_of(each.param)); });
+
+}  // namespace
+}  // namespace tidepool
