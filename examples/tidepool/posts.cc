@@ -327,8 +327,8 @@ Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
-    const std::string sql =
-        "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " + std::string(in_feed);
+    const std::string sql = "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " +
+                            std::string(in_feed);
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
     const auto id =
         co_await db_.one<std::int64_t>(sql, viewer, in_feed_values(viewer, any, page_size + 1));

@@ -14,7 +14,8 @@ const std::string_view in_feed =
     "p.id in (select post from ("
     "select post from (select t.post from timelines t where t.member = ? and t.post < ?"
     " order by t.post desc limit ?) narrow"
-    " union select post from (select w.post from follows f join wide_posts w on w.author = f.followee"
+    " union select post from (select w.post from follows f join wide_posts w on w.author = "
+    "f.followee"
     " where f.follower = ? and w.post < ? order by w.post desc limit ?) wide"
     ") feed)";
 

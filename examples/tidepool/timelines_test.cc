@@ -105,8 +105,10 @@ Task<int> act_at_random(db::Database db, unsigned seed) {
                 co_await members.unfollow(actor, other);
                 break;
             case 6:
-                if (random() % 3 == 0) co_await members.block(actor, other);
-                else co_await members.unblock(actor, other);
+                if (random() % 3 == 0)
+                    co_await members.block(actor, other);
+                else
+                    co_await members.unblock(actor, other);
                 break;
             default:
                 if (!written.empty()) {

@@ -4,9 +4,9 @@
 //   pattern "*.php"  ->  /a/x.php/info: SCRIPT_FILENAME ROOT/a/x.php, PATH_INFO /info
 //   pattern "/app"   ->  /app/x:        SCRIPT_NAME /app, PATH_INFO /x
 //
-// With a pattern, the script must be a file beneath the root, now or a second ago; a request for one
-// that is not there is 404 and never reaches the peer, which might take another file for it. Such
-// files are not sent as files either.
+// With a pattern, the script must be a file beneath the root, now or a second ago; a request for a
+// script that is not there is 404 and never reaches the peer, which might take another file for it.
+// Such files are not sent as files either.
 //
 // Connections are kept and used again. A peer that can (FCGI_MPXS_CONNS) gets several requests on
 // one. What a request's client is slow to take is held up to output_bytes_high, then the connection

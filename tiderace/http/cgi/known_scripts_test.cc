@@ -12,11 +12,12 @@ namespace {
 
 class KnownScriptsTest : public ::testing::Test {
   protected:
-    bool has(ByteView path, Duration later = {}) { return known_.has(beneath_, path, now_ + later); }
+    bool has(ByteView path, Duration later = {}) {
+        return known_.has(beneath_, path, now_ + later);
+    }
 
     testing::TemporaryFolder folder_;
-    ProgramFolder beneath_ =
-        std::move(*ProgramFolder::open(core::system_kernel(), folder_.path()));
+    ProgramFolder beneath_ = std::move(*ProgramFolder::open(core::system_kernel(), folder_.path()));
     KnownScripts known_;
     Instant now_ = Instant{} + 100s;
 };
