@@ -1,6 +1,8 @@
 // Progress of an answer, and of a peer: which of it must be forgotten in time, is reported once,
 // and is passed to another Session.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -147,6 +149,46 @@ TEST_P(EveryProgress, AnotherSessionGetsWhatTheFirstLeft) {
     EXPECT_TRUE(world_->run_until([&] { return upgraded.received == "new protocol more"; }));
     peer_->finish();
     EXPECT_TRUE(world_->run_until([&] { return upgraded.closed == 1; }));
+    EXPECT_TRUE(sessions_.closed.empty());
+}
+
+TEST_P(EveryProgress, ReadingTurnedOffAndOnInsideACallGivesNothingAgain) {
+    sessions_.on_data = [](Connection& connection, ByteView) {
+        connection.set_reading(false);
+        connection.set_reading(true);
+        return std::size_t{0};
+    };
+    start();
+    peer_->say("a");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 1; }));
+    peer_->say("b");
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deliveries.size() == 2; }));
+    world_->settle();
+    EXPECT_EQ(sessions_.deliveries, (std::vector<std::string>{"a", "ab"}));
+}
+
+// What a Session queues in place of a file that became shorter leaves without another event.
+TEST_P(EveryProgress, WhatTakesThePlaceOfAShortFileIsSent) {
+    struct Short final : core::SharedFile {
+        Short() : fd(::memfd_create("short", 0)) { EXPECT_EQ(::ftruncate(fd, 100), 0); }
+        ~Short() override { ::close(fd); }
+        int descriptor() const override { return fd; }
+        int fd;
+    };
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.queue().append_file(core::make_ref<Short>(), 0, 101);
+        connection.written();
+        return data.size();
+    };
+    sessions_.on_source_shrank = [](Connection& connection) {
+        connection.queue().clear();
+        connection.queue().append(connection.blocks(), "instead");
+        return true;
+    };
+    start();
+    peer_->say(asked);
+    const std::string all = std::string(100, '\0') + "instead";
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard() == all; }));
     EXPECT_TRUE(sessions_.closed.empty());
 }
 

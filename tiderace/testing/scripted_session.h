@@ -26,6 +26,7 @@ class ScriptedSessions final : public net::SessionFactory {
     std::function<void(Connection&)> on_peer_finished;
     std::function<void(Connection&)> on_deadline;
     std::function<void(Connection&)> on_drain;
+    std::function<bool(Connection&)> on_source_shrank;
     std::function<void(Connection&, net::CloseReason)> on_close;
 
     std::string received;                  // what on_data was given and used, by any session
@@ -77,6 +78,10 @@ class ScriptedSessions final : public net::SessionFactory {
         }
         void on_drain(Connection& here) override {
             all_->on_drain ? all_->on_drain(here) : Session::on_drain(here);
+        }
+        bool on_source_shrank(Connection& here) override {
+            return all_->on_source_shrank ? all_->on_source_shrank(here)
+                                          : Session::on_source_shrank(here);
         }
         void on_close(Connection& here, net::CloseReason reason) override {
             all_->closed.push_back(reason);
