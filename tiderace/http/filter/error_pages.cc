@@ -203,7 +203,7 @@ void ErrorPages::build_html_page(BuiltPage& built, int status, ByteView why, Byt
     HtmlParts& parts = html_parts_[status];
     if (parts.reason.empty()) parts = {html_before(status), html_reason(status, {})};
     std::string& page = built.bytes;
-    // Nearly all of it is the same as that of the last page, usually.
+    // Usually the last page had the same status, and begins in the same way.
     if (built.begins_with == &parts) {
         page.resize(parts.before.size());
     } else {
