@@ -85,6 +85,8 @@ TEST(Cookie, RendersEachAttribute) {
                                .same_site = SameSite::none,
                                .partitioned = true}),
               "p=\"q\"; Max-Age=0; Secure; HttpOnly; SameSite=None; Partitioned");
+    EXPECT_EQ(rendered_cookie({.name = "s", .value = "1", .path = "/a b"}),
+              "s=1; Path=/a b; Secure; HttpOnly; SameSite=Lax");
     EXPECT_EQ(rendered_cookie({.name = "u", .value = "1", .same_site = SameSite::unset}),
               "u=1; Path=/; Secure; HttpOnly");
 }

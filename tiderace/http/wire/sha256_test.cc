@@ -34,6 +34,14 @@ TEST(Sha256Test, KnownCodes) {
               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
+// A key of exactly a block is used as it is; of one byte more, its hash. Figures: Python's hmac.
+TEST(Sha256Test, AKeyOfABlockIsNotShortened) {
+    EXPECT_EQ(hex(hmac_sha256(std::string(64, 'k'), "message")),
+              "890f3a16e0ca0aaa3bf180f70fa8e3970b3fd6505e98fde157988dcc19d1685c");
+    EXPECT_EQ(hex(hmac_sha256(std::string(65, 'k'), "message")),
+              "0c256505306af48015530c139bb7add5ad7a6a9291cd511278a067e765816fbd");
+}
+
 TEST(Sha256Test, TwoPiecesAreOneText) {
     const std::string text(200, 'x');
     const Sha256 whole = hmac_sha256("key", text);
