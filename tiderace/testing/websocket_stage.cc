@@ -158,6 +158,10 @@ void WebSocketStage::on_pong(http::WebSocketConnection& socket, ByteView payload
     if (when_ponged) when_ponged(socket);
 }
 
+void WebSocketStage::on_end(http::WebSocketConnection& socket, std::uint16_t, ByteView) {
+    if (when_ended) when_ended(socket);
+}
+
 void WebSocketStage::on_close(http::WebSocketConnection& socket, std::uint16_t code,
                               ByteView reason) {
     add_word(told_, "closed(" + std::to_string(code) +

@@ -61,6 +61,7 @@ class WebSocketStage final : private http::WebSocketHandler {
     std::function<void(http::WebSocketConnection&)> when_told;  // of a message
     std::function<void(http::WebSocketConnection&)> when_drained;
     std::function<void(http::WebSocketConnection&)> when_ponged;
+    std::function<void(http::WebSocketConnection&)> when_ended;
     std::function<void(http::WebSocketConnection&)> when_closed;
 
     http::WebSocketService& service() { return service_; }
@@ -74,6 +75,7 @@ class WebSocketStage final : private http::WebSocketHandler {
                      bool last) override;
     void on_drained(http::WebSocketConnection& socket) override;
     void on_pong(http::WebSocketConnection& socket, ByteView payload) override;
+    void on_end(http::WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
     void on_close(http::WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
 
     std::vector<http::WebSocketConnection*> sockets_;

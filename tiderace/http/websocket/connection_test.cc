@@ -227,6 +227,20 @@ TEST_F(WebSocketLife, TakesWhatCameTogetherWithTheRequest) {
     EXPECT_EQ(stage.heard(*peer), "text(early)");
 }
 
+TEST_F(WebSocketLife, ItsEndIsReportedOnceWithACloseFrameAndWithout) {
+    for (const bool says_close : {false, true}) {
+        WebSocketStage stage(world_);
+        int ends = 0;
+        stage.when_ended = [&](WebSocketConnection&) { ++ends; };
+        auto peer = stage.open();
+        if (says_close) peer->say(close_frame(1000));
+        peer->finish();
+        world_.settle();
+        EXPECT_EQ(ends, 1) << says_close;
+        EXPECT_TRUE(stage.sockets().empty());
+    }
+}
+
 TEST_F(WebSocketLife, BeginsTheClosingHandshakeAndDropsWhatComesMeanwhile) {
     WebSocketStage stage(world_);
     auto peer = stage.open();
