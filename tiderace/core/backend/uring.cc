@@ -164,12 +164,12 @@ void Uring::cancel_all(std::vector<Completion>& out) {
 void Uring::collect(std::vector<Completion>& out) {
     // Room first, so that nothing that is taken from the ring is lost. Without memory the rest
     // stays there.
-    std::size_t room = out.capacity() - out.size();
-    if (const std::size_t ready = io_uring_cq_ready(&ring_); ready > room) {
+    std::size_t room = io_uring_cq_ready(&ring_);
+    if (room > out.capacity() - out.size()) {
         try {
-            out.reserve(out.size() + std::max(ready, out.size()));
-            room = out.capacity() - out.size();
+            out.reserve(out.size() + std::max(room, out.size()));
         } catch (const std::bad_alloc&) {
+            room = out.capacity() - out.size();
         }
     }
     unsigned head = 0;
