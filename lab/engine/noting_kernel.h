@@ -13,8 +13,8 @@
 // Errors   Those of the kernel below, unchanged.
 #pragma once
 
+#include "tiderace/core/backend/forwarding_kernel.h"
 #include "tiderace/core/interest.h"
-#include "tiderace/core/kernel.h"
 
 namespace tiderace::lab::engine {
 
@@ -27,32 +27,18 @@ class CallNotes {
     ~CallNotes() = default;
 };
 
-class NotingKernel final : public core::Kernel {
+class NotingKernel final : public core::ForwardingKernel {
   public:
-    NotingKernel(core::Kernel& below, CallNotes& notes) : below_(&below), notes_(&notes) {}
+    NotingKernel(core::Kernel& below, CallNotes& notes) : ForwardingKernel(below), notes_(&notes) {}
 
-    int open_socket(int family, int type, int protocol) override;
-    int bind(int fd, const sockaddr* address, socklen_t bytes) override;
-    int listen(int fd, int backlog) override;
     int accept(int fd, sockaddr* peer, socklen_t* bytes) override;
     int connect(int fd, const sockaddr* address, socklen_t bytes) override;
-    int local_address(int fd, sockaddr* address, socklen_t* bytes) override;
-    int set_option(int fd, int level, int name, const void* value, socklen_t bytes) override;
     int get_option(int fd, int level, int name, void* value, socklen_t* bytes) override;
     ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
     ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
-    int shut_down(int fd, int how) override;
-    int close(int fd) override;
-    int open_beneath(int directory, const char* path, int flags, core::Links links) override;
-    int file_status(int fd, struct stat* status) override;
-    ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
-    ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override;
-    int entry_status(int directory, const char* name, struct stat* status) override;
-    ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
 
   private:
-    core::Kernel* below_;
     CallNotes* notes_;
 };
 

@@ -17,38 +17,18 @@
 #include <string_view>
 
 #include "tiderace/base/check.h"
-#include "tiderace/core/kernel.h"
+#include "tiderace/core/backend/forwarding_kernel.h"
 
 namespace tiderace::testing {
 
-enum class Call : std::uint8_t {
-    open_socket,
-    bind,
-    listen,
-    accept,
-    connect,
-    local_address,
-    set_option,
-    get_option,
-    receive,
-    send,
-    send_file,
-    shut_down,
-    close,
-    open_beneath,
-    file_status,
-    read_at,
-    entry_status,
-    read_directory,
-    count_
-};
+using Call = core::KernelCall;
 std::string_view to_string(Call call);
 // A fault this call is known for: an errno value that is not a mere "again".
 int usual_error(Call call);
 
-class FailNth final : public core::Kernel {
+class FailNth final : public core::ForwardingKernel {
   public:
-    explicit FailNth(core::Kernel& below) : below_(&below) {}
+    using ForwardingKernel::ForwardingKernel;
 
     // The nth call from now (1: the next one), of any kind or of one, fails with `error`, an errno
     // value; 0 means the usual one. Takes the place of an earlier order.
@@ -62,30 +42,11 @@ class FailNth final : public core::Kernel {
     std::uint64_t calls(Call kind) const { return calls_[static_cast<std::size_t>(kind)]; }
     std::uint64_t calls() const;
 
-    int open_socket(int family, int type, int protocol) override;
-    int bind(int fd, const sockaddr* address, socklen_t bytes) override;
-    int listen(int fd, int backlog) override;
-    int accept(int fd, sockaddr* peer, socklen_t* bytes) override;
-    int connect(int fd, const sockaddr* address, socklen_t bytes) override;
-    int local_address(int fd, sockaddr* address, socklen_t* bytes) override;
-    int set_option(int fd, int level, int name, const void* value, socklen_t bytes) override;
-    int get_option(int fd, int level, int name, void* value, socklen_t* bytes) override;
-    ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
-    ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
-    ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
-    int shut_down(int fd, int how) override;
-    int close(int fd) override;
-    int open_beneath(int directory, const char* path, int flags, core::Links links) override;
-    int file_status(int fd, struct stat* status) override;
-    ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
-    int entry_status(int directory, const char* name, struct stat* status) override;
-    ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
-
   private:
+    int before(Call kind) override;
     // 0, or the errno that this call fails with.
     int arrived(Call kind);
 
-    core::Kernel* below_;
     std::array<std::uint64_t, static_cast<std::size_t>(Call::count_)> calls_{};
     std::array<int, static_cast<std::size_t>(Call::count_)> always_{};
     std::uint64_t countdown_ = 0;  // 0: nothing is to fail

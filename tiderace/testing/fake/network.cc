@@ -33,7 +33,7 @@ bool answers_for(const core::Address& bound, const core::Address& wanted) {
 }  // namespace
 
 FakeNetwork::FakeNetwork(ManualClock& clock, const FaultPlan& plan)
-    : clock_(&clock), plan_(plan), random_(plan.seed) {}
+    : ForwardingKernel(core::system_kernel()), clock_(&clock), plan_(plan), random_(plan.seed) {}
 
 FakeNetwork::~FakeNetwork() = default;
 
@@ -316,7 +316,7 @@ int FakeNetwork::shut_down(int fd, int how) {
 }
 
 int FakeNetwork::close(int fd) {
-    if (fd < first_descriptor) return core::system_kernel().close(fd);
+    if (fd < first_descriptor) return ForwardingKernel::close(fd);
     Entry* const gone = entry(fd);
     TR_CHECK(gone != nullptr, "a descriptor was closed twice");
     const Entry last = std::exchange(*gone, Entry{});
@@ -327,20 +327,8 @@ int FakeNetwork::close(int fd) {
 
 // ---- files -------------------------------------------------------------------------------------
 
-int FakeNetwork::open_beneath(int directory, const char* path, int flags, core::Links links) {
-    return core::system_kernel().open_beneath(directory, path, flags, links);
-}
-
-int FakeNetwork::entry_status(int directory, const char* name, struct stat* status) {
-    return core::system_kernel().entry_status(directory, name, status);
-}
-
-ssize_t FakeNetwork::read_directory(int directory, void* buffer, std::size_t bytes) {
-    return core::system_kernel().read_directory(directory, buffer, bytes);
-}
-
 int FakeNetwork::file_status(int fd, struct stat* status) {
-    if (fd < first_descriptor) return core::system_kernel().file_status(fd, status);
+    if (fd < first_descriptor) return ForwardingKernel::file_status(fd, status);
     const Entry* const found = entry(fd);
     if (found == nullptr || found->file == nullptr) return -EBADF;
     *status = {};
@@ -350,7 +338,7 @@ int FakeNetwork::file_status(int fd, struct stat* status) {
 }
 
 ssize_t FakeNetwork::read_at(int fd, void* buffer, std::size_t bytes, off_t offset) {
-    if (fd < first_descriptor) return core::system_kernel().read_at(fd, buffer, bytes, offset);
+    if (fd < first_descriptor) return ForwardingKernel::read_at(fd, buffer, bytes, offset);
     const Entry* const found = entry(fd);
     if (found == nullptr || found->file == nullptr) return -EBADF;
     const auto from = static_cast<std::size_t>(offset);

@@ -19,14 +19,14 @@
 
 #include "tiderace/base/random.h"
 #include "tiderace/base/unique_function.h"
-#include "tiderace/core/kernel.h"
+#include "tiderace/core/backend/forwarding_kernel.h"
 #include "tiderace/testing/fake/fault_plan.h"
 #include "tiderace/testing/fake/socket.h"
 #include "tiderace/testing/manual_clock.h"
 
 namespace tiderace::testing {
 
-class FakeNetwork final : public core::Kernel {
+class FakeNetwork final : public core::ForwardingKernel {
   public:
     static constexpr int first_descriptor = 5'000;
 
@@ -84,11 +84,12 @@ class FakeNetwork final : public core::Kernel {
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
     int shut_down(int fd, int how) override;
     int close(int fd) override;
-    int open_beneath(int directory, const char* path, int flags, core::Links links) override;
     int file_status(int fd, struct stat* status) override;
     ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) override;
-    int entry_status(int directory, const char* name, struct stat* status) override;
-    ssize_t read_directory(int directory, void* buffer, std::size_t bytes) override;
+    // A file in memory never waits for a disk.
+    ssize_t read_now(int fd, void* buffer, std::size_t bytes, off_t offset) override {
+        return read_at(fd, buffer, bytes, offset);
+    }
 
   private:
     struct Entry {
