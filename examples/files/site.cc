@@ -230,7 +230,7 @@ App make_files(const std::shared_ptr<Uploads>& uploads) {
     app.use(request_ids()).use(security_headers()).use(cross_origin());
     // What people uploaded is saved, never shown: a page among it would be one of this site's.
     app.use([](const Request& request, Response& response) {
-        if (!request.path.starts_with("/files/")) return;
+        if (!request.path.starts_with("/files/") || response.status() >= 400) return;
         response.set("Content-Disposition", "attachment");
         response.set("Content-Security-Policy", "sandbox; default-src 'none'");
     });

@@ -128,7 +128,9 @@ TEST_F(FilesTest, APlainFormWorksToo) {
     EXPECT_EQ(client->get("/files/two.txt").text(), "two");
     EXPECT_EQ(client->post("/remove", form({{"name", "two.txt"}})).status, 303);
     client->advance(10s);  // the cache of files looks at the disk now and then
-    EXPECT_EQ(client->get("/files/two.txt").status, 404);
+    const auto gone = client->get("/files/two.txt");
+    EXPECT_EQ(gone.status, 404);
+    EXPECT_EQ(gone.field("Content-Disposition"), "") << "a page to read, not to save";
     EXPECT_EQ(client->post("/remove", form({{"name", "../site_test"}})).status, 404);
 }
 
