@@ -23,7 +23,7 @@ struct CheckedBounds {
     std::string_view pattern = {};
 };
 
-// Of the checked types here; a program's own have a text alone (CheckedShape::expected).
+// A program's own checked type has no bounds, only a text (CheckedShape::expected).
 template <typename T>
 consteval CheckedBounds bounds_of() {
     CheckedBounds bounds;

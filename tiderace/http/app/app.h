@@ -89,7 +89,7 @@ class App : public Routes<App, 0> {
     App& cgi(std::string prefix, const std::string& folder);
     App& fastcgi(std::string pattern, const std::string& address, const std::string& root = "");
 
-    // Of the pages that handlers return (http/app/pages/page.h): all of a folder, compiled now.
+    // The templates of pages (http/app/pages/page.h): all of a folder, compiled now.
     App& templates(const std::string& folder);
     App& templates(const std::string& folder, const TemplateOptions& options);
 
