@@ -66,7 +66,7 @@ struct ClientOptions {
 
 class Client {
   public:
-    static constexpr unsigned attempts_max = 4;  // of one request
+    static constexpr unsigned attempts_max = 16;  // of one request
 
     // https is verified against the system's roots. (Of tiderace::client.)
     explicit Client(ClientOptions options = {});

@@ -74,6 +74,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     bool gone() const { return gone_; }
     // None is under way.
     bool unused() const { return protocol_ == nullptr || protocol_->exchanges() == 0; }
+    bool may_grow() const { return protocol_ != nullptr && protocol_->may_grow(); }
     bool multiplexes() const { return protocol_ != nullptr && protocol_->multiplexes(); }
     // It has had a request before: it may have been closed by now.
     bool used() const { return used_; }

@@ -273,7 +273,8 @@ void ClientH2::give_up(Stream& stream) {
 
 std::size_t ClientH2::room() const {
     if (over_ || going_away_ || ping_due_ != Instant::max()) return 0;
-    const std::size_t most = std::min(streams_max, peer_.max_concurrent_streams);
+    const std::size_t most = std::min(reader_.settled() ? streams_max : streams_before_settings_max,
+                                      peer_.max_concurrent_streams);
     const std::size_t of_all = ClientConnections::streams_max - connection_->all().streams();
     return std::min(most - std::min(most, streams_.size()), of_all);
 }

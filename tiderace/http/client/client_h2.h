@@ -79,6 +79,8 @@ class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
 
 class ClientH2 final : public ClientProtocol {
   public:
+    // Until its SETTINGS are here; more could be refused.
+    static constexpr std::uint32_t streams_before_settings_max = 16;
     static constexpr std::uint32_t streams_max = 100;  // at a time; fewer, if the server sets fewer
     static constexpr std::uint64_t queue_bytes_wanted = 128_KiB;  // then bodies wait
     static constexpr std::uint8_t interim_max = 16;               // heads of 1xx before an answer
@@ -91,6 +93,7 @@ class ClientH2 final : public ClientProtocol {
     std::size_t room() const override;
     std::size_t exchanges() const override { return streams_.size(); }
     bool multiplexes() const override { return true; }
+    bool may_grow() const override { return !over_ && !reader_.settled(); }
 
     std::size_t on_data(ByteView data) override;
     void on_drained() override { fill(); }

@@ -227,8 +227,9 @@ void ClientH2::on_frame(const wire::H2Goaway& frame) {
     std::string why = "the server ends the connection (";
     why.append(to_string(static_cast<H2Error>(frame.code))) += ')';
     while (!streams_.empty() && streams_.back()->id_ > frame.last_stream) {
+        // Frames of it that come nevertheless are passed over.
         Stream& last = *streams_.back();
-        fail_exchange(last, H2StreamState::reset_by_peer, why,
+        fail_exchange(last, H2StreamState::reset_by_us, why,
                       last.touched_ ? Progress::touched : Progress::unprocessed);
     }
     after_close();

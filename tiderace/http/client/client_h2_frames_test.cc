@@ -268,7 +268,7 @@ TEST_F(H2FramesTest, WhatWasRefusedIsSentAgain) {
     EXPECT_EQ(server.all.size(), 1U);
     requests = -100;
     EXPECT_THAT(get(server.url), ::testing::HasSubstr("REFUSED_STREAM"));
-    EXPECT_EQ(requests, -96);  // attempts_max
+    EXPECT_EQ(requests, -84);  // Client::attempts_max
     // Another code says nothing of what was done.
     requests = 0;
     answer_with([&](std::uint32_t stream) {

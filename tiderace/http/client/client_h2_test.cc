@@ -168,7 +168,6 @@ TEST_F(ClientH2Scripted, TheServersMaximumIsKeptAndOthersWaitForAnotherConnectio
 }
 
 TEST_F(ClientH2Scripted, ConnectionsAreOpenedOneByOneUntilAnAttemptFails) {
-    server.greets = false;
     std::vector<std::shared_ptr<std::string>> all;
     for (int i = 0; i < 250; ++i) all.push_back(begin_get("/"));
     world.settle();
@@ -182,6 +181,32 @@ TEST_F(ClientH2Scripted, ConnectionsAreOpenedOneByOneUntilAnAttemptFails) {
     world.settle();
     for (const auto& told : refused) EXPECT_THAT(*told, ::testing::StartsWith("! connect: "));
     EXPECT_EQ(client->pool()->waiting(), 0U);
+}
+
+TEST_F(ClientH2Scripted, NotMuchIsSentBeforeTheServersSettings) {
+    server.greets = false;
+    std::vector<std::shared_ptr<std::string>> all;
+    for (int i = 0; i < 50; ++i) all.push_back(begin_get("/"));
+    world.settle();
+    ASSERT_EQ(server.all.size(), 1U);
+    EXPECT_EQ(server.last().streams.size(), 16U);
+    server.settings({});
+    world.settle();
+    EXPECT_EQ(server.all.size(), 1U);
+    EXPECT_EQ(server.last().streams.size(), 50U);
+}
+
+// As servers do after so many requests.
+TEST_F(ClientH2Scripted, AServerMayEndItsConnectionsAgainAndAgain) {
+    int requests = 0;
+    answer_with([&](std::uint32_t stream) {
+        if (++requests % 3 == 0) server.go_away(stream > 1 ? stream - 2 : 0, H2Error::no_error);
+        server.answer(stream, "x");  // above the last one: passed over
+    });
+    std::vector<std::shared_ptr<std::string>> all;
+    for (int i = 0; i < 20; ++i) all.push_back(begin(ClientRequest("POST", server.url)));
+    world.settle();
+    for (const auto& told : all) EXPECT_EQ(*told, "200 x");
 }
 
 TEST_F(ClientH2Scripted, ABodyWaitsForTheWindows) {

@@ -125,7 +125,8 @@ bool ClientPool::may_open(const std::string& key) const {
     if (host != hosts_.end()) {
         const Host& known = host->second;
         if (known.open >= limits_.connections_per_host_max) return false;
-        if (known.one_by_one && known.making > 0) return false;
+        const bool grows = std::ranges::any_of(known.ready, &ClientConnection::may_grow);
+        if (known.one_by_one && (known.making > 0 || grows)) return false;
     }
     return open_ < limits_.connections_max || idle() > 0;
 }

@@ -31,6 +31,8 @@ class ClientProtocol {
     virtual std::size_t exchanges() const = 0;
     // Several at once.
     virtual bool multiplexes() const = 0;
+    // The server has not yet set how many.
+    virtual bool may_grow() const { return false; }
 
     virtual std::size_t on_data(ByteView data) TR_ON_LOOP = 0;
     virtual void on_drained() TR_ON_LOOP = 0;
