@@ -145,8 +145,10 @@ net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
     stream.unsent_ += piece;
     stream.last_ = last;
     scheduler_.add(stream);
+    const std::uint32_t id = stream.id_;
     fill();
-    return stream.has_backlog() ? net::Backlog::high : net::Backlog::low;
+    const Stream* const left = find(id);  // it may have ended
+    return left != nullptr && left->has_backlog() ? net::Backlog::high : net::Backlog::low;
 }
 
 // Until the queue holds enough: what waits in the streams can still be given up.
