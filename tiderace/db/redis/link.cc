@@ -269,8 +269,16 @@ task::Task<LinkRef> open_link(const Place& place, std::string address, const Opt
     auto dialed = co_await tcp::dial(address, dialing);
     if (!dialed) throw Error(Fault::connection_lost, dialed.error().message());
     LinkRef link(new Link(runner.local<Links>(), std::move(*dialed), options));
-    const auto greeted = co_await task::within(until - runner.loop().now(), greet(*link, place));
-    if (!greeted) throw Error(Fault::connection_lost, address + ": no answer in time");
+    try {
+        const auto greeted =
+            co_await task::within(until - runner.loop().now(), greet(*link, place));
+        if (!greeted) throw Error(Fault::connection_lost, address + ": no answer in time");
+    } catch (const Error& error) {
+        // No command of the program was sent yet.
+        const bool open = error.kind() == Fault::unknown_outcome || error.kind() == Fault::timeout;
+        if (!open) throw;
+        throw error.with_kind(Fault::connection_lost);
+    }
     co_return link;
 }
 

@@ -97,6 +97,20 @@ TEST_F(RedisOutage, AReplyThatIsCutOffIsReadAgainAndNeverShown) {
     }(open(cutting.url()), asked));
 }
 
+TEST_F(RedisOutage, AServerThatHangsUpOnTheGreetingHasDoneNothing) {
+    ScriptedServer rude(
+        [](const ScriptedServer::Words&) -> ScriptedServer::Answer {
+            return {.bytes = "", .close = true};
+        },
+        true);
+    Options options;
+    options.waiting_timeout = 100ms;
+    run([](Client redis) -> Task<> {
+        EXPECT_EQ(co_await fault_of(redis.increment("n")), Fault::connection_lost);
+        EXPECT_EQ(co_await fault_of(redis.transaction()), Fault::connection_lost);
+    }(open(rude.url(), options)));
+}
+
 TEST_F(RedisOutage, AServerThatCutsEveryReplyEndsTheReadsToo) {
     ScriptedServer cutting([](const ScriptedServer::Words&) -> ScriptedServer::Answer {
         return {.bytes = "$10\r\nhalf", .close = true};
