@@ -10,7 +10,6 @@
 namespace tiderace::db::redis {
 namespace {
 
-// Sorted, as are the others.
 constexpr std::array<std::string_view, 66> readers = {
     "bitcount",   "bitpos",    "dbsize",     "dump",        "echo",        "exists",
     "expiretime", "geodist",   "geohash",    "geopos",      "geosearch",   "get",
@@ -40,12 +39,44 @@ constexpr std::array<std::string_view, 18> changers = {
     "readwrite", "reset",      "select",  "ssubscribe",   "subscribe", "sync"};
 constexpr std::array<std::string_view, 4> more_changers = {"sunsubscribe", "unsubscribe", "unwatch",
                                                            "watch"};
-static_assert(std::ranges::is_sorted(readers) && std::ranges::is_sorted(keyless) &&
-              std::ranges::is_sorted(blockers) && std::ranges::is_sorted(changers) &&
-              std::ranges::is_sorted(more_changers));
+// Their first key is not the first argument, or not always there.
+constexpr std::array<std::string_view, 21> odd_keys = {
+    "bitop", "blmpop",   "bzmpop",     "eval",   "eval_ro", "evalsha",    "evalsha_ro",
+    "fcall", "fcall_ro", "lmpop",      "memory", "object",  "sintercard", "xgroup",
+    "xinfo", "xread",    "xreadgroup", "zdiff",  "zinter",  "zmpop",      "zunion"};
 
-bool is_one_of(std::span<const std::string_view> sorted, std::string_view name) {
-    return std::ranges::binary_search(sorted, name);
+struct Known {
+    static constexpr std::uint8_t reads = 1, keyless = 2, blocks = 4, changes = 8, odd_key = 16;
+    std::string_view name;
+    std::uint8_t flags = 0;
+};
+
+constexpr std::size_t known_max = readers.size() + keyless.size() + blockers.size() +
+                                  changers.size() + more_changers.size() + odd_keys.size();
+
+// One table, so that a command costs one search. Some names are in it twice.
+constexpr auto known = [] {
+    std::array<Known, known_max> all;
+    std::size_t size = 0;
+    const auto add = [&](std::span<const std::string_view> names, std::uint8_t flag) {
+        for (const std::string_view name : names) all[size++] = {name, flag};
+    };
+    add(readers, Known::reads);
+    add(keyless, Known::keyless);
+    add(blockers, Known::blocks);
+    add(changers, Known::changes);
+    add(more_changers, Known::changes);
+    add(odd_keys, Known::odd_key);
+    std::ranges::sort(all, {}, &Known::name);
+    return all;
+}();
+
+std::uint8_t flags_of(std::string_view name) {
+    std::uint8_t flags = 0;
+    for (const Known& each : std::ranges::equal_range(known, name, {}, &Known::name)) {
+        flags |= each.flags;
+    }
+    return flags;
 }
 
 std::string lower(std::string_view text) {
@@ -57,8 +88,9 @@ std::string lower(std::string_view text) {
 }
 
 // The index of the first key among the arguments; 0: there is none.
-std::size_t key_index(const std::string& name, Arguments arguments) {
-    if (is_one_of(keyless, name)) return 0;
+std::size_t key_index(const std::string& name, std::uint8_t flags, Arguments arguments) {
+    if ((flags & Known::keyless) != 0) return 0;
+    if ((flags & Known::odd_key) == 0) return arguments.size() > 1 ? 1 : 0;
     const auto behind_count = [&](std::size_t at) -> std::size_t {
         return at + 1 < arguments.size() && arguments[at] != "0" ? at + 1 : 0;
     };
@@ -84,9 +116,9 @@ std::size_t key_index(const std::string& name, Arguments arguments) {
     return arguments.size() > 1 ? 1 : 0;
 }
 
-Use use_of(const std::string& name, Arguments arguments) {
-    if (is_one_of(blockers, name)) return Use::blocking;
-    if (is_one_of(changers, name) || is_one_of(more_changers, name)) return Use::connection;
+Use use_of(const std::string& name, std::uint8_t flags, Arguments arguments) {
+    if ((flags & Known::blocks) != 0) return Use::blocking;
+    if ((flags & Known::changes) != 0) return Use::connection;
     if (name == "xread" || name == "xreadgroup") {
         for (const std::string_view word : arguments) {
             if (lower(word) == "block") return Use::blocking;
@@ -120,7 +152,8 @@ Command make_command(Arguments arguments) {
     if (arguments.empty()) throw Error(Fault::syntax, "a command without words");
     Command command;
     const std::string name = lower(arguments[0]);
-    const std::size_t key = key_index(name, arguments);
+    const std::uint8_t flags = flags_of(name);
+    const std::size_t key = key_index(name, flags, arguments);
     std::size_t bytes = 16;
     for (const std::string_view word : arguments) bytes += word.size() + 16;
     command.bytes.reserve(bytes);
@@ -133,8 +166,8 @@ Command make_command(Arguments arguments) {
         command.key_bytes = static_cast<std::uint32_t>(arguments[i].size());
         command.key_at = static_cast<std::uint32_t>(command.bytes.size() - arguments[i].size() - 2);
     }
-    command.reads = is_one_of(readers, name);
-    command.use = use_of(name, arguments);
+    command.reads = (flags & Known::reads) != 0;
+    command.use = use_of(name, flags, arguments);
     return command;
 }
 
