@@ -438,6 +438,7 @@ PROGRAMS = [
     "example_fetch",
     "example_files",
     "example_hello",
+    "example_kv",
     "example_proxy",
     "example_tidepool",
     "example_todo",

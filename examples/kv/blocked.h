@@ -1,11 +1,12 @@
 // Blocked: clients that wait for elements: BLPOP, BRPOP, BLMOVE, BZPOPMIN.
 //
-// When a key that somebody waits for changes, the commands of those who wait for it are executed
-// again, in the order of their coming, after the command that changed it.
+// After a command changed a key that clients wait for, their commands are executed again, in the
+// order in which they came.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,7 +35,7 @@ class Blocked {
     bool ready() const { return !ready_.empty(); }
     void serve(Server& server);
     void forget(Client& client);
-    // They get what they get when their time is over.
+    // Answers all of them as if their time were over.
     void end_all();
     std::size_t size() const { return waits_.size(); }
 

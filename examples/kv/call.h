@@ -1,6 +1,6 @@
 // Call: one command being executed: its arguments, its answer, the keys, and what is to be logged.
 //
-// A command answers exactly one value through `reply`. One that changes a key says so with
+// A command answers exactly one value through `reply`. One that changes a key calls
 // changed(), so that WATCH and the log notice it. The log gets the command as it came, unless
 // log_as() gives it another: one that means the same whenever it is replayed ("SET k v EX 10" is
 // logged with the moment at which it ends).
@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 

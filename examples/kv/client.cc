@@ -52,6 +52,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     std::string& out = server_->begin_batch();
     read_commands(in, out);
     send(out);
+    if (!reader_.within()) reader_.release();
     if (!killed_) {
         if (!server_->count_input(counted_input_, reader_.held_bytes())) {
             send("-ERR too many bytes of incomplete commands, of all clients\r\n");

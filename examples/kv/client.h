@@ -5,7 +5,7 @@
 //                                                   |
 //                      while the log is not synced: held, until released
 //
-// Answers are held so that nobody is told of a change which a crash can still undo (--fsync
+// Answers are held so that no client learns of a change which a crash can still undo (--fsync
 // always). Two buffers: what waits for the sync under way, and what waits for the next one.
 //
 // Owner    Itself: made by the server for a connection, ends in on_close().
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>

@@ -25,13 +25,13 @@ struct Command {
     void (*run)(Call& call);
     int arity;  // with the name; negative: at least so many
     unsigned flags;
-    // Which arguments are keys, for COMMAND: the first, the last (negative: from the end), the step.
+    // Which arguments are keys, for COMMAND: first, last (negative: from the end) and step.
     int first_key = 0;
     int last_key = 0;
     int key_step = 0;
 };
 
-// Those of one source.
+// The commands of one source file.
 using Commands = std::span<const Command>;
 Commands string_commands();
 Commands number_commands();

@@ -1,11 +1,10 @@
-// Dict: a hash table that never stops the server to grow: it moves one bucket at each operation, and
-// can be scanned with a cursor while it changes.
+// Dict: a hash table that grows without a pause: it moves one bucket at each operation, and can be
+// scanned with a cursor while it changes.
 //
-//   table 0 [ . x . x ]  ->  table 1 [ . . x . x . . . ]      while it grows or shrinks, it has both
+//   table 0 [ . x . x ]  ->  table 1 [ . . x . x . . . ]      both, while it grows or shrinks
 //
-// A scan visits each element that is there from its beginning to its end at least once, whatever is
-// added, removed or moved meanwhile: the cursor counts in the reversed bits of the bucket's number,
-// so that buckets which are divided or joined stay behind it or before it together.
+// A scan visits at least once whatever is there from its beginning to its end: the cursor counts
+// from the highest bit down, so that buckets which are divided or joined stay on one side of it.
 //
 // Hash     SipHash-1-3 with a key of the process: clients choose the keys.
 // Memory   A node is 48 bytes beside Mapped, and what a key of more than 15 bytes takes.
@@ -25,7 +24,6 @@ namespace kv {
 
 using tiderace::ByteView;
 
-// The hash of all tables.
 inline std::uint64_t hash_of(ByteView key) {
     static const tiderace::KeyedHash hash;
     return hash(key);
@@ -46,7 +44,6 @@ class Dict {
     Dict(const Dict&) = delete;
     Dict& operator=(const Dict&) = delete;
     ~Dict() { clear(); }
-
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
 
@@ -105,7 +102,7 @@ class Dict {
             }
         }
     }
-    // f(node) for those of the cursor's bucket; returns the next cursor, 0 at the end. Begins at 0.
+    // f(node) for each in the cursor's bucket; returns the next cursor, 0 at the end. Begins at 0.
     // f must not change the table.
     template <typename F>
     std::uint64_t scan(std::uint64_t cursor, F&& f) {
@@ -188,13 +185,11 @@ class Dict {
     static void visit(Table& table, std::uint64_t bucket, F&& f) {
         for (Node* node = table.heads[bucket]; node != nullptr; node = node->next) f(*node);
     }
-    static std::uint64_t reversed(std::uint64_t v) {
-        std::uint64_t r = 0;
-        for (int i = 0; i < 64; ++i, v >>= 1) r = r << 1 | (v & 1);
-        return r;
-    }
+    // Counts in the mask's bits from the highest down; those above it are set, and so carry.
     static std::uint64_t after(std::uint64_t cursor, std::uint64_t mask) {
-        return reversed(reversed(cursor | ~mask) + 1);
+        std::uint64_t bit = (mask + 1) >> 1;
+        for (cursor &= mask; (cursor & bit) != 0; bit >>= 1) cursor ^= bit;
+        return cursor | bit;
     }
 
     Table tables_[2];

@@ -1,4 +1,4 @@
-// Patterns of KEYS, SCAN and PSUBSCRIBE: ? * [a-z] [^x] and a backslash before what is meant as it is.
+// Patterns of KEYS, SCAN and PSUBSCRIBE: ? * [a-z] [^x], and \ before a character that is itself.
 #pragma once
 
 #include "tiderace/base/bytes.h"

@@ -1,6 +1,6 @@
 // Keyspace: all keys, with their times of expiry and the order of their use.
 //
-// A key whose time has come is gone for every reader, and is removed when it is looked for or by
+// A key whose time has come is gone for every reader; a command that looks it up removes it, or
 // expire_some(). While a log is replayed time stands still: its writer logged the removals.
 //
 // Owner    The server. Entries stay where they are until their key is removed or renamed.

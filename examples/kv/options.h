@@ -11,7 +11,7 @@
 
 namespace kv {
 
-// When what was logged is forced to the disk.
+// When the log is forced to the disk.
 enum class Sync : std::uint8_t {
     no,        // when the system likes
     everysec,  // once a second: a crash of the machine loses a second
@@ -23,7 +23,7 @@ struct Options {
     std::string folder = ".";         // of the snapshot and the log
     bool log = false;                 // --appendonly
     Sync sync = Sync::everysec;
-    std::string password;          // empty: none is asked for
+    std::string password;          // empty: no client needs one
     std::uint64_t memory_max = 0;  // bytes; 0: no limit
     bool evicts = false;           // --maxmemory-policy allkeys-lru; else writes are refused
     std::size_t bulk_bytes_max = std::size_t{512} << 20;

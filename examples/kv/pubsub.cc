@@ -95,7 +95,7 @@ void pubsub(Call& call) {
         call.reply.array(names.size());
         for (const ByteView name : names) call.reply.bulk(name);
     } else if (same_word(call.args[1], "NUMSUB")) {
-        call.reply.map(call.args.size() - 2);
+        call.reply.array(2 * (call.args.size() - 2));
         for (const ByteView name : call.args.from(2)) {
             const auto found = all.channels.find(name);
             call.reply.bulk(name);
@@ -141,12 +141,11 @@ void PubSub::remove(Subscribers& from, ByteView name, Client& client) {
 }
 
 Commands pubsub_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"subscribe", subscribe, -2, when_subscribed | no_transaction},
-        {"psubscribe", psubscribe, -2, when_subscribed | no_transaction},
-        {"unsubscribe", unsubscribe, -1, when_subscribed | no_transaction},
-        {"punsubscribe", punsubscribe, -1, when_subscribed | no_transaction},
+        {"subscribe", subscribe, -2, flag::when_subscribed | flag::no_transaction},
+        {"psubscribe", psubscribe, -2, flag::when_subscribed | flag::no_transaction},
+        {"unsubscribe", unsubscribe, -1, flag::when_subscribed | flag::no_transaction},
+        {"punsubscribe", punsubscribe, -1, flag::when_subscribed | flag::no_transaction},
         {"publish", publish, 3, 0},
         {"pubsub", pubsub, -2, 0},
     };

@@ -1,7 +1,8 @@
-// PubSub: who listens to which channel or pattern.
+// PubSub: the subscribers of each channel and pattern.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,7 +22,7 @@ class PubSub {
     Subscribers channels;
     Subscribers patterns;
 
-    // Sends to all whom it concerns; how many there are.
+    // Sends to all subscribers; how many there are.
     std::size_t publish(ByteView channel, ByteView message);
 
     static void add(Subscribers& to, ByteView name, Client& client);

@@ -26,7 +26,7 @@ struct Replayed {
 };
 
 tiderace::Result<Replayed> replay_folder(Server& server, const std::string& folder);
-// Snapshots and logs below a number, and parts that nobody writes.
+// Snapshots and logs below a number, and unfinished snapshots.
 void remove_older(const std::string& folder, std::uint64_t number);
 
 }  // namespace kv

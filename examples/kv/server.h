@@ -4,7 +4,7 @@
 //          -> the command's function
 //          -> log, keys that are watched, clients that wait for a list
 //
-// Owner    net::Serving, which makes it before its loop runs. It owns the keys, the log and the pool.
+// Owner    net::Serving, which makes it before its loop runs. It owns keys, log and pool.
 // Thread   The loop's.
 // Limits   Options: memory, connections, bytes of incomplete commands, unsent bytes.
 #pragma once
@@ -54,7 +54,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     // For clients.
     const resp::Limits& limits() const { return limits_; }
     Options& options() { return options_; }
-    // The buffer of a batch's answers; time is what it is now.
+    // The buffer of a batch's answers; reads the clock.
     std::string& begin_batch();
     void end_batch();
     void execute(Client& client, resp::Arguments arguments, ByteView encoded, std::string& out);

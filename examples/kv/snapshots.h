@@ -38,7 +38,7 @@ class Snapshots {
     void set_generation(std::uint64_t generation) { generation_ = generation; }
     std::uint64_t generation() const { return generation_; }
     bool running() const { return child_ > 0; }
-    // Of the last one; 0: none.
+    // The size of the last one; 0: none.
     std::uint64_t bytes() const { return bytes_; }
     std::int64_t last_save() const { return last_save_; }
     bool last_succeeded() const { return last_succeeded_; }

@@ -1,5 +1,5 @@
 // EXPIRE and its relatives, TTL and its relatives.
-#include "examples/kv/expiry.h"
+#include "examples/kv/commands/expiry.h"
 
 #include "examples/kv/commands.h"
 #include "examples/kv/server.h"
@@ -146,13 +146,12 @@ void change_expiry(Call& call, ByteView key, Entry& entry, std::int64_t when) {
 }
 
 Commands expiry_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"expire", expire_in_seconds, -3, write, 1, 1, 1},
-        {"pexpire", expire_in_ms, -3, write, 1, 1, 1},
-        {"expireat", expire_at_second, -3, write, 1, 1, 1},
-        {"pexpireat", expire_at_ms, -3, write, 1, 1, 1},
-        {"persist", persist, 2, write, 1, 1, 1},
+        {"expire", expire_in_seconds, -3, flag::write, 1, 1, 1},
+        {"pexpire", expire_in_ms, -3, flag::write, 1, 1, 1},
+        {"expireat", expire_at_second, -3, flag::write, 1, 1, 1},
+        {"pexpireat", expire_at_ms, -3, flag::write, 1, 1, 1},
+        {"persist", persist, 2, flag::write, 1, 1, 1},
         {"ttl", ttl, 2, 0, 1, 1, 1},
         {"pttl", pttl, 2, 0, 1, 1, 1},
         {"expiretime", expiretime, 2, 0, 1, 1, 1},

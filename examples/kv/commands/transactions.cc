@@ -65,12 +65,11 @@ void unwatch(Call& call) {
 }  // namespace
 
 Commands transaction_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"multi", multi, 1, in_transaction},
-        {"exec", exec, 1, in_transaction},
-        {"discard", discard, 1, in_transaction},
-        {"watch", watch, -2, in_transaction, 1, -1, 1},
+        {"multi", multi, 1, flag::in_transaction},
+        {"exec", exec, 1, flag::in_transaction},
+        {"discard", discard, 1, flag::in_transaction},
+        {"watch", watch, -2, flag::in_transaction, 1, -1, 1},
         {"unwatch", unwatch, 1, 0},
     };
     return commands;

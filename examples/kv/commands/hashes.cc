@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "examples/kv/commands.h"
-#include "examples/kv/random_nodes.h"
+#include "examples/kv/commands/random_nodes.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -185,22 +185,21 @@ void hrandfield(Call& call) {
 }  // namespace
 
 Commands hash_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"hset", hset, -4, write | grows, 1, 1, 1},
-        {"hmset", hmset, -4, write | grows, 1, 1, 1},
-        {"hsetnx", hsetnx, 4, write | grows, 1, 1, 1},
+        {"hset", hset, -4, flag::write | flag::grows, 1, 1, 1},
+        {"hmset", hmset, -4, flag::write | flag::grows, 1, 1, 1},
+        {"hsetnx", hsetnx, 4, flag::write | flag::grows, 1, 1, 1},
         {"hget", hget, 3, 0, 1, 1, 1},
         {"hmget", hmget, -3, 0, 1, 1, 1},
         {"hgetall", hgetall, 2, 0, 1, 1, 1},
         {"hkeys", hkeys, 2, 0, 1, 1, 1},
         {"hvals", hvals, 2, 0, 1, 1, 1},
-        {"hdel", hdel, -3, write, 1, 1, 1},
+        {"hdel", hdel, -3, flag::write, 1, 1, 1},
         {"hexists", hexists, 3, 0, 1, 1, 1},
         {"hlen", hlen, 2, 0, 1, 1, 1},
         {"hstrlen", hstrlen, 3, 0, 1, 1, 1},
-        {"hincrby", hincrby, 4, write | grows, 1, 1, 1},
-        {"hincrbyfloat", hincrbyfloat, 4, write | grows, 1, 1, 1},
+        {"hincrby", hincrby, 4, flag::write | flag::grows, 1, 1, 1},
+        {"hincrbyfloat", hincrbyfloat, 4, flag::write | flag::grows, 1, 1, 1},
         {"hrandfield", hrandfield, -2, 0, 1, 1, 1},
     };
     return commands;

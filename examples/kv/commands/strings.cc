@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "examples/kv/commands.h"
-#include "examples/kv/expiry.h"
+#include "examples/kv/commands/expiry.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -253,24 +253,23 @@ void setrange(Call& call) {
 }  // namespace
 
 Commands string_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"set", set, -3, write | grows, 1, 1, 1},
+        {"set", set, -3, flag::write | flag::grows, 1, 1, 1},
         {"get", get, 2, 0, 1, 1, 1},
-        {"getex", getex, -2, write, 1, 1, 1},
-        {"getdel", getdel, 2, write, 1, 1, 1},
-        {"getset", getset, 3, write | grows, 1, 1, 1},
-        {"setnx", setnx, 3, write | grows, 1, 1, 1},
-        {"setex", setex, 4, write | grows, 1, 1, 1},
-        {"psetex", psetex, 4, write | grows, 1, 1, 1},
+        {"getex", getex, -2, flag::write, 1, 1, 1},
+        {"getdel", getdel, 2, flag::write, 1, 1, 1},
+        {"getset", getset, 3, flag::write | flag::grows, 1, 1, 1},
+        {"setnx", setnx, 3, flag::write | flag::grows, 1, 1, 1},
+        {"setex", setex, 4, flag::write | flag::grows, 1, 1, 1},
+        {"psetex", psetex, 4, flag::write | flag::grows, 1, 1, 1},
         {"mget", mget, -2, 0, 1, -1, 1},
-        {"mset", mset, -3, write | grows, 1, -1, 2},
-        {"msetnx", msetnx, -3, write | grows, 1, -1, 2},
-        {"append", append, 3, write | grows, 1, 1, 1},
+        {"mset", mset, -3, flag::write | flag::grows, 1, -1, 2},
+        {"msetnx", msetnx, -3, flag::write | flag::grows, 1, -1, 2},
+        {"append", append, 3, flag::write | flag::grows, 1, 1, 1},
         {"strlen", length, 2, 0, 1, 1, 1},
         {"getrange", getrange, 4, 0, 1, 1, 1},
         {"substr", getrange, 4, 0, 1, 1, 1},
-        {"setrange", setrange, 4, write | grows, 1, 1, 1},
+        {"setrange", setrange, 4, flag::write | flag::grows, 1, 1, 1},
     };
     return commands;
 }

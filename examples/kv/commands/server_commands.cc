@@ -167,15 +167,14 @@ void time(Call& call) {
 }  // namespace
 
 Commands server_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
         {"config", config, -2, 0},
         {"command", command, -1, 0},
-        {"save", save, 1, no_transaction},
-        {"bgsave", bgsave, -1, no_transaction},
-        {"bgrewriteaof", bgrewriteaof, 1, no_transaction},
+        {"save", save, 1, flag::no_transaction},
+        {"bgsave", bgsave, -1, flag::no_transaction},
+        {"bgrewriteaof", bgrewriteaof, 1, flag::no_transaction},
         {"lastsave", lastsave, 1, 0},
-        {"shutdown", shutdown, -1, no_transaction},
+        {"shutdown", shutdown, -1, flag::no_transaction},
         {"debug", debug, -2, 0},
         {"time", time, 1, 0},
     };

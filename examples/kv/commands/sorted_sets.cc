@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "examples/kv/commands.h"
-#include "examples/kv/random_nodes.h"
+#include "examples/kv/commands/random_nodes.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -342,25 +342,24 @@ void store(Call& call) {
 }  // namespace
 
 Commands sorted_set_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"zadd", zadd, -4, write | grows, 1, 1, 1},
-        {"zincrby", zincrby, 4, write | grows, 1, 1, 1},
+        {"zadd", zadd, -4, flag::write | flag::grows, 1, 1, 1},
+        {"zincrby", zincrby, 4, flag::write | flag::grows, 1, 1, 1},
         {"zscore", zscore, 3, 0, 1, 1, 1},
         {"zmscore", zmscore, -3, 0, 1, 1, 1},
         {"zcard", zcard, 2, 0, 1, 1, 1},
-        {"zrem", zrem, -3, write, 1, 1, 1},
+        {"zrem", zrem, -3, flag::write, 1, 1, 1},
         {"zrank", zrank, 3, 0, 1, 1, 1},
         {"zrevrank", zrevrank, 3, 0, 1, 1, 1},
-        {"zpopmin", zpopmin, -2, write, 1, 1, 1},
-        {"zpopmax", zpopmax, -2, write, 1, 1, 1},
+        {"zpopmin", zpopmin, -2, flag::write, 1, 1, 1},
+        {"zpopmax", zpopmax, -2, flag::write, 1, 1, 1},
         {"zrandmember", zrandmember, -2, 0, 1, 1, 1},
         {"zunion", show<Operation::combination>, -3, 0},
         {"zinter", show<Operation::intersection>, -3, 0},
         {"zdiff", show<Operation::difference>, -3, 0},
-        {"zunionstore", store<Operation::combination>, -4, write | grows, 1, 1, 1},
-        {"zinterstore", store<Operation::intersection>, -4, write | grows, 1, 1, 1},
-        {"zdiffstore", store<Operation::difference>, -4, write | grows, 1, 1, 1},
+        {"zunionstore", store<Operation::combination>, -4, flag::write | flag::grows, 1, 1, 1},
+        {"zinterstore", store<Operation::intersection>, -4, flag::write | flag::grows, 1, 1, 1},
+        {"zdiffstore", store<Operation::difference>, -4, flag::write | flag::grows, 1, 1, 1},
     };
     return commands;
 }

@@ -75,13 +75,12 @@ void incrbyfloat(Call& call) {
 }  // namespace
 
 Commands number_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"incr", incr, 2, write | grows, 1, 1, 1},
-        {"decr", decr, 2, write | grows, 1, 1, 1},
-        {"incrby", incrby, 3, write | grows, 1, 1, 1},
-        {"decrby", decrby, 3, write | grows, 1, 1, 1},
-        {"incrbyfloat", incrbyfloat, 3, write | grows, 1, 1, 1},
+        {"incr", incr, 2, flag::write | flag::grows, 1, 1, 1},
+        {"decr", decr, 2, flag::write | flag::grows, 1, 1, 1},
+        {"incrby", incrby, 3, flag::write | flag::grows, 1, 1, 1},
+        {"decrby", decrby, 3, flag::write | flag::grows, 1, 1, 1},
+        {"incrbyfloat", incrbyfloat, 3, flag::write | flag::grows, 1, 1, 1},
     };
     return commands;
 }

@@ -200,16 +200,15 @@ void reset(Call& call) {
 }  // namespace
 
 Commands connection_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"ping", ping, -1, when_subscribed},
+        {"ping", ping, -1, flag::when_subscribed},
         {"echo", echo, 2, 0},
-        {"auth", auth, -2, before_auth | no_transaction},
-        {"hello", hello, -1, before_auth | no_transaction},
+        {"auth", auth, -2, flag::before_auth | flag::no_transaction},
+        {"hello", hello, -1, flag::before_auth | flag::no_transaction},
         {"client", client, -2, 0},
         {"select", select, 2, 0},
-        {"quit", quit, -1, when_subscribed | before_auth | in_transaction},
-        {"reset", reset, 1, when_subscribed | before_auth | in_transaction},
+        {"quit", quit, -1, flag::when_subscribed | flag::before_auth | flag::in_transaction},
+        {"reset", reset, 1, flag::when_subscribed | flag::before_auth | flag::in_transaction},
     };
     return commands;
 }

@@ -342,28 +342,27 @@ void brpoplpush(Call& call) {
 }  // namespace
 
 Commands list_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"lpush", lpush, -3, write | grows, 1, 1, 1},
-        {"rpush", rpush, -3, write | grows, 1, 1, 1},
-        {"lpushx", lpushx, -3, write | grows, 1, 1, 1},
-        {"rpushx", rpushx, -3, write | grows, 1, 1, 1},
-        {"lpop", lpop, -2, write, 1, 1, 1},
-        {"rpop", rpop, -2, write, 1, 1, 1},
+        {"lpush", lpush, -3, flag::write | flag::grows, 1, 1, 1},
+        {"rpush", rpush, -3, flag::write | flag::grows, 1, 1, 1},
+        {"lpushx", lpushx, -3, flag::write | flag::grows, 1, 1, 1},
+        {"rpushx", rpushx, -3, flag::write | flag::grows, 1, 1, 1},
+        {"lpop", lpop, -2, flag::write, 1, 1, 1},
+        {"rpop", rpop, -2, flag::write, 1, 1, 1},
         {"llen", llen, 2, 0, 1, 1, 1},
         {"lrange", lrange, 4, 0, 1, 1, 1},
-        {"ltrim", ltrim, 4, write, 1, 1, 1},
+        {"ltrim", ltrim, 4, flag::write, 1, 1, 1},
         {"lindex", lindex, 3, 0, 1, 1, 1},
-        {"lset", lset, 4, write | grows, 1, 1, 1},
-        {"linsert", linsert, 5, write | grows, 1, 1, 1},
-        {"lrem", lrem, 4, write, 1, 1, 1},
+        {"lset", lset, 4, flag::write | flag::grows, 1, 1, 1},
+        {"linsert", linsert, 5, flag::write | flag::grows, 1, 1, 1},
+        {"lrem", lrem, 4, flag::write, 1, 1, 1},
         {"lpos", lpos, -3, 0, 1, 1, 1},
-        {"lmove", lmove, 5, write | grows, 1, 2, 1},
-        {"rpoplpush", rpoplpush, 3, write | grows, 1, 2, 1},
-        {"blpop", blpop, -3, write, 1, -2, 1},
-        {"brpop", brpop, -3, write, 1, -2, 1},
-        {"blmove", blmove, 6, write | grows, 1, 2, 1},
-        {"brpoplpush", brpoplpush, 4, write | grows, 1, 2, 1},
+        {"lmove", lmove, 5, flag::write | flag::grows, 1, 2, 1},
+        {"rpoplpush", rpoplpush, 3, flag::write | flag::grows, 1, 2, 1},
+        {"blpop", blpop, -3, flag::write, 1, -2, 1},
+        {"brpop", brpop, -3, flag::write, 1, -2, 1},
+        {"blmove", blmove, 6, flag::write | flag::grows, 1, 2, 1},
+        {"brpoplpush", brpoplpush, 4, flag::write | flag::grows, 1, 2, 1},
     };
     return commands;
 }

@@ -237,7 +237,6 @@ void zrangestore(Call& call) {
 }  // namespace
 
 Commands sorted_set_range_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
         {"zrange", range<By::rank, false, true>, -4, 0, 1, 1, 1},
         {"zrevrange", range<By::rank, true, false>, -4, 0, 1, 1, 1},
@@ -245,12 +244,12 @@ Commands sorted_set_range_commands() {
         {"zrevrangebyscore", range<By::score, true, false>, -4, 0, 1, 1, 1},
         {"zrangebylex", range<By::bytes, false, false>, -4, 0, 1, 1, 1},
         {"zrevrangebylex", range<By::bytes, true, false>, -4, 0, 1, 1, 1},
-        {"zrangestore", zrangestore, -5, write | grows, 1, 2, 1},
+        {"zrangestore", zrangestore, -5, flag::write | flag::grows, 1, 2, 1},
         {"zcount", count<By::score>, 4, 0, 1, 1, 1},
         {"zlexcount", count<By::bytes>, 4, 0, 1, 1, 1},
-        {"zremrangebyrank", remove<By::rank>, 4, write, 1, 1, 1},
-        {"zremrangebyscore", remove<By::score>, 4, write, 1, 1, 1},
-        {"zremrangebylex", remove<By::bytes>, 4, write, 1, 1, 1},
+        {"zremrangebyrank", remove<By::rank>, 4, flag::write, 1, 1, 1},
+        {"zremrangebyscore", remove<By::score>, 4, flag::write, 1, 1, 1},
+        {"zremrangebylex", remove<By::bytes>, 4, flag::write, 1, 1, 1},
     };
     return commands;
 }

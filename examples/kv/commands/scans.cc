@@ -11,7 +11,7 @@ namespace {
 struct Scan {
     std::uint64_t cursor = 0;
     std::optional<ByteView> pattern;
-    std::optional<ByteView> type;
+    std::optional<std::string> type;  // in capitals
     std::size_t count = 10;
 
     bool takes(ByteView name) const { return !pattern || glob_matches(*pattern, name); }
@@ -37,7 +37,10 @@ bool read_scan(Call& call, std::size_t at, bool may_have_type, Scan& scan) {
         if (has_value && same_word(call.args[i], "MATCH")) {
             scan.pattern = call.args[i + 1];
         } else if (has_value && same_word(call.args[i], "TYPE") && may_have_type) {
-            scan.type = call.args[i + 1];
+            scan.type.emplace();
+            for (const char c : call.args[i + 1]) {
+                *scan.type += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+            }
         } else if (has_value && same_word(call.args[i], "COUNT")) {
             const auto count = call.integer(call.args[i + 1]);
             if (!count) return false;
@@ -89,7 +92,7 @@ void scan_keys(Call& call) {
     const std::uint64_t next = walk(scan, [&](std::uint64_t cursor, std::size_t& seen) {
         return call.keys.scan(cursor, [&](const Entry& entry) {
             ++seen;
-            if (scan.type && *scan.type != to_string(entry.type())) return;
+            if (scan.type && !same_word(to_string(entry.type()), *scan.type)) return;
             if (scan.takes(*entry.key)) found.push_back(*entry.key);
         });
     });

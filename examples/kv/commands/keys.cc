@@ -156,20 +156,19 @@ void touch(Call& call) {
 }  // namespace
 
 Commands key_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"del", del, -2, write, 1, -1, 1},
-        {"unlink", del, -2, write, 1, -1, 1},
+        {"del", del, -2, flag::write, 1, -1, 1},
+        {"unlink", del, -2, flag::write, 1, -1, 1},
         {"exists", exists, -2, 0, 1, -1, 1},
         {"touch", touch, -2, 0, 1, -1, 1},
         {"type", type, 2, 0, 1, 1, 1},
-        {"rename", rename_any, 3, write, 1, 2, 1},
-        {"renamenx", rename_new, 3, write, 1, 2, 1},
-        {"copy", copy, -3, write | grows, 1, 2, 1},
+        {"rename", rename_any, 3, flag::write, 1, 2, 1},
+        {"renamenx", rename_new, 3, flag::write, 1, 2, 1},
+        {"copy", copy, -3, flag::write | flag::grows, 1, 2, 1},
         {"randomkey", randomkey, 1, 0},
         {"dbsize", dbsize, 1, 0},
-        {"flushall", flush, -1, write},
-        {"flushdb", flush, -1, write},
+        {"flushall", flush, -1, flag::write},
+        {"flushdb", flush, -1, flag::write},
         {"object", object, -2, 0, 2, 2, 1},
         {"memory", memory, -2, 0},
     };

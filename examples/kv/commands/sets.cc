@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "examples/kv/commands.h"
-#include "examples/kv/random_nodes.h"
+#include "examples/kv/commands/random_nodes.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -86,9 +86,8 @@ void spop(Call& call) {
     if (set == nullptr) return count ? call.reply.set(0) : call.reply.null();
     // What is logged names the members: another choice would be made the next time.
     std::vector<std::string> log{"SREM", std::string(key)};
-    for (const auto* node : *random_nodes(set, count.value_or(1), call.server.random())) {
-        log.push_back(node->key);
-    }
+    const auto nodes = random_nodes(set, count.value_or(1), call.server.random());
+    for (const auto* node : *nodes) log.push_back(node->key);
     if (count) call.reply.set(log.size() - 2);
     for (std::size_t i = 2; i < log.size(); ++i) {
         call.reply.bulk(log[i]);
@@ -202,23 +201,22 @@ void sintercard(Call& call) {
 }  // namespace
 
 Commands set_commands() {
-    using namespace flag;
     static constexpr Command commands[] = {
-        {"sadd", sadd, -3, write | grows, 1, 1, 1},
-        {"srem", srem, -3, write, 1, 1, 1},
+        {"sadd", sadd, -3, flag::write | flag::grows, 1, 1, 1},
+        {"srem", srem, -3, flag::write, 1, 1, 1},
         {"sismember", sismember, 3, 0, 1, 1, 1},
         {"smismember", smismember, -3, 0, 1, 1, 1},
         {"scard", scard, 2, 0, 1, 1, 1},
         {"smembers", smembers, 2, 0, 1, 1, 1},
-        {"smove", smove, 4, write, 1, 2, 1},
-        {"spop", spop, -2, write, 1, 1, 1},
+        {"smove", smove, 4, flag::write, 1, 2, 1},
+        {"spop", spop, -2, flag::write, 1, 1, 1},
         {"srandmember", srandmember, -2, 0, 1, 1, 1},
         {"sinter", show<Operation::intersection>, -2, 0, 1, -1, 1},
         {"sunion", show<Operation::combination>, -2, 0, 1, -1, 1},
         {"sdiff", show<Operation::difference>, -2, 0, 1, -1, 1},
-        {"sinterstore", store<Operation::intersection>, -3, write | grows, 1, -1, 1},
-        {"sunionstore", store<Operation::combination>, -3, write | grows, 1, -1, 1},
-        {"sdiffstore", store<Operation::difference>, -3, write | grows, 1, -1, 1},
+        {"sinterstore", store<Operation::intersection>, -3, flag::write | flag::grows, 1, -1, 1},
+        {"sunionstore", store<Operation::combination>, -3, flag::write | flag::grows, 1, -1, 1},
+        {"sdiffstore", store<Operation::difference>, -3, flag::write | flag::grows, 1, -1, 1},
         {"sintercard", sintercard, -3, 0},
     };
     return commands;

@@ -22,6 +22,7 @@ void add_server(Server& server, std::string& out) {
     out += "# Server\r\n";
     add(out, "redis_version", "7.0.0");
     add(out, "redis_mode", "standalone");
+    add(out, "arch_bits", 8 * sizeof(void*));
     add(out, "process_id", static_cast<std::uint64_t>(::getpid()));
     const auto up =
         std::chrono::duration_cast<std::chrono::seconds>(server.loop().now() - server.started());
@@ -64,6 +65,8 @@ void add_stats(Server& server, std::string& out) {
     out += "\r\n# Replication\r\n";
     add(out, "role", "master");
     add(out, "connected_slaves", 0);
+    out += "\r\n# Cluster\r\n";
+    add(out, "cluster_enabled", 0);
     out += "\r\n# Keyspace\r\n";
     if (server.keys().size() == 0) return;
     add(out, "db0",

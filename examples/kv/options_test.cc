@@ -1,0 +1,41 @@
+#include "examples/kv/options.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace kv {
+namespace {
+
+TEST(Options, AreReadInBothForms) {
+    const auto options =
+        parse_options({"--listen", "[::1]:0", "--maxmemory=8mb", "--fsync", "always",
+                       "--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->listen, std::vector<std::string>{"[::1]:0"});
+    EXPECT_EQ(options->memory_max, 8U << 20);
+    EXPECT_EQ(options->sync, Sync::always);
+    EXPECT_TRUE(options->log && options->evicts);
+}
+
+TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
+    EXPECT_EQ(parse_options({"--fsync", "often"}).error().message(),
+              "option --fsync often; it is always, everysec or no");
+    EXPECT_EQ(parse_options({"--maxmemory", "much"}).error().message(),
+              "option --maxmemory much; it is a number of bytes: 1048576, 64k, 1g");
+    EXPECT_EQ(parse_options({"--nonsense", "1"}).error().message(),
+              "option --nonsense; see --help");
+    EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir; it needs a value");
+}
+
+TEST(Options, EachNameHasATextThatSetsItAgain) {
+    const Options options;
+    for (const std::string_view name : option_names()) {
+        Options other;
+        EXPECT_TRUE(set_option(other, name, option_text(options, name)).value()) << name;
+        EXPECT_EQ(option_text(other, name), option_text(options, name));
+    }
+}
+
+}  // namespace
+}  // namespace kv

@@ -1,0 +1,563 @@
+"""examples/kv, driven by redis-cli, redis-benchmark, a public client (redis-py) and raw bytes.
+
+TIDERACE_KV_KILLS=1000 kills and restarts the server so many times in
+test_nothing_acknowledged_is_lost_by_kill_9.
+"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from example_program import Example
+from server import wait_until
+
+redis = pytest.importorskip("redis")
+
+KILLS = int(os.environ.get("TIDERACE_KV_KILLS", "30"))
+SECONDS_MAX = 60
+
+
+def program(name):
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed (apt: redis-server)")
+    return path
+
+
+class Kv(Example):
+    def places(self):
+        return [(host, int(port))
+                for host, port in re.findall(r"listens on ([\w.]+):(\d+)$", self.stdout, re.M)]
+
+
+@pytest.fixture
+def kv(binary, tmp_path, tmp_path_factory):
+    """Starts a server; its data is in a folder that outlives it."""
+    running = []
+
+    def start(*flags, folder=tmp_path):
+        server = Kv(binary.parent / "examples/kv/kv", "--listen", "127.0.0.1:0", "--dir", folder,
+                    *flags, folder=tmp_path_factory.mktemp("kv"))
+        running.append(server)
+        server.wait_ready()
+        server.port = server.places()[0][1]
+        return server
+
+    yield start
+    for server in running:
+        if server.process.poll() is None:
+            kill(server)
+
+
+def client_of(server, **more):
+    return redis.Redis("127.0.0.1", server.port, socket_timeout=SECONDS_MAX,
+                       decode_responses=True, **more)
+
+
+def connect(server):
+    return socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS_MAX)
+
+
+def kill(server):
+    server.process.kill()
+    server.process.wait()
+    server.stopped = True
+
+
+def encode(*words):
+    words = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+
+
+# Other people's programs
+
+
+def test_redis_cli_works(kv):
+    server = kv()
+
+    def cli(*words, stdin=None):
+        return subprocess.run([program("redis-cli"), "-p", str(server.port), *words], input=stdin,
+                              capture_output=True, text=True, timeout=SECONDS_MAX,
+                              check=True).stdout
+
+    assert cli("ping") == "PONG\n"
+    assert cli("set", "name", "two words", "ex", "100") == "OK\n"
+    assert cli("get", "name") == "two words\n"
+    assert cli("-3", "hset", "h", "f", "v") == "1\n"
+    assert cli("-3", "--json", "hgetall", "h") == '{"f":"v"}\n'
+    assert cli(stdin="multi\nincr n\nincr n\nexec\n") == "OK\nQUEUED\nQUEUED\n1\n2\n"
+    assert cli("nonsense").startswith("ERR unknown command 'nonsense'")
+    assert "used_memory:" in cli("info")
+    assert cli("--scan", "--pattern", "na*") == "name\n"
+    assert cli("--pipe", stdin=encode("SET", "a", 1).decode() * 100).endswith(
+        "errors: 0, replies: 100\n")
+
+
+def test_redis_benchmark_runs(kv):
+    server = kv()
+    said = subprocess.run(
+        [program("redis-benchmark"), "-p", str(server.port), "-n", "2000", "-P", "16", "-q", "-t",
+         "ping,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,lrange_100,mset"],
+        capture_output=True, text=True, timeout=SECONDS_MAX, check=True).stdout
+    assert said.count("requests per second") >= 15
+    assert "rror" not in said
+
+
+# The client's interface, by family
+
+
+@pytest.fixture(params=[2, 3])
+def r(kv, request):
+    return client_of(kv(), protocol=request.param)
+
+
+def test_strings(r):
+    assert r.set("a", "1") and r.get("a") == "1"
+    assert r.set("a", "2", nx=True) is None and r.set("b", "2", xx=True) is None
+    assert r.set("a", "3", get=True) == "1"
+    assert r.set("t", "x", ex=100) and 0 < r.ttl("t") <= 100
+    assert r.set("t", "y", keepttl=True) and 0 < r.pttl("t") <= 100_000
+    assert r.getex("t", persist=True) == "y" and r.ttl("t") == -1
+    assert r.getdel("t") == "y" and r.get("t") is None
+    assert r.getset("a", "4") == "3" and r.setnx("a", "5") is False
+    assert r.mset({"x": 1, "y": 2}) and r.mget("x", "none", "y") == ["1", None, "2"]
+    assert r.msetnx({"x": 3, "z": 3}) is False and r.get("z") is None
+    assert r.append("s", "Hello") == 5 and r.append("s", " World") == 11
+    assert r.getrange("s", 0, 4) == "Hello" and r.getrange("s", -5, -1) == "World"
+    assert r.getrange("s", 5, 2) == "" and r.strlen("s") == 11
+    assert r.setrange("s", 6, "Redis") == 11 and r.get("s") == "Hello Redis"
+    assert r.setrange("pad", 3, "x") == 4 and r.get("pad") == "\0\0\0x"
+    assert r.incr("n") == 1 and r.incrby("n", 9) == 10 and r.decr("n", 4) == 6
+    assert r.incrbyfloat("n", 0.5) == 6.5 and r.get("n") == "6.5"
+    with pytest.raises(redis.ResponseError, match="not an integer"):
+        r.incr("s")
+    r.set("n", (1 << 63) - 1)
+    with pytest.raises(redis.ResponseError, match="overflow"):
+        r.incr("n")
+
+
+def test_lists(r):
+    assert r.rpush("l", "a", "b", "c") == 3 and r.lpush("l", "z") == 4
+    assert r.lrange("l", 0, -1) == ["z", "a", "b", "c"] and r.lrange("l", 5, 9) == []
+    assert r.lindex("l", -1) == "c" and r.llen("l") == 4 and r.lpos("l", "b") == 2
+    assert r.linsert("l", "BEFORE", "b", "x") == 5 and r.lset("l", 0, "y")
+    assert r.lrem("l", -1, "b") == 1 and r.lrange("l", 0, -1) == ["y", "a", "x", "c"]
+    assert r.ltrim("l", 1, 2) and r.lrange("l", 0, -1) == ["a", "x"]
+    assert r.lmove("l", "m", "LEFT", "RIGHT") == "a" and r.rpoplpush("l", "m") == "x"
+    assert r.lrange("m", 0, -1) == ["x", "a"] and not r.exists("l")
+    assert r.lpop("m", 5) == ["x", "a"] and r.lpop("m") is None and r.lpushx("m", 1) == 0
+    r.rpush("same", 1, 2, 3)
+    assert r.lmove("same", "same", "LEFT", "RIGHT") == "1"
+    assert r.lrange("same", 0, -1) == ["2", "3", "1"]
+
+
+def test_a_blocked_pop_gets_what_is_pushed_later(kv):
+    server = kv()
+    heard = []
+    waiting = threading.Thread(
+        target=lambda: heard.append(client_of(server).blpop(["none", "q"], timeout=SECONDS_MAX)))
+    waiting.start()
+    r = client_of(server)
+    wait_until(lambda: r.info()["blocked_clients"] == 1)
+    r.rpush("q", "one", "two")
+    waiting.join()
+    assert heard == [("q", "one")] and r.lrange("q", 0, -1) == ["two"]
+    assert r.brpop("empty", timeout=0.01) is None
+
+
+def test_hashes(r):
+    assert r.hset("h", mapping={"a": 1, "b": 2}) == 2 and r.hset("h", "a", 3) == 0
+    assert r.hget("h", "a") == "3" and r.hmget("h", "a", "x") == ["3", None]
+    assert r.hgetall("h") == {"a": "3", "b": "2"} and sorted(r.hkeys("h")) == ["a", "b"]
+    assert sorted(r.hvals("h")) == ["2", "3"] and r.hlen("h") == 2 and r.hexists("h", "a")
+    assert r.hincrby("h", "a", 4) == 7 and r.hincrbyfloat("h", "b", 0.5) == 2.5
+    assert r.hsetnx("h", "a", 0) == 0 and r.hstrlen("h", "a") == 1
+    assert r.hrandfield("h") in ("a", "b") and len(r.hrandfield("h", 5)) == 2
+    assert r.hdel("h", "a", "b", "c") == 2 and not r.exists("h")
+
+
+def test_sets(r):
+    assert r.sadd("s", 1, 2, 3) == 3 and r.sadd("s", 1) == 0 and r.scard("s") == 3
+    assert r.smembers("s") == {"1", "2", "3"} and r.sismember("s", 2) and not r.sismember("s", 9)
+    assert r.smismember("s", 1, 9) == [1, 0]
+    r.sadd("u", 3, 4)
+    assert set(r.sinter("s", "u")) == {"3"} and set(r.sunion("s", "u")) == {"1", "2", "3", "4"}
+    assert set(r.sdiff("s", "u")) == {"1", "2"} and r.sinterstore("d", "s", "u") == 1
+    assert r.sunionstore("d", "s", "u") == 4 and r.sdiffstore("d", "u", "s") == 1
+    assert r.smembers("d") == {"4"} and r.sintercard(2, ["s", "u"]) == 1
+    assert r.smove("s", "u", 1) and r.sismember("u", 1) and r.srandmember("s") in ("2", "3")
+    assert len(r.srandmember("s", -5)) == 5 and r.srem("s", 2) == 1
+    assert r.spop("s") == "3" and r.spop("s") is None and not r.exists("s")
+
+
+def test_sorted_sets(r):
+    assert r.zadd("z", {"a": 1, "b": 2, "c": 3}) == 3 and r.zadd("z", {"a": 5}, nx=True) == 0
+    assert r.zadd("z", {"a": 0.5}, lt=True, ch=True) == 1 and r.zscore("z", "a") == 0.5
+    assert r.zincrby("z", 10, "b") == 12 and r.zrank("z", "b") == 2 and r.zrevrank("z", "b") == 0
+    assert r.zrange("z", 0, -1) == ["a", "c", "b"] and r.zrevrange("z", 0, 0) == ["b"]
+    assert r.zrangebyscore("z", "(0.5", "+inf", start=0, num=1) == ["c"]
+    assert r.zrevrangebyscore("z", 12, 3) == ["b", "c"] and r.zcount("z", "-inf", "(12") == 2
+    assert r.zrange("z", 0, 1, withscores=True) in ([("a", 0.5), ("c", 3)], [["a", 0.5], ["c", 3]])
+    assert r.zrange("z", "(12", "-inf", desc=True, byscore=True) == ["c", "a"]
+    r.zadd("x", dict.fromkeys("abcd", 0))
+    assert r.zrangebylex("x", "(a", "[c") == ["b", "c"] and r.zlexcount("x", "-", "+") == 4
+    assert r.zmscore("z", ["a", "none"]) == [0.5, None] and r.zcard("z") == 3
+    assert r.zunionstore("u", {"z": 2, "x": 1}) == 4 and r.zscore("u", "a") == 1.0
+    assert r.zinterstore("i", ["z", "x"], aggregate="MIN") == 3 and r.zscore("i", "b") == 0
+    assert r.zremrangebyrank("x", 0, 0) == 1 and r.zremrangebylex("x", "[b", "[b") == 1
+    assert r.zremrangebyscore("x", 0, 0) == 2 and not r.exists("x")
+    assert r.zrem("z", "c", "none") == 1 and len(r.zpopmin("z", 5)) == 2 and not r.exists("z")
+
+
+def test_keys_and_expiry(r):
+    r.mset({"a": 1, "b": 2, "c:1": 3})
+    assert r.exists("a", "b", "none") == 2 and r.type("a") == "string" and r.dbsize() == 3
+    assert sorted(r.keys("?")) == ["a", "b"] and r.keys("c[:]*") == ["c:1"]
+    assert sorted(r.scan_iter(count=1)) == ["a", "b", "c:1"] and r.randomkey() in ("a", "b", "c:1")
+    assert r.rename("a", "d") and r.get("d") == "1" and not r.renamenx("b", "d")
+    assert r.copy("b", "e") and r.get("e") == "2"
+    assert r.expire("b", 100) and 0 < r.ttl("b") <= 100 and r.persist("b") and r.ttl("b") == -1
+    assert r.ttl("none") == -2 and not r.expire("none", 1) and not r.expire("b", 9, xx=True)
+    assert r.pexpire("b", 1)
+    wait_until(lambda: r.get("b") is None)
+    assert r.expireat("d", 1) and not r.exists("d")
+    assert r.unlink("e", "none") == 1 and r.object("encoding", "c:1") == "int"
+    with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+        r.lpush("c:1", 1)
+    assert r.flushall() and r.dbsize() == 0
+
+
+def test_keys_expire_without_being_looked_for(kv):
+    r = client_of(kv())
+    for i in range(100):
+        r.set(f"k{i}", i, px=1)
+    wait_until(lambda: r.info()["expired_keys"] == 100)
+    assert r.dbsize() == 0
+
+
+def test_a_scan_finds_all_that_stays_while_the_table_grows_and_shrinks(kv):
+    r = client_of(kv())
+    stay = {f"stay:{i}" for i in range(500)}
+    r.mset(dict.fromkeys(stay, 1))
+    found, cursor, step = set(), 0, 0
+    while True:
+        cursor, keys = r.scan(cursor, count=20)
+        found.update(keys)
+        step += 1
+        if step == 3:
+            r.mset({f"more:{i}": 1 for i in range(5000)})
+        if step == 60:
+            r.delete(*(f"more:{i}" for i in range(5000)))
+        if cursor == 0:
+            break
+    assert stay <= found
+
+
+def test_transactions(kv):
+    server = kv()
+    r, other = client_of(server), client_of(server)
+    with r.pipeline(transaction=True) as pipe:
+        pipe.set("a", 1).incr("a").lpush("a", "wrong").get("a")
+        assert pipe.execute(raise_on_error=False)[:2] == [True, 2]
+    with r.pipeline() as pipe:
+        pipe.watch("a")
+        other.set("a", 10)
+        pipe.multi()
+        pipe.incr("a")
+        with pytest.raises(redis.WatchError):
+            pipe.execute()
+    assert r.get("a") == "10"
+    with connect(server) as raw:
+        raw.sendall(encode("MULTI") + encode("NONSENSE") + encode("EXEC") + encode("PING"))
+        heard = b""
+        while not heard.endswith(b"+PONG\r\n"):
+            heard += raw.recv(4096)
+        assert b"-EXECABORT" in heard
+
+
+def test_pub_sub(r):
+    listener = r.pubsub()
+    listener.subscribe("news")
+    listener.psubscribe("n*")
+    for _ in range(2):
+        assert listener.get_message(timeout=SECONDS_MAX)["type"] in ("subscribe", "psubscribe")
+    assert r.publish("news", "hi") == 2
+    heard = [listener.get_message(timeout=SECONDS_MAX) for _ in range(2)]
+    assert {(m["type"], m["channel"], m["data"]) for m in heard} == {
+        ("message", "news", "hi"), ("pmessage", "news", "hi")}
+    assert r.pubsub_numsub("news") == [("news", 1)] or r.pubsub_numsub("news") == {"news": 1}
+    listener.close()
+    wait_until(lambda: r.publish("news", "gone") == 0)
+
+
+def test_a_password_is_asked_for(kv):
+    server = kv("--requirepass", "secret")
+    with pytest.raises(redis.AuthenticationError):
+        client_of(server).get("a")
+    with pytest.raises(redis.AuthenticationError):
+        client_of(server, password="wrong").get("a")
+    assert client_of(server, password="secret").set("a", 1)
+
+
+# What is kept
+
+
+def acknowledged(server, lists, pipeline):
+    """Pushes numbers to a list of its own until the server is gone; how many were acknowledged."""
+    name, begin = lists
+    sent = answered = begin
+    try:
+        with connect(server) as raw:
+            while True:
+                raw.sendall(b"".join(encode("RPUSH", name, sent + i) for i in range(pipeline)))
+                sent += pipeline
+                heard = b""
+                while heard.count(b"\r\n") < pipeline:
+                    piece = raw.recv(65536)
+                    if not piece:
+                        return answered + heard.count(b"\r\n"), sent
+                    heard += piece
+                assert b"-" not in heard, heard[:200]
+                answered += pipeline
+    except OSError:
+        return answered, sent
+
+
+def test_nothing_acknowledged_is_lost_by_kill_9(kv):
+    seeded = random.Random(11)
+    flags = ("--appendonly", "yes", "--fsync", "always", "--rewrite-min", "20000")
+    kept = {f"list{i}": 0 for i in range(4)}
+    server = kv(*flags)
+    for _ in range(KILLS):
+        results = {}
+
+        def push(name, begin, pipeline, server=server, results=results):
+            results[name] = acknowledged(server, (name, begin), pipeline)
+
+        threads = [threading.Thread(target=push, args=(name, begin, seeded.choice([1, 3, 20])))
+                   for name, begin in kept.items()]
+        for thread in threads:
+            thread.start()
+        # A random moment: that of a random byte of the log, or of a snapshot's life.
+        wanted = sum(kept.values()) + seeded.randrange(1, 300)
+        r = client_of(server)
+        wait_until(lambda r=r, wanted=wanted: sum(r.llen(n) for n in kept) >= wanted)
+        kill(server)
+        for thread in threads:
+            thread.join()
+        server = kv(*flags)
+        r = client_of(server)
+        for name, (answered, sent) in results.items():
+            elements = r.lrange(name, 0, -1)
+            assert elements == [str(i) for i in range(len(elements))]
+            assert answered <= len(elements) <= sent, (name, answered, len(elements), sent)
+            kept[name] = len(elements)
+
+
+def test_a_torn_tail_is_cut_off_at_every_byte(kv, tmp_path):
+    flags = ("--appendonly", "yes", "--fsync", "always")
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    server = kv(*flags, folder=whole)
+    r = client_of(server)
+    r.set("first", "1")
+    r.set("last", "abc")
+    kill(server)
+    log = (whole / "log-0").read_bytes()
+    begin = log.rindex(b"*3")
+    for cut in range(begin, len(log) + 1):
+        torn = tmp_path / f"torn{cut}"
+        torn.mkdir()
+        (torn / "log-0").write_bytes(log[:cut])
+        server = kv(*flags, folder=torn)
+        r = client_of(server)
+        assert r.get("first") == "1" and r.get("last") == ("abc" if cut == len(log) else None)
+        assert ("were cut off" in server.stderr) == (begin < cut < len(log))
+        assert r.set("next", "2")
+        kill(server)
+        if begin < cut < len(log):
+            assert (torn / "log-0").read_bytes().startswith(log[:begin] + encode("SET", "next", 2))
+
+
+def test_a_torn_transaction_is_not_done_at_all(kv, tmp_path):
+    log = encode("SET", "a", 1) + encode("MULTI") + encode("SET", "a", 2) + encode("SET", "b", 2)
+    (tmp_path / "log-0").write_bytes(log)
+    server = kv("--appendonly", "yes")
+    assert client_of(server).mget("a", "b") == ["1", None]
+    kill(server)
+    assert (tmp_path / "log-0").read_bytes() == encode("SET", "a", 1)
+
+
+def test_a_log_with_something_else_in_it_stops_the_start(binary, tmp_path):
+    log = encode("SET", "a", 1) + b"nonsense\r\n" + encode("SET", "b", 1)
+    (tmp_path / "log-0").write_bytes(log)
+    path = binary.parent / "examples/kv/kv"
+    said = subprocess.run([path, "--listen", "127.0.0.1:0", "--dir", tmp_path],
+                          capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    assert said.returncode == 1
+    assert "log-0: at byte 27: ERR unknown command 'nonsense'" in said.stderr, said.stderr
+
+
+@pytest.mark.parametrize("sync", ["always", "everysec", "no"])
+def test_every_type_survives_log_snapshot_and_both(kv, sync):
+    flags = ("--appendonly", "yes", "--fsync", sync)
+    server = kv(*flags)
+
+    def content(r):
+        return (r.get("s"), r.lrange("l", 0, -1), r.hgetall("h"), r.smembers("set"),
+                r.zrange("z", 0, -1, withscores=True), r.expiretime("s"), r.get("gone"),
+                r.get("f"))
+
+    r = client_of(server)
+    r.set("s", "a\r\nb", ex=1000)
+    r.rpush("l", *range(300))
+    r.hset("h", mapping={str(i): i for i in range(300)})
+    r.sadd("set", *range(300))
+    r.spop("set", 20)
+    r.zadd("z", {str(i): i / 3 for i in range(300)})
+    r.set("gone", 1)
+    r.delete("gone")
+    r.incrbyfloat("f", 0.1)
+    before = content(r)
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait()
+    server.stopped = True
+    server = kv(*flags)
+    r = client_of(server)
+    assert content(r) == before
+    assert r.bgrewriteaof()
+    wait_until(lambda: not r.info()["aof_rewrite_in_progress"])
+    r.rpush("l", "after")
+    r.incrbyfloat("f", 0.1)
+    before = content(r)
+    kill(server)
+    assert content(client_of(kv(*flags))) == before
+
+
+def test_shutdown_saves_without_a_log(kv):
+    server = kv()
+    r = client_of(server)
+    r.set("a", 1)
+    r.shutdown()
+    server.process.wait()
+    assert server.process.returncode == 0
+    server.stopped = True
+    assert client_of(kv()).get("a") == "1"
+
+
+# Limits
+
+
+def test_keys_used_longest_ago_make_room(kv):
+    r = client_of(kv("--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru"))
+    r.set("hot", "x")
+    value = "v" * 1000
+    for i in range(20_000):
+        if i % 200 == 0:
+            assert r.get("hot") == "x"
+            with r.pipeline(transaction=False) as pipe:
+                for k in range(i, i + 200):
+                    pipe.set(f"k{k}", value)
+                pipe.execute()
+    info = r.info()
+    assert info["evicted_keys"] > 1000
+    assert info["used_memory"] < 9 << 20
+    assert not r.exists("k0") and r.exists("k19999")
+
+
+def test_writes_are_refused_without_memory(kv):
+    r = client_of(kv("--maxmemory", "4mb"))
+    with pytest.raises(redis.ResponseError, match="maxmemory"):
+        for i in range(100_000):
+            r.set(f"k{i}", "v" * 1000)
+    assert r.get("k0") is not None and r.delete("k0") == 1
+
+
+@pytest.mark.parametrize("sent, answer", [
+    (b"*1\r\n$999999999999\r\n", b"-ERR Protocol error: too large a bulk string\r\n"),
+    (b"*99999999\r\n", b"-ERR Protocol error: too many elements\r\n"),
+    (b"*1\r\nPING\r\n", b"-ERR Protocol error: expected '$', got 'P'\r\n"),
+    (b"*x\r\n", b"-ERR Protocol error: invalid length\r\n"),
+    (b'set "a\r\n', b"-ERR Protocol error: unbalanced quotes in request\r\n"),
+    (b"a" * 100_000, b"-ERR Protocol error: too long a line\r\n"),
+])
+def test_what_breaks_the_protocol_is_answered_and_closed(kv, sent, answer):
+    server = kv()
+    with connect(server) as raw:
+        raw.sendall(encode("PING") + sent)
+        heard = b""
+        try:
+            while piece := raw.recv(65536):
+                heard += piece
+        except ConnectionResetError:
+            pass
+        assert heard == b"+PONG\r\n" + answer
+    assert client_of(server).ping()
+
+
+def test_incomplete_commands_of_all_have_one_bound(kv):
+    server = kv("--input-max", "1mb")
+    big = b"*2\r\n$3\r\nGET\r\n$400000\r\n" + b"x" * 390_000
+    with connect(server) as one, connect(server) as two, connect(server) as three:
+        for each in (one, two):
+            each.sendall(big)
+        r = client_of(server)
+        assert r.ping()
+        try:
+            three.sendall(big)
+            heard = three.recv(4096)
+        except ConnectionError:
+            heard = b"-ERR too many bytes"
+        assert heard.startswith(b"-ERR too many bytes")
+        one.sendall(b"x" * 10_000 + b"\r\n")
+        assert one.recv(100) == b"$-1\r\n"
+
+
+def test_a_client_that_does_not_read_makes_us_keep_little(kv):
+    server = kv()
+    r = client_of(server)
+    r.set("big", "x" * 1_000_000)
+    before = r.info()["used_memory"]
+    with connect(server) as lazy:
+        lazy.setblocking(False)
+        sent = 0
+        try:
+            while sent < 4000:
+                lazy.send(encode("GET", "big") * 10)
+                sent += 10
+        except BlockingIOError:
+            pass
+        # Another is served meanwhile, and little is kept for the lazy one.
+        assert r.get("big") and r.info()["used_memory"] < before + (8 << 20)
+
+
+def test_a_subscriber_that_does_not_read_is_closed(kv):
+    server = kv("--subscriber-output-max", "1mb")
+    r = client_of(server)
+    with connect(server) as lazy:
+        lazy.sendall(encode("SUBSCRIBE", "c"))
+        assert lazy.recv(100)
+        wait_until(lambda: r.publish("c", "x" * 100_000) == 0)
+    assert r.ping()
+
+
+def test_a_thousand_clients(kv):
+    server = kv()
+    clients = [connect(server) for _ in range(1000)]
+    for i, each in enumerate(clients):
+        each.sendall(encode("SET", f"k{i}", i) + encode("GET", f"k{i}"))
+    for i, each in enumerate(clients):
+        wanted = b"+OK\r\n$%d\r\n%d\r\n" % (len(str(i)), i)
+        heard = b""
+        while len(heard) < len(wanted):
+            heard += each.recv(4096)
+        assert heard == wanted
+        each.close()
+    assert client_of(server).dbsize() == 1000
