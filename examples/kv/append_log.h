@@ -2,8 +2,8 @@
 //
 //   append() … append()  -> end of turn -> always:    one job of the pool writes and syncs, then
 //                                                     the answers that wait are released
-//                                       -> otherwise: written at once; synced once a second, or
-//                                                     when the system likes
+//                                       -> otherwise: written, then answered; synced once a
+//                                                     second, or when the system likes
 //
 // All changes of a turn share one sync (group commit), and what comes while one is under way shares
 // the next. The loop never waits for the disk's sync.
@@ -40,8 +40,8 @@ Result<> sync_folder(const std::string& folder);
 class AppendLog final : private core::TurnEnd {
   public:
     struct Hooks {
-        std::function<void()> started;  // a sync of all that was appended until now
-        std::function<void()> ended;    // that sync
+        std::function<void()> started;  // keeping all that was appended until now
+        std::function<void()> ended;    // it is kept: answers may go
     };
 
     AppendLog(core::EventLoop& loop, core::WorkerPool& pool, Hooks hooks);
@@ -58,8 +58,8 @@ class AppendLog final : private core::TurnEnd {
     void tick();
 
     bool is_open() const { return file_ != nullptr; }
-    // Something is logged that a crash of the machine could lose, and that must not be.
-    bool holds_answers() const { return sync_ == Sync::always && (busy_ || !batches_.empty()); }
+    // Answers wait: what they depend on is not yet written, or with `always` not yet synced.
+    bool holds_answers() const { return waiting_bytes_ > 0 || (busy_ && sync_ == Sync::always); }
     bool failed() const { return !failure_.empty(); }
     const std::string& failure() const { return failure_; }
     std::uint64_t number() const { return number_; }
@@ -86,6 +86,7 @@ class AppendLog final : private core::TurnEnd {
     std::shared_ptr<File> file_;
     std::vector<Batch> batches_;  // not yet written, in order
     std::string failure_;
+    std::size_t waiting_bytes_ = 0;  // appended in this turn, or while a job is out
     std::uint64_t number_ = 0;
     std::uint64_t bytes_ = 0;  // of the present file, with what is not yet written
     Sync sync_ = Sync::no;
