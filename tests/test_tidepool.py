@@ -1,14 +1,41 @@
 """examples/tidepool over a real port, by two browsers, with and without scripts."""
 
+import re
+import struct
 import time
+import zlib
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from test_browser import SCREENS, Visit
 
 PASSWORD = "tidepool"  # of every member of the demo
-PAGES = ["/", "/members/ada_1", "/members/ada_1/followers", "/posts/3", "/search?q=tide",
-         "/tags/tide", "/notifications", "/settings", "/about", "/nowhere"]
+PAGES = ["/", "/members/ada_1", "/members/brook_2", "/members/ada_1/followers",
+         "/members/ada_1/following", "/posts/3", "/search", "/search?q=tide",
+         "/search?q=nothingofthiskind", "/tags/tide", "/notifications", "/settings", "/about",
+         "/nowhere"]
+
+
+def a_picture(width=300, height=200):
+    """A PNG of a shore: bytes that any decoder takes."""
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+    rows = b"".join(b"\0" + bytes((30 + y % 200, 120, 160) * width) for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" +
+            chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def picture_file(name="shore.png"):
+    return {"name": name, "mimeType": "image/png", "buffer": a_picture()}
+
+
+def accessible(page):
+    """What axe finds, in words: nothing."""
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], node["html"]) for one in found for node in one["nodes"]]
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +73,12 @@ class Member(Visit):
     def write(self, text):
         self.go("/")
         self.page.fill("#body", text)
-        self.page.click("form[action='/posts'] button")
+        self.page.click("form[data-post] button")
+        self.page.wait_for_url(self.site + "/")
         self.page.wait_for_load_state()
+
+    def count(self, text):
+        return self.page.locator("article", has_text=text).count()
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -57,6 +88,7 @@ def test_every_page_fits_its_screen_and_complains_of_nothing(chromium, tidepool,
         for path in ("/", "/sign-up", "/log-in"):
             assert guest.go(path).status == 200
             assert not guest.is_wider_than_the_screen(), path
+            assert accessible(guest.page) == [], path
             guest.picture(f"tidepool-guest{path.replace('/', '-')}-{scheme}-{screen}")
         assert not guest.complaints
     with Member(chromium, tidepool, "ada_1", scheme, screen) as ada:
@@ -64,7 +96,8 @@ def test_every_page_fits_its_screen_and_complains_of_nothing(chromium, tidepool,
             answer = ada.go(path)
             assert answer.status == (404 if path == "/nowhere" else 200), path
             assert not ada.is_wider_than_the_screen(), path
-            name = path.split("?")[0].strip("/").replace("/", "-") or "feed"
+            assert accessible(ada.page) == [], path
+            name = re.sub("[/?=]", "-", path.strip("/")) or "feed"
             ada.picture(f"tidepool-{name}-{scheme}-{screen}")
         assert not [one for one in ada.complaints if "/nowhere" not in (one[1] or "")]
 
@@ -100,7 +133,7 @@ def test_a_feed_goes_on_below_its_page(chromium, tidepool):
         assert first == 20
         ada.page.mouse.wheel(0, 100_000)
         ada.until("document.querySelectorAll('article').length > 20")
-        assert ada.page.locator("form[action='/posts']").count() == 1
+        assert ada.page.locator("form[data-post]").count() == 1
 
 
 def test_it_works_without_scripts(chromium, tidepool):
@@ -117,18 +150,161 @@ def test_it_works_without_scripts(chromium, tidepool):
         assert dune.page.locator("article", has_text="written without a script").count() == 0
 
 
-def test_a_script_in_every_field_runs_nowhere(chromium, tidepool):
-    attack = ("\"><script>document.title='owned'</script>"
-              "<img src=x onerror=\"document.title='owned'\">")
+ATTACKS = ["\"><script>document.title='owned'</script>",
+           "'><img src=x onerror=document.title='owned'>", "</textarea><svg onload=alert(1)>",
+           "javascript:document.title='owned'", "{{ 7 * 7 }} {% if %}"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_script_in_every_field_runs_nowhere(chromium, tidepool, attack):
     with Member(chromium, tidepool, "ebb_5") as ebb:
-        ebb.write(attack)
+        ebb.page.on("dialog", lambda _: ebb.complaints.append(("a dialog", None)))
+        ebb.go("/")
+        ebb.page.fill("#body", attack)
+        ebb.page.click("summary:text('Add a picture')")
+        ebb.page.set_input_files("#picture", picture_file(attack.replace("/", "") + ".png"))
+        ebb.page.fill("#alt", attack)
+        ebb.page.click("form[data-post] button")
+        ebb.page.wait_for_load_state()
+        assert ebb.page.locator("article img.picture").first.get_attribute("alt") == attack
+        ebb.page.locator("article a[href^='/posts/']").first.click()
+        ebb.page.wait_for_load_state()
+        ebb.page.fill("#body", attack)
+        ebb.page.click("form[data-post] button")
+        ebb.page.wait_for_load_state()
+        thread = ebb.page.url
         ebb.go("/settings")
         ebb.page.fill("#name", attack[:50])
         ebb.page.fill("#about", attack)
         ebb.page.click("form[action='/settings/profile'] button")
         ebb.page.wait_for_load_state()
-        for path in ("/", "/members/ebb_5", "/settings", "/search?q=%22%3E%3Cscript%3Edocument"):
+        ebb.go("/")
+        ebb.page.fill("#find", attack)
+        ebb.page.keyboard.press("Enter")
+        ebb.page.wait_for_load_state()
+        assert ebb.page.input_value("#q") == attack
+        for path in ("/", "/members/ebb_5", "/settings", thread[len(tidepool):]):
             ebb.go(path)
             assert ebb.page.title() != "owned", path
-            assert ebb.page.locator("main script, main img[src=x]").count() == 0, path
+            assert ebb.page.locator("main script, main img[src=x], main svg[onload]").count() == 0
+            assert ebb.page.locator("a[href^='javascript']").count() == 0
+        assert attack in ebb.page.inner_text("main")
         assert not ebb.complaints
+
+
+def test_a_picture_is_sent_seen_and_gone(chromium, tidepool):
+    with Member(chromium, tidepool, "fern_6") as fern, \
+            Member(chromium, tidepool, "gull_7", scheme="dark", screen="phone") as gull:
+        fern.go("/")
+        fern.page.fill("#body", "low water at the shore")
+        fern.page.click("summary:text('Add a picture')")
+        fern.page.set_input_files("#picture", picture_file())
+        fern.page.fill("#alt", "A shore at low water")
+        fern.page.click("form[data-post] button")
+        fern.page.wait_for_url(tidepool + "/")
+        fern.go("/settings")
+        fern.page.set_input_files("#picture", picture_file())
+        fern.page.click("form[action='/settings/face'] button")
+        fern.page.wait_for_url("**/settings?notice=saved")
+        fern.picture("tidepool-settings-face-light-desk")
+        gull.go("/members/fern_6")
+        shore = gull.page.locator("article img.picture")
+        assert shore.get_attribute("alt") == "A shore at low water"
+        gull.until("[...document.querySelectorAll('main img')].every(e => e.naturalWidth > 0)")
+        assert not gull.is_wider_than_the_screen()
+        assert accessible(gull.page) == []
+        gull.picture("tidepool-picture-dark-phone")
+        address = shore.get_attribute("src")
+        told = gull.page.request.get(tidepool + address)
+        assert told.headers["content-type"] == "image/webp"
+        assert told.headers["x-content-type-options"].startswith("nosniff")
+        # Opened by itself it is a picture, and runs nothing.
+        gull.go(address)
+        assert gull.page.locator("img").count() == 1
+        fern.go("/settings")
+        fern.page.set_input_files("#picture", {"name": "x.png", "mimeType": "image/png",
+                                               "buffer": b"<svg onload=alert(1)>"})
+        fern.page.click("form[action='/settings/face'] button")
+        fern.page.wait_for_load_state()
+        assert "This is no JPEG" in fern.page.inner_text("[role=alert]")
+        assert not gull.complaints
+
+
+def test_back_and_a_second_press_post_once(chromium, tidepool):
+    with Member(chromium, tidepool, "heron_8") as heron:
+        heron.go("/")
+        heron.page.fill("#body", "pressed twice, said once")
+        heron.page.dblclick("form[data-post] button")
+        heron.page.wait_for_load_state()
+        heron.go("/members/heron_8")
+        assert heron.count("pressed twice, said once") == 1
+        heron.go("/")
+        heron.page.go_back()
+        heron.page.wait_for_load_state()
+        heron.page.go_back()
+        heron.page.wait_for_load_state()
+        # A form that Back brought again may be sent again.
+        heron.go("/")
+        heron.write("after going back")
+        heron.go("/members/heron_8")
+        assert heron.count("pressed twice, said once") == 1
+        assert heron.count("after going back") == 1
+        heron.page.locator("article summary").first.click()
+        heron.page.locator("article a", has_text="Edit").first.click()
+        heron.page.wait_for_url("**/edit")
+        assert accessible(heron.page) == []
+        heron.picture("tidepool-edit-light-desk")
+        heron.page.go_back()
+        # Reloading what a form led to sends nothing.
+        heron.page.reload()
+        assert heron.count("after going back") == 1
+
+
+def test_offline_nothing_is_lost_and_afterwards_it_goes_on(chromium, tidepool):
+    with Member(chromium, tidepool, "isle_9") as isle:
+        isle.write("before the cable broke")
+        like = isle.page.locator("article [data-like] button").first
+        isle.context.set_offline(True)
+        isle.page.fill("#body", "typed while offline")
+        isle.page.evaluate("window.dispatchEvent(new Event('offline'))")
+        isle.page.click("form[data-post] button")
+        isle.page.wait_for_selector("#offline:not([hidden])")
+        assert isle.page.input_value("#body") == "typed while offline"
+        isle.context.set_offline(False)
+        isle.page.evaluate("window.dispatchEvent(new Event('online'))")
+        isle.page.wait_for_selector("#offline", state="hidden")
+        isle.page.click("form[data-post] button")
+        isle.page.wait_for_load_state()
+        isle.go("/members/isle_9")
+        assert isle.count("typed while offline") == 1
+        assert like is not None
+
+
+def test_a_member_ends_the_session_of_another_browser(chromium, tidepool):
+    with Member(chromium, tidepool, "jetty_10") as here, \
+            Member(chromium, tidepool, "jetty_10", screen="phone") as there:
+        here.go("/settings")
+        assert here.page.locator("#logins li").count() == 2
+        assert here.page.locator("#logins li", has_text="this browser").count() == 1
+        here.page.locator("#logins li form button").click()
+        here.page.wait_for_load_state()
+        assert here.page.locator("#logins li").count() == 1
+        there.go("/settings")
+        assert there.page.url.endswith("/log-in")
+
+
+def test_a_guest_signs_up_by_keyboard_in_chinese(chromium, tidepool):
+    with Member(chromium, tidepool, None, screen="phone") as guest:
+        guest.go("/sign-up")
+        guest.page.click("footer button[name=language]")
+        guest.page.wait_for_load_state()
+        assert guest.page.locator("html").get_attribute("lang") == "zh"
+        guest.page.focus("#name")
+        for text in ("潮", "chao_1", "chao@example.org", "a long password", "a long password"):
+            guest.page.keyboard.type(text)
+            guest.page.keyboard.press("Tab")
+        guest.page.keyboard.press("Enter")
+        guest.page.wait_for_url(tidepool + "/")
+        guest.write("潮水退了 #海边")
+        assert guest.page.locator("a[href^='/tags/']").first.inner_text() == "#海边"
+        assert accessible(guest.page) == []

@@ -38,8 +38,26 @@ async function send(form) {
   return answer.json();
 }
 
+// Without a network nothing is sent: what was typed stays in its field.
+const offline = document.createElement("p");
+offline.id = "offline";
+offline.className = "notice";
+offline.hidden = true;
+offline.setAttribute("role", "status");
+offline.textContent = document.documentElement.lang === "zh"
+  ? "网络已断开。你写的内容还在这里，连上后再发送。"
+  : "You are offline. What you typed stays here; send it when you are back.";
+document.querySelector("main").prepend(offline);
+window.addEventListener("offline", () => { offline.hidden = false; });
+window.addEventListener("online", () => { offline.hidden = true; });
+
 document.addEventListener("submit", async (event) => {
   const form = event.target;
+  if (!navigator.onLine) {
+    event.preventDefault();
+    offline.hidden = false;
+    return;
+  }
   if ("sure" in form.dataset && !confirm(words.sure)) {
     event.preventDefault();
     return;
