@@ -62,6 +62,16 @@ TEST_F(AppFilesTest, MiddlewareOfAFolderIsForItsFilesAlone) {
     EXPECT_EQ(body_of(get("/other/inner/index.html")), "<p>inner");
 }
 
+TEST_F(AppFilesTest, FilesHaveEachSecurityHeaderOnce) {
+    app.use(security_headers());
+    app.files("/static", folder.path());
+    const std::string answer = get("/static/a.txt");
+    const std::size_t first = answer.find("nosniff");
+    EXPECT_NE(first, std::string::npos);
+    EXPECT_EQ(answer.find("nosniff", first + 1), std::string::npos) << answer;
+    EXPECT_NE(answer.find("Content-Security-Policy: "), std::string::npos);
+}
+
 TEST_F(AppFilesTest, RoutesComeBeforeFilesOfTheRoot) {
     app.files("/", folder.path());
     app.get<"/hello">([] { return "hello"; });

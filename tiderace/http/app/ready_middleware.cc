@@ -16,7 +16,10 @@ class SecurityHeadersFilter final : public ResponseFilter {
         add(response, "Content-Security-Policy", headers_.content_security_policy);
         add(response, "X-Frame-Options", headers_.frame_options);
         add(response, "Referrer-Policy", headers_.referrer_policy);
-        add(response, "X-Content-Type-Options", headers_.content_type_options);
+        // Files have it among the fields that are rendered beforehand.
+        if (!response.find(wire::FieldName::x_content_type_options)) {
+            add(response, "X-Content-Type-Options", headers_.content_type_options);
+        }
         if (exchange.request().secure) {
             add(response, "Strict-Transport-Security", headers_.strict_transport_security);
         }
