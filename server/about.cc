@@ -1,6 +1,7 @@
 #include "server/about.h"
 
 #include "server/version.h"
+#include "tiderace/net/transport.h"
 
 namespace tiderace::server {
 

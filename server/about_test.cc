@@ -5,6 +5,7 @@
 
 #include "server/version.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/net/transport.h"
 #include "tiderace/testing/recorded_exchange.h"
 
 namespace tiderace::server {

@@ -1,12 +1,19 @@
 // Sizes and times with their units: 64_KiB, Duration, Instant, their text forms: "10s", "64KiB".
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+// Of libstdc++'s <chrono>, durations and clocks alone: the calendar brings streams and locales into
+// each file of an application. A file that needs the calendar includes <chrono>.
+#if __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
+#endif
 
 namespace tiderace {
 

@@ -36,7 +36,7 @@
 #include "tiderace/http/request.h"
 #include "tiderace/http/request_origin.h"
 #include "tiderace/http/response.h"
-#include "tiderace/net/connection.h"
+#include "tiderace/net/session.h"
 
 namespace tiderace::http {
 

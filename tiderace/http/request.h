@@ -16,7 +16,10 @@
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/http/wire/request_head.h"
-#include "tiderace/net/transport.h"
+
+namespace tiderace::net {
+struct TransportSecurity;
+}
 
 namespace tiderace::http {
 

@@ -3,6 +3,8 @@
 #include <new>
 #include <string>
 
+#include "tiderace/net/transport.h"
+
 namespace tiderace::http {
 
 // With the texts that TransportSecurity only looks at.

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "tiderace/net/transport.h"
+
 namespace tiderace::http {
 namespace {
 

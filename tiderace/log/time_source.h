@@ -4,8 +4,9 @@
 // Thread   That of the logger it is given to; SystemTime: any.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include "tiderace/base/units.h"
 
 namespace tiderace::log {
 

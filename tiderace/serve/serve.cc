@@ -13,6 +13,7 @@
 #include "tiderace/http/access_log.h"
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/app/app_loop.h"
+#include "tiderace/http/app/life/life.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"

@@ -4,7 +4,6 @@
 // Thread   Any; no state.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "tiderace/base/enum_names.h"
 #include "tiderace/base/members.h"
+#include "tiderace/base/units.h"
 
 namespace tiderace::text {
 

@@ -20,13 +20,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/shared_function.h"
 #include "tiderace/text/type.h"
 
 namespace tiderace::text {
@@ -35,7 +35,7 @@ inline constexpr std::size_t filter_arguments_max = 3;
 inline constexpr std::int64_t fixed_digits_max = 18;
 
 // Appends the filtered `text` to `out`. The number of arguments is the declared one.
-using UserFilter = std::function<void(std::string& out, std::string_view text,
+using UserFilter = shared_function<void(std::string& out, std::string_view text,
                                       std::span<const std::string_view> arguments)>;
 
 // Where a filter puts what it makes.

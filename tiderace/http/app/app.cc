@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tiderace/http/app/life/life.h"
 #include "tiderace/http/app/pages/template_folder.h"
+#include "tiderace/http/route/router.h"
 #include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
@@ -24,6 +26,40 @@ bool is_host(ByteView name, ByteView host) {
 }
 
 }  // namespace
+
+struct app::HostEntry {
+    std::string name = {};  // "": every other; ".example.org": all below it
+    route::Router router = {};
+};
+
+App::App() : App(AppOptions()) {}
+App::App(AppOptions options)
+    : options_(options), hosts_(1), scopes_(1), life_(std::make_shared<app::Life>()) {}
+App::App(App&& other) noexcept = default;
+App& App::operator=(App&& other) noexcept = default;
+App::~App() = default;
+
+App& App::use(Middleware middleware) {
+    scopes_[0].middleware.push_back(std::move(middleware));
+    return *this;
+}
+
+App& App::add_state(State state) {
+    states_.push_back(std::move(state));
+    return *this;
+}
+
+App& App::add_background(app::Background task) {
+    background_.push_back(std::move(task));
+    return *this;
+}
+
+void App::drain() const {
+    life_->drain();
+}
+bool App::draining() const {
+    return life_->draining();
+}
 
 app::Scope app::Scope::inner(std::string prefix) const {
     return {app, app->add_scope(number, std::move(prefix))};

@@ -36,18 +36,21 @@
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/group.h"
 #include "tiderace/http/app/life/background.h"
-#include "tiderace/http/app/life/life.h"
 #include "tiderace/http/app/life/ready_rule.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/app/openapi/openapi.h"
 #include "tiderace/http/app/pages/error_page.h"
 #include "tiderace/http/filter/trusted_proxies.h"
-#include "tiderace/http/route/router.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
 
+namespace route {
+class Router;
+}
+
 namespace app {
+class Life;  // http/app/life/life.h
 class OpenApiDocument;
 class TemplateFolder;
 }  // namespace app
@@ -57,14 +60,15 @@ struct TemplateOptions;  // http/app/pages/page.h
 
 class App : public Routes<App, 0> {
   public:
-    App() = default;
-    explicit App(AppOptions options) : options_(options) {}
+    // Compiled once, and not in each file of the program.
+    App();
+    explicit App(AppOptions options);
+    App(App&& other) noexcept;
+    App& operator=(App&& other) noexcept;
+    ~App();
 
-    // Of all requests, also those without a route.
-    App& use(Middleware middleware) {
-        scopes_[0].middleware.push_back(std::move(middleware));
-        return *this;
-    }
+    // Of all requests, also those without a route; in the order of the calls.
+    App& use(Middleware middleware);
     // Routes below a prefix without parameters.
     Group<0> group(std::string prefix) { return Group<0>({this, add_scope(0, std::move(prefix))}); }
     // … with parameters, which its handlers take first.
@@ -107,18 +111,17 @@ class App : public Routes<App, 0> {
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
     template <typename S, typename F>
     App& state(F make) {
-        states_.push_back({app::state_key<S>,
-                           [make = std::move(make)](core::EventLoop& loop) {
-                               return std::shared_ptr<void>(std::shared_ptr<S>(make(loop)));
-                           },
-                           nullptr});
-        return *this;
+        return add_state({app::state_key<S>,
+                          [make = std::move(make)](core::EventLoop& loop) {
+                              std::shared_ptr<S> made = make(loop);
+                              return std::shared_ptr<void>(std::move(made));
+                          },
+                          nullptr});
     }
     // One for all loops: handlers take it as `const S&`. It outlives the App's serving.
     template <typename S>
     App& share(const S& shared) {
-        states_.push_back({app::state_key<S>, {}, const_cast<S*>(&shared)});
-        return *this;
+        return add_state({app::state_key<S>, {}, const_cast<S*>(&shared)});
     }
     // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
     App& openapi(std::string path, OpenApiInfo info = {});
@@ -134,8 +137,7 @@ class App : public Routes<App, 0> {
     // Beside the requests, once or on each loop (http/app/life/background.h).
     template <typename F>
     App& background(F task, BackgroundOptions options = {}) {
-        background_.push_back(app::background(std::move(task), options));
-        return *this;
+        return add_background(app::background(std::move(task), options));
     }
 
     // Called on its loop for each answer that ended, for logs and counters.
@@ -145,8 +147,8 @@ class App : public Routes<App, 0> {
     // error says why it could not start.
     int serve(const ServeOptions& options);
     // Ends serving as SIGTERM does. Any thread; again: nothing happens.
-    void drain() const { life_->drain(); }
-    bool draining() const { return life_->draining(); }
+    void drain() const;
+    bool draining() const;
 
     const AppOptions& options() const { return options_; }
     // What is wrong with the first route that cannot be; "": nothing.
@@ -164,6 +166,8 @@ class App : public Routes<App, 0> {
     using Host = app::HostEntry;
 
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
+    App& add_state(State state);
+    App& add_background(app::Background task);
     App& add_route(wire::Method method, std::string pattern, std::size_t parameters,
                    std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
     void add(std::uint32_t scope, wire::Method method, std::string pattern, std::size_t parameters,
@@ -175,15 +179,15 @@ class App : public Routes<App, 0> {
     const route::Router& router_for(ByteView authority) const;
 
     AppOptions options_;
-    std::vector<Host> hosts_{1};
-    std::vector<Scope> scopes_{1};
+    std::vector<Host> hosts_;    // the first: all hosts without routes of their own
+    std::vector<Scope> scopes_;  // the first: the App itself
     std::vector<Route> routes_;
     std::vector<State> states_;
     std::shared_ptr<app::TemplateFolder> pages_;
     std::vector<app::PageUse> page_uses_;
     std::vector<app::Background> background_;
     std::shared_ptr<const filter::TrustedProxies> proxies_;
-    std::shared_ptr<app::Life> life_ = std::make_shared<app::Life>();
+    std::shared_ptr<app::Life> life_;
     shared_function<void(const AccessRecord&)> on_answer_;
     std::string fault_;
 };

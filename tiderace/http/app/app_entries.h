@@ -14,7 +14,6 @@
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/app/pages/error_page.h"
-#include "tiderace/http/route/router.h"
 #include "tiderace/http/wire/method.h"
 
 namespace tiderace::http::app {
@@ -41,9 +40,6 @@ struct StateEntry {
     void* shared;
 };
 
-struct HostEntry {
-    std::string name = {};  // "": every other; ".example.org": all below it
-    route::Router router = {};
-};
+struct HostEntry;  // app.cc, so that files with routes do not compile the router
 
 }  // namespace tiderace::http::app

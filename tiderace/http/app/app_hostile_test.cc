@@ -1,5 +1,5 @@
-// Input that is meant to harm, through all of a server: each gets its status, and what comes after it
-// is served.
+// Input that is meant to harm, through all of a server: each gets its status, and what comes after
+// it is served.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -15,6 +15,7 @@
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/handler.h"
+#include "tiderace/http/route/router.h"
 #include "tiderace/task/runner.h"
 
 namespace tiderace::http {

@@ -12,7 +12,7 @@
 
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/route/router.h"
+#include "tiderace/http/route/pattern.h"
 #include "tiderace/json/fault.h"
 #include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"

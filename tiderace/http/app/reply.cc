@@ -9,6 +9,11 @@
 
 namespace tiderace::http {
 
+Reply::Reply(int status) : status_(status) {}
+Reply::Reply(Reply&& other) noexcept = default;
+Reply& Reply::operator=(Reply&& other) noexcept = default;
+Reply::~Reply() = default;
+
 Reply& Reply::field(std::string name, std::string value) & {
     fields_.emplace_back(std::move(name), std::move(value));
     return *this;

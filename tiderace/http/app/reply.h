@@ -41,7 +41,10 @@ struct Cookie {
 
 class Reply {
   public:
-    explicit Reply(int status = 200) : status_(status) {}
+    explicit Reply(int status = 200);
+    Reply(Reply&& other) noexcept;
+    Reply& operator=(Reply&& other) noexcept;
+    ~Reply();
 
     int status() const { return status_; }
     Reply& set_status(int status) & {

@@ -33,6 +33,10 @@ std::string render(const Event& event) {
     return out;
 }
 
+GeneratorSource::~GeneratorSource() {
+    Root::end_frame();
+}
+
 BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue& out,
                                         std::size_t bytes_wanted) {
     std::size_t appended = 0;

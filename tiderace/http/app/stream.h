@@ -66,7 +66,7 @@ class GeneratorSource final : public BodySource, private task::Root {
     GeneratorSource(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces)
         : exchange_(&exchange), runner_(&runner), pieces_(std::move(pieces)) {}
     // The task waits for the generator, which is a member and would end before it.
-    ~GeneratorSource() override { Root::end_frame(); }
+    ~GeneratorSource() override;
 
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override;
 

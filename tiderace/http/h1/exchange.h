@@ -25,6 +25,7 @@
 #include "tiderace/http/wire/refusal.h"
 #include "tiderace/http/wire/request_head.h"
 #include "tiderace/http/wire/response_head.h"
+#include "tiderace/net/connection.h"
 
 namespace tiderace::http {
 

@@ -12,14 +12,23 @@
 // Limits   parameters_max parameters, pattern_bytes_max bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "tiderace/base/bytes.h"
 
 namespace tiderace::http::route {
 
 inline constexpr std::size_t parameters_max = 16;
 inline constexpr std::size_t pattern_bytes_max = 1024;
+
+// Where the parameters of a path are: views into it, in the pattern's order.
+struct Parameters {
+    std::array<ByteView, parameters_max> values;
+    std::size_t count = 0;
+};
 
 // A pattern as a template argument: app.get<"/users/{id}">.
 template <std::size_t size>

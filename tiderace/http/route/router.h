@@ -33,12 +33,6 @@ namespace tiderace::http::route {
 
 inline constexpr std::size_t routes_max = 1'000'000;
 
-// Where the parameters of a path are: views into it, in the pattern's order.
-struct Parameters {
-    std::array<ByteView, parameters_max> values;
-    std::size_t count = 0;
-};
-
 struct Found {
     enum class Kind : std::uint8_t {
         nothing,       // no pattern matches: 404

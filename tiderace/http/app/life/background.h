@@ -17,13 +17,13 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "tiderace/base/shared_function.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/app/call.h"
@@ -47,7 +47,7 @@ namespace app {
 
 struct Background {
     // nullopt: a state is missing.
-    std::function<std::optional<task::Task<>>(const States&)> start;
+    shared_function<std::optional<task::Task<>>(const States&)> start;
     BackgroundOptions options;
 };
 
