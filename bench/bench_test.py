@@ -11,13 +11,16 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import client  # noqa: E402
+import lib_loads  # noqa: E402
+import lib_servers  # noqa: E402
+import lib_workloads  # noqa: E402
 import load  # noqa: E402
 import other_loads  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import servers  # noqa: E402
 import workloads  # noqa: E402
-from workloads import Limit, Target, Workload  # noqa: E402
+from workloads import Above, Limit, Target, Workload  # noqa: E402
 
 PLAIN = Workload("plain", "64 connections", connections=64)
 ABSENT = Workload("absent", "404", status=404)
@@ -222,9 +225,10 @@ def test_a_failed_row_is_shown_as_failed():
 
 
 def test_every_target_names_servers_of_its_workload():
-    for workload in workloads.WORKLOADS:
+    for workload in run.WORKLOADS:
         for target in workload.targets:
-            named = {target.server, *getattr(target, "of", ())}
+            of = getattr(target, "of", ())
+            named = {target.server, *([of] if isinstance(of, str) else of)}
             assert named <= set(workload.servers), workload.name
 
 
@@ -244,3 +248,64 @@ def test_the_readme_table_replaces_only_its_own_place(tmp_path):
 
 def test_what_readme_tells_is_measured():
     assert set(report.IN_README) <= {workload.name for workload in workloads.WORKLOADS}
+
+
+def test_the_library_is_measured_where_it_is_named():
+    assert run.chosen(["lib"]) == lib_workloads.LIB_WORKLOADS
+    assert {workload.group for workload in lib_workloads.LIB_WORKLOADS} == {"lib"}
+    assert [w.name for w in run.chosen(["lib-echo"])] == ["lib-echo"]
+
+
+def test_each_server_of_the_library_can_be_started_or_is_reported(tmp_path):
+    others = {lib_workloads.FLOOR, lib_servers.FLOOR_ECHO, *lib_loads.NEEDED}
+    for workload in lib_workloads.LIB_WORKLOADS:
+        for name in set(workload.servers) - others:
+            plan = servers.Plan(tmp_path, tmp_path, 8443, 10, build=tmp_path)
+            words = [str(word) for word in lib_servers.words(name, plan)]
+            assert any("8443" in word for word in words), name
+            assert servers.available(name + servers.BEFORE, tmp_path) == (
+                "not installed or not built"
+            )
+
+
+def test_what_may_cost_so_much_more_is_judged():
+    judged = Workload("w", "", targets=(Above("waits", 1.5, "plain"),))
+    results = {"plain": {"cpu": 5.0}, "waits": {"cpu": 6.75}}
+    assert list(report.verdicts(judged, results)) == [
+        ("waits: +1.75 µs to plain, at most 1.5", False)
+    ]
+    assert not list(report.verdicts(judged, {"plain": {"cpu": 5.0}, "waits": {"absent": "x"}}))
+
+
+def test_a_body_makes_a_post_of_a_request():
+    request = client.request_bytes(80, "/user.json", body=workloads.USER)
+    assert request.startswith(b"POST /user.json HTTP/1.1\r\n") and request.endswith(workloads.USER)
+    assert f"Content-Length: {len(workloads.USER)}\r\n".encode() in request
+
+
+class Stream:
+    """A peer that sends these pieces, and then nothing."""
+
+    def __init__(self, *pieces):
+        self.pieces = [*pieces, b""]
+
+    def recv(self, _):
+        return self.pieces.pop(0)
+
+
+def test_the_first_event_of_a_stream_is_read_however_it_is_cut():
+    head = b"HTTP/1.1 200 OK\r\n\r\nb\r\n"
+    lib_loads.read_first_event(Stream(head + b"data: one\n\n\r\n"))
+    lib_loads.read_first_event(Stream(head, b"data: on", b"e\n\n"))
+    with pytest.raises(client.WrongAnswer, match="the stream ended"):
+        lib_loads.read_first_event(Stream(head, b"data: on"))
+    with pytest.raises(client.WrongAnswer, match="no stream"):
+        lib_loads.read_first_event(Stream(b"HTTP/1.1 500 x\r\n\r\ndata: one\n\n"))
+
+
+def test_figures_have_their_units():
+    assert "| page | 7.25 µs | 9.00 |" in report.figures_table(
+        {"page": {"microseconds": 7.25, "most": 9.0}}
+    )
+    assert "| hello | 1,234,567 B |  |" in report.figures_table({"hello": {"bytes": 1_234_567}})
+    assert "| hello | not built |  |" in report.figures_table({"hello": {"absent": "not built"}})

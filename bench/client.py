@@ -24,9 +24,13 @@ class Answer:
     tls: tuple = ()  # version and cipher
 
 
-def request_bytes(port, path, fields=()):
-    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", *fields, "", ""]
-    return "\r\n".join(lines).encode()
+def request_bytes(port, path, fields=(), body=None):
+    """A GET; with a body, a POST of JSON."""
+    method = "GET" if body is None else "POST"
+    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", *fields]
+    if body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
 
 
 def read_answer(stream, until_close=False, tls=()):
@@ -97,10 +101,10 @@ def connect(port, secure, timeout=30):
     return context.wrap_socket(plain)
 
 
-def ask(port, path, fields=(), secure=False):
+def ask(port, path, fields=(), secure=False, body=None):
     closes = any(field.lower() == "connection: close" for field in fields)
     with connect(port, secure) as peer:
-        peer.sendall(request_bytes(port, path, fields))
+        peer.sendall(request_bytes(port, path, fields, body))
         tls = (peer.version(), peer.cipher()[0]) if secure else ()
         with peer.makefile("rb") as stream:
             answer = read_answer(stream, until_close=closes, tls=tls)

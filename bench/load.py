@@ -10,6 +10,7 @@ import time
 import client
 import procfs
 import servers
+from workloads import CONTENTS
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -58,7 +59,8 @@ def asked_when_warm(workload, server, fields, seconds_max=10):
     in the background, from a file that has rested for a while."""
     until = time.monotonic() + seconds_max
     while True:
-        answer = client.ask(server.port, workload.path, fields, server.secure)
+        body = CONTENTS[workload.path[1:]] if workload.posts else None
+        answer = client.ask(server.port, workload.path, fields, server.secure, body)
         coded = answer.fields.get("content-encoding") == "gzip"
         if coded or not (workload.wants_gzip and fields) or time.monotonic() > until:
             return answer
@@ -76,6 +78,7 @@ def check_alike(workload, answers):
 
 def wrk_words(workload, server, seconds, core, fields):
     script = "pipelined.lua" if workload.pipelined > 1 else "plain.lua"
+    script = "post.lua" if workload.posts else script
     words = [] if core is None else ["taskset", "-c", str(core)]
     words += ["wrk", "-t1", f"-c{workload.connections}", f"-d{seconds:g}s", "--timeout", "20s"]
     for field in fields:
@@ -83,6 +86,8 @@ def wrk_words(workload, server, seconds, core, fields):
     scheme = "https" if server.secure else "http"
     url = f"{scheme}://127.0.0.1:{server.port}{workload.path}"
     words += ["-s", str(HERE / "wrk" / script), url]
+    if workload.posts:
+        return [*words, "--", CONTENTS[workload.path[1:]].decode()]
     return [*words, "--", str(workload.pipelined)] if workload.pipelined > 1 else words
 
 

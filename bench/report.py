@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from servers import BEFORE
-from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Limit
+from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Above, Limit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_BEGIN, README_END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -57,6 +57,13 @@ def ratio_of(results, server, others, figure="cpu"):
 def verdicts(workload, results):
     """(sentence, met) for each target that can be judged."""
     for target in workload.targets:
+        if isinstance(target, Above):
+            mine = results.get(target.server, {}).get(target.figure)
+            theirs = results.get(target.of, {}).get(target.figure)
+            if mine is not None and theirs is not None:
+                said = f"{target.server}: {mine - theirs:+.2f} {target.unit} to {target.of}"
+                yield f"{said}, at most {target.more:g}", mine - theirs <= target.more
+            continue
         if isinstance(target, Limit):
             figure = results.get(target.server, {}).get(target.figure)
             if figure is not None:
@@ -140,7 +147,28 @@ def start_table(results):
     return table(heads, rows)
 
 
+def figures_table(results):
+    """Of workloads with one figure of their own, whatever it is called."""
+    units = {"microseconds": "µs", "seconds": "s", "bytes": "B"}
+    known = [unit for found in results.values() for unit in units if unit in found]
+    figure = known[0] if known else "seconds"
+    rows = []
+    for name, found in results.items():
+        if figure not in found:
+            rows.append([name, found["absent"], ""])
+            continue
+        most = f"{found['most']:,.2f}" if "most" in found else ""
+        digits = 0 if figure == "bytes" else 2
+        rows.append([name, f"{found[figure]:,.{digits}f} {units[figure]}", most])
+    return table(["", "least", "most"], rows)
+
+
 TABLES = {
+    "streams": idle_table,
+    "requests": load_table,
+    "micro": figures_table,
+    "compile": figures_table,
+    "size": figures_table,
     "load": load_table,
     "handshakes": load_table,
     "h2": load_table,

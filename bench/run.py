@@ -17,14 +17,18 @@ import sys
 import tempfile
 
 import client
+import lib_loads
 import load
 import other_loads
 import procfs
 import report
 import servers
-from workloads import FILES, WORKLOADS
+from lib_workloads import LIB_WORKLOADS
+from workloads import CONTENTS, FILES, FLOOR
+from workloads import WORKLOADS as SERVER_WORKLOADS
 
 ROOT = servers.ROOT
+WORKLOADS = [*SERVER_WORKLOADS, *LIB_WORKLOADS]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
 GROUPS = {workload.group for workload in WORKLOADS if workload.group}
 
@@ -54,8 +58,11 @@ def arguments():
 
 
 def chosen(names):
-    """The workloads of these names and groups, each once, in the order of the table."""
-    return [w for w in WORKLOADS if not names or w.name in names or w.group in names]
+    """The workloads of these names and groups, each once, in the order of the table. Without any
+    name: all of the servers; the library's need packages of their own."""
+    if not names:
+        return SERVER_WORKLOADS
+    return [w for w in WORKLOADS if w.name in names or w.group in names]
 
 
 def words(size):
@@ -74,8 +81,11 @@ def make_site(folder, wanted):
     folder.mkdir(mode=0o755)
     for name, size in FILES.items():
         if any(workload.path == f"/{name}" for workload in wanted):
+            (folder / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             with (folder / name).open("wb") as file:
-                if size > 1 << 24:
+                if name in CONTENTS:
+                    file.write(CONTENTS[name])
+                elif size > 1 << 24:
                     file.truncate(size)  # zeros, in the page cache once read
                 elif name.endswith(".txt"):
                     file.write(words(size))
@@ -97,8 +107,13 @@ class Bench:
     def names(self, workload):
         """(those to run, {absent: why})"""
         wanted = [name for name in self.all_names(workload) if self.wants(name)]
-        absent = {name: servers.available(name, self.options.before) for name in wanted}
+        absent = {name: self.why_absent(name) for name in wanted}
         return [n for n in wanted if not absent[n]], {n: w for n, w in absent.items() if w}
+
+    def why_absent(self, name):
+        if name in lib_loads.NEEDED:
+            return None if lib_loads.NEEDED[name].exists() else "not built"
+        return servers.available(name, self.options.before)
 
     def all_names(self, workload):
         """With --before, each of our servers is followed by its earlier self."""
@@ -196,6 +211,31 @@ class Bench:
                 "asked_again": found.asked_again,
             }
         return results
+
+    def streams(self, workload, names):
+        return self.holding(
+            workload,
+            names,
+            lambda server: lib_loads.streams(server, workload.path, workload.connections),
+        )
+
+    def requests(self, workload, names):
+        """The load is what is measured; the floor answers."""
+        rounds, seconds = self.options.rounds, self.seconds(workload)
+        with self.start_all(workload, [FLOOR]) as (server,):
+            load.check(workload, server, FILES[workload.path[1:]])
+            return lib_loads.requests_in_turns(
+                workload, names, server, rounds, seconds, self.client_core
+            )
+
+    def micro(self, _, names):
+        return {name: lib_loads.micro(name, self.server_core) for name in names}
+
+    def compile(self, _, names):
+        return {name: lib_loads.compile_file(name, self.server_core) for name in names}
+
+    def size(self, _, names):
+        return {name: lib_loads.size(name, self.server_core) for name in names}
 
     def start(self, workload, names):
         times = {name: [] for name in names}

@@ -17,6 +17,8 @@ import socket
 import subprocess
 import time
 
+import lib_servers
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/bench"
 BEFORE = ", before"  # ends the name of the same server from another build (`--before`)
@@ -314,17 +316,21 @@ ECHO = "examples/echo/echo"
 
 
 def is_ours(name):
-    return name.startswith("tiderace") or name in ECHOES
+    return name.startswith("tiderace") or name in ECHOES or lib_servers.is_ours(name)
 
 
 def available(name, before=None):
     """Why it cannot run here, or nothing. before: the build of servers named so."""
     build = before if name.endswith(BEFORE) else BUILD
     name = name.removesuffix(BEFORE)
-    if name in FLOORS:
+    if name == lib_servers.FLOOR_ECHO:
+        found = (BUILD / "bench/lib/floor_echo").exists()
+    elif name in FLOORS:
         found = (BUILD / "bench/floor_epoll").exists()
     elif name in ECHOES:
         found = (build / ECHO).exists()
+    elif name in lib_servers.PROGRAMS:
+        found = lib_servers.program(name, build).exists()
     elif name.startswith("tiderace"):
         found = (build / "tiderace").exists()
     else:
@@ -342,11 +348,14 @@ def start(name, workload, place, core, wait=True, before=None):
     """One server for the workload. place: the folder with site/ in it, for logs and configs too;
     before: the build of servers named so."""
     site, scratch = place / "site", place
-    log = scratch / f"{name.replace(' ', '-').replace(',', '')}.log"
+    log = scratch / (re.sub("[^a-zA-Z0-9]+", "-", name) + ".log")
     build, kind = (before if name.endswith(BEFORE) else BUILD), name.removesuffix(BEFORE)
     if kind in ECHOES:
         child = spawn_that_says_where([build / ECHO], core)
         return Server(name, echo_port(kind, child), child)
+    if name == lib_servers.FLOOR_ECHO:
+        child = spawn_that_says_where([BUILD / "bench/lib/floor_echo"], core)
+        return Server(name, int(child.stdout.readline()), child)
     if name in FLOORS:
         words = [BUILD / "bench/floor_epoll", site / workload.path.lstrip("/"), *FLOORS[name]]
         child = spawn_that_says_where([*words, *(["close"] if workload.closes else [])], core)
@@ -357,7 +366,8 @@ def start(name, workload, place, core, wait=True, before=None):
         site, scratch, free_port(), room_for(workload), workload.secure, workload.wants_gzip, build
     )
     environment = {"OPENSSL_CONF": str(plan.openssl_conf)} if workload.secure else {}
-    child = spawn(KINDS[kind](plan), core, log, environment)
+    words = lib_servers.words(kind, plan) if kind in lib_servers.PROGRAMS else KINDS[kind](plan)
+    child = spawn(words, core, log, environment)
     server = Server(name, plan.port, child, secure=workload.secure)
     if wait:
         wait_until_it_listens(server, log)

@@ -22,6 +22,13 @@ FILES = {  # name: bytes
     "1g.html": 1 << 30,
     "57k.txt": 57_244,  # words, of which gzip makes a third
 }
+USER = (  # as bench/lib/app.cc writes it
+    b'{"id":1234567,"name":"Ada Lovelace","email":"ada@example.org","age":36,"active":true,'
+    b'"score":97.25,"city":"London W1K","tags":["mathematics","poetry"],'
+    b'"note":"writes programs","visits":128000}'
+)
+CONTENTS = {"hello.txt": b"hello\n", "r0/users/7": b"hello\n", "user.json": USER}
+FILES.update((name, len(content)) for name, content in CONTENTS.items())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,11 +50,23 @@ class Limit:
 
 
 @dataclasses.dataclass(frozen=True)
+class Above:
+    """At most `more` above another server's figure."""
+
+    server: str
+    more: float
+    of: str
+    unit: str = "µs"
+    figure: str = "cpu"
+
+
+@dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
     about: str
     path: str = "/1k.html"
-    # load (by wrk), handshakes, h2 (by h2load), echo, idle, idle_h2 or start
+    # load (by wrk), handshakes, h2 (by h2load), echo, idle, idle_h2 or start; and of lib_loads.py:
+    # streams, requests, micro, compile or size
     kind: str = "load"
     group: str = ""  # `./dev bench GROUP` runs all of it
     secure: bool = False
@@ -59,6 +78,7 @@ class Workload:
     seconds: float = 4
     fields: tuple = ()
     plain: tuple = ()  # servers that get requests without these fields
+    posts: bool = False  # POST, with the file's own content as a JSON body
     conditional: bool = False  # adds If-None-Match with the server's own entity tag
     status: int = 200
     pipelined: int = 1
