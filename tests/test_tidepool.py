@@ -227,7 +227,8 @@ def test_a_picture_is_sent_seen_and_gone(chromium, tidepool):
         fern.page.click("form[action='/settings/face'] button")
         fern.page.wait_for_load_state()
         assert "This is no JPEG" in fern.page.inner_text("[role=alert]")
-        assert not gull.complaints
+        # The browser's own style for a picture alone is refused, as any style is there.
+        assert not [one for one in gull.complaints if address not in (one[1] or "")]
 
 
 def test_back_and_a_second_press_post_once(chromium, tidepool):
