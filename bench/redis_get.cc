@@ -15,7 +15,10 @@
 
 namespace {
 
-using namespace tiderace;
+namespace db = tiderace::db;
+namespace redis = tiderace::redis;
+using tiderace::Scope;
+using tiderace::Task;
 
 struct Wanted {
     std::string url;
@@ -81,7 +84,7 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--requests") == 0) wanted.requests = value;
     }
     try {
-        run(measure(wanted));
+        tiderace::run(measure(wanted));
     } catch (const db::Error& error) {
         std::fprintf(stderr, "redis_get: %s\n", error.what());
         return 1;
