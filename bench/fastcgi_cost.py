@@ -3,8 +3,9 @@
 
 usage: fastcgi_cost.py TIDERACE [REQUESTS] [ROUNDS] [CONNECTIONS]
 
-Each server has one worker on the first CPU and keeps its connections to 4 processes of php-fpm, which
-have the second CPU with the load. What php-fpm spends is not counted. Rounds in turns, medians.
+Each server has one worker on the first CPU and keeps its connections to 4 processes of php-fpm,
+which have the second CPU with the load. What php-fpm spends is not counted. Rounds in turns,
+medians.
 """
 
 import contextlib
@@ -131,9 +132,9 @@ def main(tiderace, requests=20_000, rounds=5, connections=4):
             [found(["nginx"]), "-p", at, "-c", at / "nginx.conf", "-e", at / "nginx.log"],
             cores[0]))
         ours = ended.enter_context(running(
-            [tiderace, "serve", at / "site", "--fastcgi", f"*.php=unix:{at}/tiderace.sock", "--listen",
-             "127.0.0.1:0", "--threads", "1", "--compress", "off", "--access-log", "off",
-             *STAY_ROOT], cores[0]))
+            [tiderace, "serve", at / "site", "--listen", "127.0.0.1:0", "--fastcgi",
+             f"*.php=unix:{at}/tiderace.sock", "--threads", "1", "--compress", "off",
+             "--access-log", "off", *STAY_ROOT], cores[0]))
         our_port = next(int(place[1]) for line in ours.stdout
                         if (place := re.search(r"http://[^/]*:(\d+)", line)))
         for number, name in enumerate(PAGES):

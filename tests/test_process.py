@@ -336,7 +336,7 @@ def test_no_line_is_lost_where_the_reader_keeps_up(binary, site, tmp_path, sanit
 
 
 def lines_through_a_pipe(binary, site, folder, rate, requests):
-    """How many lines `cat` wrote of so many requests a second, and how many the log says it lost."""
+    """How many lines `cat` wrote at that rate, and how many the log reported as lost."""
     log, said = folder / "access.log", folder / "said"
     command = (f"{binary} serve {site} --listen 127.0.0.1:0 --threads 1 --access-log - "
                f"{' '.join(STAY_ROOT)} 2> {said} | cat > {log}")
@@ -344,8 +344,9 @@ def lines_through_a_pipe(binary, site, folder, rate, requests):
     try:
         port = wait_until(lambda: log.exists() and re.search(
             r"http://localhost:([0-9]+)", log.read_text()), what="where it listens")[1]
-        done = subprocess.run([binary, "load", f"http://127.0.0.1:{port}/a.txt", "--json", "-c", "50",
-                               "-n", str(requests), "-r", str(rate)],
+        url = f"http://127.0.0.1:{port}/a.txt"
+        done = subprocess.run([binary, "load", url, "--json", "-c", "50", "-n", str(requests), "-r",
+                               str(rate)],
                               capture_output=True, text=True, timeout=200, check=False)
         report = json.loads(done.stdout)
         assert report["answers"] == report["sent"] == requests, report["errors"]

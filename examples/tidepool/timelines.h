@@ -1,7 +1,7 @@
 // Timelines: the feeds of members, made when something is written, so that reading one costs the
 // same whether a member follows five others or five hundred.
 //
-//   a new post --- at most fan_out_max followers --> a row in the timeline of each, and of its author
+//   a new post --- at most fan_out_max followers --> a row in the timelines of each and its author
 //            `---- more of them -------------------> one row in wide_posts; feeds look for it
 //   follow     --> the newest `filled` posts of that member come into the timeline
 //   unfollow, block --> they leave it

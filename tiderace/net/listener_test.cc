@@ -166,11 +166,11 @@ TEST_F(ListenerTest, EveryCallsFailureIsAnErrorThatNamesIt) {
         const std::uint64_t closed = kernel_.calls(Call::close);
         kernel_.fail(1, c.error, c.call);
         const auto refused = open(Address::loopback(0));
-        ASSERT_FALSE(refused) << to_string(c.call);
+        ASSERT_FALSE(refused) << testing::to_string(c.call);
         EXPECT_EQ(refused.error().code(), c.error);
         EXPECT_NE(refused.error().message().find(c.says), std::string::npos) << message(refused);
         const std::uint64_t opened = c.call == Call::open_socket ? 0 : 1;
-        EXPECT_EQ(kernel_.calls(Call::close) - closed, opened) << to_string(c.call);
+        EXPECT_EQ(kernel_.calls(Call::close) - closed, opened) << testing::to_string(c.call);
     }
 }
 

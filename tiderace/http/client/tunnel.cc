@@ -98,6 +98,10 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
     bool waits_ = false;  // a send from above
 };
 
+std::unexpected<ClientFault> refuse(ClientFault::Kind kind, std::string why) {
+    return std::unexpected(ClientFault(kind, std::move(why)));
+}
+
 }  // namespace
 
 std::unique_ptr<net::Transport> make_tunnel(core::BlockPool& blocks,
@@ -113,9 +117,6 @@ std::unique_ptr<net::Transport> make_tunnel(core::BlockPool& blocks,
 
 task::Task<ClientResult<tcp::Dialed>> dial_server(task::Runner& runner, ServerWay way) {
     using Kind = ClientFault::Kind;
-    const auto refuse = [](Kind kind, std::string why) {
-        return std::unexpected(ClientFault(kind, std::move(why)));
-    };
     const std::string url = (way.secure ? "https://" : "http://") + way.place;
     std::shared_ptr<tcp::ClientLayer> layer;
     if (way.secure && way.security == nullptr) co_return refuse(Kind::tls, url + ": no TLS here");
