@@ -20,12 +20,12 @@ TEST(Options, AreReadInBothForms) {
 
 TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
     EXPECT_EQ(parse_options({"--fsync", "often"}).error().message(),
-              "option --fsync often; it is always, everysec or no");
+              "option --fsync often: it is always, everysec or no");
     EXPECT_EQ(parse_options({"--maxmemory", "much"}).error().message(),
-              "option --maxmemory much; it is a number of bytes: 1048576, 64k, 1g");
+              "option --maxmemory much: it is a number of bytes: 1048576, 64k, 1g");
     EXPECT_EQ(parse_options({"--nonsense", "1"}).error().message(),
-              "option --nonsense; see --help");
-    EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir; it needs a value");
+              "option --nonsense: see --help");
+    EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir: it needs a value");
 }
 
 TEST(Options, EachNameHasATextThatSetsItAgain) {
