@@ -4,7 +4,18 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__APPLE__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KV_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KV_SANITIZER
+#endif
+
+#if defined(KV_SANITIZER)
+#include <sanitizer/allocator_interface.h>
+#elif defined(__APPLE__)
 #include <malloc/malloc.h>
 #elif defined(__FreeBSD__)
 #include <malloc_np.h>
@@ -12,6 +23,16 @@
 #include <malloc.h>
 #endif
 
+// A sanitizer has operators of its own, and counts.
+#if defined(KV_SANITIZER)
+namespace kv {
+
+std::size_t memory_used() {
+    return __sanitizer_get_current_allocated_bytes();
+}
+
+}  // namespace kv
+#else
 namespace {
 
 std::atomic<std::size_t> bytes_used = 0;
@@ -66,3 +87,4 @@ void operator delete(void* memory, std::align_val_t) noexcept {
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
     give_back(memory);
 }
+#endif
