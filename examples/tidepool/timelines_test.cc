@@ -4,49 +4,24 @@
 #include "examples/tidepool/timelines.h"
 
 #include <gtest/gtest.h>
-#include <tiderace/testing/database_server.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "examples/tidepool/members.h"
-#include "examples/tidepool/posts.h"
+#include "examples/tidepool/tidepool_fixture.h"
 
 namespace tidepool {
 namespace {
 
 using namespace tiderace;
-using tiderace::testing::DatabaseServer;
 
 using Ids = std::vector<std::int64_t>;
 constexpr std::int64_t all_posts = std::int64_t{1} << 60;
 
-class TimelinesTest : public ::testing::TestWithParam<db::Dialect> {
+class TimelinesTest : public TidepoolTest {
   protected:
-    void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "timelines-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-        std::string url = "sqlite:" + folder_.string() + "/test.db";
-        if (GetParam() != db::Dialect::sqlite) {
-            const std::string missing = DatabaseServer::missing(GetParam());
-            if (!missing.empty()) GTEST_SKIP() << missing;
-            url = DatabaseServer::shared(GetParam()).fresh("timelines");
-        }
-        db_ = db::open(url);
-    }
-    ~TimelinesTest() override { std::filesystem::remove_all(folder_); }
-
-    static Task<> migrate(db::Database db) {
-        const std::string migrations = std::string(TIDEPOOL_FOLDER) + "/migrations";
-        co_await db::migrate(db, migrations);
-    }
     static Task<> add_members(db::Database db, int count) {
-        co_await migrate(db);
         for (int i = 1; i <= count; ++i) {
             const std::string name = "member" + std::to_string(i);
             co_await db.exec(
@@ -68,10 +43,6 @@ class TimelinesTest : public ::testing::TestWithParam<db::Dialect> {
         for (const PostView& post : posts.posts) ids.push_back(post.id);
         return ids;
     }
-    static std::string name_of_member(std::int64_t id) { return "member" + std::to_string(id); }
-
-    std::filesystem::path folder_;
-    std::optional<db::Database> db_;
 };
 
 // Members post, answer, follow, leave, block and delete at random. Nobody has more posts than a
@@ -208,10 +179,7 @@ TEST_P(TimelinesTest, APostDuringAFollowIsNotMissed) {
     EXPECT_EQ(run(check(*db_)), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Databases, TimelinesTest,
-                         ::testing::Values(db::Dialect::sqlite, db::Dialect::postgres,
-                                           db::Dialect::mariadb),
-                         [](const auto& each) { return std::string(name_of(each.param)); });
+INSTANTIATE_TEST_SUITE_P(Databases, TimelinesTest, each_database, name_of_database);
 
 }  // namespace
 }  // namespace tidepool
