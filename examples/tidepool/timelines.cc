@@ -8,8 +8,8 @@ namespace tidepool {
 
 using namespace tiderace;
 
-// Both parts stop at the limit by their own indexes; MariaDB takes a limit in a subquery only below
-// another select.
+// The first part stops at the limit by its index; the second reads what those few authors whom the
+// member follows have in wide_posts. MariaDB takes a limit in a subquery only below another select.
 const std::string_view in_feed =
     "p.id in (select post from ("
     "select post from (select t.post from timelines t where t.member = ? and t.post < ?"

@@ -1,5 +1,6 @@
 // Timelines: the feeds of members, made when something is written, so that reading one costs the
-// same whether a member follows five others or five hundred.
+// same whether a member follows five others or five hundred; only the posts of those with very many
+// followers are looked for when it is read.
 //
 //   a new post --- at most fan_out_max followers --> a row in the timelines of each and its author
 //            `---- more of them -------------------> one row in wide_posts; feeds look for it
