@@ -8,8 +8,10 @@
 
 namespace {
 
-void hello(const Pistache::Rest::Request&, Pistache::Http::ResponseWriter response) {
+Pistache::Rest::Route::Result hello(const Pistache::Rest::Request&,
+                                    Pistache::Http::ResponseWriter response) {
     response.send(Pistache::Http::Code::Ok, "hello\n");
+    return Pistache::Rest::Route::Result::Ok;
 }
 
 }  // namespace
