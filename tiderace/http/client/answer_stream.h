@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_fault.h"
@@ -43,6 +44,8 @@ class AnswerStream final {
     int status() const { return exchange_->status(); }
     HttpVersion version() const { return exchange_->version(); }
     const Fields& fields() const { return exchange_->fields(); }
+    // Moves them out, once the answer's body was read.
+    Fields take_fields() && { return std::move(exchange_->fields()); }
     // Behind the body, once read() gave its end; of HTTP/2 only.
     const Fields& trailers() const { return exchange_->trailers(); }
     std::string_view field(std::string_view name) const { return fields().find(name); }

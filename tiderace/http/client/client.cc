@@ -35,11 +35,15 @@ bool is_ours(std::string_view name) {
         names, [&](const char* own) { return wire::equals_ignoring_case(name, own); });
 }
 
-std::string accepted_codings() {
-    const wire::AvailableCodings codings = coding::built_in_decodings();
-    std::string text = codings.gzip ? "gzip" : "";
-    if (codings.br) text += text.empty() ? "br" : ", br";
-    if (codings.zstd) text += text.empty() ? "zstd" : ", zstd";
+// What this build can decode never changes, so the text is made once.
+const std::string& accepted_codings() {
+    static const std::string text = [] {
+        const wire::AvailableCodings codings = coding::built_in_decodings();
+        std::string made = codings.gzip ? "gzip" : "";
+        if (codings.br) made += made.empty() ? "br" : ", br";
+        if (codings.zstd) made += made.empty() ? "zstd" : ", zstd";
+        return made;
+    }();
     return text;
 }
 
@@ -59,9 +63,9 @@ task::Task<> wait_for_change(ClientExchange& exchange) {
 
 // A request and where it has led.
 struct Client::Journey {
-    explicit Journey(ClientRequest r) : request(std::move(r)) {}
+    explicit Journey(ClientRequest& asked) : request(asked) {}
 
-    ClientRequest request;
+    ClientRequest& request;  // in the frame of request() or open(), which awaits the journey
     Url url;
     std::string method;
     std::shared_ptr<const std::string> body;  // shared by all attempts
@@ -99,22 +103,20 @@ task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) 
 
 task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
     const Duration limit = request.timeout_.value_or(options_.timeout);
-    std::string what = request.url();
-    auto made = co_await task::within(limit, request_whole(std::move(request)));
-    if (!made) co_return fault(Kind::timed_out, what + ": no whole answer in time");
+    auto made = co_await task::within(limit, request_whole(request));
+    if (!made) co_return fault(Kind::timed_out, request.url() + ": no whole answer in time");
     co_return std::move(*made);
 }
 
 task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
     const Duration limit = request.timeout_.value_or(options_.timeout);
-    std::string what = request.url();
-    auto made = co_await task::within(limit, travel(std::move(request)));
-    if (!made) co_return fault(Kind::timed_out, what + ": no answer in time");
+    auto made = co_await task::within(limit, travel(request));
+    if (!made) co_return fault(Kind::timed_out, request.url() + ": no answer in time");
     co_return std::move(*made);
 }
 
-task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest request) {
-    auto stream = co_await travel(std::move(request));
+task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
+    auto stream = co_await travel(request);
     if (!stream) co_return std::unexpected(std::move(stream.error()));
     Answer answer;
     while (true) {
@@ -124,25 +126,28 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest request) {
         if (answer.body.size() + piece->size() > options_.body_bytes_max) {
             co_return fault(Kind::too_large, stream->url().text() + ": the body is too large");
         }
-        answer.body += *piece;
+        if (answer.body.empty()) {
+            answer.body = std::move(*piece);  // mostly the only one
+        } else {
+            answer.body += *piece;
+        }
     }
     answer.status = stream->status();
     answer.version = stream->version();
-    answer.fields = stream->fields();
+    answer.fields = std::move(*stream).take_fields();
     answer.trailers = stream->trailers();
     co_return answer;
 }
 
-task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest request) {
-    Journey journey(std::move(request));
-    ClientRequest& asked = journey.request;
-    const auto url = Url::parse(asked.url_);
+task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
+    Journey journey(asked);
+    auto url = Url::parse(asked.url_);
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
     if (!wire::is_token(asked.method_) || asked.method_ == "CONNECT" || !asked.fields_.valid() ||
         !wire::is_field_value(asked.content_.type())) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
     }
-    journey.url = *url;
+    journey.url = std::move(*url);
     journey.method = asked.method_;
     journey.type = asked.content_.type();
     journey.body = std::make_shared<std::string>(std::move(asked.content_).take_bytes());
@@ -156,9 +161,9 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest request) {
         const auto follows = follow(journey, **done);
         if (!follows) co_return std::unexpected(follows.error());
         if (*follows) continue;  // the rest of that answer is not read: its connection closes
-        AnswerStream stream(std::move(*done), journey.url, options_.read_timeout);
+        AnswerStream stream(std::move(*done), std::move(journey.url), options_.read_timeout);
         if (options_.compression && !journey.own_coding && !stream.decode()) {
-            co_return fault(Kind::bad_answer, journey.url.text() + ": a coding not asked for");
+            co_return fault(Kind::bad_answer, stream.url().text() + ": a coding not asked for");
         }
         co_return stream;
     }
@@ -233,17 +238,15 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
                           journey.method == "POST" || journey.method == "PUT" ||
                           journey.method == "PATCH";
     Fields fields;
+    fields.reserve(own.size() + 5);  // and those that are added below
     if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
     if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
         fields.add("Accept-Encoding", accepted_codings());
     }
     if (!journey.type.empty()) fields.add("Content-Type", journey.type);
-    const std::string path = journey.url.path();
-    const std::string cookies = options_.cookies
-                                    ? cookies_.field({journey.url.secure, journey.url.host, path},
-                                                     runner_->loop().unix_now())
-                                    : "";
-    if (!cookies.empty()) fields.add("Cookie", cookies);
+    if (std::string cookies = cookies_for(journey.url); !cookies.empty()) {
+        fields.add("Cookie", std::move(cookies));
+    }
     const bool absolute = proxy != nullptr && !journey.url.secure;
     if (absolute && !proxy->authorization.empty()) {
         fields.add("Proxy-Authorization", proxy->authorization);
@@ -267,8 +270,14 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
             .fields = std::move(fields)};
 }
 
+std::string Client::cookies_for(const Url& url) {
+    if (!options_.cookies || cookies_.size() == 0) return {};
+    const std::string path = url.path();
+    return cookies_.field({url.secure, url.host, path}, runner_->loop().unix_now());
+}
+
 void Client::keep_cookies(const Url& url, const Fields& fields) {
-    if (!options_.cookies) return;
+    if (!options_.cookies || !fields.has("Set-Cookie")) return;
     const std::string path = url.path();
     for (const std::string_view cookie : fields.all("Set-Cookie")) {
         cookies_.keep({url.secure, url.host, path}, cookie, runner_->loop().unix_now());

@@ -13,12 +13,18 @@
 namespace tiderace::http {
 namespace {
 
+constexpr std::size_t usual_head_bytes = 512;
+
 std::string render(const ClientHead& head, bool chunked) {
-    std::string text = head.method + " " + head.target + " HTTP/1.1\r\nHost: ";
-    text += head.authority + "\r\n";
-    for (const Field& field : head.fields) text += field.name + ": " + field.value + "\r\n";
+    std::string text;
+    text.reserve(usual_head_bytes);
+    text.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\nHost: ");
+    text.append(head.authority).append("\r\n");
+    for (const Field& field : head.fields) {
+        text.append(field.name).append(": ").append(field.value).append("\r\n");
+    }
     if (chunked) text += "Transfer-Encoding: chunked\r\n";
-    return text + "\r\n";
+    return text += "\r\n";
 }
 
 class ClientH1 final : public ClientProtocol, private ClientLink {

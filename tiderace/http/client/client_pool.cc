@@ -161,7 +161,7 @@ void ClientPool::close_idle() {
     }
 }
 
-task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Proxy* proxy,
+task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, const Proxy* proxy,
                                                              std::uint64_t stale) {
     std::string key = url.secure ? "https://" : "http://";
     key += url.place();
@@ -190,7 +190,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(Url url, const Prox
 }
 
 // nullptr: its room was taken by others, or the server takes it back, since it was settled.
-task::Task<ClientResult<ClientConnection*>> ClientPool::open(std::string key, Url url,
+task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& key, const Url& url,
                                                              const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
     if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(url, proxy);

@@ -50,7 +50,7 @@ class ClientPool final : private ClientConnection::Observer {
 
     // A connection on which begin() may be called before the task gives way. After a `stale` one,
     // by its number: none that may be as stale.
-    task::Task<ClientResult<ClientConnection*>> take(Url url, const Proxy* proxy,
+    task::Task<ClientResult<ClientConnection*>> take(const Url& url, const Proxy* proxy,
                                                      std::uint64_t stale = 0);
 
     void close_idle();
@@ -80,7 +80,8 @@ class ClientPool final : private ClientConnection::Observer {
     bool evict_idle();
     void forget_if_unused(const std::string& key);
     void wake_next();
-    task::Task<ClientResult<ClientConnection*>> open(std::string key, Url url, const Proxy* proxy);
+    task::Task<ClientResult<ClientConnection*>> open(const std::string& key, const Url& url,
+                                                     const Proxy* proxy);
 
     task::Runner* runner_;
     std::weak_ptr<ClientConnections> all_;

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
-#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
+namespace {
+
+constexpr std::size_t usual_lines = 12;
+
+}  // namespace
 
 void Fields::remove(std::string_view name) {
     std::erase_if(all_,
@@ -18,11 +22,14 @@ void Fields::set(std::string name, std::string value) {
 }
 
 void Fields::add_lines(ByteView lines) {
+    all_.reserve(all_.size() + usual_lines);  // one allocation for nearly every answer
     for (std::size_t at = 0; at < lines.size();) {
-        const wire::FieldLine line = wire::parse_field_line(lines, at);
-        if (line.status != wire::ParseStatus::complete) return;
-        add(std::string(line.name), std::string(line.value));
-        at = line.end;
+        const std::size_t colon = lines.find(':', at);
+        const std::size_t end = lines.find("\r\n", colon);
+        if (colon == ByteView::npos || end == ByteView::npos) return;
+        const ByteView value = wire::trim_ows(lines.substr(colon + 1, end - colon - 1));
+        add(std::string(lines.substr(at, colon - at)), std::string(value));
+        at = end + 2;
     }
 }
 

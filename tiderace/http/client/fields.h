@@ -32,10 +32,12 @@ class Fields {
     void add(std::string name, std::string value) {
         all_.emplace_back(std::move(name), std::move(value));
     }
+    void reserve(std::size_t count) { all_.reserve(count); }
     // In the place of all of that name.
     void set(std::string name, std::string value);
     void remove(std::string_view name);
-    // Whole lines, each with its CR LF, as ResponseReader gives them.
+    // Whole lines, each with its CR LF, as ResponseReader gives them: it has checked their syntax, so
+    // they are only split here.
     void add_lines(ByteView lines);
 
     // The value of the first field with this name, in any case; "" without one.
