@@ -52,10 +52,19 @@ std::string headline(const LoadReport& report) {
                           report.threads == 1 ? "loop" : "loops", report.engine.c_str());
 }
 
+// "" when no answer was right: a share of nothing is no figure.
+std::string cpu_per_answer(Duration cpu, std::uint64_t answers) {
+    if (answers == 0) return "";
+    return printed("%.2f µs of CPU per answer, ", each_us(cpu, answers));
+}
+
 std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
-    if (!tally.reference.known) return "nothing";
-    std::string line = with_commas(tally.reference.length) + " bytes";
-    if (!options.echoes()) line = printed("status %" PRIu64 ", ", options.expect_status) + line;
+    std::string line;
+    if (!options.echoes()) line = printed("status %" PRIu64, options.expect_status);
+    // The first right answer sets the length, so without one only the status is known.
+    if (!tally.reference.known) return line.empty() ? "each message back" : line;
+    if (!line.empty()) line += ", ";
+    line += with_commas(tally.reference.length) + " bytes";
     if (options.check_hash) line += printed(", CRC-32 %08" PRIx32, tally.reference.hash);
     return line;
 }
@@ -92,7 +101,7 @@ std::vector<std::string> warnings(const LoadReport& report) {
                       with_commas(tally.connections) + " connections were open at one time");
     }
     if (tally.starved > 0) {
-        all.push_back(with_commas(tally.starved) + " connections got no answer at all");
+        all.push_back(with_commas(tally.starved) + " connections got no right answer");
     }
     if (tally.never_sent > 0) {
         all.push_back(with_commas(tally.never_sent) +
@@ -117,7 +126,7 @@ std::string load_table(const LoadReport& report) {
                                   std::llround(per_second(tally.answers, report.elapsed)))) +
                               "/s" + (report.interrupted ? " (interrupted)" : ""));
     out += row("expected", what_was_right(tally, report.options));
-    out += latency_rows("latency", tally.latency);
+    if (tally.latency.count() > 0) out += latency_rows("latency", tally.latency);
     if (tally.slow_latency.count() > 0) out += latency_rows("slow clients", tally.slow_latency);
     if (report.options.rate > 0) out += row("sent late", "at most " + readable(tally.late_max));
     if (report.resumed > 0) out += row("TLS", with_commas(report.resumed) + " handshakes resumed");
@@ -136,17 +145,16 @@ std::string load_table(const LoadReport& report) {
     if (!unopened.empty()) out += row("not opened", unopened);
     if (tally.resets > 0) out += row("reset", with_commas(tally.resets) + " connections");
     if (report.server) {
-        out += row("server",
-                   printed("%.2f µs of CPU per answer, %.0f %% of a CPU, ",
-                           each_us(report.server->cpu, tally.answers),
-                           100 * in_seconds(report.server->cpu) / in_seconds(report.elapsed)) +
-                       bytes(static_cast<double>(report.server->memory_bytes)) +
-                       printed(" of memory, %zu %s", report.server->processes,
-                               report.server->processes == 1 ? "process" : "processes"));
+        out +=
+            row("server", cpu_per_answer(report.server->cpu, tally.answers) +
+                              printed("%.0f %% of a CPU, ", 100 * in_seconds(report.server->cpu) /
+                                                                in_seconds(report.elapsed)) +
+                              bytes(static_cast<double>(report.server->memory_bytes)) +
+                              printed(" of memory, %zu %s", report.server->processes,
+                                      report.server->processes == 1 ? "process" : "processes"));
     }
-    out += row("this load",
-               printed("%.2f µs of CPU per answer, busiest loop %.0f %%",
-                       each_us(report.own_cpu, tally.answers), report.busiest_loop * 100));
+    out += row("this load", cpu_per_answer(report.own_cpu, tally.answers) +
+                                printed("busiest loop %.0f %%", report.busiest_loop * 100));
     for (const std::string& warning : warnings(report)) out += "  note: " + warning + "\n";
     return out;
 }

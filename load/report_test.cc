@@ -54,6 +54,19 @@ TEST(LoadReport, TellsTheFigures) {
     EXPECT_THAT(table, Not(HasSubstr("note:")));
 }
 
+TEST(LoadReport, WithoutARightAnswerThereAreNoFiguresOfOne) {
+    LoadReport report = good_report();
+    report.tally.answers = 0;
+    report.tally.latency = {};
+    report.tally.reference = {};
+    report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 1};
+    const std::string table = load_table(report);
+    EXPECT_THAT(table, HasSubstr("expected     status 200\n"));
+    EXPECT_THAT(table, Not(HasSubstr("latency")));
+    EXPECT_THAT(table, Not(HasSubstr("per answer")));
+    EXPECT_THAT(table, HasSubstr("25 % of a CPU"));
+}
+
 TEST(LoadReport, JsonIsEscapedAndComplete) {
     const std::string json = load_json(good_report());
     EXPECT_THAT(json, HasSubstr(R"("url":"http://127.0.0.1:1/\"x\"")"));
@@ -80,7 +93,7 @@ TEST(LoadReport, NothingWrongIsPassedOver) {
         {[](LoadReport& r) { r.tally.references_differ = true; }, "two loops differ", false},
         {[](LoadReport& r) { r.tally.answers = 0; }, "no request was answered", false},
         {[](LoadReport& r) { r.tally.open_max = 99; }, "only 99 of 100 connections", true},
-        {[](LoadReport& r) { r.tally.starved = 5; }, "5 connections got no answer", true},
+        {[](LoadReport& r) { r.tally.starved = 5; }, "5 connections got no right answer", true},
         {[](LoadReport& r) { r.tally.never_sent = 5; }, "5 requests were due", true},
         {[](LoadReport& r) { r.busiest_loop = 0.95; }, "the load itself was the bottleneck", true},
         {[](LoadReport& r) { r.interrupted = true; }, "(interrupted)", true},

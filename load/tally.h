@@ -62,7 +62,7 @@ struct LoadTally {
     std::uint64_t open_max = 0;     // at one time
     std::array<std::uint64_t, static_cast<std::size_t>(ConnectError::count_)> connect_errors{};
     std::uint64_t resets = 0;   // connections that were reset, open or while opening
-    std::uint64_t starved = 0;  // connections that got no answer at all
+    std::uint64_t starved = 0;  // connections that got no right answer
     std::uint64_t per_connection_min = UINT64_MAX;
     std::uint64_t per_connection_max = 0;
 
