@@ -35,7 +35,7 @@ Result<> check_folder(const std::string& path, int mode, const Account& account,
                       std::string_view operation, std::string_view what) {
     if (::access(path.c_str(), mode) == 0) return {};
     return fail(Error(errno, operation, path,
-                      "the server runs as user " + account.name + ", who may not " +
+                      "the server runs as user " + account.name + ", which may not " +
                           std::string(what) +
                           " this folder or one above it: change its mode, or choose a user with "
                           "--user"));

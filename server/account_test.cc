@@ -107,7 +107,8 @@ TEST_F(BecomingTest, AnUnreadableFolderIsReportedWithTheUsersName) {
         const Account account{.name = "tide"};
         const auto checked = check_readable_folder(folder_.path(), account);
         return !checked && checked.error().code() == EACCES &&
-               checked.error().message().find("user tide, who may not read") != std::string::npos &&
+               checked.error().message().find("user tide, which may not read") !=
+                   std::string::npos &&
                checked.error().message().find(folder_.path()) != std::string::npos;
     });
 }

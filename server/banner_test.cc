@@ -36,7 +36,7 @@ TEST(Banner, ForThisMachineIsFourPlainLines) {
                   "open      http://localhost:8080/\n"
                   "serving   /srv/site\n"
                   "engine    epoll, 2 loops\n"
-                  "requests  not written down (--access-log - shows them here)\n");
+                  "requests  not logged (--access-log - shows them here)\n");
 }
 
 TEST(Banner, ForEverybodyNamesTheNetworkAddressToo) {
@@ -46,7 +46,7 @@ TEST(Banner, ForEverybodyNamesTheNetworkAddressToo) {
                   "network   http://192.168.1.20:8080/\n"
                   "serving   /srv/site\n"
                   "engine    epoll, 2 loops\n"
-                  "requests  not written down (--access-log - shows them here)\n");
+                  "requests  not logged (--access-log - shows them here)\n");
 }
 
 TEST(Banner, OfAnEncryptedSiteSaysHowItIsTrusted) {
@@ -67,7 +67,7 @@ TEST(Banner, OfAnEncryptedSiteSaysHowItIsTrusted) {
                   "trust     browsers warn until they trust it: tiderace trust shows how\n"
                   "serving   /srv/site\n"
                   "engine    epoll, 2 loops\n"
-                  "requests  not written down (--access-log - shows them here)\n");
+                  "requests  not logged (--access-log - shows them here)\n");
     EXPECT_EQ(network_url(all), "https://192.168.1.20:8443/");
     all.encryption = EncryptionFacts{.certificates = "cert.pem", .client_certificates = "required"};
     EXPECT_THAT(banner(all, plain), HasSubstr("tls       cert.pem\n"

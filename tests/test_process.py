@@ -64,7 +64,7 @@ def test_root_is_given_up_and_it_is_said(serve, folder):
     assert server.get("/a.txt").body == b"hello\n"
     assert {user for user, _, _ in ids(server)} == {NOBODY}
     wait_until(lambda: "user=nobody" in server.stderr, what="a line of the log")
-    assert server.stderr.count("started as root, which was given up") == 1
+    assert server.stderr.count("root rights given up; --user chooses") == 1
     status = Path(f"/proc/{server.pid}/status").read_text()
     assert re.search(r"^CapPrm:\t0+$", status, re.M) and re.search(r"^CapEff:\t0+$", status, re.M)
     assert server.pids() == [server.pid], "nothing here needs a helper"

@@ -138,6 +138,8 @@ TEST(CommandLine, NamesTheFlagThatWasMeant) {
          "unknown flag --idel-timeout; did you mean --idle-timeout?"},
         {{"serve", "--port", "80"}, "unknown flag --port; did you mean --listen :PORT?"},
         {{"serve", "-p", "80"}, "unknown flag -p; did you mean --listen :PORT?"},
+        {{"serve", "--tls-cert", "a.pem"}, "unknown flag --tls-cert; did you mean --tls CERT,KEY?"},
+        {{"serve", "--gzip"}, "unknown flag --gzip; did you mean --compress gzip?"},
         {{"serve", "--workers=4"}, "unknown flag --workers; did you mean --threads N?"},
         {{"serve", "-listen", ":80"}, "unknown flag -listen; did you mean --listen?"},
         {{"serve", "--frobnicate"}, "unknown flag --frobnicate; tiderace help serve lists them"},

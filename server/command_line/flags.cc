@@ -250,7 +250,7 @@ constexpr std::array serve_table{
               ServeFlag::Switch{[](ServeOptions& o) -> bool& { return o.server_header; }, false}},
     ServeFlag{{.name = "about",
                .group = Group::answers,
-               .about = "tell version, engine and loops at /.well-known/tiderace.json"},
+               .about = "show version, engine and loops at /.well-known/tiderace.json"},
               ServeFlag::Switch{[](ServeOptions& o) -> bool& { return o.about; }}},
 
     ServeFlag{
@@ -279,7 +279,7 @@ constexpr std::array serve_table{
     ServeFlag{{.name = "log-level",
                .value = "LEVEL",
                .group = Group::logging,
-               .about = "how much the server tells"},
+               .about = "how much the server logs"},
               ServeFlag::Choice{
                   log_level_names,
                   [](ServeOptions& o, std::size_t i) { o.log_level = static_cast<LogLevel>(i); },

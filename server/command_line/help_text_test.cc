@@ -104,7 +104,7 @@ Response fields
       --header NAME:VALUE    a field for every answer; repeatable
       --cors[=ORIGIN]        let other sites' scripts read (bare: all sites)
       --no-server-header     leave out the Server field
-      --about                tell version, engine and loops at
+      --about                show version, engine and loops at
                              /.well-known/tiderace.json
 
 Access
@@ -118,7 +118,7 @@ Logs
                              off)
       --log-format FORMAT    form of these lines: common, combined or json
                              (default combined)
-      --log-level LEVEL      how much the server tells: trace, debug, info,
+      --log-level LEVEL      how much the server logs: trace, debug, info,
                              warning, error or off (default info)
       --log-flush TIME       longest wait of a line (default 1s)
       --log-rotate SIZE      begin a new file at this size (default never)

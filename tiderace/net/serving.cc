@@ -342,7 +342,7 @@ void Serving::give_notice() {
 void Serving::drain() {
     core::EventLoop& first_loop = loops_->loop(0);
     if (log::Logger* log = first_loop.log(); log != nullptr) {
-        log->info("server", "stopping: finishing what runs",
+        log->info("server", "stopping: requests in flight may finish",
                   log::field("deadline", format_duration(options_.drain_timeout)));
     }
     // Set before the first post, because a loop may finish before we have posted to the next.
