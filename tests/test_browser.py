@@ -174,6 +174,19 @@ def test_a_phone_shows_the_date_on_a_second_line(chromium, servers):
         assert date is not None and date["y"] >= name["y"] + name["height"] - 1
 
 
+def test_the_lines_of_a_long_name_begin_below_each_other(chromium, servers):
+    with Visit(chromium, "light", "phone") as visit:
+        visit.go(servers["listing"] + "/")
+        begins = visit.page.locator("tbody tr", has_text="alpha.txt").locator("td a").evaluate(
+            """link => {
+                link.firstChild.textContent = "a long name of a file ".repeat(9)
+                const text = document.createRange()
+                text.selectNodeContents(link.firstChild)
+                return [...text.getClientRects()].map(line => Math.round(line.left))
+            }""")
+        assert len(begins) > 2 and len(set(begins)) == 1
+
+
 def test_a_readme_can_be_told_apart_and_scrolled_without_a_mouse(chromium, servers):
     """What axe calls link-in-text-block and scrollable-region-focusable."""
     with Visit(chromium, "light", "desk") as visit:

@@ -31,12 +31,13 @@ th[aria-sort] a{color:var(--ink)}
 th[aria-sort=ascending] a::after{content:" \2191"}
 th[aria-sort=descending] a::after{content:" \2193"}
 td{padding:0}tbody tr{border-top:1px solid var(--line)}
-td a{display:block;padding:.45rem .6rem;overflow-wrap:anywhere;color:var(--ink)}
-td a::before{content:"";display:inline-block;width:.72em;height:.92em;margin-right:.7em;
-vertical-align:-.1em;border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
+td a{display:block;padding:.45rem .6rem .45rem calc(.6rem + 1.6em);text-indent:-1.6em;
+overflow-wrap:anywhere;color:var(--ink)}
+td a::before{content:"";display:inline-block;box-sizing:border-box;width:.9em;height:1.1em;
+margin-right:.7em;vertical-align:-.1em;border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
 td a i{color:var(--soft);font-size:.9em}
 td a.d{font-weight:600;color:var(--tide)}
-td a.d::before{width:1em;height:.68em;margin:0 .56em .05em -.14em;background:var(--tide);
+td a.d::before{width:1.18em;height:.86em;margin:0 .56em .05em -.14em;background:var(--tide);
 border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1;vertical-align:0}
 .s,.t{white-space:nowrap;color:var(--soft);padding:.45rem .6rem;text-align:right}
 th.s,th.t{padding:0}th.s{width:7rem}th.t{width:11.5rem}
@@ -49,7 +50,8 @@ overflow-wrap:anywhere}
 .readme pre{background:var(--wash);padding:.7rem .9rem;border-radius:.4rem;overflow-x:auto}
 .readme code{font:.9em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .readme pre.plain{background:none;padding:0;white-space:pre-wrap;overflow-wrap:anywhere}
-@media(max-width:38rem){main{padding:1rem .4rem 3rem}td a{padding:.65rem .4rem .1rem}
+@media(max-width:38rem){main{padding:1rem .4rem 3rem}
+td a{padding:.65rem .4rem .1rem calc(.4rem + 1.6em)}
 tr{display:grid;grid-template-columns:1fr auto}tr[hidden]{display:none}
 .t{grid-column:1/-1;text-align:left;padding:0 0 .6rem 2rem}.t:empty{padding:.25rem}
 th.t{padding:0}th.s,th.t{width:auto}}
