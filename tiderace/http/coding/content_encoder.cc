@@ -18,6 +18,21 @@ std::string recipe(ByteView library, ByteView version) {
     return std::string(library).append(" ").append(version).append(levels);
 }
 
+// identity has neither recipe nor suffix, because nothing is encoded.
+ByteView of_coding(ContentCoding coding, ByteView gzip, ByteView zstd, ByteView br) {
+    switch (coding) {
+        case ContentCoding::gzip:
+            return gzip;
+        case ContentCoding::zstd:
+            return zstd;
+        case ContentCoding::br:
+            return br;
+        case ContentCoding::identity:
+            break;
+    }
+    return {};
+}
+
 // "gzip-3fa1b20c"; FNV-1a, 32 bits: it only has to differ.
 std::string tag_suffix(ContentCoding coding) {
     std::uint32_t digest = 2'166'136'261;
@@ -55,34 +70,14 @@ ByteView recipe_of(ContentCoding coding) {
     static const std::string gzip = recipe("zlib", zlib_release());
     static const std::string zstd = recipe("zstd", zstd_release());
     static const std::string br = recipe("brotli", brotli_release());
-    switch (coding) {
-        case ContentCoding::gzip:
-            return gzip;
-        case ContentCoding::zstd:
-            return zstd;
-        case ContentCoding::br:
-            return br;
-        case ContentCoding::identity:
-            break;
-    }
-    return {};
+    return of_coding(coding, gzip, zstd, br);
 }
 
 ByteView tag_suffix_of(ContentCoding coding) {
     static const std::string gzip = tag_suffix(ContentCoding::gzip);
     static const std::string zstd = tag_suffix(ContentCoding::zstd);
     static const std::string br = tag_suffix(ContentCoding::br);
-    switch (coding) {
-        case ContentCoding::gzip:
-            return gzip;
-        case ContentCoding::zstd:
-            return zstd;
-        case ContentCoding::br:
-            return br;
-        case ContentCoding::identity:
-            break;
-    }
-    return {};
+    return of_coding(coding, gzip, zstd, br);
 }
 
 }  // namespace tiderace::http::coding
