@@ -21,7 +21,7 @@ class LoadEcho final : public LoadDialogue {
 
     void begin() override {
         asked_.clear();
-        fresh_ = heard_ = 0;
+        fresh_ = echoed_bytes_ = 0;
         left_ = false;
     }
     std::size_t room() const override { return left_ ? 0 : asked_.room(); }
@@ -41,7 +41,7 @@ class LoadEcho final : public LoadDialogue {
 
     std::size_t hear(ByteView data) override;
     void ended(bool unread) override {
-        fail_all(unread || heard_ > 0 ? LoadError::cut_short : LoadError::closed_early);
+        fail_all(unread || echoed_bytes_ > 0 ? LoadError::cut_short : LoadError::closed_early);
         client_->leave();
     }
     void fail_all(LoadError error) override {
@@ -62,8 +62,8 @@ class LoadEcho final : public LoadDialogue {
     Rules rules_;
     AskedRing asked_;
     LoadAnswer answer_;
-    std::size_t fresh_ = 0;  // asked, and not yet said
-    std::size_t heard_ = 0;  // of the message that comes back
+    std::size_t fresh_ = 0;         // asked, and not yet said
+    std::size_t echoed_bytes_ = 0;  // of the message that comes back
     bool left_ = false;
 };
 
@@ -76,17 +76,17 @@ std::size_t LoadEcho::hear(ByteView data) {
             leave();
             break;
         }
-        const std::size_t part = std::min(rest.size(), message.size() - heard_);
-        if (rest.substr(0, part) != message.substr(heard_, part)) {
+        const std::size_t part = std::min(rest.size(), message.size() - echoed_bytes_);
+        if (rest.substr(0, part) != message.substr(echoed_bytes_, part)) {
             client_->found("what came back is not what was sent");
             fail_all(LoadError::wrong_hash);
             client_->leave();
             break;
         }
         rest.remove_prefix(part);
-        heard_ += part;
-        if (heard_ < message.size()) break;
-        heard_ = 0;
+        echoed_bytes_ += part;
+        if (echoed_bytes_ < message.size()) break;
+        echoed_bytes_ = 0;
         client_->answered(answer_, asked_.pop());
         if (rules_.close) leave();
     }

@@ -61,7 +61,7 @@ class LoadH1 final : public LoadDialogue {
     }
     void begin_answer();
     void end_answer();
-    void hear_unasked();
+    void receive_unasked();
     void refuse(ResponseFault fault);
 
     Client* client_;
@@ -93,7 +93,7 @@ std::size_t LoadH1::hear(ByteView data) {
         } else {
             refuse(reader_.fault());
         }
-        if (asked_.size() == 0 && used < data.size() && !left_) hear_unasked();
+        if (asked_.size() == 0 && used < data.size() && !left_) receive_unasked();
     }
     return data.size();
 }
@@ -108,7 +108,7 @@ void LoadH1::begin_answer() {
 }
 
 void LoadH1::end_answer() {
-    if (asked_.size() == 0) return hear_unasked();
+    if (asked_.size() == 0) return receive_unasked();
     in_answer_ = false;
     const bool last = !reader_.start().keep_alive || rules_.close;
     const Instant intended = asked_.pop();
@@ -122,7 +122,7 @@ void LoadH1::end_answer() {
     if (last) client_->leave();
 }
 
-void LoadH1::hear_unasked() {
+void LoadH1::receive_unasked() {
     const bool has_no_room = !has_asked_ && in_answer_ && answer_.status == 503;
     client_->failed_besides(has_no_room ? LoadError::turned_away : LoadError::unasked);
     leave();

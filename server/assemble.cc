@@ -88,7 +88,7 @@ class Assembly {
     Result<> start();
     void stop_listening();
     void look_at_files();
-    void say_counters(const net::ServingReport& ended) const;
+    void log_counters(const net::ServingReport& ended) const;
     BannerFacts facts() const;
     EncryptionFacts encryption_facts() const;
 
@@ -247,9 +247,8 @@ Result<> Assembly::give_up_root() {
         root_files_.reset();
     }
     logger_->info("server",
-                  options_.user ? "root was given up"
-                                : "started as root, which was given up; --user chooses another "
-                                  "user",
+                  options_.user ? "root rights given up"
+                                : "root rights given up; --user chooses another user",
                   log::field("user", account_->name));
     return {};
 }
@@ -530,12 +529,12 @@ Result<> Assembly::start() {
 Result<> Assembly::run() {
     if (auto started = start(); !started) return started;
     announce();
-    threading_model_->tell_serving();
+    threading_model_->note_serving();
     core::give_back_startup_memory();
     net::ServingReport ended = serving_->serve();
     ended.refused += listening_->refused();
     listening_.reset();
-    say_counters(ended);
+    log_counters(ended);
     ticket_rotation_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
@@ -545,7 +544,7 @@ Result<> Assembly::run() {
 }
 
 // What the connections came to, so that an operator sees whether peers were cut off, and why.
-void Assembly::say_counters(const net::ServingReport& ended) const {
+void Assembly::log_counters(const net::ServingReport& ended) const {
     if (ended.cut_off > 0) {
         logger_->warning("server", "connections were cut off before they were done",
                          log::field("count", ended.cut_off));

@@ -209,7 +209,7 @@ void AsioBackend<Executor>::ask_plain(Entry& entry) {
 }
 
 template <typename Executor>
-void AsioBackend<Executor>::tell_plain(IoHandle handle, Entry& entry) {
+void AsioBackend<Executor>::report_plain(IoHandle handle, Entry& entry) {
     const bool readable = std::exchange(entry.readable, false) && entry.wants_readable;
     const bool writable = std::exchange(entry.writable, false) && entry.wants_writable;
     if (entry.purpose == Entry::Purpose::accept) {
@@ -286,7 +286,7 @@ void AsioBackend<Executor>::read(Entry& entry) {
 
 // The observer may pause and close at every call.
 template <typename Executor>
-void AsioBackend<Executor>::tell_received(IoHandle handle) {
+void AsioBackend<Executor>::report_received(IoHandle handle) {
     Entry& target = entry(handle);
     // A lost peer is reported even while reading is paused.
     if (!target.wants_bytes && target.receive_error == 0) return;
@@ -369,7 +369,7 @@ void AsioBackend<Executor>::wait_for_room(Entry& entry, SendQueue& queue) {
 }
 
 template <typename Executor>
-void AsioBackend<Executor>::tell_sent(Entry& entry) {
+void AsioBackend<Executor>::report_sent(Entry& entry) {
     const std::int64_t result = *std::exchange(entry.sent, std::nullopt);
     SendQueue* const queue = std::exchange(entry.queue, nullptr);
     if (result > 0) queue->consume(static_cast<std::uint64_t>(result));
@@ -382,14 +382,14 @@ void AsioBackend<Executor>::shut_down_sending(IoHandle handle) {
 }
 
 template <typename Executor>
-void AsioBackend<Executor>::tell_stream(IoHandle handle) {
+void AsioBackend<Executor>::report_stream(IoHandle handle) {
     Entry& target = entry(handle);
     if (const auto connected = std::exchange(target.connected, std::nullopt)) {
         target.observer->on_connected(*connected);
     }
-    if (find(handle) != nullptr) tell_received(handle);
+    if (find(handle) != nullptr) report_received(handle);
     Entry* const still = find(handle);
-    if (still != nullptr && still->sent) tell_sent(*still);
+    if (still != nullptr && still->sent) report_sent(*still);
 }
 
 // --- turns -------------------------------------------------------------------------------------
@@ -400,9 +400,9 @@ void AsioBackend<Executor>::tell(IoHandle handle) {
     if (target == nullptr) return;
     target->noted = false;
     if (target->purpose == Entry::Purpose::stream) {
-        tell_stream(handle);
+        report_stream(handle);
     } else {
-        tell_plain(handle, *target);
+        report_plain(handle, *target);
     }
 }
 

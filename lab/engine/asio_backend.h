@@ -65,13 +65,13 @@ class AsioBackend final : public core::Backend {
     std::shared_ptr<Entry> forget(core::IoHandle& handle);
     void note(Entry& entry);
     void tell(core::IoHandle handle);
-    void tell_plain(core::IoHandle handle, Entry& entry);
-    void tell_stream(core::IoHandle handle);
+    void report_plain(core::IoHandle handle, Entry& entry);
+    void report_stream(core::IoHandle handle);
     void ask_plain(Entry& entry);
     void accept_some(core::IoHandle handle);
     void read(Entry& entry);
-    void tell_received(core::IoHandle handle);
-    void tell_sent(Entry& entry);
+    void report_received(core::IoHandle handle);
+    void report_sent(Entry& entry);
     void send_pieces(Entry& entry, core::SendQueue& queue);
     void wait_for_room(Entry& entry, core::SendQueue& queue);
     void turn_soon();

@@ -151,10 +151,10 @@ void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {
     stream.receiving = on;
     if (stuck_ == &stream && !on) stuck_ = nullptr;
     // In a loop for one connection wait() chooses the socket, so epoll watches none.
-    if (sticking_ == Sticking::when_readable || stream.below_receives) tell_below(stream);
+    if (sticking_ == Sticking::when_readable || stream.below_receives) update_below(stream);
 }
 
-void BlockingBackend::tell_below(Entry& stream) {
+void BlockingBackend::update_below(Entry& stream) {
     const bool wanted = stream.receiving && stuck_ != &stream && got_from_ != &stream;
     if (wanted == stream.below_receives) return;
     stream.below_receives = wanted;
@@ -172,12 +172,12 @@ core::Sent BlockingBackend::send(core::IoHandle handle, core::SendQueue& queue) 
 // It has to be waited for in two ways at once: for that there is epoll.
 void BlockingBackend::unstick() {
     Entry& stream = *std::exchange(stuck_, nullptr);
-    if (sticking_ == Sticking::when_readable) tell_below(stream);
+    if (sticking_ == Sticking::when_readable) update_below(stream);
 }
 
 void BlockingBackend::stick_to(Entry& stream) {
     stuck_ = &stream;
-    tell_below(stream);
+    update_below(stream);
     make_blocking(stream);
 }
 
@@ -187,7 +187,7 @@ void BlockingBackend::stick_if_alone() {
         stick_to(*only);
         return;
     }
-    for (Entry* each : attached_) tell_below(*each);
+    for (Entry* each : attached_) update_below(*each);
 }
 
 void BlockingBackend::make_blocking(Entry& stream) {
@@ -256,7 +256,7 @@ void BlockingBackend::dispatch() {
         const std::uint32_t generation = stream.handle.generation;
         stream.observer->on_received({buffer_.get(), static_cast<std::size_t>(got_)});
         const bool is_still = stream.observer != nullptr && stream.handle.generation == generation;
-        if (is_still && sticking_ == Sticking::when_readable) tell_below(stream);
+        if (is_still && sticking_ == Sticking::when_readable) update_below(stream);
         return;
     }
     stream.receiving = false;

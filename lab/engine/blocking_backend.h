@@ -59,7 +59,7 @@ class BlockingBackend final : public core::Backend {
     void stick_if_alone();
     void stick_to(Entry& stream);
     void unstick();
-    void tell_below(Entry& stream);
+    void update_below(Entry& stream);
     void make_blocking(Entry& stream);
     void set_timeout(Entry& stream, Duration wait_max);
     void receive(Duration wait_max);

@@ -32,7 +32,7 @@ void EdgePoller::note_call(int fd, core::Interest exhausted) {
     core::grow_for(states_, static_cast<std::size_t>(fd));  // a send may come before any interest
     State& less = state(fd);
     less.called = true;
-    // An end is told by the receive that returns 0, and the kernel reports it only once.
+    // An end is found by the receive that returns 0, and the kernel reports it only once.
     if (exhausted.readable && !less.ended) less.readable = false;
     if (exhausted.writable) less.writable = false;
 }
@@ -89,7 +89,7 @@ int EdgePoller::wait(std::span<core::Ready> out, Duration wait) {
                   .failed = which.failed};
         which.failed = false;
     }
-    // Those that leave something are told again, after the others.
+    // Descriptors that leave something unread are reported again, after the others.
     std::rotate(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(told), due_.end());
     return static_cast<int>(told);
 }

@@ -52,7 +52,7 @@ class EdgePollerTest : public ::testing::Test {
         while (::read(fd, taken.data(), taken.size()) > 0) {
         }
     }
-    // Which descriptors are told, with room for so many.
+    // The descriptors reported, with room for so many.
     std::vector<int> told(std::size_t room = 8) {
         std::array<Ready, 8> ready;
         const int count = poller_.wait(std::span(ready).first(room), Duration::zero());

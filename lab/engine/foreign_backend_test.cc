@@ -1,4 +1,4 @@
-// What core/backend_test.cc asks of core's engines, asked of those of the lab: the other modes of
+// The checks of core/backend_test.cc, for the lab's engines: the other modes of
 // epoll, those that block, and those of other makers. These may finish a send later, from
 // dispatch(): then `pending` and on_sent tell.
 #include <fcntl.h>

@@ -112,7 +112,7 @@ class LibeventBackend final : public core::Backend {
     void accept_some(IoHandle handle);
     void finish_connect(Entry& entry);
     void deliver(IoHandle handle);
-    void tell_sent(Entry& stream);
+    void report_sent(Entry& stream);
 
     std::unique_ptr<event_base, FreeBase> base_;
     core::BackendOptions options_;
@@ -390,7 +390,7 @@ void LibeventBackend::tell(IoHandle handle) {
             return;
         case Entry::Purpose::stream:
             deliver(handle);
-            if (Entry* const still = find(handle)) tell_sent(*still);
+            if (Entry* const still = find(handle)) report_sent(*still);
             return;
         case Entry::Purpose::none:
             return;
@@ -441,7 +441,7 @@ void LibeventBackend::deliver(IoHandle handle) {
     target->observer->on_received({});
 }
 
-void LibeventBackend::tell_sent(Entry& target) {
+void LibeventBackend::report_sent(Entry& target) {
     const bool wrote = std::exchange(target.wrote, false);
     if (target.queue == nullptr) return;
     if (target.send_error != 0) {

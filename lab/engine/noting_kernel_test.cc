@@ -37,7 +37,7 @@ class Noting : public ::testing::Test, private CallNotes {
     static constexpr int fd = 5;
     static constexpr Interest nothing{}, no_bytes{.readable = true}, no_room{.writable = true};
 
-    // What is noted of a call whose outcome is this, which the caller gets unchanged.
+    // The note of a call with this outcome, which the caller gets unchanged.
     template <typename Call>
     Interest noted(ssize_t outcome, Call call) {
         below_.outcomes = {outcome};

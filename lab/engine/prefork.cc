@@ -56,7 +56,7 @@ class Watch {
     void look_at_signals();
     void bury(Process& process);
     void drain();
-    void tell_all(int signal) const;
+    void signal_all(int signal) const;
     bool any_left() const;
 
     core::Signals* signals_;
@@ -67,7 +67,7 @@ class Watch {
     std::size_t failures_ = 0;  // since one has served
     int status_ = 0;
     int own_pipe_ = -1;
-    bool told_serving_ = false;
+    bool reported_serving_ = false;
     bool draining_ = false;
     Instant kill_at_ = Instant::max();
 };
@@ -79,7 +79,7 @@ std::optional<int> Watch::run() {
         wait();
         look_at_signals();
         if (clock_.now() < kill_at_) continue;
-        tell_all(SIGKILL);
+        signal_all(SIGKILL);
         kill_at_ = Instant::max();  // it takes as long as it takes: nothing is waited for but that
     }
     return status_;
@@ -157,8 +157,8 @@ void Watch::listen_to(Process& process) {
     process.serves = true;
     process.pause = pause_min;
     failures_ = 0;
-    if (!told_serving_ && std::ranges::all_of(watched_, &Process::serves)) {
-        told_serving_ = true;
+    if (!reported_serving_ && std::ranges::all_of(watched_, &Process::serves)) {
+        reported_serving_ = true;
         server_.on_serving();
     }
 }
@@ -192,11 +192,11 @@ void Watch::bury(Process& process) {
 void Watch::look_at_signals() {
     while (const auto signal = signals_->next()) {
         if (*signal == SIGUSR1 || *signal == SIGHUP) {
-            tell_all(SIGUSR1);
+            signal_all(SIGUSR1);
         } else if (!draining_) {
             drain();
         } else {
-            tell_all(SIGTERM);  // a second one ends them at once
+            signal_all(SIGTERM);  // a second one ends them at once
         }
     }
 }
@@ -204,11 +204,11 @@ void Watch::look_at_signals() {
 void Watch::drain() {
     draining_ = true;
     server_.on_drain();
-    tell_all(SIGTERM);
+    signal_all(SIGTERM);
     kill_at_ = clock_.now() + server_.drain + patience;
 }
 
-void Watch::tell_all(int signal) const {
+void Watch::signal_all(int signal) const {
     for (const Process& process : watched_) {
         if (process.pid > 0) ::kill(process.pid, signal);
     }
@@ -230,7 +230,7 @@ class Prefork final : public net::ThreadingModel {
         own_pipe_ = watch.own_pipe();
         return ended;
     }
-    void tell_serving() override {
+    void note_serving() override {
         static_cast<void>(!::write(own_pipe_, "!", 1));  // stays open: its end is our end
     }
     std::size_t count_loops(std::size_t, std::size_t) const override { return 1; }

@@ -45,7 +45,7 @@ class PreforkTest : public ::testing::Test {
                                            .drain = 60s});
         if (ended) ::_exit(*ended);
         say(Kind::serving);
-        if (serve == &serve_until_told) prefork->tell_serving();
+        if (serve == &serve_until_told) prefork->note_serving();
         ::_exit(serve(*this));
     }
     void say(Kind kind) const {

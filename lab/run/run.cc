@@ -91,7 +91,7 @@ class ProgressPrinter {
     bool on_terminal_;
 };
 
-std::vector<report::Workload> told_workloads(const Plan& plan, const RunOptions& options) {
+std::vector<report::Workload> listed_workloads(const Plan& plan, const RunOptions& options) {
     std::vector<report::Workload> told;
     for (std::size_t w = 0; w < workloads().size(); ++w) {
         const Workload& workload = workloads()[w];
@@ -149,7 +149,7 @@ Setting prepare(const RunOptions& options) {
             "Nothing was pinned: server and load share the CPUs, and latency is "
             "inflated by the crowding.");
     }
-    results.workloads = told_workloads(setting.plan, options);
+    results.workloads = listed_workloads(setting.plan, options);
     for (const RunSubject& subject : setting.subjects) results.subjects.push_back(subject.facts);
     return setting;
 }
@@ -161,7 +161,7 @@ std::string cpus_in_words(const std::vector<std::uint64_t>& cpus) {
     return text.empty() ? "any CPU" : text;
 }
 
-void tell_plan(const Setting& setting) {
+void print_plan(const Setting& setting) {
     const report::Results& results = setting.results;
     std::string names, loads;
     for (const RunSubject& subject : setting.subjects) {
@@ -261,7 +261,7 @@ int run(const RunOptions& options) {
     };
 
     Setting setting = prepare(options);
-    tell_plan(setting);
+    print_plan(setting);
     if (setting.plan.to_run() == 0) return complain("there is nothing to run", 1);
     const auto site = SiteFolder::make();
     if (!site) return complain(site.error().message(), 1);

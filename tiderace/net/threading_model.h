@@ -41,7 +41,7 @@ class ThreadingModel {
     virtual std::optional<int> split(std::size_t processes, core::Signals& signals,
                                      Watching watching);
     // Called in a process that serves, once it does.
-    virtual void tell_serving() {}
+    virtual void note_serving() {}
     // The number of loops for `asked` (0: no --threads) and the number of CPUs.
     virtual std::size_t count_loops(std::size_t asked, std::size_t cpus) const;
     // `options.engine` is the name that was given: the model's own, if it is not core's.
