@@ -56,7 +56,7 @@ Sink::Written Stream::hand_over(ByteView lines, Duration room_patience) {
     TR_CHECK(written.bytes <= lines.size(), "a sink took more than it was given");
     bytes_.fetch_add(written.bytes, std::memory_order_relaxed);
     if (waits_for_room(written, room_patience)) {
-        if (!trouble_said_) trouble_.reset();  // else it lasts until all is taken
+        if (!trouble_reported_) trouble_.reset();  // else it lasts until all is taken
         return written;
     }
     if (written.trouble) troubles_.fetch_add(1, std::memory_order_relaxed);

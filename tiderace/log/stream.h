@@ -80,9 +80,9 @@ class Stream {
 
     // What the Writer says about this stream, and what it has said.
     std::optional<Error> trouble_;
-    bool trouble_said_ = false;
-    std::uint64_t dropped_said_ = 0;
-    std::int64_t dropped_said_at_ms_ = 0;  // by the calendar; 0: never
+    bool trouble_reported_ = false;
+    std::uint64_t dropped_reported_ = 0;
+    std::int64_t dropped_reported_at_ms_ = 0;  // by the calendar; 0: never
 };
 
 }  // namespace tiderace::log

@@ -92,7 +92,7 @@ void Writer::sleep(Stream::Drained drained) {
     if (drained.some || drained.left) return sleep_for(options_.flush_interval);
     std::optional<Duration> report;
     for (const std::unique_ptr<Stream>& stream : streams_) {
-        const auto until = until_dropped_is_said(*stream);
+        const auto until = until_drops_reported(*stream);
         if (until) report = report ? std::min(*report, *until) : *until;
     }
     if (report) return sleep_for(*report);
@@ -114,14 +114,14 @@ void Writer::drain_for_the_last_time(Stream::Drained drained) {
         sleep_for(last_retry_interval);
         drained = pass();
     }
-    say_what_is_lost();
+    report_losses();
 }
 
 bool Writer::something_to_do() const {
     return reopen_wanted_.load(std::memory_order_relaxed) ||
            stop_wanted_.load(std::memory_order_relaxed) ||
            std::any_of(streams_.begin(), streams_.end(), [](const std::unique_ptr<Stream>& stream) {
-               return !stream->empty() || stream->dropped() != stream->dropped_said_;
+               return !stream->empty() || stream->dropped() != stream->dropped_reported_;
            });
 }
 
@@ -136,8 +136,8 @@ Stream::Drained Writer::pass() {
     };
     for (const std::unique_ptr<Stream>& stream : streams_) {
         drain(*stream);
-        say_trouble(*stream);
-        if (until_dropped_is_said(*stream) == Duration::zero()) say_dropped(*stream);
+        report_trouble(*stream);
+        if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
     if (reopening) reopen_sinks();
     drain(*streams_.front());
@@ -156,41 +156,42 @@ void Writer::reopen_sinks() {
     }
 }
 
-void Writer::say_trouble(Stream& stream) {
-    if (stream.trouble_.has_value() == stream.trouble_said_) return;
-    stream.trouble_said_ = stream.trouble_.has_value();
+void Writer::report_trouble(Stream& stream) {
+    if (stream.trouble_.has_value() == stream.trouble_reported_) return;
+    stream.trouble_reported_ = stream.trouble_.has_value();
     if (stream.trouble_) {
         notices_->error("log", "trouble with a sink, lines wait in memory",
                         field("stream", stream.name()), field("error", stream.trouble_->message()));
     } else {
         notices_->warning("log", "the sink works again", field("stream", stream.name()),
                           field("troubles", stream.troubles()));
-        say_dropped(stream);  // what the trouble has cost in all
+        report_dropped(stream);  // what the trouble has cost in all
     }
 }
 
 // None: every dropped line was reported. Zero: report now.
-std::optional<Duration> Writer::until_dropped_is_said(const Stream& stream) const {
-    if (stream.dropped() == stream.dropped_said_) return std::nullopt;
-    const Duration since = std::chrono::milliseconds(time_.unix_ms() - stream.dropped_said_at_ms_);
+std::optional<Duration> Writer::until_drops_reported(const Stream& stream) const {
+    if (stream.dropped() == stream.dropped_reported_) return std::nullopt;
+    const Duration since =
+        std::chrono::milliseconds(time_.unix_ms() - stream.dropped_reported_at_ms_);
     // The calendar may have been set back.
     if (since < Duration::zero() || since >= dropped_interval) return Duration::zero();
     return dropped_interval - since;
 }
 
-void Writer::say_dropped(Stream& stream) {
+void Writer::report_dropped(Stream& stream) {
     const std::uint64_t dropped = stream.dropped();
-    if (dropped == stream.dropped_said_) return;
+    if (dropped == stream.dropped_reported_) return;
     notices_->warning("log", "records dropped, the ring was full", field("stream", stream.name()),
-                      field("count", dropped - stream.dropped_said_));
-    stream.dropped_said_ = dropped;
-    stream.dropped_said_at_ms_ = time_.unix_ms();
+                      field("count", dropped - stream.dropped_reported_));
+    stream.dropped_reported_ = dropped;
+    stream.dropped_reported_at_ms_ = time_.unix_ms();
 }
 
 // The first stream comes last: it takes what there is to say about the others.
-void Writer::say_what_is_lost() {
+void Writer::report_losses() {
     for (auto stream = streams_.rbegin(); stream != streams_.rend(); ++stream) {
-        say_dropped(**stream);
+        report_dropped(**stream);
         if (*stream == streams_.front()) break;
         const std::uint64_t lost = (*stream)->give_up();
         if (lost == 0) continue;

@@ -77,10 +77,10 @@ class Writer {
     void drain_for_the_last_time(Stream::Drained drained);
     bool something_to_do() const;
     void reopen_sinks();
-    void say_trouble(Stream& stream);
-    std::optional<Duration> until_dropped_is_said(const Stream& stream) const;
-    void say_dropped(Stream& stream);
-    void say_what_is_lost();
+    void report_trouble(Stream& stream);
+    std::optional<Duration> until_drops_reported(const Stream& stream) const;
+    void report_dropped(Stream& stream);
+    void report_losses();
 
     TimeSource& time_;
     const WriterOptions options_;
