@@ -203,7 +203,7 @@ TEST_P(EveryBackend, ADepartedPeerIsReported) {
     }
 }
 
-// The report of a pause took it out of the engine; being read, it is asked for again.
+// Reporting a pause removed it from the engine; reading registers it again.
 TEST_P(EveryBackend, APeerThatLeftInAPauseEndsWhenItIsReadAgain) {
     backend_->set_receiving(near_, true);
     backend_->set_receiving(near_, false);

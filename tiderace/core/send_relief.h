@@ -8,7 +8,7 @@
 //
 // Owner    An EventLoop. The holders are borrowed: each leaves the list when it ends.
 // Thread   The loop's.
-// Limits   The pool's limit, checked once a turn: a turn may pass it by what it adds, which is
+// Limits   The pool's limit, checked once a turn: a turn may pass it by its own output, which is
 //          little while it is passed, since writers are pushed back on then (BlockPool::scarce).
 #pragma once
 

@@ -2,7 +2,7 @@
 // them on Linux, all programs together. NoticeReader is one loop's part of it.
 //
 //   any loop, told by its engine or before a request: take()
-//       -> lock -> the kernel's notices, all there are -> the lists of those who watch each id
+//       -> lock -> the kernel's notices, all there are -> the watchers of each id
 //       -> its own list; the other loops are woken
 //
 // Every loop has the instance's descriptor in its engine, so each sees a notice before the requests

@@ -80,7 +80,7 @@ Result<Signals> Signals::open(std::span<const int> numbers) {
     signals.descriptor_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (signals.descriptor_ < 0) return fail(Error::last("signalfd", ""));
     TR_CHECK(::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0);
-    // signalfd only sees blocked signals; those of the caller that were blocked before stay so.
+    // signalfd only sees blocked signals; signals that the caller had blocked before stay blocked.
     for (const int number : numbers) {
         if (sigismember(&before, number) == 0) signals.blocked_here_.push_back(number);
     }

@@ -222,7 +222,7 @@ void IoUringBackend::note_redelivery(IoHandle handle) {
 }
 
 void IoUringBackend::dispatch() {
-    if (!failed_connects_.empty()) tell_failed();
+    if (!failed_connects_.empty()) report_failed();
     if (!to_redeliver_.empty() || redeliver_unlisted_) redeliver();
     accepts_ = 0;
     if (watches_ > 0) complete_watches();
@@ -258,7 +258,7 @@ bool IoUringBackend::complete_at(std::size_t index) {
     return true;
 }
 
-void IoUringBackend::tell_failed() {
+void IoUringBackend::report_failed() {
     for (const auto& [handle, error] : std::exchange(failed_connects_, {})) {
         if (Entry* const target = entries_.find(handle)) target->observer->on_connected(error);
     }
@@ -342,7 +342,7 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
             target->wanted &= static_cast<std::uint8_t>(~bit(Operation::connect));
             return finish_connect(tag.handle, *target);
         case Operation::watch:
-            return tell_ready(*target, completion.result);
+            return report_ready(*target, completion.result);
         case Operation::hang_up:
             if (!target->wants(Operation::hang_up)) return;
             // Also for a peer that ended its direction, for ever, and both ends: not asked again.
@@ -484,7 +484,7 @@ void IoUringBackend::finish_connect(IoHandle handle, const Entry& stream) {
     stream.observer->on_connected(outcome < 0 ? outcome : -error);
 }
 
-void IoUringBackend::tell_ready(const Entry& foreign, std::int32_t result) {
+void IoUringBackend::report_ready(const Entry& foreign, std::int32_t result) {
     const auto has = [&](int events) { return result < 0 || (result & events) != 0; };
     const bool readable = (foreign.watched & 1U) != 0 && has(POLLIN | POLLERR | POLLHUP);
     const bool writable = (foreign.watched & 2U) != 0 && has(POLLOUT | POLLERR | POLLHUP);

@@ -74,7 +74,7 @@ class IoUringBackend final : public Backend {
     void redeliver_to(IoHandle handle);
     void redeliver(IoHandle handle, const HeldInput& held);
     void put_back(IoHandle handle, const HeldInput& held, ByteView rest);
-    void tell_failed();
+    void report_failed();
 
     void complete(const Uring::Completion& completion);
     void complete_watches();
@@ -85,7 +85,7 @@ class IoUringBackend final : public Backend {
     void keep_late(IoHandle handle, int fd);
     void finish_receive(IoHandle handle, Entry* entry, const Uring::Completion& completion);
     void finish_connect(IoHandle handle, const Entry& stream);
-    void tell_ready(const Entry& foreign, std::int32_t result);
+    void report_ready(const Entry& foreign, std::int32_t result);
     void finish_send(std::uint32_t slot, std::int32_t result);
     void deliver(IoHandle handle, Entry& entry, std::int32_t result, ByteView bytes);
     void hold(IoHandle handle, std::int32_t result, ByteView bytes);

@@ -67,7 +67,7 @@ void ReadinessBackend::refuse(IoHandle handle, Entry& target, int error) {
     try {
         refused_.push_back({handle, error});
     } catch (const std::bad_alloc&) {
-        // tell_unlisted() finds it: something is wanted, and the poller does not know of it.
+        // report_unlisted() finds it: something is wanted, and the poller does not know of it.
         target.interest.writable |= target.purpose == Purpose::connect;
         refused_unlisted_ = true;
     }
@@ -146,13 +146,13 @@ void ReadinessBackend::shut_down_sending(IoHandle handle) {
     options_.kernel->shut_down(handle.fd, SHUT_WR);
 }
 
-void ReadinessBackend::tell_refused() {
+void ReadinessBackend::report_refused() {
     // Exchanged, because an observer may cause the next refusal.
-    for (const auto& [handle, error] : std::exchange(refused_, {})) tell_refusal(handle, error);
-    if (std::exchange(refused_unlisted_, false)) tell_unlisted();
+    for (const auto& [handle, error] : std::exchange(refused_, {})) report_refusal(handle, error);
+    if (std::exchange(refused_unlisted_, false)) report_unlisted();
 }
 
-void ReadinessBackend::tell_refusal(IoHandle handle, int error) {
+void ReadinessBackend::report_refusal(IoHandle handle, int error) {
     const Entry* const target = entries_.find(handle);
     if (target == nullptr) return;  // closed by the observer of an earlier one
     switch (target->purpose) {
@@ -169,17 +169,17 @@ void ReadinessBackend::tell_refusal(IoHandle handle, int error) {
 }
 
 // Observers may attach others meanwhile, so by number.
-void ReadinessBackend::tell_unlisted() {
+void ReadinessBackend::report_unlisted() {
     for (std::size_t number = 0; number < entries_.size(); ++number) {
         const IoHandle handle = entries_.handle_of(number);
         const Entry* const target = entries_.find(handle);
         if (target == nullptr || target->purpose == Purpose::watch) continue;
-        if (target->interest.any() && !target->known_to_poller) tell_refusal(handle, -ENOMEM);
+        if (target->interest.any() && !target->known_to_poller) report_refusal(handle, -ENOMEM);
     }
 }
 
 void ReadinessBackend::wait(Duration wait_max) {
-    // What was refused is due now, and no descriptor would end the wait for it.
+    // A refused interest is reported now, and no descriptor would end the wait for it.
     const bool at_once = !refused_.empty() || refused_unlisted_;
     const int count = poller_->wait(ready_, at_once ? Duration::zero() : wait_max);
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
@@ -188,7 +188,7 @@ void ReadinessBackend::wait(Duration wait_max) {
 }
 
 void ReadinessBackend::dispatch() {
-    if (!refused_.empty() || refused_unlisted_) tell_refused();
+    if (!refused_.empty() || refused_unlisted_) report_refused();
     if (!watched_.empty()) dispatch_watched();
     if (!backlogged_.empty()) accept_from_crowded();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
@@ -208,7 +208,7 @@ void ReadinessBackend::dispatch_watched() {
         const Entry* const target = entries_.find({ready_[i].fd, ready_[i].generation});
         if (target == nullptr || target->purpose != Purpose::watch) continue;
         const Ready ready = std::exchange(ready_[i], Ready{});  // fd -1: handled
-        if (!full_) tell_ready(ready, *target);
+        if (!full_) report_ready(ready, *target);
     }
     if (full_) poll_watched();
 }
@@ -236,12 +236,12 @@ void ReadinessBackend::poll_watched() {
         if (asked[i].revents == 0) continue;
         const Entry* const target = entries_.find(watched[i]);
         if (target == nullptr || target->purpose != Purpose::watch) continue;
-        tell_ready({.fd = watched[i].fd,
-                    .generation = watched[i].generation,
-                    .readable = (asked[i].revents & POLLIN) != 0,
-                    .writable = (asked[i].revents & POLLOUT) != 0,
-                    .failed = (asked[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0},
-                   *target);
+        report_ready({.fd = watched[i].fd,
+                      .generation = watched[i].generation,
+                      .readable = (asked[i].revents & POLLIN) != 0,
+                      .writable = (asked[i].revents & POLLOUT) != 0,
+                      .failed = (asked[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0},
+                     *target);
     }
 }
 
@@ -258,7 +258,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
             finish_connect(handle);
             return;
         case Purpose::watch:
-            tell_ready(ready, *target);
+            report_ready(ready, *target);
             return;
         case Purpose::stream:
             break;
@@ -282,7 +282,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
 
 // A failed foreign descriptor is ready in every requested direction: the owner's call meets the
 // fault.
-void ReadinessBackend::tell_ready(const Ready& ready, const Entry& foreign) {
+void ReadinessBackend::report_ready(const Ready& ready, const Entry& foreign) {
     // An earlier event of this turn may have changed the interest.
     const bool readable = (ready.readable || ready.failed) && foreign.interest.readable;
     const bool writable = (ready.writable || ready.failed) && foreign.interest.writable;

@@ -66,14 +66,14 @@ class ReadinessBackend final : public Backend {
 
     void set_interest(IoHandle handle, Entry& entry, Interest interest);
     void refuse(IoHandle handle, Entry& target, int error);
-    void tell_refused();
-    void tell_refusal(IoHandle handle, int error);
-    void tell_unlisted();
+    void report_refused();
+    void report_refusal(IoHandle handle, int error);
+    void report_unlisted();
     void dispatch_watched();
     void poll_watched();
     void forget_watch(IoHandle handle);
     void dispatch_one(const Ready& ready);
-    void tell_ready(const Ready& ready, const Entry& foreign);
+    void report_ready(const Ready& ready, const Entry& foreign);
     void notify_writable(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
     void accept_from_crowded();

@@ -30,7 +30,7 @@ void prepare(io_uring_sqe& ask, Operation operation, int fd, unsigned watched) {
                 &ask, fd,
                 ((watched & 1U) != 0 ? POLLIN : 0U) | ((watched & 2U) != 0 ? POLLOUT : 0U));
             break;
-        // No event is asked for: a hang-up and an error are reported all the same.
+        // An empty mask: a hang-up and an error are reported all the same.
         case Operation::hang_up:
             io_uring_prep_poll_add(&ask, fd, 0);
             break;

@@ -39,7 +39,7 @@ class SelectPoller final : public Poller {
     }
 
     int wait(std::span<Ready> out, Duration wait) override {
-        // Copies, because select() overwrites what it is given.
+        // Copies, because select() overwrites its sets.
         fd_set readable = readable_;
         fd_set writable = writable_;
         timeval limit = to_timeval(wait);
