@@ -21,6 +21,8 @@ WebSocketCarrier carrier_of(const Request& request) {
 
 bool lets_in(const Request& request, const WebSocketOptions& options) {
     const wire::Field* origin = request.head->find(FieldName::origin);
+    // Only browsers send Origin. The check protects their users from other sites' scripts; a client
+    // without one could claim any.
     if (origin == nullptr) return true;
     if (request.head->repeated(FieldName::origin)) return false;
     if (options.origin_allowed) return options.origin_allowed(origin->value, request);
@@ -44,6 +46,7 @@ WebSocketRefusal judge(const Request& request, const WebSocketOptions& options) 
 
 void refuse(Exchange& exchange, WebSocketRefusal refusal) {
     Response response(wire::status_for(refusal));
+    // HTTP/2 has no Upgrade field (RFC 9113, 8.2.2).
     if (response.status() == 426 && exchange.request().version != HttpVersion::http_2) {
         response.add(FieldName::upgrade, "websocket");
         response.add(FieldName::sec_websocket_version, "13");
@@ -82,6 +85,8 @@ WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,
     Response response;  // upgrade() sets the status that its protocol has for this
     WebSocketSetup setup;
     wire::WebSocketAccept accept;
+    // Over HTTP/2 the extended CONNECT itself proves that the peer means a WebSocket: there is no
+    // key (RFC 8441, 5).
     if (carrier_of(request) == WebSocketCarrier::http1) {
         accept = wire::websocket_accept(request.field(FieldName::sec_websocket_key));
         response.add(FieldName::upgrade, "websocket");

@@ -105,13 +105,15 @@ void WebSocketConnection::open() {
 
 // --- reading ---------------------------------------------------------------------------------
 
+// The queue counts too: a peer that makes us answer (pings) and does not read the answers is pushed
+// back on, so the bytes it causes are bounded.
 bool WebSocketConnection::may_read() const {
     return state_ != State::closed && reading_ && !held_ && !connection_->closing() &&
            connection_->queue_bytes() <= connection_->limits().queue_bytes_high;
 }
 
 std::size_t WebSocketConnection::on_data(net::Connection&, ByteView data) {
-    heard_ = true;
+    received_lately_ = true;
     std::size_t used = 0;
     while (may_read()) {
         const Step step = reader_.next(data.substr(used));
@@ -130,11 +132,15 @@ std::size_t WebSocketConnection::on_data(net::Connection&, ByteView data) {
                 break;
         }
     }
+    // A closed socket drops the rest. Otherwise the connection keeps it, and gives it again when
+    // reading goes on.
     return state_ == State::closed ? data.size() : used;
 }
 
 void WebSocketConnection::take_payload(const Step& step) {
     if (state_ != State::open) return;
+    // A compressed message is inflated as a whole, so it is collected even for a handler that takes
+    // fragments.
     if (service_->options().fragments && !step.compressed) {
         take_fragment(step);
     } else if (step.first && step.last) {
@@ -146,6 +152,7 @@ void WebSocketConnection::take_payload(const Step& step) {
 
 // For the length of a call.
 ByteView WebSocketConnection::unmasked(const Step& step) {
+    // Only clients mask their frames (RFC 6455, 5.1), so what a client receives is plain.
     if (is_client_) return step.payload;
     char* out = service_->unmask_scratch(step.payload.size());
     wire::apply_websocket_mask(step.payload, step.mask, out);
@@ -160,6 +167,7 @@ void WebSocketConnection::take_fragment(const Step& step) {
         fail(WebSocketFault::not_utf8);
         return;
     }
+    // An empty frame in the middle has nothing for the handler; an empty last one ends the message.
     if (piece.empty() && !step.last) return;
     if (step.last) ++service_->counters().messages_in;
     tell([&]()
@@ -181,6 +189,7 @@ void WebSocketConnection::collect(const Step& step) {
         return;
     }
     if (!step.last) return;
+    // Moved out first, because the handler may call close(), which drops message_.
     const std::unique_ptr<std::string> whole = std::move(message_);
     deliver(step, *whole, is_checked);
 }
@@ -210,6 +219,8 @@ void WebSocketConnection::deliver(const Step& step, ByteView bytes, bool is_chec
 std::optional<ByteView> WebSocketConnection::inflate(ByteView bytes) {
     wire::WebSocketInflater* inflater = nullptr;
     if (reads_with_window()) {
+        // The window is made with the first compressed message: a socket that gets none pays
+        // nothing.
         if (context_->inflater == nullptr) {
             context_->inflater = std::make_unique<wire::WebSocketInflater>();
         }
@@ -240,6 +251,7 @@ void WebSocketConnection::take_control(const Step& step) {
     if (step.opcode == WebSocketOpcode::close) {
         take_close(payload);
     } else if (state_ != State::open) {
+        // No frame follows our close frame (RFC 6455, 5.5.1): only the peer's is awaited.
         return;
     } else if (step.opcode == WebSocketOpcode::ping) {
         if (!may_write()) return;
@@ -258,8 +270,10 @@ void WebSocketConnection::take_close(ByteView payload) {
     }
     code_ = close.code;
     if (!close.reason.empty()) reason_ = std::make_unique<std::string>(close.reason);
+    // The peer began: its code goes back. If we began, ours is out already.
     if (state_ == State::open) send_close(close.code, {});
     state_ = State::closed;
+    // The server closes first (RFC 6455, 7.1.1); a client waits for that, but not for ever.
     if (is_client_) {
         connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
     } else {
@@ -284,6 +298,7 @@ ByteView WebSocketConnection::end_reason() const {
     return reason_ != nullptr ? ByteView(*reason_) : ByteView{};
 }
 
+// A deadline for pongs no longer counts; finish() brings its own, limits().linger.
 void WebSocketConnection::end_connection() {
     connection_->set_deadline(Instant::max());
     connection_->finish();
@@ -322,6 +337,7 @@ bool WebSocketConnection::may_write() const {
 
 WebSocketSend WebSocketConnection::send(WebSocketKind kind, ByteView message) {
     if (!may_write()) return WebSocketSend::closed;
+    // Messages published earlier in this turn go first: the order of the calls is kept.
     if (service_->topics() != nullptr) service_->topics()->flush();
     if (!has_room(message.size())) return overflow();
     return queue_data(kind, message);
@@ -368,10 +384,13 @@ WebSocketSend WebSocketConnection::queue_message(WebSocketOpcode opcode, ByteVie
                 context_->deflater = std::make_unique<wire::WebSocketDeflater>(
                     write_window_bits(), service_->options().deflate_level);
             }
+            // The window has this message in it now, so the peer needs it compressed even if it
+            // grew.
             context_->deflater->compress(message, true, out);
             queue_frame(opcode, true, out);
         } else {
             service_->deflater(write_window_bits()).compress(message, false, out);
+            // Without a shared window the smaller of both forms can go.
             const bool smaller = out.size() < message.size();
             queue_frame(opcode, smaller, smaller ? ByteView(out) : message);
         }
@@ -383,7 +402,7 @@ WebSocketSend WebSocketConnection::queue_message(WebSocketOpcode opcode, ByteVie
 
 WebSocketSend WebSocketConnection::queued() {
     if (connection_->written() == net::Backlog::low) return WebSocketSend::sent;
-    said_high_ = true;
+    high_reported_ = true;
     return connection_->closing() ? WebSocketSend::closed : WebSocketSend::high;
 }
 
@@ -415,6 +434,7 @@ void WebSocketConnection::queue_frame(WebSocketOpcode opcode, bool compressed, B
 
 void WebSocketConnection::queue_payload(ByteView payload, wire::WebSocketMask mask) {
     core::SendQueue& queue = connection_->queue();
+    // One block of its own, freed when it is sent, instead of a long chain of the loop's blocks.
     if (payload.size() >= own_block_bytes_min) {
         core::Ref<SharedBytes> block(new SharedBytes);
         append_unmasked(block->bytes, payload, mask);
@@ -461,6 +481,7 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
         reason = fitting;
     }
     send_close(code, reason);
+    // From here on the peer's messages are read only to find its close frame behind them.
     state_ = State::closing;
     message_.reset();
     unlink();  // from the publishers that wait
@@ -490,7 +511,7 @@ void WebSocketConnection::abort() {
 
 void WebSocketConnection::on_drained(net::Connection&) {
     if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
-    if (!std::exchange(said_high_, false) || state_ != State::open) return;
+    if (!std::exchange(high_reported_, false) || state_ != State::open) return;
     tell([this]() TR_ON_LOOP { handler_->on_drained(*this); });
 }
 
@@ -508,7 +529,7 @@ void WebSocketConnection::on_peer_finished(net::Connection& connection) {
 void WebSocketConnection::check_alive() {
     const WebSocketOptions& options = service_->options();
     if (options.ping_interval == Duration::max()) return;
-    if (std::exchange(heard_, false) || !may_read()) {
+    if (std::exchange(received_lately_, false) || !may_read()) {
         awaiting_pong_ = false;
         connection_->set_deadline(service_->loop().now() + options.ping_interval);
         return;
@@ -518,8 +539,11 @@ void WebSocketConnection::check_alive() {
     connection_->set_deadline(service_->loop().now() + options.pong_timeout);
 }
 
+// The one deadline of a connection means, by state: open, the next ping or an overdue pong;
+// closing, that the peer has not answered our close frame; closed, that a server has not ended the
+// connection.
 void WebSocketConnection::on_deadline(net::Connection& connection) {
-    if (state_ == State::open && !(awaiting_pong_ && !heard_)) {
+    if (state_ == State::open && !(awaiting_pong_ && !received_lately_)) {
         check_alive();
         return;
     }

@@ -71,7 +71,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     WebSocketSend send_in_turn(WebSocketKind kind, ByteView message) TR_ON_LOOP;
     // The queue is above the high mark, whatever filled it: on_drained comes.
     bool has_backlog() {
-        said_high_ |= connection_->has_backlog();
+        high_reported_ |= connection_->has_backlog();
         return connection_->has_backlog();
     }
     // At most 125 bytes; a longer one is not sent.
@@ -170,9 +170,9 @@ class WebSocketConnection final : public net::Session, private ListHook {
     State state_ = State::open;
     bool is_client_;
     bool reading_ = true;
-    bool heard_ = true;  // since the last look
+    bool received_lately_ = true;  // since the last look
     bool awaiting_pong_ = false;
-    bool said_high_ = false;
+    bool high_reported_ = false;
     bool held_ = false;    // topics are behind: what this one would publish waits
     bool behind_ = false;  // it is one of those that are waited for
 };

@@ -30,6 +30,7 @@ WebSocketService::WebSocketService(core::EventLoop& loop, WebSocketOptions optio
 WebSocketService::~WebSocketService() = default;
 
 void WebSocketService::report_misuse(std::string_view what, std::string_view instead) {
+    // At most one line a second: a handler may misuse each of its messages.
     if (loop_->log() == nullptr || misuse_second_ == loop_->unix_now()) return;
     misuse_second_ = loop_->unix_now();
     loop_->log()->warning("websocket", what, log::field("instead", instead));
@@ -62,6 +63,7 @@ wire::WebSocketInflater& WebSocketService::inflater() {
 
 wire::WebSocketMask WebSocketService::random_mask() {
     wire::WebSocketMask mask;
+    // Masks must be unpredictable (RFC 6455, 5.3). Each call to the system fetches many.
     if (random_used_ + mask.key.size() > random_.size()) {
         secure_random(random_);
         random_used_ = 0;

@@ -5,7 +5,7 @@
 namespace tiderace::http {
 
 WebSocket::~WebSocket() {
-    if (state_ != nullptr) state_->let_go();
+    if (state_ != nullptr) state_->disown();
 }
 
 void WebSocket::ping(ByteView payload) {

@@ -7,13 +7,15 @@
 
 namespace tiderace::http {
 
-void WebSocketState::let_go(std::uint16_t code) {
+void WebSocketState::disown(std::uint16_t code) {
     keeper_ = nullptr;
+    // Without a connection, and without a client's handshake under way, no callback will come that
+    // could end this later.
     if (connection_ == nullptr && !asked_) {
         delete this;
         return;
     }
-    let_go_ = true;
+    disowned_ = true;
     held_ = {};
     begin_ = 0;
     if (!may_send()) return;
@@ -24,6 +26,8 @@ void WebSocketState::let_go(std::uint16_t code) {
 // --- receiving -------------------------------------------------------------------------------
 
 void WebSocketState::on_message(WebSocketConnection&, WebSocketKind kind, ByteView message) {
+    // Messages are taken from the front; the gap is closed when it is the larger part, so each
+    // message moves a bounded number of times.
     if (begin_ > held_.size() / 2) {
         held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(begin_));
         begin_ = 0;
@@ -47,7 +51,8 @@ void WebSocketState::wait(WebSocketReceive& receive) {
 std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) {
     forget(receive);
     if (begin_ == held_.size()) {
-        told_receiver_ = true;
+        // The end is reported once: a task that receives again after it is stuck, see wait().
+        receiver_notified_ = true;
         return std::nullopt;
     }
     WebSocketMessage message = std::move(held_[begin_++]);
@@ -55,8 +60,10 @@ std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) 
     if (begin_ == held_.size()) {
         begin_ = 0;
         held_.clear();
+        // An idle socket keeps no room for a past burst.
         if (held_.capacity() > 4) held_.shrink_to_fit();
     }
+    // Resumes at half, so that a full buffer does not toggle reading with each message.
     if (!paused_ || held_bytes_ > held_bytes_max / 2) return message;
     paused_ = false;
     if (connection_ != nullptr && !connection_->connection().closing()) {
@@ -71,9 +78,10 @@ std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) 
 bool WebSocketState::begin(WebSocketSending& sending) {
     if (!may_send()) {
         // Reported once: a task that goes on sending is stuck, and does not turn in a circle.
-        sending.settled_ = !std::exchange(told_sender_, true);
+        sending.settled_ = !std::exchange(sender_notified_, true);
         return sending.settled_;
     }
+    // Behind those that wait, even if there is room: sends keep their order.
     if (!senders_.empty() || connection_->has_backlog()) return false;
     push(sending);
     return true;
@@ -95,7 +103,7 @@ void WebSocketState::push(WebSocketSending& sending) {
     const WebSocketSend result = connection_->send_in_turn(sending.kind_, sending.bytes_);
     sending.settled_ = true;
     sending.sent_ = result != WebSocketSend::closed;
-    told_sender_ |= !sending.sent_;
+    sender_notified_ |= !sending.sent_;
 }
 
 void WebSocketState::serve_senders() {
@@ -104,7 +112,7 @@ void WebSocketState::serve_senders() {
         if (may_send()) {
             push(first);
         } else {
-            first.settled_ = told_sender_ = true;
+            first.settled_ = sender_notified_ = true;
         }
         first.waiter_.wake();
     }
@@ -119,9 +127,9 @@ void WebSocketState::on_open(WebSocketConnection& socket) {
         subprotocol_ = std::make_unique<std::string>(socket.subprotocol());
     }
     answered();
-    if (!let_go_) return;
+    if (!disowned_) return;
     socket.service().loop().assert_on_loop();
-    socket.close(wire::websocket_close::going_away);  // nobody wants it any more
+    socket.close(wire::websocket_close::going_away);  // its owner is gone
 }
 
 // A client's handshake is over.
@@ -132,7 +140,7 @@ void WebSocketState::answered() {
 
 void WebSocketState::on_refused(int http_status, std::string_view why) {
     answered();
-    if (let_go_) {
+    if (disowned_) {
         delete this;
         return;
     }
@@ -146,12 +154,12 @@ void WebSocketState::on_drained(WebSocketConnection&) {
 }
 
 void WebSocketState::on_end(WebSocketConnection&, std::uint16_t code, ByteView reason) {
-    if (!let_go_) end(code, reason);
+    if (!disowned_) end(code, reason);
 }
 
 void WebSocketState::on_close(WebSocketConnection&, std::uint16_t code, ByteView reason) {
     connection_ = nullptr;
-    if (let_go_) {
+    if (disowned_) {
         delete this;
     } else if (!ended()) {
         end(code, reason);
@@ -161,6 +169,8 @@ void WebSocketState::on_close(WebSocketConnection&, std::uint16_t code, ByteView
 void WebSocketState::end(std::uint16_t code, ByteView reason) {
     code_ = code;
     if (!reason.empty()) reason_ = std::make_unique<std::string>(reason);
+    // The task learns of the end by an operation that waits, or by the messages it still has to
+    // take. Otherwise only the keeper can end it.
     const bool told = receiver_ != nullptr || sends_ > 0 || begin_ < held_.size();
     if (receiver_ != nullptr) receiver_->waiter_.wake();
     serve_senders();

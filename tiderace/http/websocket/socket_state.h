@@ -39,7 +39,7 @@ class WebSocketState final : public WebSocketHandler {
     static constexpr std::size_t message_cost = 64;  // of one without bytes
 
     // The WebSocket is gone. With `code`, if it is still open.
-    void let_go(std::uint16_t code = wire::websocket_close::normal);
+    void disown(std::uint16_t code = wire::websocket_close::normal);
     void set_keeper(WebSocketKeeper* keeper) { keeper_ = keeper; }
 
     bool opened() const { return connection_ != nullptr || ended(); }
@@ -53,7 +53,7 @@ class WebSocketState final : public WebSocketHandler {
     bool asked() const { return asked_; }
     // It was refused; reason() says why.
     bool refused() const { return refused_; }
-    // Of the refusal; 0: there was no answer.
+    // The refusal's status; 0: there was no answer.
     int http_status() const { return http_status_; }
     bool ended() const { return code_ != 0; }
     WebSocketConnection* connection() const { return connection_; }  // nullptr: not open
@@ -66,7 +66,7 @@ class WebSocketState final : public WebSocketHandler {
 
     // For the operations. -----------------------------------------------------------------------
 
-    bool has_news() const { return begin_ < held_.size() || (ended() && !told_receiver_); }
+    bool has_news() const { return begin_ < held_.size() || (ended() && !receiver_notified_); }
     void wait(WebSocketReceive& receive);
     std::optional<WebSocketMessage> take(WebSocketReceive& receive);
     void forget(WebSocketReceive& receive) {
@@ -109,9 +109,9 @@ class WebSocketState final : public WebSocketHandler {
     bool asked_ = false;  // a client's handshake is under way
     bool refused_ = false;
     bool paused_ = false;
-    bool let_go_ = false;
-    bool told_receiver_ = false;
-    bool told_sender_ = false;
+    bool disowned_ = false;
+    bool receiver_notified_ = false;
+    bool sender_notified_ = false;
     std::unique_ptr<std::string> reason_;
     std::unique_ptr<std::string> subprotocol_;
     core::Address peer_;

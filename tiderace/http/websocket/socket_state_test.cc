@@ -50,7 +50,7 @@ TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
         world.settle();
         EXPECT_EQ(keeper.said, "ended, held ");
         EXPECT_TRUE(state->has_news());
-        state->let_go();
+        state->disown();
     }
 }
 

@@ -84,6 +84,8 @@ WebSocketTopics::WebSocketTopics(WebSocketService& service, WebSocketHub& hub, T
     attach(service);
 }
 
+// A loop keeps its place until all have ended, because the counters of the others are addressed by
+// it; then numbering begins anew.
 std::size_t WebSocketTopics::take_place(WebSocketHub& hub) {
     const auto gone = [](const WebSocketTopics* one) { return one == nullptr; };
     if (std::ranges::all_of(hub.loops_, gone)) hub.loops_.clear();
@@ -124,6 +126,8 @@ std::size_t WebSocketTopics::names_in_fullest_bucket() const {
     return most;
 }
 
+// Names come from peers, so their length, a socket's subscriptions and all topics of a loop are
+// bounded.
 bool WebSocketTopics::subscribe(WebSocketConnection& socket, ByteView name) {
     service_->loop().assert_on_loop();
     TR_CHECK(socket.service().topics() == this, "a socket of another loop, or service");
@@ -162,6 +166,8 @@ void WebSocketTopics::forget_if_empty(Topic& topic) {
 net::Backlog WebSocketTopics::publish(ByteView topic, WebSocketKind kind, ByteView message) {
     service_->loop().assert_on_loop();
     const bool alone = hub_->loops_.size() == 1;
+    // On one loop a topic without subscribers costs no copy. With several, another loop may have
+    // some.
     if (alone && find(topic) == nullptr) return net::Backlog::low;
     const auto shared = std::make_shared<const TopicMessage>(
         TopicMessage{std::string(topic), kind, std::string(message)});
@@ -183,6 +189,8 @@ void WebSocketTopics::publish_from(WebSocketConnection& publisher, ByteView topi
     paused_.push_back(publisher);
 }
 
+// Collected until the turn's end, so that the messages of a turn are encoded once for all
+// subscribers and sent in one call to each.
 void WebSocketTopics::add(const Message& message) {
     Topic* topic = find(message->topic);
     if (topic == nullptr) return;
@@ -220,6 +228,7 @@ void WebSocketTopics::deliver_all() {
 
 void WebSocketTopics::deliver(Topic& topic) {
     Encoded encoded;
+    // A fault ends the socket it happened at; the other subscribers get the message.
     topic.subscriptions.for_each([&](TopicSubscription& subscription) {
         service_->loop().assert_on_loop();
         WebSocketConnection& socket = subscription.socket();
@@ -232,6 +241,7 @@ void WebSocketTopics::deliver(Topic& topic) {
 
 void WebSocketTopics::deliver_to(WebSocketConnection& socket, const Topic& topic,
                                  Encoded& encoded) {
+    // -1: a window or a mask of its own makes its bytes differ from those that all share.
     const int form = socket.shared_form();
     WebSocketSend result = WebSocketSend::sent;
     if (form < 0) {
@@ -269,6 +279,8 @@ void WebSocketTopics::hand_over() {
     batch->answer = waits_;
     for (WebSocketTopics* to : hub_->loops_) {
         if (to == this || to == nullptr) continue;
+        // A publisher that does not wait drops what a slow loop cannot take, so that its mailbox
+        // stays bounded. One that waits stops at half of this, see is_behind().
         const bool too_far = !waits_ && in_flight(*to) > limits_.in_flight_bytes_max;
         const bool handed =
             !too_far && to->service_->loop().post(
@@ -301,6 +313,7 @@ void WebSocketTopics::take(std::size_t from, const Batch& batch) {
         });
 }
 
+// Half of the limit: what is published before a pause takes effect still fits.
 bool WebSocketTopics::is_behind() const {
     if (!waits_) return false;
     if (behind_sockets_ > 0) return true;
@@ -328,6 +341,7 @@ void WebSocketTopics::on_caught_up() {
 void WebSocketTopics::look_again() {
     if (paused_.empty() || is_behind()) return;
     IntrusiveList<WebSocketConnection> ready;
+    // Taken out first: a socket that reads again may publish and be paused again inside this call.
     ready.splice_back(paused_);
     while (!ready.empty()) ready.pop_front().set_held(false);
 }
