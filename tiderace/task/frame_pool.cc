@@ -62,6 +62,7 @@ void* FramePool::allocate(std::size_t bytes) {
 void FramePool::free(void* block, std::size_t bytes) noexcept {
     const std::size_t index = class_of(bytes);
     const std::size_t size = index * class_bytes;
+    // A frame may end on another thread than it was made on; its block then serves that thread.
     if (index >= lists.free.size() || lists.ended || lists.kept_bytes + size > kept_bytes_max) {
         ::operator delete(block);
         return;

@@ -16,6 +16,8 @@ void OffloadBase::begin(std::coroutine_handle<> handle, std::unique_ptr<Work> wo
 }
 
 void OffloadBase::Work::done() {
+    // nullptr: the task was destroyed meanwhile. Work on a thread cannot be stopped, so its result
+    // is dropped.
     if (waiting != nullptr) {
         waiting->take_result(*this);
         waiting->out_ = nullptr;

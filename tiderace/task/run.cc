@@ -32,6 +32,7 @@ void run_to_end(Task<> task) {
     if (!loop) throw std::runtime_error(loop.error().message());
     core::WorkerPool pool(pool_threads_max, pool_queue_max);
     Runner runner(**loop, &pool);
+    // Declared last, so that its task ends while the runner, the pool and the loop still exist.
     Program program(**loop);
     program.start(runner, std::move(task));
     (*loop)->run();

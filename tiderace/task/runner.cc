@@ -30,6 +30,7 @@ void log_failure(log::Logger* logger, const std::exception_ptr& failure) {
 }
 
 void Waiter::wake() {
+    // Several things may wake it in one turn: it is resumed once.
     if (ready_) return;
     TR_CHECK(context_ != nullptr, "woken before it waits");
     context_->runner->make_ready(*this);
@@ -98,6 +99,7 @@ void Runner::make_ready(Waiter& waiter) {
 
 void Runner::on_turn_end() {
     // What becomes ready meanwhile joins the queue, which we look at again below.
+    // Bounded, so that tasks that wake each other cannot keep the loop from its sockets and timers.
     for (std::size_t resumed = 0; resumed < resumes_per_turn_max && !ready_.empty(); ++resumed) {
         Waiter& waiter = ready_.pop_front();
         waiter.ready_ = false;
@@ -109,6 +111,7 @@ void Runner::on_turn_end() {
 
 void Runner::enter(std::coroutine_handle<> handle, Context& context) {
     Root& root = *context.root;
+    // Calls nest: a task may start another one, which runs until it first waits.
     Context* outer = std::exchange(Context::current(), &context);
     ++depth_;
     ++root.on_stack_;
@@ -154,6 +157,8 @@ void Root::end_frame() {
 void Root::cancel() {
     if (frame_ == nullptr) return;
     Runner& runner = *context_.runner;
+    // With a coroutine on the stack this frame may be below it. after_running() ends it, once all
+    // have returned.
     if (!runner.running()) return end_frame();
     cancelled_ = true;
     if (!ListHook::linked()) runner.settled_.push_back(*this);
@@ -165,6 +170,7 @@ std::coroutine_handle<> Root::on_child_done(PromiseBase&) noexcept {
 }
 
 void Root::settle() {
+    // Read before the frame ends, because the promise lies in it.
     const std::exception_ptr failure = promise_->failure();
     if (!cancelled_ && !failure) keep_value(*promise_);
     end_frame();

@@ -23,6 +23,7 @@ class Outgoing final : private net::Connection::Owner {
                 line.connection.loop().assert_on_loop();
                 line.connection.close(net::CloseReason::server_stopped);
             });
+            // A closed connection is destroyed at the end of a turn.
             loop_->turn(Duration::zero());
         }
     }

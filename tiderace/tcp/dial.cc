@@ -70,6 +70,8 @@ task::Task<Result<Dialed>> dial_once(const std::string& to, const core::HostPort
 
 // Whether it may go better the next time.
 bool is_worth_another(const Error& error) {
+    // Everything else may be a server that restarts, or a network that comes up. Rights do not
+    // change by themselves.
     return error.code() != EACCES && error.code() != EPERM;
 }
 
@@ -81,6 +83,7 @@ task::Task<Result<Dialed>> dial_often(std::string to, ConnectOptions options) {
         Result<Dialed> made = co_await dial_once(to, *place, options);
         if (made || left <= 1 || !is_worth_another(made.error())) co_return made;
         const Duration wait = backoff.next();
+        // The real cause now is more use than a time-out after the pause.
         if (task::deadline() - runner_here().loop().now() <= wait) co_return made;
         co_await task::sleep(wait);
     }

@@ -13,6 +13,8 @@ Peer::Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner
     : connection_(&connection), callbacks_(&callbacks), runner_(&runner), idle_(callbacks.idle) {}
 
 net::Backlog Peer::write(ByteView bytes) {
+    // A callback cannot know that an end was requested elsewhere; for a Connection such a write is
+    // misuse.
     if (connection_->sending_finished()) return net::Backlog::low;
     return connection_->write(bytes);
 }
@@ -34,6 +36,7 @@ void Peer::want_drained() {
     connection_->want_drained();
 }
 void Peer::close() {
+    // Lingering is for a peer that may still be sending.
     if (connection_->peer_finished()) {
         connection_->close_when_sent();
     } else {
@@ -88,6 +91,7 @@ void Peer::accepted() {
 
 std::size_t Peer::on_data(net::Connection&, ByteView data) {
     touch();
+    // Without a callback the bytes are dropped, and not kept until they pass the limit.
     if (!callbacks_->on_data) return data.size();
     std::size_t used = data.size();
     guard([&] { used = std::min(data.size(), callbacks_->on_data(*this, data)); });

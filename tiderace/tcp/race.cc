@@ -17,6 +17,8 @@ std::vector<core::Address> interleave(const std::vector<core::Address>& addresse
     for (const core::Address& each : addresses) {
         (each.family() == addresses.front().family() ? first : second).push_back(each);
     }
+    // RFC 8305, 4: families take turns, and the resolver's first choice leads. A family that is
+    // broken here costs one stagger, not one for each of its addresses.
     std::vector<core::Address> ordered;
     for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
         if (i < first.size()) ordered.push_back(first[i]);
@@ -57,6 +59,7 @@ Race::Outcome Race::await_resume() {
     if (won_ != nullptr) {
         outcome = {.transport = std::move(won_->socket), .address = won_->to, .error = 0};
     }
+    // Closes the sockets that lost.
     attempts_.clear();
     return outcome;
 }
@@ -99,6 +102,7 @@ bool Race::start(Attempt& attempt) {
 }
 
 void Race::ended(Attempt& attempt, int error) {
+    // Another attempt may have won in this turn: the first one stays the winner.
     if (won_ != nullptr || std::exchange(attempt.over, true)) return;
     --open_;
     if (error == 0) {
@@ -107,6 +111,7 @@ void Race::ended(Attempt& attempt, int error) {
         return;
     }
     note_fault(attempt.to, error);
+    // At once, without the rest of the stagger, which is there for addresses that do not answer.
     start_next();
 }
 

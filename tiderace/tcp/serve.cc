@@ -42,6 +42,7 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
     // Destroys this, once no task is running.
     void remove() {
         auto& all = tasks_->served_;
+        // The last one takes its place, so that removing one does not depend on how many there are.
         all.back()->index_ = index_;
         std::swap(all[index_], all.back());
         std::unique_ptr<Served> self = std::move(all.back());

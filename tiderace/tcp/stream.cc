@@ -13,7 +13,7 @@ Stream::Stream(net::Connection& connection, const StreamOptions& options)
 }
 
 Stream::~Stream() {
-    if (state_ != nullptr) state_->let_go();
+    if (state_ != nullptr) state_->disown();
 }
 
 task::Task<Result<std::uint64_t>> Stream::send_file(std::string path, std::uint64_t offset,

@@ -19,16 +19,20 @@ StreamState::StreamState(net::Connection& connection, std::size_t read_bytes_max
       read_bytes_max_(read_bytes_max),
       idle_(idle) {}
 
-void StreamState::let_go() {
+void StreamState::disown() {
     TR_CHECK(reader_ == nullptr && writers_.empty(), "a stream ended before an operation on it");
-    let_go_ = true;
+    disowned_ = true;
     if (connection_ == nullptr) {
         delete this;
         return;
     }
     connection_->loop().cancel(*this);
     connection_->set_deadline(Instant::max());
+    // on_data() drops from here on. Bytes left unread would make the kernel reset the connection,
+    // and the peer might lose what we sent.
     connection_->set_reading(true);
+    // Lingering is for a peer that may still be sending. This one has ended, or was idle between
+    // two frames when the server stopped.
     if (peer_finished_ || end_ == End::stopping) {
         connection_->close_when_sent();
     } else {
@@ -78,6 +82,7 @@ bool StreamState::try_settle(StreamReader& reader) {
         }
         if (connection_ != nullptr && !peer_finished_) return false;
     }
+    // An end that was already found (too long, silent) stays the reason.
     if (end_ == End::none || end_ == End::finished) {
         end_ = peer_finished_ ? (unread().empty() ? End::finished : End::cut_short) : End::lost;
     }
@@ -94,6 +99,7 @@ void StreamState::wait(StreamReader& reader, std::coroutine_handle<> handle) {
     reader.waiter_.suspend(handle);
     if (reader.settled_) return reader.waiter_.wake();  // the others have their turn first
     if (idle_ > Duration::zero()) connection_->set_deadline(connection_->loop().now() + idle_);
+    // A task that comes back for its next frame while the server stops is idle from now on.
     if (draining_ && waits_at_boundary()) {
         quiet_rounds_ = 2;
         connection_->loop().arm(*this, connection_->loop().now());
@@ -121,7 +127,8 @@ void StreamState::wake_reader(End end) {
 }
 
 std::size_t StreamState::on_data(net::Connection&, ByteView data) {
-    if (let_go_) return data.size();
+    if (disowned_) return data.size();
+    // A lent frame points into in_, which must not move until reclaim().
     (lent_ > 0 || !later_.empty() ? later_ : in_).append(data);
     if (waiting()) {
         quiet_rounds_ = 0;
@@ -176,9 +183,11 @@ void StreamState::on_expired() {
 bool StreamState::begin(StreamWriter& writer) {
     if (connection_ == nullptr) {
         // A task that ignores what writes return would go on for ever: wait() ends it.
-        return !std::exchange(told_, true) || keeper_ == nullptr;
+        return !std::exchange(end_reported_, true) || keeper_ == nullptr;
     }
+    // Settled, as not sent.
     if (connection_->sending_finished() || finish_asked_) return true;
+    // Behind those that wait, so that writes keep their order.
     if (!writers_.empty()) return false;
     push(writer);
     writer.sent_ = writer.all_queued() && !connection_->has_backlog();
@@ -203,6 +212,8 @@ void StreamState::push(StreamWriter& writer) {
         backlog = connection_->write(piece);
         writer.rest_.remove_prefix(piece.size());
     }
+    // The file goes behind the bytes before it. It costs no memory, but a full queue takes nothing
+    // more until it drains.
     if (!writer.file_ || backlog == net::Backlog::high) return;
     connection_->queue().append_file(std::move(writer.file_), writer.offset_, writer.file_bytes_);
     writer.file_bytes_ = 0;
@@ -231,6 +242,7 @@ void StreamState::finish() {
 }
 
 void StreamState::finish_if_asked() {
+    // Writes that were begun before finish() are still sent.
     if (!finish_asked_ || connection_ == nullptr || !writers_.empty()) return;
     connection_->finish_sending();
     if (peer_finished_) connection_->close_when_sent();
@@ -251,10 +263,12 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
     connection.loop().cancel(*this);
     connection_ = nullptr;
     reason_ = reason;
-    if (let_go_) {
+    if (disowned_) {
         delete this;
         return;
     }
+    // An operation that waits reports the end to its task. Without one, a task that does something
+    // else would never notice: the keeper ends it.
     const bool reported = reader_ != nullptr || !writers_.empty() || securing_ != nullptr;
     if (securing_ != nullptr) std::exchange(securing_, nullptr)->wake();
     if (waiting()) {
@@ -262,7 +276,7 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
         wake_reader(end_);
     }
     while (!writers_.empty()) {
-        told_ = true;
+        end_reported_ = true;
         writers_.pop_front().waiter_.wake();
     }
     // Last: the keeper may end the task, its Stream, and this.

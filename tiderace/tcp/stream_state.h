@@ -102,7 +102,7 @@ class StreamState final : public net::Session, private core::Timer {
     }
 
     // The Stream is gone: ends the connection in order, and this when that is done.
-    void let_go() TR_ON_LOOP;
+    void disown() TR_ON_LOOP;
     void set_keeper(StreamKeeper* keeper) { keeper_ = keeper; }
     void set_idle(Duration idle) { idle_ = idle; }
 
@@ -168,12 +168,12 @@ class StreamState final : public net::Session, private core::Timer {
     End end_ = End::none;
     net::CloseReason reason_ = net::CloseReason::finished;
     std::uint8_t quiet_rounds_ = 0;
-    bool let_go_ = false;
+    bool disowned_ = false;
     bool peer_finished_ = false;
     bool draining_ = false;
     bool secured_ = false;
     bool finish_asked_ = false;
-    bool told_ = false;  // a write reported that the peer is gone
+    bool end_reported_ = false;  // a write reported that the peer is gone
 };
 
 }  // namespace tiderace::tcp
