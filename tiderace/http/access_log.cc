@@ -55,8 +55,11 @@ class RingAccessLog::BoundedLine {
 };
 
 void RingAccessLog::write(const AccessRecord& record) {
+    // The time's text serves all lines of a second.
     if (record.when != second_) render_second(record.when);
     char* room = ring_->reserve(line_bytes_max);
+    // The ring is full: the line is dropped, which the writer counts and reports. A request never
+    // waits for its log.
     if (room == nullptr) return;
     BoundedLine line({room, line_bytes_max - 1});
     format_ == AccessLogFormat::json ? render_json(line, record) : render_text(line, record);

@@ -84,8 +84,11 @@ void Exchange::write(Response& response) {
         })) {
         return;  // and it may be gone
     }
+    // A head may be out already, and a second answer behind it would be taken for another
+    // request's.
     if (begun) return break_connection();
     Response fault(500);
+    // Without filters: one of them may be what threw.
     if (!contain("the answer", [&] { send(fault); })) break_connection();
 }
 
@@ -97,6 +100,8 @@ void Exchange::respond_status(int status) {
 void Exchange::answer_over_head(int status, ByteView sentence) {
     loop().assert_on_loop();
     log::Logger* const log = loop().log();
+    // Kept on this stack: the observers are called when the answer is out, and by then the exchange
+    // may be gone.
     std::unique_ptr<Waiting> waiting = std::move(waiting_);
     abandoned_ = true;
     fail_receiver();
@@ -113,10 +118,12 @@ void Exchange::answer_over_head(int status, ByteView sentence) {
 void Exchange::fail() {
     retire(std::move(receiver_));
     if (abandoned_) return;
+    // A part of the answer is with the client, so its end has to look like a fault.
     responded_ ? break_off() : answer_over_head(500, {});
 }
 
 void Exchange::on_deadline(int status) {
+    // An observer may drop the last reference that a handler holds.
     const core::Ref<Exchange> self(this);
     if (responded_ || abandoned_) return;
     if (!contain("an answer that is late", [&] { answer_over_head(status, too_late); })) {
@@ -162,6 +169,7 @@ core::Ref<Exchange> Exchange::defer() {
 
 ExchangeHandle Exchange::handle() {
     loop().assert_on_loop();
+    // The end was reported already: a handle could reach nothing.
     if (abandoned_ || over_) return {};
     TR_CHECK(site_ != nullptr, "an exchange without a site has no handle");
     deferred_ = true;
@@ -220,6 +228,7 @@ void Exchange::tell(std::unique_ptr<Waiting> waiting, log::Logger* log) {
 void Exchange::receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max) {
     loop().assert_on_loop();
     if (receiver_ != nullptr) return report_misuse("the body has a receiver");
+    // After an answer the connection reads on by itself, and the body may be dropped already.
     if (responded_ && !abandoned_) return report_misuse("the body was requested after the answer");
     receiver_ = std::move(receiver);
     body_bytes_max_ = bytes_max;
@@ -244,6 +253,8 @@ bool Exchange::give_body(ByteView bytes) {
     BodyReceiver& receiver = *receiver_;
     called_ = &receiver;
     const bool sound = contain("a body receiver", [&] {
+        // Under a sanitizer each call gets bytes of its own, so that a view kept beyond it is
+        // found.
         if constexpr (poisons_old_views) {
             receiver.on_body(*this, std::string(bytes));  // gone on return
         } else {

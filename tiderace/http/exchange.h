@@ -9,7 +9,7 @@
 // Later      The exchange may be kept past the handler's return. The views of request() are then
 //            others: ask again, or pin() first, and they stay as long as the exchange.
 // Abandoned  If the client goes away meanwhile (closes, resets, ends the stream, does not read) or
-//            is answered over our head (a deadline, a body too large), every observer is told
+//            is answered over our head (a deadline, a body too large), every observer is notified
 //            once, and answering does nothing. An observer unhooks when it dies.
 // Deadline   set_deadline(): answers 503, or the given status, by itself.
 // Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
@@ -110,7 +110,7 @@ class Exchange : public core::Shared {
         if (!contain("a handler", std::forward<Code>(code))) fail();
     }
 
-    // Request::peer and secure from here on: what a trusted proxy says of the client.
+    // Request::peer and secure from here on: the client as a trusted proxy reports it.
     void set_client(const core::Address& client, bool is_secure);
 
     // Where the request stands in the site's stages (site.h).

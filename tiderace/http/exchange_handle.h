@@ -27,7 +27,7 @@ class ExchangeHandle {
 
     ExchangeHandle() = default;  // names none
     // Calls `call` on the exchange's loop, in a later turn, if the exchange was neither answered
-    // nor abandoned by then. What it throws is answered as a handler's exception is.
+    // nor abandoned by then. An exception is answered as a handler's is.
     bool post(Call call) const;
 
   private:

@@ -25,7 +25,7 @@ namespace tiderace::http {
 
 struct Request {
     const wire::RequestHead* head = nullptr;
-    // Of the connection, or of the client behind a trusted proxy (filter/trusted_proxies.h).
+    // The connection's, or the client's behind a trusted proxy (filter/trusted_proxies.h).
     const core::Address* peer = nullptr;
     // The same for all requests of one connection, and for no other's of its server; none: unknown.
     SlotId connection;

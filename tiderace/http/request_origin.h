@@ -25,7 +25,7 @@ class RequestOrigin {
     // Call before the connection goes; a second call does nothing. Without memory, the facts of TLS
     // and the path of a Unix socket are no longer shown.
     void keep(Request& request) noexcept;
-    // Shows another address than the connection's: that of the client behind a proxy.
+    // Shows the address of the client behind a proxy instead of the connection's.
     void show(Request& request, const core::Address& client);
     // The request is over; a Request that was kept shows neither.
     void clear() {

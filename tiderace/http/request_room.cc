@@ -18,6 +18,7 @@ namespace tiderace::http {
 namespace {
 
 bool is_inside(ByteView part, ByteView whole) {
+    // The views may be of different objects, whose pointers < does not order.
     const std::less_equal<const char*> before;
     return !part.empty() && before(whole.data(), part.data()) &&
            before(part.data() + part.size(), whole.data() + whole.size());
@@ -50,6 +51,7 @@ std::unique_ptr<RequestRoom> RequestRooms::take() {
 }
 
 void RequestRooms::give_back(std::unique_ptr<RequestRoom> room) {
+    // One spare for each loop: requests that are answered at once take turns with it.
     if (room == nullptr || spare_ != nullptr) return;
     room->poison();
     spare_ = std::move(room);
@@ -60,6 +62,8 @@ void PinnedRequest::pin(wire::RequestHead& head, Request& request) {
     const auto own_bytes = [&](ByteView view) {
         return is_inside(view, old_target) ? 0 : view.size();
     };
+    // One allocation for all texts and the fields. A path inside the target is not copied again: it
+    // moves with it.
     const std::size_t fields_bytes = head.fields().size() * sizeof(wire::Field);
     bytes_ = fields_bytes + head.method_text().size() + old_target.size() +
              head.target_authority().size() + request.protocol.size() + own_bytes(request.path) +

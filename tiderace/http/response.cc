@@ -19,6 +19,7 @@ struct OwnedText final : core::Shared {
 }  // namespace
 
 Response& Response::push(const ResponseField& field) {
+    // Most answers have few fields and allocate nothing.
     if (more_fields_.empty() && field_count_ < fields_inline) {
         inline_fields_[field_count_++] = field;
         return *this;
@@ -100,11 +101,13 @@ ByteView Response::keep(ByteView text) {
 }
 
 ByteView Response::keep_string(std::string text) {
+    // Each behind a pointer, because views of the earlier ones must not move when the list grows.
     more_text_.push_back(std::make_unique<std::string>(std::move(text)));
     return *more_text_.back();
 }
 
 void Response::set_body(std::string text) {
+    // A small body is copied next to its head and leaves in the same call; a large one is shared.
     if (text.size() <= copied_bytes_max) return set_body(keep_string(std::move(text)), {});
     auto owned = core::make_ref<OwnedText>(std::move(text));
     set_body(owned->text, owned);

@@ -23,6 +23,8 @@ void Site::resume(Exchange& exchange) {
     exchange.run([&] {
         while (exchange.access_done < access_.size()) {
             AccessRule& rule = *access_[exchange.access_done++];
+            // It refused and answered, or it decides later and then calls resume(), which goes on
+            // behind it.
             if (rule.check(exchange) != AccessRule::Verdict::pass) return;
         }
         handler_->handle(exchange);
