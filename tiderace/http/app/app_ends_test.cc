@@ -1,5 +1,5 @@
 // Handlers of every kind whose client goes, or whose server drains, at any moment: each frame ends,
-// once, and what is in flight gets its answer while there is time.
+// once, and requests in flight get their answers while there is time.
 #include <gtest/gtest.h>
 
 #include <optional>

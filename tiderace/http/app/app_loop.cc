@@ -65,6 +65,7 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
         LayerPlace place{runner_.loop(), pool, runner_, states_, chain->handler_timeout, this};
         const Layer& layer = layers_.emplace_back(middleware.make(place));
         if (layer.rule != nullptr) chain->rules.push_back(layer.rule);
+        // Rules run from the outside in, filters from the inside out.
         if (layer.filter != nullptr) chain->filters.insert(chain->filters.begin(), layer.filter);
     }
     chains_.push_back(std::move(chain));
@@ -148,6 +149,8 @@ Instant AppLoop::deadline(const Chain& chain) const {
 
 void AppLoop::refuse(Exchange& exchange, const route::Found& found) const {
     if (found.kind == route::Found::Kind::nothing) return exchange.respond_status(404);
+    // The path exists with other methods: Allow lists them (RFC 9110, 15.5.6), and OPTIONS asks for
+    // just that.
     const bool asks = exchange.request().method() == wire::Method::options;
     Response response(asks ? 204 : 405);
     response.add(wire::FieldName::allow, found.allow);
@@ -181,15 +184,20 @@ void AppLoop::handle(Exchange& exchange) {
         return exchange.respond_status(501);
     }
     const bool known = found.kind != route::Found::Kind::nothing;
+    // A known path passes the rules of its group even with a wrong method: a log-in comes before
+    // any answer about the path.
     Chain& chain = *chains_[known ? app_->routes_[found.route].scope : 0];
     if (!pass(chain, exchange)) return;
     if (found.kind != route::Found::Kind::route) return refuse(exchange, found);
     const App::Route& route = app_->routes_[found.route];
+    // The token is in the body: the endpoint is called when it was found and is right.
     if (!chain.rules.empty() && app::awaits_csrf_token(exchange)) {
         return read_form(route, exchange);
     }
     if (route.endpoint->body() == app::BodyUse::whole) return collect_body(route, exchange);
     const bool moved = route.endpoint->keeps_views();
+    // What keeps views beyond this call needs the head where it stays: it lies in the connection's
+    // receive buffer.
     if (moved) exchange.pin();
     if (moved || !chain.rules.empty()) return call(exchange, route);
     app::Call call{
@@ -206,6 +214,8 @@ void AppLoop::handle(Exchange& exchange) {
 
 Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
     const bool streamed = route.endpoint->body() == app::BodyUse::streamed;
+    // An upload takes as long as its bytes do, and body_timeout watches those. Only a limit that
+    // the route set itself counts.
     return streamed && !chain.timeout_is_own ? Instant::max() : deadline(chain);
 }
 
@@ -270,6 +280,7 @@ class AppLoop::FormReader final : public BodyReceiver {
     }
     void go_on(Exchange& exchange, bool ended) {
         const bool streamed = route_->endpoint->body() == app::BodyUse::streamed;
+        // The token was good. An endpoint that takes the whole body is called at its end.
         if (!streamed && !ended) return;
         AppLoop& loop = *loop_;
         const App::Route& route = *route_;

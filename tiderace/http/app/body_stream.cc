@@ -54,6 +54,7 @@ BodyStream::BodyStream(Exchange& exchange, std::uint64_t bytes_max, std::string 
 BodyStream::BodyStream(BodyStream&&) noexcept = default;
 
 BodyStream::~BodyStream() {
+    // No inflow: it was moved from.
     if (!inflow_ || inflow_->ended || inflow_->failed) return;
     exchange_->withdraw_body();
     // The rest of the body has no reader, and must not block the next request.
@@ -70,6 +71,8 @@ std::optional<std::string> BodyStream::take() {
         TR_CHECK(inflow_->ended, "a body's task goes on when there is something new");
         return std::nullopt;
     }
+    // The buffer goes out with its bytes: while the handler works on them, the next ones get one of
+    // their own.
     std::string piece = std::exchange(inflow_->bytes, std::string());
     if (std::exchange(inflow_->paused, false) && !inflow_->failed && !exchange_->abandoned()) {
         exchange_->set_body_reading(true);  // more may come inside this call

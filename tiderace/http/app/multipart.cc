@@ -37,12 +37,15 @@ task::Task<Multipart::Event> Multipart::step() {
         if (step.event == Event::data) piece_.assign(step.data);
         if (step.event == Event::part) type_.assign(reader_->content_type());
         if (step.event == Event::part_end || step.event == Event::end) in_part_ = false;
+        // What follows the last delimiter is read and dropped (RFC 2046, 5.1.1), so that the
+        // connection can go on.
         const bool epilogue = step.event == Event::end && !body_ended_;
         if (step.event != Event::need_more && !epilogue) co_return step.event;
         if (body_ended_) {
             reader_->finish();
             continue;
         }
+        // Once for each piece that arrives: after each step it would move the rest again and again.
         held_.erase(0, used_);
         used_ = 0;
         auto more = co_await body_.next();

@@ -122,6 +122,7 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
         auto record = core::make_ref<Session::Record>(*store_, options_, exchange.loop());
         exchange.attach(record);
         const auto id = Cookies(exchange.request()).get(name());
+        // An id that we cannot have made is not looked up: strangers' texts cost the store nothing.
         if (!id || !is_id(*id)) return Verdict::pass;
         const Instant now = exchange.loop().now();
         app::Call call{exchange, *runner_, *states_, "a session",
@@ -195,6 +196,7 @@ task::Task<> Session::set(std::string name, std::string value) {
     try {
         co_await record->save();
     } catch (...) {
+        // The store has the old state, so the rest of this request sees that, too.
         is_new ? void(values.erase(at)) : void(at->second = std::move(before));
         throw;
     }
@@ -205,6 +207,8 @@ task::Task<> Session::erase(std::string name) {
     if (record->values.erase(name) > 0) co_await record->save();
 }
 
+// The new id is stored before the old one ends: a failure between them leaves two sessions of one
+// user, and not none.
 task::Task<> Session::renew() {
     const core::Ref<Record> record = this->record();
     const std::string old = std::exchange(record->id, std::string());

@@ -104,7 +104,7 @@ TEST(Topics, AreBounded) {
 TEST(Topics, CloseAMemberThatIsTooSlowAndKeepTheOthers) {
     const App app = make_app({.queue_bytes_max = 256_KiB, .compression = false});
     testing::Client client(app);
-    auto slow = client.websocket("/rooms/a");  // it receives only when it is asked to
+    auto slow = client.websocket("/rooms/a");  // it receives only on request
     auto ann = client.websocket("/rooms/a");
     const std::string block(10'000, 'x');
     for (int i = 0; i < 200; ++i) {
