@@ -77,7 +77,7 @@ void FastCgiCall::want_output() {
 }
 
 void FastCgiCall::on_output(ByteView bytes) {
-    heard_ = true;
+    peer_answered_ = true;
     if (over() || bytes.empty()) return;
     note_progress();
     if (!head_complete()) {
@@ -126,7 +126,7 @@ void FastCgiCall::on_end(const FcgiEvent& end) {
 void FastCgiCall::on_lost(std::string_view why) {
     connection_ = nullptr;
     if (over() || ended_) return;
-    if (std::exchange(may_retry_, false) && !heard_ && is_repeatable()) {
+    if (std::exchange(may_retry_, false) && !peer_answered_ && is_repeatable()) {
         return handler_->peer_->ask(*this);
     }
     fail(502, why);
@@ -403,7 +403,7 @@ bool FastCgiPeer::starves() const {
     return std::ranges::any_of(connections_, [&](const auto& connection) {
         return std::ranges::any_of(connection->calls_, [&](const auto& entry) {
             const FastCgiCall* const call = entry.second;
-            return call != nullptr && !call->heard_ && call->begun_ <= early;
+            return call != nullptr && !call->peer_answered_ && call->begun_ <= early;
         });
     });
 }

@@ -61,7 +61,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     core::SendQueue output_;
     bool ended_ = false;  // the peer has
     bool input_ended_ = false;
-    bool heard_ = false;
+    bool peer_answered_ = false;
     Instant begun_{};
     bool started_ = false;
     bool may_retry_ = false;  // a kept connection may have been closed just before

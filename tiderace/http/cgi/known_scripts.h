@@ -1,7 +1,7 @@
-// KnownScripts: the scripts that a FastCGI peer was asked for lately, so that not every request
+// KnownScripts: the scripts that were requested of a FastCGI peer lately, so that not every request
 // opens its script only to see that it is there.
 //
-// Only what is a file is remembered, for `remembered`: a new script is found at once, and one that
+// Only files are remembered, for `remembered`: a new script is found at once, and one that
 // was removed is asked for until then, which the peer answers itself, because it opens scripts by
 // their names anyway.
 //

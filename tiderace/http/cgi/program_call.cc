@@ -48,7 +48,7 @@ ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string name
     : loop_(&loop), room_(&room), name_(std::move(name)) {}
 
 ProgramCall::~ProgramCall() {
-    let_go();
+    drop_exchange();
 }
 
 void ProgramCall::begin(Exchange& exchange, wire::cgi::MetaVariables variables) {
@@ -176,7 +176,7 @@ void ProgramCall::answer() {
         drops_output_ = true;
         if (is_head && head.content_length) response.set_length_hint(*head.content_length);
         const core::Ref<Exchange> exchange = exchange_;
-        let_go();
+        drop_exchange();
         exchange->respond(response);
         want_output();
         return;
@@ -196,7 +196,7 @@ void ProgramCall::redirect_locally() {
     if (local_redirects_of(*exchange) >= most) {
         return fail(502, "its Location leads to another path too many times");
     }
-    let_go();
+    drop_exchange();
     answer_from_path(*exchange, *room_->local, target);
     want_output();
 }
@@ -257,7 +257,7 @@ void ProgramCall::fail(int status, std::string_view why) {
         exchange->body_ready();  // pulls, learns it, and may end the source and with it this call
         if (over()) return;
     }
-    let_go();
+    drop_exchange();
     if (exchange && !exchange->responded() && !exchange->abandoned()) {
         Response response(status);
         if (status == 503) response.add(FieldName::retry_after, "1");
@@ -268,12 +268,12 @@ void ProgramCall::fail(int status, std::string_view why) {
 
 void ProgramCall::finish() {
     if (over()) return;
-    let_go();
+    drop_exchange();
     end();
 }
 
 // The exchange and all that hangs on it.
-void ProgramCall::let_go() {
+void ProgramCall::drop_exchange() {
     gone_.unlink();
     if (source_ != nullptr) std::exchange(source_, nullptr)->forget();
     const core::Ref<Exchange> exchange = std::exchange(exchange_, {});
@@ -297,7 +297,7 @@ void ProgramCall::on_source_gone() {
 
 void ProgramCall::on_client_gone() {
     if (over()) return;
-    let_go();
+    drop_exchange();
     end();
 }
 

@@ -87,7 +87,7 @@ class ProgramCall {
     // The exchange needs the program no more, so it is ended. The last call from here.
     virtual void on_over() = 0;
 
-    // The program's output until the head is complete. Returns the bytes used; what is left is the
+    // The program's output until the head is complete. Returns the bytes used; the rest is the
     // body's. A bad head ends the call; of a complete one, answer() is to follow.
     std::size_t take_head(ByteView bytes);
     bool head_complete() const { return reader_->state() == Reader::State::complete; }
@@ -143,7 +143,7 @@ class ProgramCall {
     void on_client_gone();
     void on_deadline();
     bool waits_for_client() const;
-    void let_go();
+    void drop_exchange();
     void end();
 
     core::EventLoop* loop_;

@@ -10,7 +10,7 @@
 //
 // Owner    The handler.
 // Thread   Any.
-// Errors   Found says what is there; `failed` comes with an errno value.
+// Errors   Found names the outcome; `failed` comes with an errno value.
 // Limits   Paths of path_bytes_max; a longer one is missing.
 #pragma once
 

@@ -339,7 +339,7 @@ TEST_F(FileCacheTest, DropsAllAndCountsIt) {
     EXPECT_EQ(cache.counters().evicted, 3U);
 }
 
-// Of which more will be there again. Any other fault says something about the file.
+// A shortage that ends. Any other fault says something about the file.
 TEST_F(FileCacheTest, WhatIsKnownIsServedWhereTheMachineHasTooLittle) {
     folder_.write("a.txt", "known");
     get("/a.txt");

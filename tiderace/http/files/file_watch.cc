@@ -297,7 +297,7 @@ void FileWatch::changed_link(ByteView link) {
     forget_link(path);
 }
 
-// Expires the answers made of this name: its own, that of a compressed sibling's file, that of a
+// Expires the answers made of this name: its own, a compressed sibling's file, a
 // page without its ".html".
 void FileWatch::expire_name(ByteView path) {
     cache_->expire(path);

@@ -209,7 +209,7 @@ void VariantFiles::clean_up() {
     const bool too_many = bytes > bytes_max_;
     const std::string ours_now = std::string(unfinished) + std::to_string(::getpid()) + "-";
     for (const Kept& file : files) {
-        // Of a process that ended while it wrote.
+        // Left by a process that ended while it wrote.
         const bool is_left_over =
             file.name.starts_with(unfinished) && !file.name.starts_with(ours_now);
         if (!is_left_over && !(too_many && bytes > enough)) continue;

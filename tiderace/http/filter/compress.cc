@@ -50,7 +50,7 @@ bool has_digest(const Response& response) {
 }
 
 void add_vary(Response& response) {
-    const bool is_said = any_value(response, FieldName::vary, [](ByteView value) {
+    const bool is_listed = any_value(response, FieldName::vary, [](ByteView value) {
         for (wire::ListReader list(value); list.next();) {
             if (list.element() == "*" ||
                 wire::equals_ignoring_case(list.element(), "Accept-Encoding")) {
@@ -59,7 +59,7 @@ void add_vary(Response& response) {
         }
         return false;
     });
-    if (!is_said) response.add(FieldName::vary, "Accept-Encoding");
+    if (!is_listed) response.add(FieldName::vary, "Accept-Encoding");
 }
 
 // The same content, other bytes.

@@ -4,7 +4,7 @@
 //   X-Forwarded-For: 6.6.6.6, 192.0.2.7, 10.0.0.2        peer 10.0.0.1, networks {"10.0.0.0/8"}
 //                    |        |          \- trusted
 //                    |        \- the client: the right-most address that is not trusted
-//                    \- what the client says of itself: not looked at
+//                    \- what the client claims: ignored
 //
 //   peer not trusted                         its own address; the fields mean nothing
 //   all addresses trusted                    the left-most
@@ -57,7 +57,7 @@ class TrustedProxies final {
     TrustedProxies(const TrustedProxyOptions& options, std::string& fault);
 
     bool trusts(const core::Address& peer) const;
-    // Request::peer and Request::secure are the client's from here on, where a proxy says so.
+    // Request::peer and Request::secure are the client's from here on, if a proxy reported them.
     void apply(Exchange& exchange) const;
 
   private:

@@ -296,7 +296,7 @@ void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& r
     } else if (!keep_alive_) {
         writer.lines("Connection: close\r\n");
     } else if (head_.version_minor() == 0) {
-        // HTTP/1.0 clients close unless they are told otherwise.
+        // HTTP/1.0 clients close unless the answer says keep-alive.
         writer.lines("Connection: keep-alive\r\n");
     }
     writer.end();

@@ -238,7 +238,7 @@ void H2Connection::arm() {
 
 void H2Connection::on_deadline(net::Connection& connection) {
     const Instant now = service_->loop().now();
-    if (drain_due_ <= now) say_last_stream();
+    if (drain_due_ <= now) send_last_goaway();
     if (half_closed_due_ <= now) {
         watch_half_closed();
         streams_.check_half_closed();
@@ -316,7 +316,7 @@ core::HeldBytes H2Connection::held_bytes() const {
     return streams_.held_bytes();
 }
 
-void H2Connection::say_last_stream() {
+void H2Connection::send_last_goaway() {
     phase_ = Phase::last_round;
     drain_due_ = Instant::max();
     sender_.go_away(streams_.closed().highest(), H2Error::no_error);

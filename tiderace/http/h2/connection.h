@@ -111,7 +111,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void pass_over(const wire::H2Headers& frame) TR_ON_LOOP;
     bool charge_insertions(std::uint64_t before) TR_ON_LOOP;
     void deliver(H2Exchange& exchange, const wire::H2Data& frame) TR_ON_LOOP;
-    void say_last_stream() TR_ON_LOOP;
+    void send_last_goaway() TR_ON_LOOP;
     void end_if_done() TR_ON_LOOP;
     void end(bool in_order) TR_ON_LOOP;
     void fill() TR_ON_LOOP;

@@ -178,7 +178,7 @@ void H2Connection::on_frame(const wire::H2Data& frame) {
         give_back_window(frame.padding_bytes);
     }
     if (H2Exchange* exchange = streams_.find(frame.stream)) return deliver(*exchange, frame);
-    // Of a closed stream: the bytes are dropped, but the connection's window needs them back.
+    // The stream is closed: its bytes are dropped, but the connection's window needs them back.
     give_back_window(frame.bytes.size());
     if (!frame.frame_begins) return;  // the stream was reset in the middle of the frame
     streams_.late_frame(frame.stream,
@@ -261,7 +261,7 @@ void H2Connection::on_frame(const wire::H2Ping& frame) {
     if (!charge(frame.ack ? H2Act::ack : H2Act::ping)) return;
     if (frame.ack) {
         // Everything that the peer sent before it saw our GOAWAY has arrived by now.
-        if (phase_ == Phase::going_away && frame.data == drain_ping) say_last_stream();
+        if (phase_ == Phase::going_away && frame.data == drain_ping) send_last_goaway();
         return;
     }
     sender_.ping(frame.data, true);

@@ -166,7 +166,7 @@ void H2Exchange::recycle() {
     body_due = write_due = Instant::max();
     body_ = Body::arrived;
     answer_ = Answer::awaited;
-    body_paused_ = refused_ = giving_on_ = source_waits_ = stepping = false;
+    body_paused_ = refused_ = delivering_ = source_waits_ = stepping = false;
     window_was_closed = socket_was_behind = false;
 }
 
@@ -366,7 +366,7 @@ void H2Exchange::start_body() {
     }
     send_continue();
     connection_->streams().watch_body(*this);
-    give_on_held();
+    deliver_held();
 }
 
 void H2Exchange::send_continue() {
@@ -386,7 +386,7 @@ void H2Exchange::set_body_reading(bool on) {
     body_paused_ = !on;
     if (connection_ == nullptr || !on) return;
     connection_->streams().watch_body(*this);
-    give_on_held();
+    deliver_held();
 }
 
 bool H2Exchange::take_body(ByteView bytes, bool end) {
@@ -400,7 +400,7 @@ bool H2Exchange::take_body(ByteView bytes, bool end) {
         return true;
     }
     if (is_taken() && held_.empty()) {
-        if (!bytes.empty()) give_on(bytes);
+        if (!bytes.empty()) deliver(bytes);
     } else if (receiver_ != nullptr || tunnel_ != nullptr || (!responded_ && !refused_)) {
         // Not decided yet: the bytes are held, and the window stays closed behind them.
         held_.append(bytes);
@@ -420,17 +420,17 @@ void H2Exchange::take_trailers(std::span<const wire::Field> trailers) {
 
 // An answer inside on_body may close the stream. The connection exists until the end of the turn,
 // and still counts the bytes in its window.
-void H2Exchange::give_on(ByteView bytes) {
+void H2Exchange::deliver(ByteView bytes) {
     H2Connection* const connection = connection_;
-    giving_on_ = true;
+    delivering_ = true;
     give_body(bytes);
-    giving_on_ = false;
+    delivering_ = false;
     connection->give_back(*this, bytes.size(), attached());
 }
 
-void H2Exchange::give_on_held() {
+void H2Exchange::deliver_held() {
     core::Ref<H2Exchange> self(this);
-    if (is_taken() && !held_.empty()) give_on(take_held());
+    if (is_taken() && !held_.empty()) deliver(take_held());
     end_body_if_whole();
 }
 

@@ -161,9 +161,9 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     bool send_at_once(ByteView body) TR_ON_LOOP;
     bool pull_more();
     void answer_ended() TR_ON_LOOP;
-    void give_on_held() TR_ON_LOOP;
-    void give_on(ByteView bytes) TR_ON_LOOP;
-    bool is_taken() const { return receiver_ != nullptr && !body_paused_ && !giving_on_; }
+    void deliver_held() TR_ON_LOOP;
+    void deliver(ByteView bytes) TR_ON_LOOP;
+    bool is_taken() const { return receiver_ != nullptr && !body_paused_ && !delivering_; }
     void end_body_if_whole();
     void drop_held() TR_ON_LOOP;
     void send_continue() TR_ON_LOOP;
@@ -193,7 +193,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     Answer answer_ = Answer::awaited;
     bool body_paused_ = false;   // set_body_reading(false)
     bool refused_ = false;       // answered without a handler, or its body was
-    bool giving_on_ = false;     // the receiver's call is on the stack
+    bool delivering_ = false;    // the receiver's call is on the stack
     bool source_waits_ = false;  // until body_ready()
 };
 

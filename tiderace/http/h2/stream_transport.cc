@@ -42,11 +42,12 @@ void H2StreamTransport::close(core::SendQueue&& unsent) {
 
 // One callback for each step, because it may end the transport.
 void H2StreamTransport::step() {
-    if (failure_told_) return;
+    if (failure_reported_) return;
     if (exchange_->connection() == nullptr) {
-        failure_told_ = true;
+        failure_reported_ = true;
         // The stream ended in order after both directions were done: nothing failed.
-        if (!(end_told_ && exchange_->answer_complete())) observer_->on_receive_failed(-ECONNRESET);
+        if (!(end_reported_ && exchange_->answer_complete()))
+            observer_->on_receive_failed(-ECONNRESET);
         return;
     }
     const core::Ref<H2Exchange> exchange = exchange_;
@@ -71,8 +72,8 @@ bool H2StreamTransport::receive_step() {
         }
         return true;
     }
-    if (!exchange->body_arrived() || end_told_) return false;
-    end_told_ = true;
+    if (!exchange->body_arrived() || end_reported_) return false;
+    end_reported_ = true;
     receiving_ = false;
     observer_->on_received({});
     return true;

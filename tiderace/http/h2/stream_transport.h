@@ -40,8 +40,8 @@ class H2StreamTransport final : public net::Transport {
     net::Transport::Observer* observer_ = nullptr;
     bool receiving_ = false;
     bool send_pending_ = false;
-    bool end_told_ = false;
-    bool failure_told_ = false;
+    bool end_reported_ = false;
+    bool failure_reported_ = false;
     bool reset_on_close_ = false;
 };
 

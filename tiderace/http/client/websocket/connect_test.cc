@@ -188,7 +188,7 @@ class WebSocketConnectToAny : public WebSocketConnectTest {
                "Sec-WebSocket-Accept: " +
                std::string(accept.data(), accept.size()) + "\r\n" + more + "\r\n";
     }
-    // What becomes of a client that this is said to.
+    // How a client ends that receives these bytes.
     std::string meet(std::function<std::string()> bytes, bool ends = false) {
         request.clear();
         answer = [bytes = std::move(bytes), ends](net::Connection& connection) {
@@ -255,7 +255,7 @@ TEST_F(WebSocketConnectToAny, ASilentServerIsWaitedForUntilTheTimeout) {
     EXPECT_EQ(server.size(), 0U);
 }
 
-// Each ends the socket with that code, which the server is told.
+// Each ends the socket with that code, which the server receives.
 TEST_F(WebSocketConnectToAny, AServerThatBreaksTheRulesIsLeft) {
     how.message_bytes_max = 1'000;
     const struct {

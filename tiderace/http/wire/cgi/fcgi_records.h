@@ -37,7 +37,7 @@ enum class FcgiEnd : std::uint8_t { complete = 0, cannot_multiplex = 1, overload
 
 // A whole record. At most 65,535 bytes of content; none ends a stream.
 void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content);
-// Of a responder whose connection is kept.
+// For a responder whose connection is kept.
 void append_begin_request(std::string& out, std::uint16_t id);
 // All of them, in as many records as it takes, and the end of the stream.
 void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables);

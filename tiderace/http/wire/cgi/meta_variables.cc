@@ -12,7 +12,7 @@ bool is_letter_or_digit(char c) {
     return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
 }
 
-bool is_told(const Field& field, bool without_authorization) {
+bool is_passed_on(const Field& field, bool without_authorization) {
     switch (field.id) {
         case FieldName::host:  // the authority, whichever field or target gave it
         case FieldName::connection:
@@ -145,7 +145,7 @@ MetaVariables make_meta_variables(const RequestFacts& facts) {
     }
     const auto fields = facts.head->fields();
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (is_told(fields[i], !facts.remote_user.empty())) add_field(out, fields, i);
+        if (is_passed_on(fields[i], !facts.remote_user.empty())) add_field(out, fields, i);
     }
     return out;
 }

@@ -80,7 +80,7 @@ class HpackEncoder::Block {
 
     // ":status", first of all; not for trailers.
     bool status(int code);
-    // Of a request, before its other fields: authority, method, path and scheme. The caller made
+    // For a request, before its other fields: authority, method, path and scheme. The caller made
     // sure that the value may stand there.
     bool pseudo(PseudoField field, ByteView value);
     // `name` is not FieldName::other: that one has no spelling.
