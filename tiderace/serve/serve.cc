@@ -48,7 +48,7 @@ class Logs {
     std::unique_ptr<log::Logger> make_logger() {
         return std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_);
     }
-    // Of one loop. The path is one that open() was given.
+    // For one loop. The path is one that open() was given.
     std::unique_ptr<RingAccessLog> make_access_log(const AccessLogTarget& target) {
         return std::make_unique<RingAccessLog>(access_.at(target.path)->add_ring(256_KiB),
                                                target.format);

@@ -137,13 +137,13 @@ void Watchdog::look(Post& post) {
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - post.asked_at_);
     if (!answered) {
         // Before its first answer a loop may not have begun to turn.
-        if (!post.told_ && post.answers_->turned && waited >= limit_) {
+        if (!post.reported_ && post.answers_->turned && waited >= limit_) {
             tell(post, waited.count());
-            post.told_ = true;
+            post.reported_ = true;
         }
         return;
     }
-    if (std::exchange(post.told_, false)) {
+    if (std::exchange(post.reported_, false)) {
         logger_->warning("serve", "a loop that was blocked turns again");
     }
     post.ask();

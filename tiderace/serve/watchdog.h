@@ -57,7 +57,7 @@ class Watchdog final {
         std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
         std::uint64_t asked_ = 0;
         std::chrono::steady_clock::time_point asked_at_{};
-        bool told_ = false;
+        bool reported_ = false;
     };
 
     // Logs to `logger`, which is its thread's from now on.

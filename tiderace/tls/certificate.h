@@ -3,7 +3,7 @@
 //
 // Owner    A value, moved.
 // Thread   Any.
-// Errors   Which file, which line, what was expected; swapped and encrypted files are named as
+// Errors   Which file, which line, what was expected; swapped and encrypted files are reported as
 //          such.
 // Limits   file_bytes_max for each file.
 #pragma once

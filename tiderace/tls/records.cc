@@ -9,7 +9,7 @@ std::size_t declared_bytes(ByteView in) {
     return Records::header_bytes + (static_cast<std::size_t>(high) << 8U | low);
 }
 
-// Of a record that claims too much, the header alone is enough: it is refused at once, instead of
+// A record that claims too much is refused by its header alone, at once, instead of
 // after the 64 KiB that a header may announce.
 std::size_t openable_bytes(ByteView in, std::size_t record_bytes_max) {
     const std::size_t declared = declared_bytes(in);

@@ -39,7 +39,7 @@ Records::Opened Records13::open(ByteView in, std::span<char> plain, Out out) {
         const ByteView rest = in.substr(opened.used);
         const ByteView record = rest.substr(0, openable_bytes(rest, record_bytes_max()));
         const std::span<char> room = plain.subspan(opened.plain);
-        // No room for this one: the caller delivers what is open, and comes again.
+        // No room for this one: the caller delivers the opened bytes and calls again.
         if (record.size() > room.size()) {
             opened.event = Event::full;
             break;

@@ -99,7 +99,7 @@ struct ServerCallbacks {
         if (staple == nullptr || !staple->serves(self.loop_->unix_now())) {
             return SSL_TLSEXT_ERR_NOACK;
         }
-        // OpenSSL frees what it is given.
+        // OpenSSL takes ownership and frees it.
         const std::string& der = staple->der;
         auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(der.data(), der.size()));
         if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
@@ -300,7 +300,7 @@ ServerContext::Reload ServerContext::load_again() {
     seen_files_ = std::move(look);
     loaded_files_ = std::move(loaded);
     if (!fresh) return Reload::refused;
-    told_to_ = loop_->unix_now();
+    reported_until_ = loop_->unix_now();
     last_refusal_.clear();
     return Reload::reloaded;
 }
@@ -337,15 +337,15 @@ void ServerContext::check_files() {
         reload_if_changed();
     }
     seen_files_ = std::move(look);
-    tell_what_ended();
+    report_expired();
 }
 
 // Reports certificates that were not renewed: their files never change, and clients just stay away.
-void ServerContext::tell_what_ended() {
-    const UnixSeconds since = std::exchange(told_to_, loop_->unix_now());
+void ServerContext::report_expired() {
+    const UnixSeconds since = std::exchange(reported_until_, loop_->unix_now());
     log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;
     if (log == nullptr) return;
-    for (const std::string& text : certificates_->ended(since, told_to_)) {
+    for (const std::string& text : certificates_->ended(since, reported_until_)) {
         log->warning("tls", text);
     }
 }

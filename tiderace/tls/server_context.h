@@ -67,7 +67,7 @@ class ServerContext final : public net::TransportLayer {
     ServerContext(core::EventLoop& loop, ServerOptions options);
     void look_for_changes() TR_ON_LOOP;
     void check_files() TR_ON_LOOP;
-    void tell_what_ended() TR_ON_LOOP;
+    void report_expired() TR_ON_LOOP;
     Reload load_again() TR_ON_LOOP;
 
     core::EventLoop* loop_;
@@ -81,7 +81,7 @@ class ServerContext final : public net::TransportLayer {
     std::string seen_files_;    // the files' status at the last check
     std::string loaded_files_;  // and when they were last loaded, or refused
     std::string last_refusal_;
-    UnixSeconds told_to_ = 0;  // certificates that ended before this were reported
+    UnixSeconds reported_until_ = 0;  // certificates that ended before this were reported
     std::unique_ptr<Error> load_error_;
 };
 

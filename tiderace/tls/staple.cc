@@ -45,7 +45,7 @@ Result<Staple> Staple::load(const std::string& file, const X509* leaf, UnixSecon
     auto der = read_file(file, Certificate::file_bytes_max);
     if (!der) return fail(der.error());
     const BasicPtr basic = parse(*der);
-    // Its words name fields of ASN.1, which would help nobody; and no later call may find them.
+    // The message names ASN.1 fields, which help no operator. Taken, so no later call finds it.
     take_openssl_error();
     if (basic == nullptr) {
         return fail(Error(0, "load", file, "expected a successful OCSP response in DER"));

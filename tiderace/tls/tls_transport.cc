@@ -227,8 +227,8 @@ void TlsTransport::on_received(ByteView bytes) {
 
 void TlsTransport::take_bytes(ByteView bytes) {
     if (is_receiving_over()) return;
-    // An end without close_notify may be an attacker's, who cuts an answer short (RFC 8446, 6.1):
-    // it is reported as a reset.
+    // An end without close_notify may come from an attacker that cuts an answer short (RFC 8446,
+    // 6.1): it is reported as a reset.
     if (bytes.empty()) {
         below_receiving_ = false;
         if (handshake_ != nullptr) {
@@ -538,7 +538,7 @@ void TlsTransport::go_on_sending(std::int64_t result) {
 
 void TlsTransport::say_end() {
     if (sending_ != Sending::open || records_ == nullptr || broken_ != 0) return;
-    enter(Sending::end_said);
+    enter(Sending::end_announced);
     try {
         records_->seal_end(out());
         if (!below_pending_) send_below();

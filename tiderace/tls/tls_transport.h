@@ -12,7 +12,7 @@
 //     |   +--a fault, handshake_timeout--------------> failed
 //     +--clear text--> refusing --the peer's end, handshake_timeout--> failed
 //
-// Our direction is on its own: open -> end_said -> finishing -> finished (Sending).
+// Our direction is on its own: open -> end_announced -> finishing -> finished (Sending).
 //
 // Owner    A Connection. Its context outlives it.
 // Thread   The loop's.
@@ -96,8 +96,8 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     };
     enum class Sending : std::uint8_t {
         open,
-        end_said,   // close_notify is in out_, or was sent
-        finishing,  // below ends its direction when out_ is sent
+        end_announced,  // close_notify is in out_, or was sent
+        finishing,      // below ends its direction when out_ is sent
         finished,
     };
 
