@@ -91,6 +91,7 @@ bool Database::worth_another(const std::exception_ptr& failure) {
 }
 
 task::Task<> Database::pause_before(Pool& pool, unsigned attempt) {
+    // Doubles, and is spread, so that transactions that collided do not collide again in step.
     const Duration pause = attempt_pause * (1U << std::min(attempt - 1, 10U));
     co_await task::sleep(pool.about(std::min(pause, attempt_pause_max)));
 }

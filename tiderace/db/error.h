@@ -36,7 +36,7 @@ enum class Fault : std::uint8_t {
     syntax,           // the statement: its grammar, or names that the database does not know
     parameters,       // their number, or a value that the database cannot hold
     row,              // a row is not what the program expects: a column is missing, extra, of
-                      // another type; two rows where one was asked for
+                      // another type; two rows where one was expected
     full,             // the disk, or a limit on the size
     configuration,    // the URL, the options, the log-in; trying again does not help
     other,

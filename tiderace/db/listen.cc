@@ -17,7 +17,7 @@ constexpr Duration quiet_max = 60s;
 void check_channel(const std::string& channel) {
     if (channel.empty() ||
         channel.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != channel.npos) {
-        throw Error(Fault::configuration, "a channel's name is of a-z, 0-9 and _");
+        throw Error(Fault::configuration, "a channel's name may only contain a-z, 0-9 and _");
     }
 }
 

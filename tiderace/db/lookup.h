@@ -12,7 +12,7 @@
 
 namespace tiderace::db {
 
-// IP addresses as text. Those of a literal address and of localhost come at once.
+// IP addresses as text. A literal address and localhost need no lookup.
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until);
 
 }  // namespace tiderace::db

@@ -13,6 +13,8 @@ Readiness::~Readiness() {
 
 void Readiness::keep(int fd) {
     let_go();
+    // A duplicate of ours: the library may close its own at any time, and the number would then be
+    // another socket's while the loop still watches it.
     fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (fd_ < 0) throw Error(Fault::connection_lost, "no descriptor is left");
     kept_ = true;

@@ -138,6 +138,8 @@ task::Task<> Transaction::commit() {
     try {
         co_await command("commit");
     } catch (const Error& error) {
+        // The server may have committed before the connection broke: only the caller can find out,
+        // so it must not be repeated.
         const bool unknown = error.kind() == Fault::connection_lost && lease_->maybe_done();
         failure = unknown ? error.with_kind(Fault::unknown_outcome) : error;
     }
@@ -166,6 +168,7 @@ task::Task<> Transaction::release() {
 
 task::Task<> Transaction::roll_back_to_savepoint() {
     if (depth_ == 0) co_return;  // save() failed
+    // The savepoint is what makes a failed statement harmless to the rest.
     failed_ = false;
     const std::string name = "tiderace_" + std::to_string(depth_);
     --depth_;

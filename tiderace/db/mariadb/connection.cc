@@ -32,6 +32,7 @@ constexpr unsigned kills_max = 2;
 
 MYSQL* made() {
     static std::once_flag once;
+    // mysql_init() would do this itself, but not safely from several loops at once.
     std::call_once(once, [] { mysql_library_init(0, nullptr, nullptr); });
     return mysql_init(nullptr);
 }
@@ -78,6 +79,7 @@ Connection::Connection(task::Runner& runner, Settings settings)
 Connection::~Connection() {
     readiness_.let_go();
     if (mysql_ == nullptr) return;
+    // Closing a statement sends to the server, which only a connection between two commands may do.
     if (!within_ && !broken_) {
         for (const auto& [sql, prepared] : statements_) mysql_stmt_close(prepared.statement);
     } else {
@@ -148,6 +150,7 @@ task::Task<int> Connection::ready(int wanted, Instant& deadline) {
 
 task::Task<> Connection::kill_query() {
     const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Kills>().out;
+    // A server that answers nothing would otherwise take all threads of the pool for its kills.
     if (*out >= kills_max) co_return;
     ++*out;
     const auto counted = std::shared_ptr<void>(nullptr, [out](void*) { --*out; });
@@ -172,6 +175,7 @@ task::Task<> Connection::open(Instant deadline) {
         } catch (const Error& error) {
             failure = error;
         }
+        // A wrong password is wrong at the other addresses, too.
         if (failure->kind() != Fault::connection_lost) break;
     }
     throw failure ? *failure : Error(Fault::connection_lost, "no address");
@@ -222,6 +226,8 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
         found->second.used = ++uses_;
         co_return found->second.statement;
     }
+    // The server keeps prepared statements as well (max_prepared_stmt_count): the one used longest
+    // ago goes.
     if (statements_.size() >= std::max<std::size_t>(settings_.options.statements_max, 1)) {
         const auto older = [](const auto& a, const auto& b) {
             return a.second.used < b.second.used;
@@ -241,6 +247,7 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
     const unsigned number = mysql_stmt_errno(statement);
     const std::string message = mysql_stmt_error(statement);
     forget(statement);
+    // The caller sends it as text, which needs no escaping as there are no values.
     if (number == ER_UNSUPPORTED_PS && query.values.empty()) co_return nullptr;
     fail(number, message.c_str());
 }

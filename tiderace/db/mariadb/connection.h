@@ -3,7 +3,7 @@
 //   …_start() -> waits for the socket -> …_cont() -> … -> done
 //
 // A call that was begun stands on a stack of its own inside the library until it is done; nothing
-// else may be asked of the connection before. So a task that is destroyed within one costs its
+// else may be sent on the connection before. So a task that is destroyed within one costs its
 // connection: recover() has the server end the statement, and the pool opens another.
 //
 // Owner, thread, errors: ../connection.h. Ending a statement is a second connection to the server,

@@ -67,7 +67,7 @@ class Call : private ListHook {
 };
 
 // What becomes of a call that was sent when its connection is lost: one that only reads was not
-// done, of the others nobody knows.
+// done; for the others it is unknown.
 Error outcome_of(const Call& call, const Error& why);
 
 }  // namespace tiderace::db::redis

@@ -106,7 +106,7 @@ class Client final {
     Pending<bool> expire(std::string_view key, Duration after) const;
     // The value afterwards.
     Pending<std::int64_t> increment(std::string_view key, std::int64_t by = 1) const;
-    // How many received it. A cluster counts those of one server.
+    // How many received it. A cluster counts the subscribers of one server.
     Pending<std::int64_t> publish(std::string_view channel, std::string_view message) const;
     Pending<void> ping() const;
 

@@ -76,7 +76,7 @@ Command make_command(std::string_view name, const Words&... words) {
 }
 
 inline constexpr std::uint16_t slots = 16'384;
-// Of a cluster: the slot of a key, or of what it has between { and }.
+// In a cluster: the slot of a key, or of its part between { and }.
 std::uint16_t slot_of(std::string_view key);
 
 }  // namespace tiderace::db::redis

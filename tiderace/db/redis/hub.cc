@@ -11,7 +11,7 @@
 namespace tiderace::db::redis {
 namespace {
 
-// A table of slots is asked for this often at most.
+// The table of slots is requested this often at most.
 constexpr Duration refresh_pause = 1s;
 
 // "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381"; a host that is missing is the same one.

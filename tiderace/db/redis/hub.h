@@ -3,7 +3,7 @@
 //   submit() -> Node of its key's slot -> the node's Link: all commands of a turn in one write
 //                  |                          |
 //                  | no link yet: wait        +-> MOVED, ASK: to the node that is named
-//                  |                          +-> lost: what only reads is sent again, once
+//                  |                          +-> lost: reading commands are sent again, once
 //                  +-> connect(): attempts with pauses that grow, until nothing waits any more
 //
 // Without a cluster there is one node, and no table of slots.

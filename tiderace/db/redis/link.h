@@ -49,7 +49,7 @@ class Link final : private net::Connection::Owner, private net::Session {
     void observe(Observer* observer) { observer_ = observer; }
     // Misuse once it is broken().
     void send(Call& call);
-    // A command whose reply nobody wants.
+    // A command whose reply is dropped.
     void send_unasked(std::string_view bytes);
     // All that comes is a push from now on: a subscription.
     void expect_only_pushes() { only_pushes_ = true; }

@@ -33,10 +33,10 @@ struct Options {
     // One of these that was idle for this long is pinged before it is used.
     Duration check_after = 30s;
 
-    // Of one reply; a larger one ends the connection (Error{row}).
+    // For one reply; a larger one ends the connection (Error{row}).
     std::size_t reply_bytes_max = 64_MiB;
     std::size_t reply_depth_max = 16;
-    // Of a cluster: servers that a loop has a connection to.
+    // In a cluster: servers that a loop has a connection to.
     std::size_t nodes_max = 64;
     // What a subscription keeps for a reader that is slow; above either the oldest are dropped, and
     // the next Message has their number.

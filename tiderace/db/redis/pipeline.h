@@ -95,7 +95,7 @@ class Pipeline::Run {
   public:
     explicit Run(Pipeline& pipeline) : pipeline_(&pipeline) {}
     Run(Run&&) = default;
-    // Cancelled: nobody waits for the rest any more.
+    // Cancelled: no task waits for the rest any more.
     ~Run() {
         if (pipeline_->waiter_ == &waiter_) pipeline_->leave();
     }

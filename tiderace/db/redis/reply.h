@@ -6,7 +6,7 @@
 //   Reply                                        whatever came
 //   void                                         checked to be no error
 //
-// An error that the server replies with is thrown, classified as those of the other databases are.
+// An error reply of the server is thrown, classified as the errors of other databases are.
 //
 // Thread   Any; pure functions.
 #pragma once
@@ -26,7 +26,7 @@ namespace tiderace::db::redis {
 // A reply with its own memory: reply.view().
 using Reply = resp::OwnedReply;
 
-// Of a reply that is an error: "WRONGTYPE Operation against …".
+// In a reply that is an error: "WRONGTYPE Operation against …".
 Error error_of(resp::Reply reply);
 [[noreturn]] void refuse_reply(resp::Reply reply, std::string_view expected);
 
