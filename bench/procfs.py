@@ -34,8 +34,8 @@ def pss_bytes(pid):
 
 
 def written_bytes(pid):
-    """Of that, what is not pages of files: program code comes into use at any time, and belongs to
-    no connection."""
+    """The part of it that is not pages of files: program code comes into use at any time, and
+    belongs to no connection."""
     return sum_of_rollups(pid, "Pss") - sum_of_rollups(pid, "Pss_File")
 
 

@@ -2,7 +2,7 @@
 // migrations of a database (tiderace/db/migrations.h).
 //
 //   tiderace db migrate URL DIR      runs what is pending
-//   tiderace db status URL DIR       lists what is done and what is pending; changes nothing
+//   tiderace db status URL DIR       lists applied and pending migrations; changes nothing
 //
 // Thread   Before any other: main only. run_database_command() runs a loop of its own.
 // Errors   parse never prints and never exits. A fault of the database is in the Outcome.

@@ -45,7 +45,7 @@ class ListeningSockets {
     // In a process that does not serve itself.
     void close() { sockets_.clear(); }
     // Removes the names of the Unix sockets before the sockets are closed. A name that now belongs
-    // to another socket, such as that of the server that takes over, stays. `root` removes the
+    // to another socket, such as the socket of the next server, stays. `root` removes the
     // names that this process lacks the rights for.
     void remove_files(RootFiles* root = nullptr) const;
 

@@ -156,7 +156,7 @@ struct ServeOptions {
     bool about = false;  // tell what this server is; see about.h
     bool echo = false;   // no HTTP: what comes in goes out; see echo.h
 
-    // The users who may read. Each entry is USER:PASSWORD or a file of such; see password_file.h.
+    // The users with access. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
     // Logs.

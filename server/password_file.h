@@ -1,4 +1,4 @@
-// PasswordFile: the users who may read, for basic authentication.
+// PasswordFile: the users with access, for basic authentication.
 //
 // Lines are those of htpasswd, NAME:HASH, with hashes that crypt(3) knows and that are worth their
 // name: bcrypt ($2a$ $2b$ $2y$), SHA-2 ($5$ $6$), yescrypt ($y$ $gy$), scrypt ($7$). MD5, DES,

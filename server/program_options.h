@@ -1,4 +1,4 @@
-// What `tiderace serve` was told about programs: --cgi, --fastcgi and their limits. Part of
+// The settings of `tiderace serve` for programs: --cgi, --fastcgi and their limits. Part of
 // ServeOptions.
 //
 // Thread   Plain data: written before the loops start, read-only after.

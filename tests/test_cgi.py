@@ -1,4 +1,4 @@
-"""CGI on the real program: what programs are told, what becomes of those that fail, and that
+"""CGI on the real program: what programs receive, what happens when they fail, and that
 nothing is left of them."""
 
 import os
@@ -88,7 +88,7 @@ def nothing_runs(server):
 
 
 def post(server, target, size, piece=65536, fields=()):
-    """Sends `size` bytes and returns the answer. What is sent is a pattern; see body_of()."""
+    """Sends `size` bytes and returns the answer. The bytes are a pattern; see body_of()."""
     with server.connect(deadline=120) as connection:
         connection.send(f"POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n" +
                         "".join(f"{n}: {v}\r\n" for n, v in fields) + "Connection: close\r\n\r\n")

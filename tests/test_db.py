@@ -1,5 +1,5 @@
 """`tiderace db`: the migrations of a database, by the real program, on SQLite. What PostgreSQL and
-MariaDB do is asked in server/db_commands_test.cc, whose fixture starts their servers."""
+MariaDB do is tested in server/db_commands_test.cc, whose fixture starts their servers."""
 
 import sqlite3
 

@@ -345,7 +345,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(kv):
                    for name, begin in kept.items()]
         for thread in threads:
             thread.start()
-        # A random moment: that of a random byte of the log, or of a snapshot's life.
+        # A random moment: at a random byte of the log, or during a snapshot.
         wanted = sum(kept.values()) + seeded.randrange(1, 300)
         r = client_of(server)
         wait_until(lambda r=r, wanted=wanted: sum(r.llen(n) for n in kept) >= wanted)

@@ -72,7 +72,7 @@ CHAT = ("GET /chat HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgr
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
         "\x81\x87\0\0\0\0flotsam")
 
-# A route of the program, what it is asked, and what its answer contains. A line for each.
+# A route of the program, its request, and what its answer contains. A line for each.
 APP = [
     (request("GET", "/"), "200 OK", "hello\n"),
     (request("GET", "/users/7"), "200 OK", '{"id":7,"name":"ann"}'),

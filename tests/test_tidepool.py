@@ -47,7 +47,7 @@ def tidepool(run_example, tmp_path_factory):
 
 
 class Member(Visit):
-    """A browser in which somebody is logged in."""
+    """A browser with a member logged in."""
 
     def __init__(self, chromium, site, name, scheme="light", screen="desk", javascript=True):
         super().__init__(chromium, scheme, screen, javascript)

@@ -1,4 +1,4 @@
-"""The programs of docs/tutorial. Those of its later chapters are examples/todo (test_todo.py)."""
+"""The programs of docs/tutorial. Its later chapters build examples/todo (test_todo.py)."""
 
 import http.client
 import json

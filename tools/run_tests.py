@@ -482,8 +482,8 @@ def build_go_programs():
 
 
 def server_group(group, preset, without=()):
-    """The suites of tests/. They build nothing: what they drive is built here, before they start
-    (but for test_outside.py, which tests a build)."""
+    """The suites of tests/. They build nothing: the programs they drive are built here, before they
+    start (but for test_outside.py, which tests a build)."""
 
     def test(_, built):
         if built.status != 0:

@@ -30,7 +30,7 @@ struct Members {
 
 class Rooms {  // shared by all loops
   public:
-    // Who is there then; "": there is no place.
+    // The members afterwards; "": the room is full.
     std::string enter(const Guest& guest) {
         const std::lock_guard lock(mutex_);
         if (!rooms_.contains(guest.room) && rooms_.size() >= rooms_max) return "";

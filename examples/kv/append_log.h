@@ -58,7 +58,7 @@ class AppendLog final : private core::TurnEnd {
     void tick();
 
     bool is_open() const { return file_ != nullptr; }
-    // Answers wait: what they depend on is not yet written, or with `always` not yet synced.
+    // Answers wait: their changes are not yet written, or with `always` not yet synced.
     bool holds_answers() const { return waiting_bytes_ > 0 || (busy_ && sync_ == Sync::always); }
     bool failed() const { return !failure_.empty(); }
     const std::string& failure() const { return failure_; }

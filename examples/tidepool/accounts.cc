@@ -128,7 +128,7 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
     SignUpFaults faults = faults_of(form, words);
     if (faults != SignUpFaults()) co_return std::unexpected(std::move(faults));
     const std::string hash = co_await passwords_->hash(std::move(form.password));
-    // The database decides who comes first: of two that sign up with one name at a time, one does.
+    // The database decides: of two visitors that sign up with one name at once, one succeeds.
     auto write = [&](db::Transaction& tx) -> Task<std::optional<std::int64_t>> {
         const auto taken = co_await tx.one<std::int64_t>(
             "select count(*) from members where username = ?", form.username);
@@ -176,7 +176,7 @@ Task<bool> Accounts::check(std::int64_t member, std::string password) {
 Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) {
     std::string login = random_word();
     auto write = [&](db::Transaction& tx) -> Task<> {
-        // The newest stay; a member who logs in by a program each minute does not fill the table.
+        // The newest stay, so that a program that logs in each minute does not fill the table.
         co_await tx.exec(
             "delete from logins where member = ? and id not in (select id from (select id from"
             " logins where member = ? order by used_at desc limit ?) as newest)",

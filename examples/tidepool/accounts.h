@@ -52,7 +52,7 @@ class Accounts {
     tiderace::Task<> end_login_of(std::int64_t member, std::string login);
     // The last used first. `here`: the one that asks.
     tiderace::Task<std::vector<LoginView>> logins(std::int64_t member, std::string here);
-    // Who logged in so, unless that log-in has ended. Notes when it was used, now and then.
+    // The member of this log-in, unless it has ended. Now and then this records when it was used.
     tiderace::Task<std::optional<Viewer>> viewer(std::string login);
 
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);

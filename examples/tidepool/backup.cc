@@ -214,7 +214,7 @@ std::optional<std::string> bytes_of(const std::string& base64) {
     return bytes;
 }
 
-// A file comes from where it was kept; what it says is not believed.
+// A backup comes from outside, so nothing in it is believed.
 void restore_picture(const std::string& folder, const PictureFile& picture) {
     if (folder.empty()) return;
     const auto bytes = bytes_of(picture.base64);

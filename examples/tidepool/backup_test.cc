@@ -77,7 +77,7 @@ TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
         const std::string mine = again.write("after the restore");
         EXPECT_GT(std::stoi(mine), std::stoi(post)) << "ids go on";
         EXPECT_THAT(complaint(other), HasSubstr("restore into an empty one"));
-        // What was saved again is the same, but for what came since.
+        // A second backup equals the first, except for what came since.
         EXPECT_EQ(run(back_up(other, folder_ / "others", folder_ / "again.jsonl")), lines + 1);
     }
 }

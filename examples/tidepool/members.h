@@ -25,7 +25,7 @@ inline constexpr std::int64_t notifications_max = 100;  // that are kept of a me
 // A page of them.
 struct People {
     std::vector<Person> people;
-    std::string next = {};  // "": nobody is left
+    std::string next = {};  // "": the list ends
 };
 
 class Members {

@@ -64,8 +64,8 @@ struct PostView {
 // A page of a list, newest first.
 struct Posts {
     std::vector<PostView> posts;
-    std::string next = {};   // the address of what is older; "": nothing is
-    std::string empty = {};  // what is said instead of posts
+    std::string next = {};   // the address of the older posts; "": there are none
+    std::string empty = {};  // the sentence shown instead of posts
 };
 
 struct Person {

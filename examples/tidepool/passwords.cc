@@ -27,7 +27,7 @@ std::string hash_now(const std::string& password) {
     return text.data();
 }
 
-// Of no member's password: what is compared when there is no such member.
+// The hash of no member's password, compared when there is no such member.
 const std::string& nobodys_hash() {
     static const std::string hash = hash_now(random_word());
     return hash;

@@ -25,8 +25,8 @@ class Passwords {
 
     // Throws TooBusy.
     tiderace::Task<std::string> hash(std::string password);
-    // `hash` may be empty, of nobody: the work is done all the same, so that the time does not tell
-    // whether there is such a member.
+    // `hash` may be empty (no such member): the work is done all the same, so that the time
+    // does not show whether there is such a member.
     tiderace::Task<bool> matches(std::string password, std::string hash);
 
   private:

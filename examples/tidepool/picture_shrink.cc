@@ -24,7 +24,7 @@ constexpr int post_side = 1280;
 constexpr int face_side = 192;
 constexpr int quality = 80;
 
-// Warnings about broken pictures, many for each: those who send them do not fill our log.
+// libvips warns many times about each broken picture; senders must not be able to fill our log.
 void ignore(const char*, GLogLevelFlags, const char*, void*) {}
 
 bool begin_vips() {
@@ -82,7 +82,7 @@ std::size_t little_endian(std::string_view bytes) {
     return value;
 }
 
-// A WebP without all that is no picture: profiles, EXIF, XMP. What a saver keeps when it is told to
+// A WebP without all that is no picture: profiles, EXIF, XMP. What a saver keeps when asked to
 // strip differs among versions of libvips.
 std::string bare(std::string_view webp) {
     constexpr std::size_t head = 12;  // RIFF, size, WEBP

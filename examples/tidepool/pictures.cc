@@ -36,7 +36,7 @@ std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// On the pool. Under another name first: a file that can be asked for is whole.
+// On the pool. Written under another name first, so that a file that can be requested is complete.
 Stored store(const std::string& folder, const std::string& incoming, PictureShape shape) {
     const std::string bytes = read_file(incoming);
     auto small = shrink_picture(bytes, shape);

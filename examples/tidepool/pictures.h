@@ -26,7 +26,7 @@
 
 namespace tidepool {
 
-// What a row says of one.
+// The columns of one picture's row.
 struct Picture {
     std::string name;  // "": none
     std::int64_t width = 0;

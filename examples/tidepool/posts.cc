@@ -111,7 +111,7 @@ struct Condition {
     std::vector<db::Value> values;
 };
 
-// SQLite's index knows runs of three characters; shorter words are looked for in what is left.
+// SQLite's index holds runs of three characters; shorter words are then searched in the rows found.
 Condition condition_in_sqlite(const std::vector<std::string>& words) {
     Condition condition{"p.id < ?", {}};
     std::vector<std::string> indexed;
@@ -151,7 +151,7 @@ Condition condition_by_grams(const std::vector<std::string>& words, db::Dialect 
     return condition;
 }
 
-// To somebody who is there, is not the actor, and neither blocked the other.
+// To a member that exists and is not the actor, and only if neither blocked the other.
 Task<> notify(db::Transaction& tx, std::int64_t member, std::string kind, std::int64_t actor,
               std::int64_t post) {
     co_await tx.exec(

@@ -19,7 +19,7 @@ struct Row {
 Task<std::optional<DbSessions::Found>> DbSessions::load(std::string key, UnixSeconds now) {
     auto row = co_await db_.one<Row>(
         "select data, expires_at from sessions where id = ? and expires_at > ?", key, now);
-    // Those whom nobody came back to.
+    // Expired: no request came with them in time.
     if (++loads_ % sweep_every == 0) {
         co_await db_.exec("delete from sessions where expires_at <= ?", now);
     }

@@ -86,7 +86,7 @@ std::string notice_named(std::string_view name, const Words& words) {
 
 namespace {
 
-// The database is asked, not a bus of this process: what happens on another node is seen as soon.
+// The database is polled, because a bus in this process would miss the events of other nodes.
 constexpr Duration live_pause = 3s;
 constexpr std::size_t live_streams_max = 2'000;  // of a loop
 

@@ -1,4 +1,4 @@
-// Site: what the handlers of one loop share, and how they know who asks.
+// Site: what the handlers of one loop share, and how they identify the visitor.
 //
 //   request -> session (cookie, database) -> its log-in -> Visitor: member or guest, language,
 //                                                           token against forged forms
@@ -45,7 +45,7 @@ struct Site {
     std::size_t live_streams = 0;
 };
 
-// Who asks, for as long as the request lasts.
+// The visitor of one request.
 class Visitor {
   public:
     static tiderace::Task<Visitor> of(Site& site, tiderace::http::Session session,

@@ -1,4 +1,4 @@
-// A browser of somebody, in memory, and a Tidepool of each test's own on one of the databases.
+// A visitor's browser, in memory, and a Tidepool of each test's own on one of the databases.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ inline std::string bytes_of(std::string_view digits) {
     return bytes;
 }
 
-// A browser of somebody.
+// A visitor's browser.
 class Browser {
   public:
     explicit Browser(const tiderace::http::App& app, std::string username = {})

@@ -1,6 +1,6 @@
 // Timelines: the feeds of members, made when something is written, so that reading one costs the
 // same whether a member follows five others or five hundred; only the posts of those with very many
-// followers are looked for when it is read.
+// followers are joined in when it is read.
 //
 //   a new post --- at most fan_out_max followers --> a row in the timelines of each and its author
 //            `---- more of them -------------------> one row in wide_posts; feeds look for it
@@ -8,7 +8,7 @@
 //   unfollow, block --> they leave it
 //
 // Whether a post is in timelines or in wide_posts is decided once, when it is written; so a member
-// who gains or loses followers needs no rewriting.
+// that gains or loses followers needs no rewriting.
 //
 // Each of these runs inside a transaction that has locked the author (lock_author): a post and a
 // follow at the same moment cannot miss each other.

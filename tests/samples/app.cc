@@ -1,4 +1,4 @@
-// A whole service in a few lines, as it stands in the plan of the library.
+// A whole service in a few lines: what the library is for.
 #include <tiderace/app.h>
 #include <tiderace/websocket.h>
 

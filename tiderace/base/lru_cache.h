@@ -1,5 +1,5 @@
-// LruCache: a bounded cache that drops what was used longest ago; and the order that it is built
-// on, for tables of the caller's own.
+// LruCache: a bounded cache that evicts the least recently used entry; and the order that it is
+// built on, for tables of the caller's own.
 //
 //   LruCache<std::string, Page> pages(64_MiB);
 //   pages.put("/", std::move(page), page_bytes);        // may evict others

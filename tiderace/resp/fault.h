@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
     message_too_large,  // over message_bytes_max
     count_              // how many faults there are
 };
-// What it is, in words for a log line or an error answer.
+// A sentence for a log line or an error answer.
 std::string_view to_string(Fault fault);
 
 // Bounds of one message: a command or a reply.

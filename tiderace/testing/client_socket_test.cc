@@ -1,4 +1,4 @@
-// A test's own WebSocket: what it sends and receives, while time stands still.
+// A test's own WebSocket, which sends and receives while time stands still.
 #include "tiderace/testing/client_socket.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@ const [pause_min, pause_max] = [500, 15000]; // ms, before the next attempt
 const at = id => document.getElementById(id);
 const [enter, say, said] = [at('enter'), at('say'), at('said')];
 let socket = null;
-let me = null; // {name, room}; null: nobody wants to be connected
+let me = null; // {name, room}; null: not connected, and no wish to be
 let pause = pause_min;
 let retry = 0;
 let lost = false; // the connection was
