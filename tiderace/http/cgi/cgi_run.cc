@@ -69,6 +69,8 @@ void CgiRun::close_files() {
 
 void CgiRun::start() {
     has_place_ = true;
+    // A run that had to wait gave its descriptors back (close_files), so the script is looked up
+    // again.
     if (!opened_.program) {
         opened_ = cgi_->folder_.find(path_, cgi_->options_.arguments_by_ampersand);
     }

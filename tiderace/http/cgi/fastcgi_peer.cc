@@ -38,6 +38,8 @@ void FastCgiCall::assign() {
     std::exchange(started_, true) ? start() : let_in();
 }
 
+// A request that a script may have begun is sent again only if that changes nothing (RFC 9110,
+// 9.2.1), and only without a body, which is gone.
 bool FastCgiCall::is_repeatable() {
     const ByteView method = variables().find("REQUEST_METHOD");
     return (method == "GET" || method == "HEAD") && variables().find("CONTENT_LENGTH").empty();
@@ -63,6 +65,7 @@ void FastCgiCall::on_body() {
     }
     if (connection_ == nullptr) return;
     if (!pending().empty()) return connection_->want_drained();
+    // An empty record ends the input (FastCGI, 3.3); a second one would be a protocol error.
     if (!body_ended() || std::exchange(input_ended_, true)) return;
     std::string out;
     append_record(out, FcgiType::standard_input, id_, {});
@@ -86,6 +89,7 @@ void FastCgiCall::on_output(ByteView bytes) {
         output_.append(loop().blocks(), bytes.substr(used));
         return answer();
     }
+    // The script runs on to its end; its output has no reader.
     if (drops_output()) return;
     output_.append(loop().blocks(), bytes);
     if (connection_ != nullptr) connection_->update_reading();
@@ -126,6 +130,8 @@ void FastCgiCall::on_end(const FcgiEvent& end) {
 void FastCgiCall::on_lost(std::string_view why) {
     connection_ = nullptr;
     if (over() || ended_) return;
+    // A kept connection may close while a request is on its way. A new connection that breaks shows
+    // a fault of the peer, so that is not tried again (may_retry_).
     if (std::exchange(may_retry_, false) && !peer_answered_ && is_repeatable()) {
         return handler_->peer_->ask(*this);
     }
@@ -148,6 +154,7 @@ void FastCgiConnection::attach(net::Connection& connection) {
 
 bool FastCgiConnection::has_room() const {
     if (closing_) return false;
+    // A call that is full stops the reading of its connection, and would stop others with it.
     if (calls_.empty()) return true;
     return peer_->multiplexes_ && calls_.size() < peer_->options_->requests_a_connection &&
            std::ranges::none_of(
@@ -171,6 +178,8 @@ void FastCgiConnection::add(FastCgiCall& call) {
 void FastCgiConnection::remove(FastCgiCall& call) {
     const auto found = calls_.find(call.id_);
     if (found == calls_.end()) return;
+    // Alone on its connection, a request ends with it: a script notices that sooner than an abort
+    // record, which many peers ignore.
     if (calls_.size() == 1) {
         calls_.erase(found);
         return close();
@@ -195,6 +204,8 @@ void FastCgiConnection::update_reading() {
     const bool full = std::ranges::any_of(calls_, [](const auto& entry) {
         return entry.second != nullptr && entry.second->is_full();
     });
+    // All calls share the connection, so one slow client holds up its reading; has_room() keeps new
+    // calls away from it.
     connection_->set_reading(!full);
 }
 
@@ -239,6 +250,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
 }
 
 void FastCgiConnection::on_drained(net::Connection&) {
+    // A copy, because on_body() may end calls, which changes calls_.
     std::vector<FastCgiCall*> calls;
     for (const auto& [id, call] : calls_) {
         if (call != nullptr) calls.push_back(call);
@@ -258,6 +270,8 @@ void FastCgiConnection::on_deadline(net::Connection&) {
     if (!calls_.empty()) return;
     const Instant end = idle_since_ + peer_->options_->idle_max;
     const Instant now = connection_->loop().now();
+    // PHP-FPM binds a worker to each open connection: an idle one is given back early if another
+    // call waits for its answer.
     if (now >= end || peer_->starves()) return close();
     connection_->set_deadline(std::min(end, now + peer_->options_->idle_least));
 }
@@ -332,6 +346,7 @@ void FastCgiPeer::ask_values() {
 
 void FastCgiPeer::ask(FastCgiCall& call) {
     ask_values();
+    // Each that waits holds its request, so their number is bounded.
     if (waiting_.size() >= options_->waiting_max) {
         return call.refuse("too many wait for a connection to the peer");
     }
@@ -347,6 +362,7 @@ FastCgiConnection* FastCgiPeer::find_room() {
     FastCgiConnection* shared = nullptr;
     for (const auto& one : connections_) {
         if (!one->has_room()) continue;
+        // An idle connection first; sharing one makes calls wait for each other.
         if (one->is_idle()) return one.get();
         shared = one.get();
     }

@@ -57,6 +57,7 @@ struct Launch {
 void add_limit(Launch& launch, int resource, std::uint64_t most) {
     rlimit limit{};
     if (most == 0 || ::getrlimit(static_cast<decltype(RLIMIT_CORE)>(resource), &limit) != 0) return;
+    // Never above what we have ourselves: raising a hard limit needs rights.
     if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
     if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most) limit.rlim_cur = most;
     launch.limits[launch.limits_count++] = {resource, limit};
@@ -70,6 +71,7 @@ void add_limits(Launch& launch, const ProgramLimits& limits) {
 #endif
     add_limit(launch, RLIMIT_FSIZE, limits.file_bytes_max);
     add_limit(launch, RLIMIT_NOFILE, limits.descriptors_max);
+    // A dump would hold the request, with its passwords.
     launch.limits[launch.limits_count++] = {RLIMIT_CORE, {0, 0}};
 }
 
@@ -110,6 +112,8 @@ TR_IN_CHILD int become(void* with) {
     if (set_up(launch)) {
         keep_no_descriptor();
 #if defined(__linux__) && defined(SYS_execveat)
+        // The file that was opened and checked, not whatever has its name now. A script needs its
+        // name, which its interpreter opens.
         if (!start.is_script) {
             ::syscall(SYS_execveat, start.program, "", start.arguments, start.environment,
                       AT_EMPTY_PATH);

@@ -73,6 +73,8 @@ void ProgramCall::take_body(ByteView bytes) {
         note_progress();
         on_body();
     } else if (phase_ == Phase::collecting && !length_) {
+        // The program needs CONTENT_LENGTH before its first byte (RFC 3875, 4.1.2), so a body of
+        // unknown length is collected whole.
         if (crowded) return fail(503, "too much is collected of bodies of unknown length");
         if (pending_.size() > rules.unknown_body_bytes_max) {
             return fail(411, "the body is too long to be collected; send a Content-Length");
@@ -210,6 +212,8 @@ ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& o
     State state = pull_output(blocks, out, bytes_wanted);
     if (broken_) return State::failed;
     output_bytes_ += out.bytes() - before;
+    // A length that the program promised is kept to the byte: more would be taken for the next
+    // answer, and less must look cut.
     const std::uint64_t most = room_->rules.output_bytes_max;
     if (most > 0 && output_bytes_ > most) {
         fail(502, "it wrote more than it may");

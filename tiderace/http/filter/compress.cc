@@ -109,6 +109,7 @@ void Compress::filter(Exchange& exchange, Response& response) {
     const ContentCoding coding = wire::choose_coding(accept, options_.codings).coding;
     if (coding == ContentCoding::identity || !compress(exchange, response, coding)) return;
     response.add(FieldName::content_encoding, wire::coding_name(coding));
+    // The length and the ranges were the plain body's.
     response.drop_length_hint();
     response.remove(FieldName::accept_ranges);
     weaken_tag(response);
@@ -170,6 +171,7 @@ bool Compress::compress_at_once(Exchange& exchange, Response& response, ContentC
     pieces.append(blocks, body);
     core::SendQueue out;
     CompressedBody compressed(exchange, std::move(encoder), std::move(pieces), nullptr);
+    // A body that does not shrink goes out plain.
     if (!compressed.pull_all(blocks, out) || out.bytes() >= body.size()) return false;
     response.set_body(std::move(out));
     return true;

@@ -118,6 +118,8 @@ std::string Listing::next_batch() {
             break;
         }
         wire::BoundedText text{std::span<char>(memory)};
+        // A row that does not fit is left out: names are bounded by the file system, and
+        // row_bytes_max is above what one needs.
         if (!format->append_row(text, *row)) continue;
         batch += text.view();
         ++(row->directory ? totals.directories : totals.files);
@@ -145,6 +147,7 @@ class ListingSource final : public BodySource {
         if (listing_->failed) return State::failed;
         out.append(blocks, std::exchange(batch_, {}));
         if (listing_->ended) return State::end;
+        // The next batch is made while this one is sent.
         if (jobs_ != nullptr) make_batch();
         return State::more;
     }
@@ -222,6 +225,7 @@ void answer_busy(Exchange& exchange) {
 }
 
 void answer_unreadable(Exchange& exchange, int error) {
+    // A shortage passes, so the client may come again.
     const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
     exchange.respond_status(error == ENOENT ? 404 : error == EACCES ? 403 : exhausted ? 503 : 500);
 }

@@ -26,6 +26,7 @@ bool comes_before(ByteView a, ByteView b) {
     while (!rest_a.empty() && !rest_b.empty()) {
         if (wire::is_digit(rest_a.front()) && wire::is_digit(rest_b.front())) {
             const ByteView number_a = take_digits(rest_a), number_b = take_digits(rest_b);
+            // Without leading zeros the longer number is the larger one: file9 before file10.
             if (number_a.size() != number_b.size()) return number_a.size() < number_b.size();
             if (number_a != number_b) return number_a < number_b;
             continue;
