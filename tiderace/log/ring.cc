@@ -17,6 +17,8 @@ Ring::Ring(std::size_t capacity_bytes, Doorbell& writer)
 
 bool Ring::make_room(std::uint64_t end) {
     tail_seen_ = tail_.load(std::memory_order_acquire);
+    // tail_seen_ is the producer's copy, read anew only here: the writer's counter is in another
+    // cache line.
     if (end - tail_seen_ <= capacity_bytes_) return true;
     publish();
     call_writer();

@@ -47,6 +47,7 @@ bool Stream::empty() const {
 Sink::Written Stream::hand_over(ByteView lines, Duration room_patience) {
     Sink::Written written;
     try {
+        // A sink may be the application's: what it throws must not end the log's thread.
         written = sink_->write(lines);
     } catch (const std::exception& thrown) {
         written = {0, Error(0, "write", name_, thrown.what())};
@@ -111,6 +112,7 @@ Stream::Drained Stream::drain(std::size_t batch_bytes_max, Duration room_patienc
     Drained drained;
     const std::size_t count = ring_count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < count; ++i) {
+        // A sink that took half a line gets its rest first, before lines of other rings.
         const std::size_t number = (refused_ + i) % count;
         if (!drain(*rings_[number], batch_bytes_max, room_patience, drained)) {
             refused_ = number;

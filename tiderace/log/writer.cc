@@ -82,6 +82,7 @@ void Writer::run() {
             drained = pass();
             if (last) return drain_for_the_last_time(drained);
         } catch (const std::bad_alloc&) {
+            // The lines are still in their rings; the next pass tries again.
             if (last) return;
         }
         sleep(drained);
@@ -89,6 +90,8 @@ void Writer::run() {
 }
 
 void Writer::sleep(Stream::Drained drained) {
+    // While lines come, a batch for each interval. An idle log waits for the doorbell and costs
+    // nothing.
     if (drained.some || drained.left) return sleep_for(options_.flush_interval);
     std::optional<Duration> report;
     for (const std::unique_ptr<Stream>& stream : streams_) {
@@ -140,6 +143,7 @@ Stream::Drained Writer::pass() {
         if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
     if (reopening) reopen_sinks();
+    // Again: the notices of this pass went there after its turn.
     drain(*streams_.front());
     return drained;
 }

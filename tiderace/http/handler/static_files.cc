@@ -86,6 +86,7 @@ core::Ref<files::ResolvedPath> StaticFiles::resolve(ByteView path) {
 
 // When memory runs out, the cache is dropped and the request is tried once more.
 void StaticFiles::handle(Exchange& exchange) {
+    // Twice: after drop_caches() there is nothing left to give.
     for (int attempts = 0; attempts < 2; ++attempts) {
         try {
             return answer(exchange);
@@ -142,6 +143,7 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     const files::FileLoader::Opened directory = cache_.loader().open(folder);
     if (directory.found == files::Found::failed) return answer_fault(exchange, directory.error);
     if (directory.found != files::Found::directory) return exchange.respond_status(404);
+    // Past the cache, which knows paths beneath the root only: here no link may leave the folder.
     const files::FileLoader loader = cache_.loader().beneath(directory.descriptor.get());
     files::FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
     if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
@@ -158,6 +160,7 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
 
 void StaticFiles::answer_missing(Exchange& exchange) {
     const Request& request = exchange.request();
+    // An absent script or picture stays a 404: the page in its place would hide the fault.
     const bool asks_for_page = !has_extension(request.path) ||
                                request.field(FieldName::accept).find("text/html") != ByteView::npos;
     if (!options_.spa.empty() && asks_for_page) {
