@@ -57,6 +57,7 @@ Reply ReplyReader::reply() const {
 void ReplyReader::release() {
     bytes_.clear();
     nodes_.clear();
+    // An idle connection keeps no room for a past large reply.
     if (nodes_.capacity() > nodes_kept_max) std::vector<ReplyNode>().swap(nodes_);
     open_.clear();
     at_ = 0;
@@ -170,6 +171,7 @@ Step ReplyReader::scan_bulk(ByteView message) {
         return advanced;
     }
     const auto size = static_cast<std::size_t>(bytes);
+    // By its announced length, before any of it is gathered.
     if (size > limits_->bulk_bytes_max) return refuse(Fault::bulk_too_large);
     const std::size_t end = from + size + 2;
     if (end > limits_->message_bytes_max) return refuse(Fault::message_too_large);
@@ -200,6 +202,7 @@ Step ReplyReader::scan_aggregate(ByteView message) {
     if (progress == Progress::more) return need(message.size() + 1);
     const bool null = announced == -1 && kind == Kind::array;
     if (progress == Progress::fault || (announced < 0 && !null)) return refuse(Fault::bad_length);
+    // A push stands between replies; inside one, the replies' order would be lost.
     if (kind == Kind::push && !nodes_.empty()) return refuse(Fault::nested_push);
     at_ = from;
     if (null) {
@@ -208,6 +211,8 @@ Step ReplyReader::scan_aggregate(ByteView message) {
         return advanced;
     }
     const bool pairs = kind == Kind::map || kind == Kind::attribute;
+    // Announced elements that have not begun count, too: arrays within arrays would otherwise
+    // multiply the limit.
     const std::size_t room =
         limits_->elements_max - std::min(limits_->elements_max, nodes_.size() + pending_);
     const auto count = static_cast<std::size_t>(announced);

@@ -66,6 +66,7 @@ std::string HtmlContext::step_open(char c) {
     if (is_letter(c)) {
         begin_tag(c, is_end);
     } else if (is_end) {
+        // "</" before anything but a letter begins a comment up to the next '>' (13.2.5.7).
         state_ = c == '>' ? State::text : State::declaration;
     } else if (c == '/') {
         state_ = State::end_tag_open;
@@ -170,6 +171,7 @@ std::string HtmlContext::step_attribute_name(char c) {
 void HtmlContext::step_before_value(char c) {
     if (is_html_space(c)) return;
     attribute_ = attribute_of(element_, tag_name_, attribute_name_);
+    // Remembered for the tag, because content may stand before http-equiv or behind it.
     if (attribute_ == Attribute::http_equiv) has_http_equiv_ = true;
     url_.begin(attribute_ == Attribute::code_url);
     script_ = {};
@@ -196,6 +198,8 @@ std::string HtmlContext::step_value(char c, std::string_view rest) {
     }
     if (attribute_ == Attribute::script_type && type_.size() < name_bytes_max) type_ += c;
     if (attribute_ == Attribute::event) {
+        // The browser decodes entities before it parses the script, so the script's own state is
+        // unknown behind one.
         has_entity_ = has_entity_ || (c == '&' && may_begin_entity(rest));
         script_.step(c);
     }
@@ -227,6 +231,7 @@ std::string HtmlContext::end_tag(bool is_self_closing) {
                tag_name_ + ">";
     }
     const bool is_data = element_ == Element::script && script_type_of(type_) == ScriptType::data;
+    // No tags in there: only the end tag of the same name ends it.
     HtmlContext inside;
     inside.state_ = State::raw;
     inside.element_ = element_;
@@ -238,6 +243,7 @@ std::string HtmlContext::end_tag(bool is_self_closing) {
 
 std::string HtmlContext::step_raw(char c) {
     const std::string end = "</" + tag_name_;
+    // "</script" ends the element only before a space, '/' or '>'; "</scripts" is text (13.2.5.17).
     if (pending_ == end) {
         if (is_html_space(c) || c == '/' || c == '>') {
             const std::string name = tag_name_;
@@ -250,6 +256,8 @@ std::string HtmlContext::step_raw(char c) {
     if (!pending_.empty() || c == '<') {
         const std::string next = pending_ + to_lower_ascii(c);
         const std::string_view comment = "<!--";
+        // Behind it browsers look for a second "<script", and then the first end tag does not end
+        // the element (13.2.5.27).
         if (element_ == Element::script && next == comment) {
             return "'<!--' in a <script> changes where it ends; write '<\\!--' in a string";
         }
@@ -406,6 +414,7 @@ bool HtmlContext::join(const HtmlContext& other) {
                                (in_value() || state_ == State::raw);
     if (!is_same_place && !join_tags(other)) return false;
     if (is_same_place && (!url_.join(other.url_) || !script_.join(other.script_))) return false;
+    // Data wins, because no value may stand in it; below, too, the stricter of both decides.
     if (type_ != other.type_ && script_type_of(other.type_) == ScriptType::data) {
         type_ = other.type_;
     }

@@ -19,6 +19,7 @@ bool origin_is_fixed(std::string_view prefix) {
         if (prefix.starts_with(scheme)) prefix.remove_prefix(scheme.size());
     }
     if (prefix.starts_with("//")) return prefix.find('/', 2) != prefix.npos && prefix[2] != '/';
+    // Browsers read '\' as '/', so "/\host" leads to another host as "//host" does.
     if (prefix.starts_with('/')) return prefix.size() > 1 && prefix[1] != '\\';
     return prefix.find_first_of("/?#") != prefix.npos && prefix[0] != '\\';
 }
@@ -48,6 +49,7 @@ bool may_be_scheme_entity(std::string_view rest) {
 
 std::string_view UrlContext::step(char c, std::string_view rest) {
     if (state_ == State::settled || state_ == State::refused) return {};
+    // Browsers drop spaces before a URL, so a scheme may still follow.
     if (state_ == State::start && is_html_space(c)) return {};
     if (state_ != State::dynamic && state_ != State::either) {
         step_literal(c);
@@ -123,6 +125,7 @@ bool UrlContext::join(const UrlContext& other) {
     if (is(State::refused)) {
         state_ = State::refused;
     } else if (is(State::dynamic) && is(State::settled)) {
+        // The stricter one: where the branch ended with a value, a ':' is still refused.
         state_ = State::dynamic;
     } else {
         const bool has_value = is(State::dynamic) || is(State::either);
