@@ -303,8 +303,9 @@ void Worker::add_compression(const ServeOptions& options) {
 
 void Worker::add_access_log(const SharedParts& parts) {
     if (parts.access_stream == nullptr) return;
-    access_log_ = std::make_unique<http::RingAccessLog>(parts.access_stream->add_ring(256_KiB),
-                                                        log_format(parts.options->log_format));
+    log::Ring& ring = parts.access_stream->add_ring(http::RingAccessLog::ring_bytes);
+    access_log_ =
+        std::make_unique<http::RingAccessLog>(ring, log_format(parts.options->log_format));
     site_->set_log(*access_log_);
     loop_->every_turn_end([log = access_log_.get()] { log->publish(); });
 }

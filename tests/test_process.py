@@ -296,6 +296,13 @@ def test_as_pid_1_it_reaps_orphans(binary, site, tmp_path):
 # A log through a pipe.
 
 
+def server_of(shell):
+    """The process of the server that the shell has started beside its pipe's reader."""
+    children = Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
+    return next(int(pid) for pid in children
+                if "tiderace" in Path(f"/proc/{pid}/comm").read_text())
+
+
 def test_each_line_through_a_pipe_is_written_or_counted(binary, site, tmp_path, sanitized):
     """As fast as the server can: on a busy machine the log's threads may not keep up."""
     clients, requests, at_once = 4, 10_000 if not sanitized else 1_000, 50
@@ -323,10 +330,7 @@ def test_each_line_through_a_pipe_is_written_or_counted(binary, site, tmp_path, 
         for thread in threads:
             thread.join(100)
         assert not failures, failures
-        server = next(int(pid) for pid in
-                      Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
-                      if "tiderace" in Path(f"/proc/{pid}/comm").read_text())
-        os.kill(server, signal.SIGTERM)
+        os.kill(server_of(shell), signal.SIGTERM)
         _, said = shell.communicate(timeout=30)
     finally:
         if shell.poll() is None:
@@ -335,6 +339,28 @@ def test_each_line_through_a_pipe_is_written_or_counted(binary, site, tmp_path, 
     assert b"trouble" not in said, said
     dropped = sum(map(int, re.findall(rb"records (?:dropped|lost)[^\n]* count=(\d+)", said)))
     assert log.read_bytes().count(b"\n") + dropped == clients * requests
+
+
+def test_a_reader_that_stands_still_for_half_a_second_loses_no_line(binary, site, tmp_path):
+    """As many lines as come in half a second at 20,000 a second, however long they take here."""
+    lines, at_once = 10_000, 50
+    server = subprocess.Popen(
+        [binary, "serve", site, "--listen", f"unix:{tmp_path}/sock", "--threads", "1", "--quiet",
+         "--access-log", "-", *STAY_ROOT], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        with Connection(str(tmp_path / "sock")) as connection:
+            for _ in range(lines // at_once):
+                connection.send(request("/a.txt") * at_once)
+                for _ in range(at_once):
+                    assert connection.read_answer().status == 200
+        server.send_signal(signal.SIGTERM)
+        written, said = server.communicate(timeout=30)  # reads only now
+    finally:
+        server.kill()
+        server.wait()
+    assert not re.search(rb"records (dropped|lost)", said), said
+    assert written.count(b'"GET /a.txt HTTP/1.1" 200 ') == lines, said
 
 
 def lines_through_a_pipe(binary, site, folder, rate, requests):
@@ -352,10 +378,7 @@ def lines_through_a_pipe(binary, site, folder, rate, requests):
                               capture_output=True, text=True, timeout=200, check=False)
         report = json.loads(done.stdout)
         assert report["answers"] == report["sent"] == requests, report["errors"]
-        server = next(int(pid) for pid in
-                      Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
-                      if "tiderace" in Path(f"/proc/{pid}/comm").read_text())
-        os.kill(server, signal.SIGTERM)
+        os.kill(server_of(shell), signal.SIGTERM)
         shell.wait(60)
     finally:
         if shell.poll() is None:

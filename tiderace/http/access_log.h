@@ -5,6 +5,7 @@
 // Errors   A full ring drops the line and counts it; a request never waits for its log line.
 // Limits   A line is at most line_bytes_max; of each text that a peer chose, text_bytes_max are
 //          kept.
+// Memory   A ring of ring_bytes for each loop, as long as the log is open.
 // Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be forged.
 #pragma once
 
@@ -18,6 +19,9 @@ namespace tiderace::http {
 class RingAccessLog final : public AccessLog {
   public:
     static constexpr std::size_t line_bytes_max = 8_KiB;
+    // Half a second of 20,000 lines a second: a busy machine may run neither the log's writer nor
+    // the reader of its pipe for so long.
+    static constexpr std::size_t ring_bytes = 1_MiB;
     static constexpr std::size_t text_bytes_max = 1_KiB;
 
     RingAccessLog(log::Ring& ring, AccessLogFormat format) : ring_(&ring), format_(format) {}

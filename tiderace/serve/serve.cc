@@ -50,8 +50,8 @@ class Logs {
     }
     // For one loop. The path is one that open() was given.
     std::unique_ptr<RingAccessLog> make_access_log(const AccessLogTarget& target) {
-        return std::make_unique<RingAccessLog>(access_.at(target.path)->add_ring(256_KiB),
-                                               target.format);
+        return std::make_unique<RingAccessLog>(
+            access_.at(target.path)->add_ring(RingAccessLog::ring_bytes), target.format);
     }
 
   private:
