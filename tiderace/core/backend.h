@@ -78,6 +78,8 @@ class Backend {
 
     virtual std::string_view name() const = 0;
 
+    // When it fails (ENOMEM, or EMFILE: the engine has no room for this number), the descriptor is
+    // still the caller's. Never throws.
     virtual Result<IoHandle> attach(int fd, IoObserver& observer) = 0;
     // Forgets the descriptor and leaves it open: it is the caller's again.
     virtual void detach(IoHandle& handle) = 0;

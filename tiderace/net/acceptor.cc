@@ -43,8 +43,12 @@ void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
 
 Acceptor::Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver)
     : loop_(&loop), receiver_(&receiver), rest_(rest_min) {
-    auto handle = loop.backend().attach(listener.release(), *this);
-    TR_CHECK(handle.has_value(), "the engine cannot hold a listening socket");
+    auto handle = loop.backend().attach(listener.get(), *this);
+    TR_CHECK(handle || handle.error().code() == ENOMEM,
+             "the engine cannot hold a listening socket");
+    // As any other part of a start.
+    if (!handle) throw std::bad_alloc();
+    listener.release();
     handle_ = *handle;
     take_spare();
 }

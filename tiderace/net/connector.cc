@@ -53,8 +53,9 @@ class Connector::Attempt final : private TcpTransport::Opening,
             loop.kernel().close(fd);
             return end(-error);
         }
-        socket_ = std::make_unique<TcpTransport>(loop, fd);
-        if (!socket_->attached()) return end(EMFILE);
+        auto socket = TcpTransport::make(loop, fd);
+        if (!socket) return end(socket.error().code());
+        socket_ = std::move(*socket);
         socket_->connect(to_, *this);
         loop.arm(*this, loop.now() + connector_->options_.timeout);
     }

@@ -76,17 +76,11 @@ void TcpServer::leave() {
 
 // nullptr: it is closed, for lack of room in the engine or of memory. The others go on.
 std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* layer) {
-    std::unique_ptr<TcpTransport> socket;
+    auto socket = TcpTransport::make(*loop_, fd);
+    if (!socket) return nullptr;
+    if (layer == nullptr) return std::move(*socket);
     try {
-        // No transport owns the descriptor yet, so it is closed here.
-        socket = std::make_unique<TcpTransport>(*loop_, fd);
-    } catch (const std::bad_alloc&) {
-        loop_->kernel().close(fd);
-    }
-    if (socket == nullptr || !socket->attached()) return nullptr;
-    if (layer == nullptr) return socket;
-    try {
-        return layer->wrap(std::move(socket));
+        return layer->wrap(std::move(*socket));
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

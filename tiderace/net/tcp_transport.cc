@@ -5,7 +5,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
+#include <new>
+#include <utility>
 
 namespace tiderace::net {
 
@@ -15,13 +18,17 @@ void reset_on_close(core::Kernel& kernel, int fd) {
     kernel.set_option(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 }
 
-TcpTransport::TcpTransport(core::EventLoop& loop, int fd) : loop_(&loop) {
-    // The engine has no room for it (io_uring's table of descriptors): attached() reports that.
-    if (auto handle = loop.backend().attach(fd, *this)) {
-        handle_ = *handle;
-    } else {
-        loop.kernel().close(fd);
+Result<std::unique_ptr<TcpTransport>> TcpTransport::make(core::EventLoop& loop, int fd) {
+    std::unique_ptr<TcpTransport> made(new (std::nothrow) TcpTransport(loop));
+    Result<core::IoHandle> handle =
+        made != nullptr ? loop.backend().attach(fd, *made) : fail({ENOMEM, "watch", "a socket"});
+    if (handle) {
+        made->handle_ = *handle;
+        return made;
     }
+    // Nothing owns the descriptor yet.
+    loop.kernel().close(fd);
+    return fail(std::move(handle.error()));
 }
 
 TcpTransport::~TcpTransport() {

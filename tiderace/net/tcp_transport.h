@@ -5,6 +5,9 @@
 // Memory   40 bytes.
 #pragma once
 
+#include <memory>
+
+#include "tiderace/base/result.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/net/transport.h"
 
@@ -24,16 +27,14 @@ class TcpTransport final : public Transport, private core::IoObserver {
         ~Opening() = default;
     };
 
-    // Takes `fd`, a non-blocking socket.
-    TcpTransport(core::EventLoop& loop, int fd);
+    // Takes `fd`, a non-blocking socket. Fails, and closes it, where the engine has no room for
+    // this number (EMFILE) or memory is short (ENOMEM). Never throws.
+    static Result<std::unique_ptr<TcpTransport>> make(core::EventLoop& loop, int fd);
     ~TcpTransport();
 
     // For a socket that is not connected yet: `opening` gets the outcome once, from the loop. Call
     // before open().
     void connect(const core::Address& to, Opening& opening);
-
-    // False: the backend cannot hold this descriptor (select above 1,024). It is closed then.
-    bool attached() const { return static_cast<bool>(handle_); }
 
     void open(Observer& observer) override;
     void set_receiving(bool on) override;
@@ -44,6 +45,8 @@ class TcpTransport final : public Transport, private core::IoObserver {
     bool tune(const SocketOptions& options) override;
 
   private:
+    explicit TcpTransport(core::EventLoop& loop) : loop_(&loop) {}
+
     void on_received(ByteView bytes) override { observer_->on_received(bytes); }
     void on_receive_failed(int error) override { observer_->on_receive_failed(error); }
     void on_sent(std::int64_t result) override { observer_->on_sent(result); }

@@ -1,7 +1,13 @@
 #include "tiderace/net/tcp_transport.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <cerrno>
+
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/transport_peer.h"
 #include "tiderace/testing/world.h"
 
@@ -17,9 +23,8 @@ class EveryTcpTransport : public ::testing::TestWithParam<std::string> {
             fd = world_->kernel().accept(listener_.get(), nullptr, nullptr);
             return fd >= 0;
         }));
-        auto transport = std::make_unique<TcpTransport>(world_->loop(), fd);
-        EXPECT_TRUE(transport->attached());
-        server_ = std::make_unique<testing::TransportPeer>(world_->loop(), std::move(transport));
+        server_ = std::make_unique<testing::TransportPeer>(
+            world_->loop(), std::move(*TcpTransport::make(world_->loop(), fd)));
     }
 
     std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
@@ -67,6 +72,26 @@ TEST_P(EveryTcpTransport, CarriesMoreThanTheBuffersHold) {
     world_->settle();
     client_->set_listening(true);
     EXPECT_TRUE(world_->run_until([&] { return client_->heard().size() == much.size(); }));
+}
+
+TEST(TcpTransportMemory, WithoutItTheDescriptorIsClosedAndNothingIsThrown) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([](std::uint64_t nth) {
+        auto loop = std::move(*core::EventLoop::create({}));
+        const int fd = loop->kernel().open_socket(AF_INET, SOCK_STREAM, 0);
+        EXPECT_GE(fd, 0);
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            const auto made = TcpTransport::make(*loop, fd);
+            failed = scarce.failed();
+            EXPECT_EQ(made.has_value(), !failed) << nth;
+            if (!made) EXPECT_EQ(made.error().code(), ENOMEM);
+        }
+        EXPECT_EQ(::fcntl(fd, F_GETFD), -1) << nth;  // also with the transport's end
+        return failed;
+    });
+    EXPECT_GE(calls, 2U);
 }
 
 }  // namespace

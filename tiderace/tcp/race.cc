@@ -90,11 +90,12 @@ bool Race::start(Attempt& attempt) {
         const int on = 1;
         kernel.set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
-    attempt.socket = std::make_unique<net::TcpTransport>(loop(), fd);
-    if (!attempt.socket->attached()) {
-        note_fault(attempt.to, EMFILE);
+    auto socket = net::TcpTransport::make(loop(), fd);
+    if (!socket) {
+        note_fault(attempt.to, socket.error().code());
         return false;
     }
+    attempt.socket = std::move(*socket);
     attempt.over = false;
     ++open_;
     attempt.socket->connect(attempt.to, attempt);

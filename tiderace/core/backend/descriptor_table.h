@@ -8,10 +8,13 @@
 // Memory   An Entry for each number up to the highest that was added, for good.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/result.h"
 #include "tiderace/core/backend.h"
 
 namespace tiderace::core {
@@ -25,10 +28,15 @@ void grow_for(std::vector<Entry>& by_number, std::size_t number) {
 template <typename Entry>
 class DescriptorTable {
   public:
-    IoHandle add(int fd, IoObserver& observer) {
+    // Fails without memory, and never throws: callers own a descriptor that nothing else closes.
+    Result<IoHandle> add(int fd, IoObserver& observer) {
         TR_CHECK(fd >= 0);
         const auto number = static_cast<std::size_t>(fd);
-        grow_for(entries_, number);
+        try {
+            grow_for(entries_, number);
+        } catch (const std::bad_alloc&) {
+            return fail({ENOMEM, "watch", "a socket"});  // short texts need no memory
+        }
         Entry& fresh = entries_[number];
         TR_CHECK(fresh.observer == nullptr, "attached twice");
         const std::uint32_t generation = fresh.generation + 1;

@@ -17,9 +17,9 @@ TEST(DescriptorTable, FindsWhatWasAdded) {
     DescriptorTable<Entry> table;
     Observer one;
     Observer other;
-    const IoHandle low = table.add(3, one);
+    const IoHandle low = *table.add(3, one);
     table.at(low).mark = 7;
-    const IoHandle high = table.add(5'000, other);
+    const IoHandle high = *table.add(5'000, other);
     EXPECT_EQ(table.at(low).mark, 7) << "growing keeps what is there";
     EXPECT_EQ(table.at(low).observer, &one);
     EXPECT_EQ(table.at(high).observer, &other);
@@ -29,13 +29,13 @@ TEST(DescriptorTable, FindsWhatWasAdded) {
 TEST(DescriptorTable, FindsNothingForAHandleOfAnEarlierUser) {
     DescriptorTable<Entry> table;
     Observer one;
-    const IoHandle first = table.add(3, one);
+    const IoHandle first = *table.add(3, one);
     table.at(first).mark = 7;
     IoHandle given_back = first;
     table.remove(given_back);
     EXPECT_FALSE(given_back);
     EXPECT_EQ(table.find(first), nullptr);
-    const IoHandle second = table.add(3, one);
+    const IoHandle second = *table.add(3, one);
     EXPECT_EQ(table.find(first), nullptr);
     EXPECT_EQ(table.at(second).mark, 0) << "nothing is left of the one before";
 }
@@ -45,7 +45,7 @@ TEST(DescriptorTable, FindsNothingForWhatWasNeverThere) {
     EXPECT_EQ(table.find({}), nullptr);
     EXPECT_EQ(table.find({.fd = 3, .generation = 0}), nullptr);
     Observer one;
-    table.add(3, one);
+    ASSERT_TRUE(table.add(3, one));
     EXPECT_EQ(table.find({.fd = 4, .generation = 0}), nullptr);
     EXPECT_EQ(table.find({.fd = 1'000'000, .generation = 1}), nullptr);
 }
@@ -53,8 +53,8 @@ TEST(DescriptorTable, FindsNothingForWhatWasNeverThere) {
 TEST(DescriptorTableDeathTest, ToUseWhatIsGoneIsOurOwnFault) {
     DescriptorTable<Entry> table;
     Observer one;
-    IoHandle handle = table.add(3, one);
-    EXPECT_DEATH(table.add(3, one), "attached twice");
+    IoHandle handle = *table.add(3, one);
+    EXPECT_DEATH(static_cast<void>(table.add(3, one)), "attached twice");
     const IoHandle gone = handle;
     table.remove(handle);
     EXPECT_DEATH(table.at(gone), "a handle that was closed");

@@ -17,7 +17,7 @@
 namespace tiderace::core {
 
 Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
-    TR_CHECK(fd <= descriptor_max);
+    if (fd > descriptor_max) return fail({EMFILE, "watch", "a socket"});
     return entries_.add(fd, observer);
 }
 
@@ -134,7 +134,16 @@ void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
     if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
         start(handle, entries_.at(handle), Operation::connect);
     } else {
-        failed_connects_.emplace_back(handle, outcome);
+        note_failed_connect(handle, outcome);
+    }
+}
+
+void IoUringBackend::note_failed_connect(IoHandle handle, int error) {
+    try {
+        failed_connects_.emplace_back(handle, error);
+    } catch (const std::bad_alloc&) {
+        entries_.at(handle).connect_failed = 1;
+        failed_unlisted_ = true;
     }
 }
 
@@ -168,7 +177,7 @@ void IoUringBackend::wait(Duration wait_max) {
     start_again();
     if (!waker_watched_) watch_waker();
     const bool at_once = !done_.empty() || !to_redeliver_.empty() || redeliver_unlisted_ ||
-                         !failed_connects_.empty() || has_late_for_someone();
+                         !failed_connects_.empty() || failed_unlisted_ || has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
     full_ = done_.size() >= completions_of_full_turn ||
@@ -222,7 +231,7 @@ void IoUringBackend::note_redelivery(IoHandle handle) {
 }
 
 void IoUringBackend::dispatch() {
-    if (!failed_connects_.empty()) report_failed();
+    if (!failed_connects_.empty() || failed_unlisted_) report_failed();
     if (!to_redeliver_.empty() || redeliver_unlisted_) redeliver();
     accepts_ = 0;
     if (watches_ > 0) complete_watches();
@@ -261,6 +270,14 @@ bool IoUringBackend::complete_at(std::size_t index) {
 void IoUringBackend::report_failed() {
     for (const auto& [handle, error] : std::exchange(failed_connects_, {})) {
         if (Entry* const target = entries_.find(handle)) target->observer->on_connected(error);
+    }
+    if (!std::exchange(failed_unlisted_, false)) return;
+    // By number, because observers may attach others meanwhile.
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        Entry* const target = entries_.find(entries_.handle_of(i));
+        if (target == nullptr || target->connect_failed == 0) continue;
+        target->connect_failed = 0;
+        target->observer->on_connected(-ENOMEM);
     }
 }
 

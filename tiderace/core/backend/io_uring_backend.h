@@ -74,6 +74,7 @@ class IoUringBackend final : public Backend {
     void redeliver_to(IoHandle handle);
     void redeliver(IoHandle handle, const HeldInput& held);
     void put_back(IoHandle handle, const HeldInput& held, ByteView rest);
+    void note_failed_connect(IoHandle handle, int error);
     void report_failed();
 
     void complete(const Uring::Completion& completion);
@@ -107,6 +108,7 @@ class IoUringBackend final : public Backend {
     std::vector<IoHandle> to_redeliver_;          // want what was held
     bool redeliver_unlisted_ = false;             // likewise
     std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
+    bool failed_unlisted_ = false;                           // others: their connect_failed is set
     std::unordered_map<int, HeldInput> held_;                // by descriptor number; few
 };
 

@@ -67,12 +67,13 @@ struct Tag {
 struct RingEntry {
     IoObserver* observer = nullptr;
     std::uint32_t generation = 0;
-    std::uint8_t wanted = 0;           // a bit for each operation
-    std::uint8_t under_way = 0;        // likewise
-    std::uint8_t cancelled : 7 = 0;    // of these, told to end
-    std::uint8_t half_closed : 1 = 0;  // our direction ended: a hang-up is in order
-    std::uint8_t watched : 2 = 0;      // 1: readable, 2: writable
-    std::uint8_t asked_in : 6 = 0;     // the batch in which an operation was last submitted
+    std::uint8_t wanted : 7 = 0;          // a bit for each operation
+    std::uint8_t connect_failed : 1 = 0;  // there was no memory to list that
+    std::uint8_t under_way = 0;           // likewise
+    std::uint8_t cancelled : 7 = 0;       // of these, told to end
+    std::uint8_t half_closed : 1 = 0;     // our direction ended: a hang-up is in order
+    std::uint8_t watched : 2 = 0;         // 1: readable, 2: writable
+    std::uint8_t asked_in : 6 = 0;        // the batch in which an operation was last submitted
 
     bool wants(Operation operation) const { return (wanted & bit(operation)) != 0; }
     bool runs(Operation operation) const { return (under_way & bit(operation)) != 0; }

@@ -188,6 +188,80 @@ TEST_P(EveryBackendInNeed, AsksAndWaitsAndLosesNoInput) {
     });
 }
 
+TEST_P(EveryBackendInNeed, ADescriptorThatItCannotHoldIsStillTheCallers) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = make();
+        Received stream;
+        int ends[2];
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+        const Descriptor peer(system_kernel(), ends[1]);
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            Result<IoHandle> handle = IoHandle{};
+            EXPECT_NO_THROW(handle = backend->attach(ends[0], stream));
+            failed = scarce.failed();
+            EXPECT_EQ(handle.has_value(), !failed);
+            if (!handle) {
+                EXPECT_EQ(handle.error().code(), ENOMEM);
+            } else {
+                backend->detach(*handle);
+            }
+        }
+        IoHandle handle = *backend->attach(ends[0], stream);
+        backend->set_receiving(handle, true);
+        EXPECT_EQ(::write(peer.get(), "x", 1), 1);
+        for (int i = 0; i < 3; ++i) scarce_turn(*backend, 0);
+        EXPECT_EQ(stream.count, 1U);
+        backend->close(handle, {});
+        return failed;
+    });
+    EXPECT_GE(calls, 1U);
+}
+
+// A Unix socket is refused in the call itself, and its outcome has to be remembered.
+TEST_P(EveryBackendInNeed, ReportsEachConnectThatFails) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    struct Told final : IoObserver {
+        void on_connected(int error) override {
+            ++count;
+            outcome = error;
+        }
+        int count = 0;
+        int outcome = 1;
+    };
+    const Address nobody =
+        *Address::parse("unix:/tmp/tiderace-nobody-" + std::to_string(::getpid()));
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        const auto backend = make();
+        std::array<Told, 3> told;
+        std::array<IoHandle, 3> handles;
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            handles[i] = *backend->attach(
+                ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), told[i]);
+        }
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            for (const IoHandle handle : handles) {
+                EXPECT_NO_THROW(backend->start_connect(handle, nobody));
+            }
+            failed = scarce.failed();
+        }
+        backend->wait(-1s);  // returns at once: there is something to report
+        backend->dispatch();
+        for (int i = 0; i < 2; ++i) scarce_turn(*backend, 0);
+        for (const Told& each : told) {
+            EXPECT_EQ(each.count, 1) << nth;
+            EXPECT_TRUE(each.outcome == -ENOENT || each.outcome == -ENOMEM) << each.outcome;
+        }
+        for (IoHandle& handle : handles) backend->close(handle, {});
+        return failed;
+    });
+    EXPECT_GE(calls, 1U);
+}
+
 // The engine refuses the descriptor, and there is no memory to note that.
 TEST(SelectInNeed, ReportsADescriptorBeyondItsBound) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
