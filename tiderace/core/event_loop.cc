@@ -88,7 +88,7 @@ void EventLoop::one_turn(Duration wait_max) {
     expire_timers();
     run_turn_ends();
     if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
-    if (every_turn_end_) contain(log_, "core", "work at the end of a turn", every_turn_end_);
+    for (auto& work : every_turn_end_) contain(log_, "core", "work at the end of a turn", work);
 }
 
 void EventLoop::expire_timers() {

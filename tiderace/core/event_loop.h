@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/thread_role.h"
@@ -114,9 +116,12 @@ class EventLoop {
     }
     // Withdraws it, for an object that ends before its turn end. Not during turn ends.
     void forget_turn_end(TurnEnd& work);
-    // Called at the end of each turn, after everything else. For output that is gathered during a
-    // turn (a log ring).
-    void every_turn_end(unique_function<void()> work) { every_turn_end_ = std::move(work); }
+    // Called at the end of each turn, after everything else, and after the work of earlier calls of
+    // this function. For output that is gathered during a turn (a log ring). It stays for good, so
+    // what it uses must outlive the loop's last turn. Not from inside such work.
+    void every_turn_end(unique_function<void()> work) {
+        every_turn_end_.push_back(std::move(work));
+    }
 
     // This loop's own logger, or nullptr: no log. It outlives the loop's last turn.
     void set_log(log::Logger* logger) { log_ = logger; }
@@ -157,7 +162,7 @@ class EventLoop {
     std::shared_ptr<WakeupList> wakeups_;
     TimerWheel timers_;
     TurnEnd* turn_ends_ = nullptr;  // the last request comes first
-    unique_function<void()> every_turn_end_;
+    std::vector<unique_function<void()>> every_turn_end_;
     log::Logger* log_ = nullptr;
     ThreadRole role_;
     Instant now_{};

@@ -294,6 +294,20 @@ TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
     EXPECT_EQ(ran, 4);
 }
 
+TEST(EventLoop, WorkOfEveryTurnsEndRunsInItsOrderAndReplacesNone) {
+    auto loop = make_loop();
+    std::string ran;
+    loop->every_turn_end([&] {
+        ran += 'a';
+        throw std::bad_alloc();
+    });
+    loop->every_turn_end([&] { ran += 'b'; });
+    loop->turn(Duration::zero());
+    EXPECT_EQ(ran, "ab");
+    loop->turn(Duration::zero());
+    EXPECT_EQ(ran, "abab");
+}
+
 TEST(EventLoop, ATimerThatThrowsHoldsUpNoOther) {
     testing::ManualClock clock;
     auto loop = make_loop(&clock);
