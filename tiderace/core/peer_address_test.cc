@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/un.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "tiderace/testing/scarce_memory.h"
@@ -31,6 +32,15 @@ TEST(PeerAddress, WhatWeDoNotKnowIsNone) {
     const auto* const raw = reinterpret_cast<const sockaddr*>(&unknown);
     EXPECT_EQ(peer_address(raw, sizeof unknown), Address{});
     EXPECT_EQ(peer_address(Raw("127.0.0.1:80").get(), 0), Address{}) << "nothing was written";
+}
+
+TEST(PeerAddress, AUnixPeerWithoutANameIsOneAllTheSame) {
+    sockaddr_storage unnamed{};
+    unnamed.ss_family = AF_UNIX;
+    const auto* const raw = reinterpret_cast<const sockaddr*>(&unnamed);
+    constexpr socklen_t family_alone = offsetof(sockaddr, sa_data);
+    EXPECT_TRUE(peer_address(raw, family_alone).is_unix());
+    EXPECT_FALSE(peer_address(raw, family_alone - 1).is_unix()) << "the family was not written";
 }
 
 TEST(PeerAddress, WithoutMemoryAnIpAddressIsWholeAndAUnixOneHasNoName) {

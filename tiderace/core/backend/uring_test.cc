@@ -1,10 +1,12 @@
 #include "tiderace/core/backend/uring.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "tiderace/core/backend/io_uring.h"
@@ -81,6 +83,45 @@ TEST_F(OpenUring, TakesBackOnlyWhatTheKernelDoesNotHave) {
     EXPECT_EQ(std::ranges::count(tags, 1U), 1);
     EXPECT_EQ(std::ranges::count(tags, 3U), 1);
     EXPECT_FALSE(ring_->withdraw(1)) << "the kernel has had it";
+}
+
+TEST_F(OpenUring, CancelsWhatIsInFlightAndCollectsItsEnds) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    for (std::uint64_t tag = 1; tag <= 3; ++tag) {
+        io_uring_sqe& poll = ring_->take(0);
+        io_uring_prep_poll_add(&poll, ends[0], POLLIN);
+        poll.user_data = tag;
+    }
+    // Reports what is ready, and stays in flight.
+    io_uring_sqe& again = ring_->take(0);
+    io_uring_prep_poll_multishot(&again, ends[1], POLLOUT);
+    again.user_data = 4;
+    EXPECT_EQ(completed(), std::vector<std::uint64_t>{4});
+    std::vector<Uring::Completion> done;
+    ring_->cancel_all(done);
+    for (std::uint64_t tag = 1; tag <= 4; ++tag) {
+        const auto ended = [&](const Uring::Completion& each) {
+            return each.tag == tag && each.result == -ECANCELED;
+        };
+        EXPECT_EQ(std::ranges::count_if(done, ended), 1) << tag;
+    }
+    done.clear();
+    ring_->cancel_all(done);
+    EXPECT_TRUE(done.empty()) << "nothing is in flight, so nothing is submitted";
+    ask(5);
+    EXPECT_EQ(completed(), std::vector<std::uint64_t>{5});
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(Uring, ThatNeverTurnedHasNothingToCancel) {
+    if (!has_io_uring()) GTEST_SKIP() << "this kernel has none, or does not let us";
+    const auto ring = std::move(*Uring::open());
+    io_uring_prep_nop(&ring->take(0));
+    std::vector<Uring::Completion> done;
+    ring->cancel_all(done);
+    EXPECT_TRUE(done.empty());
 }
 
 }  // namespace
