@@ -92,18 +92,20 @@ def read_chunks(stream, body):
         body.raw += len(line) + len(stream.readline(1024))
 
 
-def connect(port, secure, timeout=30):
-    plain = socket.create_connection(("127.0.0.1", port), timeout=timeout)
-    if not secure:
-        return plain
+def trusting_context():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context.wrap_socket(plain)
+    return context
+
+
+def connect(port, context=None, timeout=30):
+    plain = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    return plain if context is None else context.wrap_socket(plain)
 
 
 def ask(port, path, fields=(), secure=False, body=None):
     closes = any(field.lower() == "connection: close" for field in fields)
-    with connect(port, secure) as peer:
+    with connect(port, trusting_context() if secure else None) as peer:
         peer.sendall(request_bytes(port, path, fields, body))
         tls = (peer.version(), peer.cipher()[0]) if secure else ()
         with peer.makefile("rb") as stream:
@@ -138,16 +140,17 @@ class IdleMemory:
     asked_again: int
 
 
-def idle_memory(server, path, count, settle_seconds=1.0):
+def idle_memory(server, path, count, secure=False, settle_seconds=1.0):
     """Opens `count` connections, asks once on each, and sees what the server holds for them."""
-    ask(server.port, path)
+    ask(server.port, path, secure=secure)
     time.sleep(settle_seconds)
     base, written = pss_bytes(server.pid), written_bytes(server.pid)
     request, held = request_bytes(server.port, path), []
+    context = trusting_context() if secure else None
     try:
         began = time.monotonic()
         for _ in range(count):
-            peer = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+            peer = connect(server.port, context, timeout=10)
             held.append(peer)
             answer_on(peer, request)
         seconds = time.monotonic() - began

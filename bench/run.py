@@ -187,7 +187,9 @@ class Bench:
         return self.holding(
             workload,
             names,
-            lambda server: client.idle_memory(server, workload.path, workload.connections),
+            lambda server: client.idle_memory(
+                server, workload.path, workload.connections, workload.secure
+            ),
         )
 
     def idle_h2(self, workload, names):

@@ -185,7 +185,7 @@ WORKLOADS = [
         connections=10_000,
         servers=SERVERS,
         targets=(
-            Limit(TIDERACE, "per_connection", 350, "B"),
+            Limit(TIDERACE, "per_connection", 340, "B"),
             Limit(TIDERACE, "base", 2_500_000, "B"),
         ),
     ),
@@ -259,6 +259,16 @@ WORKLOADS = [
         requests=40_000,
         servers=TLS_SERVERS,
         targets=(Target(TIDERACE, 0.90, (H2O,)),),
+    ),
+    Workload(
+        "tls-idle",
+        "memory of 10,000 idle connections of HTTP/1 over TLS 1.3",
+        group="tls",
+        kind="idle",
+        secure=True,
+        connections=10_000,
+        servers=TLS_SERVERS,
+        targets=(Limit(TIDERACE, "per_connection", 3_300, "B"),),
     ),
     Workload(
         "h2-idle",
