@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/deadline.h"
 #include "tiderace/http/exchange_door.h"
 #include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
@@ -17,7 +18,7 @@ constexpr std::string_view too_late = "The answer took too long.";
 }  // namespace
 
 // State that only a deferred exchange needs.
-struct Exchange::Waiting final : core::Timer {
+struct Exchange::Waiting final : core::Deadline {
     struct Callback final : AbandonObserver {
         explicit Callback(unique_function<void()> c) : call(std::move(c)) {}
         void on_abandoned() override { call(); }
@@ -33,7 +34,7 @@ struct Exchange::Waiting final : core::Timer {
     void leave_door() {
         if (door != nullptr) std::exchange(door, nullptr)->leave(id);
     }
-    void on_expired() override { exchange->on_deadline(status); }
+    void on_passed() override { exchange->on_deadline(status); }
 
     Exchange* exchange;
     int status = 503;
@@ -73,7 +74,7 @@ void Exchange::respond(Response& response) {
 
 void Exchange::write(Response& response) {
     responded_ = true;
-    if (waiting_ != nullptr) loop().cancel(*waiting_);
+    if (waiting_ != nullptr) waiting_->disarm();
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
             if (route_filter_ != nullptr) route_filter_->filter(*this, response);
@@ -199,7 +200,7 @@ void Exchange::set_deadline(Instant when, int status) {
     if (abandoned_ || responded_) return;
     Waiting& waits = waiting();
     waits.status = status;
-    when == Instant::max() ? loop().cancel(waits) : loop().arm(waits, when);
+    when == Instant::max() ? waits.disarm() : waits.arm(loop(), when);
 }
 
 void Exchange::stop_waiting() {

@@ -14,7 +14,7 @@
 #include <expected>
 #include <type_traits>
 
-#include "tiderace/core/timer_wheel.h"
+#include "tiderace/core/deadline.h"
 #include "tiderace/task/awaitable.h"
 #include "tiderace/task/runner.h"
 
@@ -25,7 +25,7 @@ struct TimedOut {
 };
 
 template <typename T>
-class [[nodiscard("co_await it")]] Within final : private core::Timer {
+class [[nodiscard("co_await it")]] Within final : private core::Deadline {
   public:
     Within(Duration limit, Task<T> task) : limit_(limit), task_(std::move(task)) {}
 
@@ -41,14 +41,14 @@ class [[nodiscard("co_await it")]] Within final : private core::Timer {
         const Instant until = limit_ < Instant::max() - now ? now + limit_ : Instant::max();
         // An earlier outer deadline cancels us with the frame that we stand in.
         if (until < context_.deadline) context_.deadline = until;
-        loop.arm(*this, until);
+        arm(loop, until);
         Context::current() = &context_;
         task_.handle().promise().set_continuation(awaiting);
         return task_.handle();
     }
     std::expected<T, TimedOut> await_resume() {
         Context::current() = waiter_.context();
-        context_.runner->loop().cancel(*this);
+        disarm();
         if (!task_) return std::unexpected(TimedOut{});
         if constexpr (std::is_void_v<T>) {
             task_.handle().promise().take_value();
@@ -59,7 +59,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Timer {
     }
 
   private:
-    void on_expired() override {
+    void on_passed() override {
         task_.reset();
         waiter_.wake();
     }

@@ -42,6 +42,20 @@ TEST_F(WithinTest, TooLateTheTaskEndsAtItsAwait) {
     EXPECT_LT(elapsed(), 12ms);
 }
 
+TEST_F(WithinTest, ABlockedLoopLosesNoValueThatIsReady) {
+    int value = 0;
+    Kept root;
+    root.start(runner, [](int& out) -> Task<> {
+        auto result = co_await within(5s, value_after(1s, 5));
+        out = result.value_or(-1);
+    }(value));
+    world.settle();
+    world.clock().advance(10s);
+    world.settle();
+    EXPECT_TRUE(root.ended);
+    EXPECT_EQ(value, 5);
+}
+
 TEST_F(WithinTest, AnExceptionPasses) {
     EXPECT_THROW(run([]() -> Task<> {
                      auto result = co_await within(1s, []() -> Task<> {

@@ -228,6 +228,29 @@ TEST_F(AppTest, AHandlerThatWaitsTooLongIsAnsweredForAndCancelled) {
     EXPECT_LT(world.elapsed(), 7s);
 }
 
+// Another handler held the loop up for longer than the limit. This one was ready in time.
+TEST_F(AppTest, ABlockedLoopEndsNoHandlerThatIsReady) {
+    app = App({.handler_timeout = 5s});
+    app.get<"/short">([]() -> task::Task<std::string> {
+        co_await task::sleep(1s);
+        co_return "done";
+    });
+    app.get<"/long">([]() -> task::Task<std::string> {
+        co_await task::sleep(1h);
+        co_return "never";
+    });
+    auto fast = connect();
+    fast->say("GET /short HTTP/1.1\r\nHost: a\r\n\r\n");
+    auto slow = connect();
+    slow->say("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+    world.settle();
+    world.clock().advance(10s);
+    world.settle();
+    EXPECT_EQ(status_of(fast->heard()), "200");
+    EXPECT_EQ(body_of(fast->heard()), "done");
+    EXPECT_EQ(status_of(slow->heard()), "503");
+}
+
 TEST_F(AppTest, StatesAreFoundByType) {
     struct Counter {
         int value = 0;

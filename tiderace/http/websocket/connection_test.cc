@@ -549,6 +549,28 @@ TEST_F(WebSocketLife, InflatesAndDeflates) {
            "open closed(1007 not UTF-8)", {}, deflate);
 }
 
+TEST_F(WebSocketLife, SendsAsItIsWhatDeflatesToItsOwnSize) {
+    WebSocketOptions options;
+    options.deflate_bytes_min = 0;
+    std::string smaller;
+    std::string equal;
+    for (std::size_t repeated = 3; repeated < 40 && (equal.empty() || smaller.empty());
+         ++repeated) {
+        const std::string message = "abcdefghijklmnop" + std::string(repeated, '-');
+        std::string payload;
+        wire::WebSocketDeflater(15, options.deflate_level).compress(message, false, payload);
+        if (payload.size() == message.size()) equal = message;
+        if (payload.size() < message.size()) smaller = message;
+    }
+    ASSERT_NE(equal, "");
+    ASSERT_NE(smaller, "");
+    WebSocketStage stage(world_, options);
+    auto peer = stage.open(deflate);
+    peer->say(client_frame(Opcode::text, equal) + client_frame(Opcode::text, smaller));
+    world_.settle();
+    EXPECT_EQ(stage.heard(*peer), "text(" + equal + ") deflated text(" + smaller + ")");
+}
+
 TEST_F(WebSocketLife, KeepsWindowsBothWaysWhereThatWasAgreedOn) {
     WebSocketOptions options;
     options.deflate = {.server_context_takeover = true, .client_context_takeover = true};
