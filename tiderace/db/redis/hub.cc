@@ -25,17 +25,17 @@ std::string host_of(const std::string& address) {
     return address.substr(0, address.rfind(':'));
 }
 
-std::string address_from(std::string_view host, std::string_view port, const Node& from) {
+std::string address_from(std::string_view host, std::string_view port, const std::string& from) {
     std::string text(host);
     if (host.empty() || host == "?") {
-        text = host_of(from.address());
+        text = host_of(from);
     } else if (host.find(':') != host.npos) {
         text = "[" + text + "]";
     }
     return text.append(":").append(port);
 }
 
-std::optional<Redirection> redirection_in(std::string_view text, const Node& from) {
+std::optional<Redirection> redirection_in(std::string_view text, const std::string& from) {
     Redirection found;
     found.ask = text.starts_with("ASK ");
     if (!found.ask && !text.starts_with("MOVED ")) return std::nullopt;
@@ -238,7 +238,7 @@ Node* Hub::node_at(const std::string& address) {
 }
 
 bool Hub::redirect(Node& from, Call& call, std::string_view text) {
-    const auto found = redirection_in(text, from);
+    const auto found = redirection_in(text, from.address());
     if (!found) return false;
     if (call.redirects_ >= redirects_max) {
         call.fail(Error(Fault::busy, "the cluster redirects again and again"));
@@ -285,15 +285,16 @@ void Hub::refresh_soon(Node& from) {
 }
 
 task::Task<> Hub::refresh(Node& from) {
+    const std::string address = from.address();  // the node may be gone once the reply is here
     NodeCall call(from, make_command("CLUSTER", "SLOTS"));
     const std::optional<Reply> table = co_await call;
     refreshing_ = false;
     // Without it the redirections go on, one for each slot.
-    if (table && table->view().is_aggregate()) learn(from, table->view());
+    if (table && table->view().is_aggregate()) learn(address, table->view());
 }
 
 // [[first, last, [host, port, id …], replicas …], …]
-void Hub::learn(Node& from, resp::Reply table) {
+void Hub::learn(const std::string& from, resp::Reply table) {
     for (const resp::Reply range : table) {
         const auto first = range[0].integer();
         const auto last = range[1].integer();

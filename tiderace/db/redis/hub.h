@@ -104,7 +104,7 @@ class Hub final {
     bool leave_node(Node& dead, Call& call);
     void refresh_soon(Node& from);
     task::Task<> refresh(Node& from);
-    void learn(Node& from, resp::Reply table);
+    void learn(const std::string& from, resp::Reply table);
 
     task::Runner* runner_;
     std::shared_ptr<const Settings> settings_;
