@@ -36,8 +36,8 @@ class Fields {
     // In the place of all of that name.
     void set(std::string name, std::string value);
     void remove(std::string_view name);
-    // Whole lines, each with its CR LF, as ResponseReader gives them: it has checked their syntax, so
-    // they are only split here.
+    // Whole lines, each with its CR LF, as ResponseReader gives them. It has checked their syntax,
+    // so they are only split here.
     void add_lines(ByteView lines);
 
     // The value of the first field with this name, in any case; "" without one.
