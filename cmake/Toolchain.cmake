@@ -26,6 +26,9 @@ target_include_directories(tiderace_flags INTERFACE ${PROJECT_SOURCE_DIR}
 if(PROJECT_IS_TOP_LEVEL)
   target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor
                          -Wno-missing-field-initializers)
+  # __FILE__ names files from here on: a program says nothing of where it was built, and ccache finds
+  # in one checkout what was compiled in another.
+  target_compile_options(tiderace_flags INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   # One that is compiled with others would be blamed for their private names.
   if(NOT CMAKE_UNITY_BUILD)
     target_compile_options(tiderace_flags INTERFACE -Wshadow)
