@@ -191,6 +191,28 @@ TEST(EventLoop, TheCalendarIsReadWhenItsSecondIsOver) {
     }
 }
 
+// Reading it in every turn would cost each of them.
+TEST(EventLoop, TheCalendarIsReadOnceASecond) {
+    struct Counting final : Clock {
+        Instant now() const override { return hands.now(); }
+        std::int64_t unix_now_ns() const override {
+            ++readings;
+            return hands.unix_now_ns();
+        }
+        testing::ManualClock hands;
+        mutable int readings = 0;
+    } clock;
+    auto loop = make_loop(&clock);
+    clock.hands.advance(1s);
+    loop->turn(0s);
+    clock.readings = 0;
+    for (int i = 0; i < 100; ++i) {
+        clock.hands.advance(100ms);
+        loop->turn(0s);
+    }
+    EXPECT_EQ(clock.readings, 10);
+}
+
 TEST(EventLoop, AWaitIsNoLongerThanAsked) {
     testing::ManualClock clock;
     auto backend = std::make_unique<ToldToWait>();
