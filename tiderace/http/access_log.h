@@ -19,8 +19,8 @@ namespace tiderace::http {
 class RingAccessLog final : public AccessLog {
   public:
     static constexpr std::size_t line_bytes_max = 8_KiB;
-    // Half a second of 20,000 lines a second: a busy machine may run neither the log's writer nor
-    // the reader of its pipe for so long.
+    // Half a second of 20,000 lines a second. A busy machine may not run the log's writer, or the
+    // reader of its pipe, for that long.
     static constexpr std::size_t ring_bytes = 1_MiB;
     static constexpr std::size_t text_bytes_max = 1_KiB;
 

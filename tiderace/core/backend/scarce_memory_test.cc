@@ -231,8 +231,8 @@ TEST_P(EveryBackendInNeed, ReportsEachConnectThatFails) {
         int count = 0;
         int outcome = 1;
     };
-    const Address nobody =
-        *Address::parse("unix:/tmp/tiderace-nobody-" + std::to_string(::getpid()));
+    const Address absent =
+        *Address::parse("unix:/tmp/tiderace-absent-" + std::to_string(::getpid()));
     const auto calls = testing::fail_each([&](std::uint64_t nth) {
         const auto backend = make();
         std::array<Told, 3> told;
@@ -245,7 +245,7 @@ TEST_P(EveryBackendInNeed, ReportsEachConnectThatFails) {
         {
             const testing::ScarceMemory scarce(nth);
             for (const IoHandle handle : handles) {
-                EXPECT_NO_THROW(backend->start_connect(handle, nobody));
+                EXPECT_NO_THROW(backend->start_connect(handle, absent));
             }
             failed = scarce.failed();
         }
