@@ -169,7 +169,7 @@ def answer_on(peer, request):
         peer.sendall(request)
         with peer.makefile("rb") as stream:
             return read_answer(stream).status == 200
-    except OSError:
+    except (OSError, WrongAnswer):
         return False
 
 
