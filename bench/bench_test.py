@@ -11,6 +11,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import client  # noqa: E402
+import data_loads  # noqa: E402
+import data_servers  # noqa: E402
+import data_workloads  # noqa: E402
 import lib_loads  # noqa: E402
 import lib_servers  # noqa: E402
 import lib_workloads  # noqa: E402
@@ -20,7 +23,7 @@ import report  # noqa: E402
 import run  # noqa: E402
 import servers  # noqa: E402
 import workloads  # noqa: E402
-from workloads import Above, Limit, Target, Workload  # noqa: E402
+from workloads import Above, AtLeast, Limit, Target, Workload  # noqa: E402
 
 PLAIN = Workload("plain", "64 connections", connections=64)
 ABSENT = Workload("absent", "404", status=404)
@@ -309,3 +312,47 @@ def test_figures_have_their_units():
     )
     assert "| hello | 1,234,567 B |  |" in report.figures_table({"hello": {"bytes": 1_234_567}})
     assert "| hello | not built |  |" in report.figures_table({"hello": {"absent": "not built"}})
+
+
+def test_a_figure_may_have_a_least():
+    judged = Workload(
+        "w",
+        "",
+        targets=(
+            AtLeast("ours", "requests_per_second", 40_000, "a second"),
+            AtLeast("ours", "requests_per_second", 0.9, of="theirs"),
+        ),
+    )
+    results = {"ours": {"requests_per_second": 45_000}, "theirs": {"requests_per_second": 60_000}}
+    assert list(report.verdicts(judged, results)) == [
+        ("ours: 45,000 a second, at least 40,000", True),
+        ("ours: requests per second 0.750 × theirs, at least 0.9", False),
+    ]
+    assert not list(report.verdicts(judged, {"ours": {"absent": "x"}}))
+
+
+def test_a_client_of_a_database_is_counted_and_its_wrong_answers_are_faults():
+    count = data_loads.counted(data_workloads.LIBPQ, '{"answers": 8, "wrong": 0, "seconds": 2}', 2)
+    assert count == (8, 4.0, ())
+    said = '{"answers": 8, "wrong": 1, "seconds": 2}'
+    wrong = data_loads.counted(data_workloads.POSTGRES, said, 2)
+    assert wrong[2] == ("1 wrong answers",)
+    none = data_loads.counted(data_workloads.SQLITE, '{"answers": 0, "wrong": 0, "seconds": 2}', 2)
+    assert none[2] == ("no answer",)
+    said = '"test","rps","avg_latency_ms"\n"GET","250000.00","1.2"\n'
+    assert data_loads.counted(data_workloads.REDIS_BENCHMARK, said, 2)[1] == 250_000
+    with pytest.raises(client.WrongAnswer):
+        data_loads.counted(data_workloads.REDIS_BENCHMARK, "ERROR: Connection refused", 2)
+    said = "GET: 300000 requests per second, 2 wrong, 50 tasks, pipelines of 16"
+    assert data_loads.counted(data_workloads.REDIS, said, 2)[1:] == (300_000, ("2 wrong",))
+
+
+def test_every_database_has_the_same_rows():
+    rows = list(data_servers.members())
+    assert len(rows) == data_servers.MEMBERS and rows[3] == (4, "member 4", None)
+    text = data_servers.table_and_rows()
+    assert "(1, 'member 1', 'what member 1 says of the tide')" in text and "null)" in text
+    sources = pathlib.Path(__file__).parent / "data"
+    for source in ("floor.h", "select.cc"):
+        assert "10000" in (sources / source).read_text().replace("'", "")
+    assert [w.name for w in run.chosen(["data"])] == [w.name for w in data_workloads.DATA_WORKLOADS]

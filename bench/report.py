@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from servers import BEFORE
-from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Above, Limit
+from workloads import H2O, LIGHTTPD, NGINX, TIDERACE, WORKLOADS, Above, AtLeast, Limit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_BEGIN, README_END = "<!-- bench: begin -->", "<!-- bench: end -->"
@@ -64,6 +64,11 @@ def verdicts(workload, results):
                 said = f"{target.server}: {mine - theirs:+.2f} {target.unit} to {target.of}"
                 yield f"{said}, at most {target.more:g}", mine - theirs <= target.more
             continue
+        if isinstance(target, AtLeast):
+            verdict = at_least(target, results)
+            if verdict:
+                yield verdict
+            continue
         if isinstance(target, Limit):
             figure = results.get(target.server, {}).get(target.figure)
             if figure is not None:
@@ -76,6 +81,19 @@ def verdicts(workload, results):
             best = " or ".join(target.of)
             said = f"{target.server}: {target.figure} {ratio:.3f} × {best}"
             yield f"{said}, at most {target.at_most:g}", ratio <= target.at_most
+
+
+def at_least(target, results):
+    figure = results.get(target.server, {}).get(target.figure)
+    base = results.get(target.of, {}).get(target.figure) if target.of else 1
+    if figure is None or base is None:
+        return None
+    what = target.figure.replace("_", " ")
+    if target.of:
+        said = f"{target.server}: {what} {figure / base:.3f} × {target.of}"
+        return f"{said}, at least {target.least:g}", figure >= target.least * base
+    said = f"{target.server}: {figure:,.0f} {target.unit or what}"
+    return f"{said}, at least {target.least:,g}", figure >= target.least
 
 
 def beside_before(results):
@@ -118,6 +136,20 @@ def load_table(results):
         rate = f"{found['requests_per_second']:,.0f}"
         late = f"{found['p99'] / 1000:,.2f}" if found["p99"] else ""
         rows.append([name, cost, spread, over, rate, late])
+    return table(heads, rows)
+
+
+def queries_table(results):
+    heads = ["", "client CPU µs/query", "least – most", "queries/s", "database CPU µs/query"]
+    rows = []
+    for name, found in results.items():
+        if "cpu" not in found:
+            rows.append([name, found["absent"], "", "", ""])
+            continue
+        spread = f"{found['cpu_least']:,.2f} – {found['cpu_most']:,.2f}"
+        cost = f"**failed**: {found['faults'][0]}" if found["faults"] else f"{found['cpu']:,.2f}"
+        rate, theirs = f"{found['requests_per_second']:,.0f}", f"{found['database']:,.2f}"
+        rows.append([name, cost, spread, rate, theirs if found["database"] else ""])
     return table(heads, rows)
 
 
@@ -164,6 +196,7 @@ def figures_table(results):
 
 
 TABLES = {
+    "queries": queries_table,
     "streams": idle_table,
     "requests": load_table,
     "micro": figures_table,

@@ -17,18 +17,20 @@ import sys
 import tempfile
 
 import client
+import data_loads
 import lib_loads
 import load
 import other_loads
 import procfs
 import report
 import servers
+from data_workloads import DATA_WORKLOADS
 from lib_workloads import LIB_WORKLOADS
 from workloads import CONTENTS, FILES, FLOOR
 from workloads import WORKLOADS as SERVER_WORKLOADS
 
 ROOT = servers.ROOT
-WORKLOADS = [*SERVER_WORKLOADS, *LIB_WORKLOADS]
+WORKLOADS = [*SERVER_WORKLOADS, *LIB_WORKLOADS, *DATA_WORKLOADS]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
 GROUPS = {workload.group for workload in WORKLOADS if workload.group}
 
@@ -113,6 +115,8 @@ class Bench:
     def why_absent(self, name):
         if name in lib_loads.NEEDED:
             return None if lib_loads.NEEDED[name].exists() else "not built"
+        if name in data_loads.NEEDS:
+            return data_loads.why_absent(name)
         return servers.available(name, self.options.before)
 
     def all_names(self, workload):
@@ -229,6 +233,14 @@ class Bench:
             return lib_loads.requests_in_turns(
                 workload, names, server, rounds, seconds, self.client_core
             )
+
+    def queries(self, workload, names):
+        """The client of a database is what is measured; the database has the server's core."""
+        rounds, seconds = self.options.rounds, self.seconds(workload)
+        place = self.place / workload.name
+        place.mkdir(mode=0o755)
+        cores = (self.server_core, self.client_core)
+        return data_loads.queries_in_turns(names, place, rounds, seconds, cores)
 
     def micro(self, _, names):
         return {name: lib_loads.micro(name, self.server_core) for name in names}

@@ -50,6 +50,17 @@ class Limit:
 
 
 @dataclasses.dataclass(frozen=True)
+class AtLeast:
+    """A figure that is the better the higher it is: at least this, or this share of another's."""
+
+    server: str
+    figure: str
+    least: float
+    unit: str = ""
+    of: str | tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Above:
     """At most `more` above another server's figure."""
 
@@ -66,7 +77,7 @@ class Workload:
     about: str
     path: str = "/1k.html"
     # load (by wrk), handshakes, h2 (by h2load), echo, idle, idle_h2 or start; and of lib_loads.py:
-    # streams, requests, micro, compile or size
+    # streams, requests, micro, compile or size; and of data_loads.py: queries
     kind: str = "load"
     group: str = ""  # `./dev bench GROUP` runs all of it
     secure: bool = False

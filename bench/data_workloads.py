@@ -1,0 +1,54 @@
+"""What `./dev bench data` asks of the databases, and what each answer may cost: by a bare loop on
+the database's own client library, and by one loop of ours."""
+
+from workloads import AtLeast, Target, Workload
+
+GROUP = "data"
+LIBPQ, CONNECTOR, SQLITE3 = "libpq", "Connector/C", "SQLite"
+REDIS_BENCHMARK = "redis-benchmark"
+POSTGRES, MARIADB, SQLITE = "db, PostgreSQL", "db, MariaDB", "db, SQLite"
+REDIS = "redis"
+OURS = (POSTGRES, MARIADB, SQLITE, REDIS)
+QUERY = "a row of three columns by its key"
+
+
+def data(name, about, **facts):
+    return Workload(f"data-{name}", about, group=GROUP, **facts)
+
+
+DATA_WORKLOADS = [
+    data(
+        "postgres",
+        f"{QUERY} from PostgreSQL, 64 tasks on 8 connections",
+        kind="queries",
+        servers=(LIBPQ, POSTGRES),
+        targets=(
+            Target(POSTGRES, 1.3, (LIBPQ,)),
+            AtLeast(POSTGRES, "requests_per_second", 40_000, "a second"),
+        ),
+    ),
+    data(
+        "mariadb",
+        f"{QUERY} from MariaDB, 64 tasks on 8 connections",
+        kind="queries",
+        servers=(CONNECTOR, MARIADB),
+        targets=(
+            Target(MARIADB, 1.3, (CONNECTOR,)),
+            AtLeast(MARIADB, "requests_per_second", 40_000, "a second"),
+        ),
+    ),
+    data(
+        "sqlite",
+        f"{QUERY} from a file of SQLite, 64 tasks, on one core",
+        kind="queries",
+        servers=(SQLITE3, SQLITE),
+        targets=(AtLeast(SQLITE, "requests_per_second", 100_000, "a second"),),
+    ),
+    data(
+        "redis",
+        "GET of three bytes, 50 clients with 16 commands each at once",
+        kind="queries",
+        servers=(REDIS_BENCHMARK, REDIS),
+        targets=(AtLeast(REDIS, "requests_per_second", 0.9, of=REDIS_BENCHMARK),),
+    ),
+]
