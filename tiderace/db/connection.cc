@@ -4,6 +4,10 @@
 
 namespace tiderace::db {
 
+task::Task<> Connection::run_together(Reads) {
+    co_return;
+}
+
 task::Task<std::vector<Notification>> Connection::notifications(Instant) {
     throw Error(Fault::configuration, "only PostgreSQL notifies");
     co_return std::vector<Notification>();

@@ -12,15 +12,18 @@
 // Errors   Error, thrown by the await.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tiderace/base/units.h"
 #include "tiderace/db/batch.h"
+#include "tiderace/db/error.h"
 #include "tiderace/db/reserve.h"
 #include "tiderace/db/statement.h"
 #include "tiderace/task/task.h"
@@ -46,6 +49,30 @@ struct Notification {
     std::string payload;
 };
 
+class Connection;
+
+// A read that goes to the database together with those of other tasks (gather.h).
+struct Read {
+    QueryRef query;
+    Portion portion;
+    Instant wait_until = Instant::max();  // for a connection
+    Instant deadline = Instant::max();
+    // What became of it. Neither: it is to be done again, for itself.
+    std::optional<Batch> batch;
+    std::optional<Error> failure;
+    Duration took{};
+
+    bool ended() const { return batch || failure; }
+
+    // Its task has gone. SQLite looks at it on a thread of the pool.
+    std::atomic<bool> abandoned = false;
+    bool over = false;
+    Connection* connection = nullptr;  // that runs it
+    task::Waiter* waiter = nullptr;
+};
+using ReadRef = std::shared_ptr<Read>;
+using Reads = std::vector<ReadRef>;
+
 class Connection : public Pooled {
   public:
     // The first rows; all of them unless `more` is set. One at a time.
@@ -53,6 +80,11 @@ class Connection : public Pooled {
     virtual task::Task<Batch> more(Portion portion, Instant deadline) = 0;
     // Several statements in one text, without parameters and rows.
     virtual task::Task<> script(std::string sql, Instant deadline) = 0;
+    // Reads that know nothing of one another. What is not ended afterwards was not done, or only as
+    // part of what has failed. For databases that Gather helps.
+    virtual task::Task<> run_together(Reads reads);
+    // The task of one of them has gone.
+    virtual void abandoned(const Read&) {}
     // At least one, or none at the deadline.
     virtual task::Task<std::vector<Notification>> notifications(Instant deadline);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tiderace/db/execution.h"
+#include "tiderace/db/gather.h"
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::db {
@@ -21,7 +22,13 @@ task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wa
     Pool& pool = pool_of(settings);
     const Options& options = pool.settings().options;
     QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
-    Begun begun = co_await begin_statement(pool, query, wanted, portion_for(wanted, options));
+    const Portion portion = portion_for(wanted, options);
+    if (only_reads(*query, wanted) && pool.gather().helps()) {
+        std::optional<Batch> batch = co_await pool.gather().read(query, portion);
+        if (batch) check_size(*batch, wanted, *query, options);
+        if (batch) co_return std::move(*batch);
+    }
+    Begun begun = co_await begin_statement(pool, query, wanted, portion);
     check_size(begun.batch, wanted, *query, options);
     co_return std::move(begun.batch);
 }

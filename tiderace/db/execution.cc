@@ -25,14 +25,6 @@ void check_text(const std::string& text, const Query& query) {
     }
 }
 
-Instant late(Instant deadline) {
-    return deadline < Instant::max() - grace ? deadline + grace : deadline;
-}
-
-bool only_reads(const Query& query, Wanted wanted) {
-    return query.scanned.reads && wanted != Wanted::no_rows;
-}
-
 // After a failed statement outside of a transaction.
 Error outcome_of(const Error& failure, const Connection& connection, const Query& query,
                  Wanted wanted) {
@@ -45,6 +37,23 @@ Error outcome_of(const Error& failure, const Connection& connection, const Query
 }
 
 }  // namespace
+
+Instant late(Instant deadline) {
+    return deadline < Instant::max() - grace ? deadline + grace : deadline;
+}
+
+bool only_reads(const Query& query, Wanted wanted) {
+    return query.scanned.reads && wanted != Wanted::no_rows;
+}
+
+void log_if_slow(const Pool& pool, const Query& query, Duration took) {
+    log::Logger* const log = pool.runner().loop().log();
+    if (took < pool.settings().options.slow || log == nullptr) return;
+    const Error named(Fault::other, "", query.sql);  // as long as a statement is shown
+    log->warning(
+        "db", "a slow statement", log::field("statement", named.statement()),
+        log::field("took", format_duration(std::chrono::floor<std::chrono::milliseconds>(took))));
+}
 
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
     auto query = std::make_shared<Query>();
@@ -96,16 +105,7 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
     } catch (const Error& error) {
         failure = error.with_statement(query->sql);
     }
-    const Duration took = pool.now() - begun;
-    if (took >= pool.settings().options.slow) {
-        if (log::Logger* const log = pool.runner().loop().log()) {
-            const Error named(Fault::other, "", query->sql);  // as long as a statement is shown
-            log->warning(
-                "db", "a slow statement", log::field("statement", named.statement()),
-                log::field("took",
-                           format_duration(std::chrono::floor<std::chrono::milliseconds>(took))));
-        }
-    }
+    log_if_slow(pool, *query, pool.now() - begun);
     if (failure) throw *failure;
     co_return batch;
 }

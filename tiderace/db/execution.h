@@ -15,6 +15,9 @@ namespace tiderace::db {
 // Throws Error{parameters} or Error{syntax}: their number, text that is not UTF-8, two statements.
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values);
 
+// Whether it changes nothing, by its first word and by what is wanted of it.
+bool only_reads(const Query& query, Wanted wanted);
+
 // What is read for it at once.
 Portion portion_for(Wanted wanted, const Options& options);
 
@@ -23,7 +26,13 @@ Portion portion_for(Wanted wanted, const Options& options);
 Instant statement_deadline(const Pool& pool);
 Instant waiting_deadline(const Pool& pool);
 
-// Runs it and reads its first portion. Logs a slow one.
+// A little later than a deadline of the task.
+Instant late(Instant deadline);
+
+// A warning for one that took longer than Options::slow, without its values.
+void log_if_slow(const Pool& pool, const Query& query, Duration took);
+
+// Runs it and reads its first portion.
 task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
 
 // A connection with the first portion of a result.

@@ -53,7 +53,7 @@ Pool::Counters Pool::counters() const {
     const Counters reads = reads_.counters();
     all.idle += reads.idle;
     all.lent += reads.lent;
-    all.waiting += reads.waiting;
+    all.waiting += reads.waiting + gather_.waiting() - gather_.collectors_waiting();
     all.opened += reads.opened;
     all.failed += reads.failed;
     return all;

@@ -15,6 +15,7 @@
 
 #include "tiderace/base/random.h"
 #include "tiderace/db/connection.h"
+#include "tiderace/db/gather.h"
 #include "tiderace/db/options.h"
 #include "tiderace/db/reserve.h"
 #include "tiderace/db/url.h"
@@ -57,6 +58,14 @@ class Pool final {
     const Settings& settings() const { return *settings_; }
     const std::shared_ptr<const Settings>& shared_settings() const { return settings_; }
     task::Runner& runner() const { return *runner_; }
+    Gather& gather() { return gather_; }
+    std::size_t size(Lane lane) { return side(lane).size(); }
+    // No task could have a connection at once.
+    bool all_lent(Lane lane) { return side(lane).all_lent(); }
+    // Tasks wait for a connection, but for those that collect reads.
+    bool waited_for(Lane lane) {
+        return side(lane).counters().waiting > gather_.collectors_waiting();
+    }
     Instant now() const { return runner_->loop().now(); }
     // Three quarters to five quarters of it.
     Duration about(Duration pause);
@@ -72,6 +81,7 @@ class Pool final {
     Random random_;
     Reserve reads_;
     Reserve writes_;
+    Gather gather_{*this};
 };
 
 // The pools of one loop.

@@ -71,6 +71,11 @@ void Readiness::on_expired() {
     if (waiting_ != nullptr) end_waiting()->waiter_.wake();
 }
 
+void Readiness::expire() {
+    loop_->cancel(*this);
+    on_expired();
+}
+
 Readiness::Wait* Readiness::end_waiting() {
     if (waiting_->for_answer_) loop_->end_answer();
     return std::exchange(waiting_, nullptr);

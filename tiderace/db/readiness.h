@@ -34,6 +34,9 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
     // sends something of its own accord.
     bool noticed() const { return noticed_; }
 
+    // As if the deadline of the waiter had come.
+    void expire();
+
     class [[nodiscard("co_await it")]] Wait {
       public:
         Wait(Readiness& readiness, core::Interest interest, Instant until, bool for_answer)

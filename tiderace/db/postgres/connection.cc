@@ -20,6 +20,8 @@ namespace {
 
 // How long the server may take to confirm a cancellation.
 constexpr Duration cancel_wait = 2s;
+// When a task has gone: how long its read and those with it may take before they are cancelled.
+constexpr Duration abandoned_wait = 50ms;
 
 // What runs on the pool for one loop.
 struct Cancels {
@@ -186,7 +188,9 @@ bool Connection::gone() {
 // A statement that was not sent was not done.
 void Connection::check_there() {
     sent_ = false;
-    if (gone()) lose("the server closed the connection");
+    // What answered in this turn is there: no system call for it.
+    if (broken_ || connection_ == nullptr || (used_ != runner_->loop().now() && gone()))
+        lose("the server closed the connection");
 }
 
 void Connection::send_preparation(const Query& query) {
@@ -203,34 +207,43 @@ void Connection::send_preparation(const Query& query) {
         }
         ++before_;
     }
-    preparing_ = query.scanned.text;
+    const std::string& text = preparing_.emplace_back(query.scanned.text);
     const std::string name = "t" + std::to_string(++names_);
-    prepared_[preparing_] = {.name = name, .used = 0};
-    if (PQsendPrepare(connection_, name.c_str(), preparing_.c_str(), 0, nullptr) != 1) {
+    prepared_[text] = {.name = name, .used = 0};
+    if (PQsendPrepare(connection_, name.c_str(), text.c_str(), 0, nullptr) != 1) {
         lose(first_line(PQerrorMessage(connection_)));
     }
     ++before_;
 }
 
-void Connection::send(const Query& query) {
+// Before what is sent next.
+void Connection::begin() {
     check_there();
-    before_ = 0;
     failure_.reset();
     columns_ = nullptr;
     cancelled_ = false;
     preparing_.clear();
     reading_ = true;
-    if (!prepared_.contains(query.scanned.text)) send_preparation(query);
-    Prepared& prepared = prepared_[query.scanned.text];
-    prepared.used = ++uses_;
+}
+
+void Connection::send(const Query& query) {
+    before_ = 0;
+    auto found = prepared_.find(query.scanned.text);
+    if (found == prepared_.end()) {
+        send_preparation(query);
+        found = prepared_.find(query.scanned.text);
+    }
+    found->second.used = ++uses_;
     const Parameters values(query.values);
     sent_ = true;
     const int ok = PQsendQueryPrepared(
-        connection_, prepared.name.c_str(), static_cast<int>(query.values.size()),
+        connection_, found->second.name.c_str(), static_cast<int>(query.values.size()),
         values.pointers.data(), values.sizes.data(), values.formats.data(), 0);
-    if (ok != 1 || PQpipelineSync(connection_) != 1) {
-        lose(first_line(PQerrorMessage(connection_)));
-    }
+    if (ok != 1) lose(first_line(PQerrorMessage(connection_)));
+}
+
+void Connection::sync() {
+    if (PQpipelineSync(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
     unflushed_ = true;
 }
 
@@ -246,6 +259,8 @@ task::Task<> Connection::fill(const Instant& deadline) {
         const core::Interest interest{.readable = true, .writable = unflushed_};
         if (co_await readiness_.wait(interest, until)) {
             if (PQconsumeInput(connection_) == 0) lose("the server closed the connection");
+        } else if (!cancelled_ && runner_->loop().now() < deadline) {
+            until = deadline;  // which came nearer: a task has gone
         } else if (!cancelled_) {
             co_await send_cancel();
             cancelled_ = true;
@@ -283,9 +298,10 @@ task::Task<> Connection::send_cancel() {
 task::Task<> Connection::skip_preparations(const Instant& deadline) {
     for (; before_ > 0; --before_) {
         while (Result result = co_await next(deadline)) {
-            if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR && !failure_) {
-                failure_ = error_of(result.get());
-            }
+            const auto status = PQresultStatus(result.get());
+            if (status == PGRES_FATAL_ERROR && !failure_) failure_ = error_of(result.get());
+            // The last of them is the statement's own.
+            if (status == PGRES_COMMAND_OK && before_ == 1) preparing_.pop_front();
         }
     }
     // The rows come one at a time: the connection never holds all of them.
@@ -293,17 +309,78 @@ task::Task<> Connection::skip_preparations(const Instant& deadline) {
 }
 
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
+    begin();
     send(*query);
+    sync();
     co_await skip_preparations(deadline);
-    if (failure_) prepared_.erase(query->scanned.text);
+    if (failure_) forget_preparing();
     co_return co_await read(portion, deadline);
+}
+
+// Prepared or not: their names are not used again.
+void Connection::forget_preparing() {
+    for (const std::string& text : preparing_) prepared_.erase(text);
+    preparing_.clear();
+}
+
+task::Task<> Connection::run_together(Reads reads) {
+    begin();
+    std::vector<unsigned> before;
+    for (const ReadRef& each : reads) {
+        send(*each->query);
+        before.push_back(before_);
+    }
+    sync();
+    // The server keeps all answers until the sync: it is not seen which of them it works on.
+    together_until_ = Instant::max();
+    for (const ReadRef& each : reads) together_until_ = std::min(together_until_, each->deadline);
+    bool all_read = true;
+    for (std::size_t i = 0; i < reads.size() && all_read; ++i) {
+        before_ = before[i];
+        all_read = co_await read_one_of(*reads[i]);
+    }
+    // One that has more rows than are wanted is stopped by recover(), and all others with it.
+    const auto stopped = [](const ReadRef& each) { return each->batch && each->batch->more; };
+    const bool is_stopped = std::any_of(reads.begin(), reads.end(), stopped);
+    if (!is_stopped) co_await drain(runner_->loop().now() + cancel_wait);
+    if (all_read) co_return;
+    forget_preparing();
+    // The others were part of the transaction that failed.
+    for (const ReadRef& each : reads) {
+        if (!each->batch || !each->batch->more) each->batch.reset();
+    }
+    failure_.reset();
+}
+
+// False: it failed, or has more rows.
+task::Task<bool> Connection::read_one_of(Read& read) {
+    const Instant begun = runner_->loop().now();
+    columns_ = nullptr;
+    co_await skip_preparations(together_until_);
+    read.batch = co_await read_rows(read.portion, together_until_);
+    read.took = runner_->loop().now() - begun;
+    if (failure_) {
+        read.batch.reset();
+        // The cancel of one that took too long may hit the next one, which is done again.
+        const bool others = cancelled_ && failure_->kind() == Fault::timeout &&
+                            runner_->loop().now() < read.deadline;
+        if (!others) read.failure = *failure_;
+        failure_.reset();
+        co_return false;
+    }
+    co_return !read.batch->more;
+}
+
+void Connection::abandoned(const Read&) {
+    together_until_ = std::min(together_until_, runner_->loop().now() + abandoned_wait);
+    readiness_.expire();
 }
 
 task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
     return read(portion, deadline);
 }
 
-task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
+task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline) {
     Batch batch(columns_ != nullptr ? columns_ : std::make_shared<std::vector<std::string>>());
     while (Result result = co_await next(deadline)) {
         const auto status = PQresultStatus(result.get());
@@ -328,6 +405,12 @@ task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
                      (batch.rows() >= portion.rows_max || batch.bytes() >= portion.bytes_max);
         if (batch.more) co_return batch;
     }
+    co_return batch;
+}
+
+task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
+    Batch batch = co_await read_rows(portion, deadline);
+    if (batch.more) co_return batch;
     co_await drain(deadline);
     if (failure_) throw *std::exchange(failure_, std::nullopt);
     co_return batch;
@@ -345,6 +428,7 @@ task::Task<> Connection::drain(Instant deadline) {
         }
     }
     reading_ = false;
+    used_ = runner_->loop().now();
     if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
 }
 
@@ -387,7 +471,7 @@ task::Task<bool> Connection::recover() {
         co_await send_cancel();
         failure_.reset();
         co_await drain(until);
-        prepared_.erase(preparing_);  // prepared or not: its name is not used again
+        forget_preparing();
     }
     if (PQtransactionStatus(connection_) != PQTRANS_IDLE) {
         auto rollback = std::make_shared<Query>();

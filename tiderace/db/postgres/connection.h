@@ -1,6 +1,7 @@
 // PostgreSQL as a Connection: libpq, asynchronous, always in pipeline mode.
 //
 //   run(): [deallocate] [prepare] execute sync -> one flush -> results in that order -> clean
+//   run_together(): the same with several before one sync, which is one implicit transaction
 //
 // A statement is prepared in the same round trip as it is first executed. Rows come one at a time,
 // so that no result is ever held as a whole.
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +37,8 @@ class Connection final : public db::Connection {
     task::Task<> open(Instant deadline) override;
     task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) override;
     task::Task<Batch> more(Portion portion, Instant deadline) override;
+    task::Task<> run_together(Reads reads) override;
+    void abandoned(const Read& read) override;
     task::Task<> script(std::string sql, Instant deadline) override;
     task::Task<bool> recover() override;
     task::Task<bool> answers(Instant deadline) override;
@@ -56,12 +60,18 @@ class Connection final : public db::Connection {
     };
 
     task::Task<> connect(std::vector<std::string> addresses, Instant deadline);
+    void begin();
     void send(const Query& query);
+    void sync();
     void send_preparation(const Query& query);
     // Reads until the next result is whole.
     task::Task<> fill(const Instant& deadline);
     task::Task<Result> next(const Instant& deadline);
     task::Task<Batch> read(Portion portion, Instant deadline);
+    // Up to the end of its result; further ones leave it where it is.
+    task::Task<Batch> read_rows(Portion portion, const Instant& deadline);
+    task::Task<bool> read_one_of(Read& read);
+    void forget_preparing();
     task::Task<> skip_preparations(const Instant& deadline);
     task::Task<> drain(Instant deadline);
     task::Task<> send_cancel();
@@ -75,11 +85,13 @@ class Connection final : public db::Connection {
     std::unordered_map<std::string, Prepared> prepared_;
     std::uint64_t uses_ = 0;
     std::uint64_t names_ = 0;
-    std::string preparing_;         // the text whose preparation is under way
-    unsigned before_ = 0;           // results of preparations to come before the rows
-    Batch::Columns columns_;        // of what is being read
-    std::optional<Error> failure_;  // of what is being read
-    bool reading_ = false;          // results are to come
+    std::deque<std::string> preparing_;  // the texts whose preparations are under way
+    unsigned before_ = 0;                // results of preparations to come before the rows
+    Batch::Columns columns_;             // of what is being read
+    std::optional<Error> failure_;       // of what is being read
+    Instant together_until_{};           // the first deadline of several
+    Instant used_{};                     // when it last answered
+    bool reading_ = false;               // results are to come
     bool unflushed_ = false;
     bool cancelled_ = false;  // its deadline came: a cancel was sent
     bool sent_ = false;

@@ -72,6 +72,21 @@ task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
     co_return batch;
 }
 
+// One way to the pool and back for all of them.
+task::Task<> Connection::run_together(Reads reads) {
+    Out out(*this);
+    std::vector<Instant> until;
+    for (const ReadRef& each : reads) until.push_back(steady(each->deadline));
+    const auto work = [file = file_, reads = std::move(reads), until = std::move(until),
+                       ticket = out.ticket] {
+        for (std::size_t i = 0; i < reads.size(); ++i)
+            file->run_one_of(*reads[i], ticket, until[i]);
+    };
+    co_await task::offload(work);
+    out.finished();
+    clean_ = true;
+}
+
 task::Task<> Connection::script(std::string sql, Instant deadline) {
     Out out(*this);
     const auto work = [file = file_, sql = std::move(sql), ticket = out.ticket,

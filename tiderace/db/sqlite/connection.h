@@ -20,6 +20,7 @@ class Connection final : public db::Connection {
     task::Task<> open(Instant deadline) override;
     task::Task<Batch> run(QueryRef query, Portion portion, Instant deadline) override;
     task::Task<Batch> more(Portion portion, Instant deadline) override;
+    task::Task<> run_together(Reads reads) override;
     task::Task<> script(std::string sql, Instant deadline) override;
     task::Task<bool> recover() override;
     task::Task<bool> answers(Instant deadline) override;

@@ -116,6 +116,7 @@ class File::Turn {
         if (ticket <= file.stopped_.load()) throw Error(Fault::timeout, "it was cancelled");
         file.ticket_ = ticket;
         file.until_ = until;
+        file.current_ = nullptr;
     }
 
   private:
@@ -130,6 +131,7 @@ File::~File() {
 int File::on_progress(void* self) {
     const auto* file = static_cast<File*>(self);
     return file->ticket_ <= file->stopped_.load(std::memory_order_relaxed) ||
+           (file->current_ != nullptr && file->current_->abandoned) ||
            std::chrono::steady_clock::now() >= file->until_;
 }
 
@@ -202,6 +204,25 @@ void File::bind(sqlite3_stmt* statement, const Query& query) const {
 
 Batch File::run(const Query& query, Portion portion, std::uint64_t ticket, Instant until) {
     const Turn turn(*this, ticket, until);
+    return run_held(query, portion);
+}
+
+void File::run_one_of(Read& read, std::uint64_t ticket, Instant until) {
+    if (read.abandoned) return;
+    const auto begun = std::chrono::steady_clock::now();
+    try {
+        const Turn turn(*this, ticket, until);
+        current_ = &read;
+        Batch batch = run_held(*read.query, read.portion);
+        if (batch.more) leave_rows();
+        if (!batch.wants_writer) read.batch = std::move(batch);
+    } catch (const Error& error) {
+        if (error.kind() != Fault::busy) read.failure = error;
+    }
+    read.took = std::chrono::steady_clock::now() - begun;
+}
+
+Batch File::run_held(const Query& query, Portion portion) {
     sqlite3_stmt* const statement = prepare(query);
     Batch refused;
     refused.wants_writer = true;
@@ -307,6 +328,7 @@ bool File::recover() {
     const std::lock_guard lock(lock_);
     until_ = Instant::max();
     ticket_ = stopped_.load() + 1;  // nothing stops this
+    current_ = nullptr;
     leave_rows();
     if (database_ == nullptr) return false;
     if (sqlite3_get_autocommit(database_) != 0) return true;

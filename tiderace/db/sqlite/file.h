@@ -41,6 +41,8 @@ class File final {
     void open(std::uint64_t ticket, Instant until);
     Batch run(const Query& query, Portion portion, std::uint64_t ticket, Instant until);
     Batch more(Portion portion, std::uint64_t ticket, Instant until);
+    // Ends the read, unless a lock is in the way or it asks for a change. No rows are left.
+    void run_one_of(Read& read, std::uint64_t ticket, Instant until);
     void script(const std::string& sql, std::uint64_t ticket, Instant until);
     // Leaves rows and transaction. False: it failed.
     bool recover();
@@ -55,6 +57,7 @@ class File final {
         std::uint64_t used = 0;
     };
 
+    Batch run_held(const Query& query, Portion portion);
     static int on_progress(void* self);
     sqlite3_stmt* prepare(const Query& query);
     void bind(sqlite3_stmt* statement, const Query& query) const;
@@ -71,6 +74,7 @@ class File final {
     Instant until_{};
     std::unordered_map<std::string, Prepared> statements_;
     std::uint64_t uses_ = 0;
+    const Read* current_ = nullptr;    // of several
     sqlite3_stmt* reading_ = nullptr;  // has rows left
     Batch::Columns columns_;
     std::int64_t changes_before_ = 0;

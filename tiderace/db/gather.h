@@ -1,0 +1,64 @@
+// Gather: reads of different tasks that go to the database together when every connection is busy.
+//
+//   a connection is free     -> the read has it for itself
+//   none is                  -> it waits; the next connection takes all that wait, up to
+//                               Options::reads_together, sends them at once, and reads in order
+//   one fails                -> it has its error; the others are done again, each for itself
+//
+// In PostgreSQL a read is answered once all of its company are done, and when none failed: they are
+// one implicit transaction. A connection takes its share: as many as the others get.
+//
+// Owner    A Pool. Its tasks end before it.
+// Thread   The loop's. SQLite writes the results on a thread of the pool.
+// Errors   Those of begin_statement().
+// Limits   Options: reads_together, waiting_max, the timeouts.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "tiderace/db/connection.h"
+#include "tiderace/db/error.h"
+#include "tiderace/task/task.h"
+
+namespace tiderace::db {
+
+class Lease;
+class Pool;
+
+class Gather final {
+  public:
+    explicit Gather(Pool& pool) : pool_(&pool) {}
+    ~Gather() = default;
+    Gather(const Gather&) = delete;
+    Gather& operator=(const Gather&) = delete;
+
+    // Whether a read that begins now had better come here.
+    bool helps() const;
+    // Nothing: it is to be done for itself.
+    task::Task<std::optional<Batch>> read(QueryRef query, Portion portion);
+
+    // Reads that wait for a connection, and tasks of this room that do so for them.
+    std::size_t waiting() const { return waiting_.size(); }
+    std::size_t collectors_waiting() const { return collectors_waiting_; }
+
+  private:
+    class Waiting;
+    class Company;
+
+    task::Task<> collect();
+    task::Task<Lease> take_for_the_first();
+    task::Task<> serve(Connection& connection);
+    task::Task<> run_share(Connection& connection);
+    Reads share();
+    void fail(const Error& error);
+
+    Pool* pool_;
+    std::deque<ReadRef> waiting_;
+    std::size_t collectors_ = 0;
+    std::size_t collectors_waiting_ = 0;
+};
+
+}  // namespace tiderace::db
