@@ -1,17 +1,21 @@
 // Tidepool: a small social network, in one program.
 //
-//   tidepool [--listen ADDRESS] [--demo N]
+//   tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]
+//   tidepool migrate
 //   tidepool backup FILE
 //   tidepool restore FILE
 //
 // TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), TIDEPOOL_PICTURES the
-// folder of pictures (tidepool-pictures beside a database file, or here; "" for none), and
-// TIDEPOOL_FOLDER where templates, static files and migrations lie.
+// folder of pictures (tidepool-pictures beside a database file, or here; "" for none),
+// TIDEPOOL_FOLDER where templates, static files and migrations lie, and TIDEPOOL_PROXIES the
+// networks of balancers that are believed about the client's address: "10.0.0.0/8,unix".
 
 #include <tiderace/app.h>
 #include <tiderace/db.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "examples/tidepool/backup.h"
 #include "examples/tidepool/demo.h"
@@ -30,19 +35,29 @@ namespace {
 using namespace tiderace;
 
 constexpr const char* usage =
-    "usage: tidepool [--listen ADDRESS] [--demo N]\n"
+    "usage: tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]\n"
+    "       tidepool migrate\n"
     "       tidepool backup FILE\n"
     "       tidepool restore FILE";
 
 struct Options {
-    enum class Work : std::uint8_t { serve, backup, restore };
+    enum class Work : std::uint8_t { serve, migrate, backup, restore };
 
     Work work = Work::serve;
     std::string file = {};
     std::string listen = "127.0.0.1:8080";
     std::size_t demo = 0;
+    std::size_t drain_notice_seconds = 0;
     std::string fault = {};
 };
+
+// A whole number up to `most`; otherwise the fault that the program ends with.
+std::string read_number(std::string_view value, std::size_t most, std::string_view expects,
+                        std::size_t& number) {
+    const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool whole = read.ec == std::errc() && read.ptr == value.data() + value.size();
+    return whole && number <= most ? "" : std::string(expects);
+}
 
 Options read_options(std::span<char*> words) {
     Options options;
@@ -53,11 +68,13 @@ Options read_options(std::span<char*> words) {
         if (word == "--listen" && !value.empty()) {
             options.listen = value;
         } else if (word == "--demo") {
-            const auto read =
-                std::from_chars(value.data(), value.data() + value.size(), options.demo);
-            if (read.ec != std::errc() || read.ptr != value.data() + value.size()) {
-                options.fault = "--demo expects a number of members";
-            }
+            options.fault =
+                read_number(value, SIZE_MAX, "--demo expects a number of members", options.demo);
+        } else if (word == "--drain-notice") {
+            options.fault = read_number(value, 3600, "--drain-notice expects seconds, up to 3600",
+                                        options.drain_notice_seconds);
+        } else if (word == "migrate" && words.size() == 1) {
+            options.work = Options::Work::migrate;
         } else if ((word == "backup" || word == "restore") && alone) {
             options.work = word == "backup" ? Options::Work::backup : Options::Work::restore;
             options.file = value;
@@ -71,6 +88,16 @@ Options read_options(std::span<char*> words) {
 std::string setting(const char* name, const char* otherwise) {
     const char* value = std::getenv(name);
     return value != nullptr ? value : otherwise;
+}
+
+std::vector<std::string> networks_in(std::string_view list) {
+    std::vector<std::string> networks;
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (comma > 0) networks.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return networks;
 }
 
 std::string pictures_beside(const std::string& database) {
@@ -87,6 +114,12 @@ Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
         std::printf("%zu members of a demo were added; the password of each is \"tidepool\"\n",
                     added);
     }
+    co_return 0;
+}
+
+Task<int> migrate_only(db::Database db, std::string migrations) {
+    for (const db::Migration& one : co_await db::migrate(db, migrations))
+        if (one.done_now) std::printf("migrated: %04u %s\n", one.number, one.name.c_str());
     co_return 0;
 }
 
@@ -116,13 +149,18 @@ int main(int count, char** words) {
         const std::string beside = pictures_beside(database);
         const std::string pictures = setting("TIDEPOOL_PICTURES", beside.c_str());
         db::Database db = db::open(database);
+        if (options.work == Options::Work::migrate)
+            return run(migrate_only(db, folder + "/migrations"));
         if (options.work != Options::Work::serve) {
             return run(keep(db, folder + "/migrations", pictures, options));
         }
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
         http::App app = tidepool::make_app(db, folder, pictures);
-        return app.serve({.listen = options.listen});
+        const std::vector<std::string> proxies = networks_in(setting("TIDEPOOL_PROXIES", ""));
+        if (!proxies.empty()) app.trusted_proxies({.networks = proxies});
+        return app.serve({.listen = options.listen,
+                          .drain_notice = std::chrono::seconds(options.drain_notice_seconds)});
     } catch (const std::exception& error) {
         std::fprintf(stderr, "tidepool: %s\n", error.what());
         return 1;

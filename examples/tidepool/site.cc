@@ -102,6 +102,14 @@ class LiveSeat {
     std::size_t& taken_;
 };
 
+Task<bool> answers(db::Database db) {
+    try {
+        co_return (co_await db.one<std::int64_t>("select 1")).has_value();
+    } catch (const db::Error&) {
+        co_return false;
+    }
+}
+
 }  // namespace
 
 Events live(Session session, Site& site) {
@@ -137,6 +145,9 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
         .use(cross_origin())
         .use(sessions(std::make_shared<DbSessions>(db)));
     app.files("/static", folder + "/static");
+    // For balancers: a node that is cut off from the database gets no requests until it is back.
+    app.health("/healthz");
+    app.ready("/readyz", [db](const Request&) { return answers(db); }, 2s);
     add_account_routes(app);
     add_post_routes(app);
     add_member_routes(app);
