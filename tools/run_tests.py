@@ -18,6 +18,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -464,6 +465,103 @@ TOOLS = BUILD / "tools"
 H2SPEC_VERSION = "v2.2.1+incompatible"
 
 
+# What tests/test_packaging.py checks packaging/ with: name, package, version.
+PACKAGING_TOOLS = (
+    ("helm", "helm.sh/helm/v3/cmd/helm", "v3.19.5"),
+    ("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "v0.7.0"),
+    ("compose-spec", "github.com/compose-spec/compose-go/v2/cmd", "v2.9.1"),
+)
+KUBERNETES_VERSION = "v1.34.2"  # whose OpenAPI documents are the schemas
+GO_OLDEST_FOR_PACKAGING = (1, 24)
+
+
+def go_version():
+    said = subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=False)
+    numbers = re.match(r"go(\d+)\.(\d+)", said.stdout)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0)
+
+
+def build_packaging_tools():
+    """From the Go module proxy, once. Where there is no such Go their tests are skipped, aloud."""
+    if not shutil.which("go") or go_version() < GO_OLDEST_FOR_PACKAGING:
+        return None
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    for name, package, version in PACKAGING_TOOLS:
+        program = TOOLS / f"{name}-{version}"
+        if program.exists():
+            continue
+        bin_folder = TOOLS / f"bin-{name}"
+        words = ["go", "install", f"{package}@{version}"]
+        where = {"GOBIN": str(bin_folder), "GOFLAGS": "-modcacherw"}
+        done = run(f"build-{name}", words, 2400, where, cwd=TOOLS)
+        if done.status != 0:
+            return done
+        (bin_folder / package.rsplit("/", 1)[1]).rename(program)
+    schemas = TOOLS / f"kubernetes-{KUBERNETES_VERSION}"
+    if not schemas.exists():
+        words = ["go", "mod", "download", "-json", f"k8s.io/kubernetes@{KUBERNETES_VERSION}"]
+        done = run("download-kubernetes", words, 1200, {"GOFLAGS": "-modcacherw"}, cwd=TOOLS)
+        if done.status != 0:
+            return done
+        log = done.log.read_text()
+        module = json.loads(log[log.index("{") : log.rindex("}") + 1])
+        shutil.copytree(pathlib.Path(module["Dir"]) / "api/openapi-spec/v3", schemas)
+    return None
+
+
+NODE_OLDEST_FOR_LIGHTHOUSE = (18, 16)
+
+
+def node_version():
+    if not shutil.which("node") or not shutil.which("npm"):
+        return (0, 0)
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+    numbers = re.match(r"v(\d+)\.(\d+)", said.stdout)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0)
+
+
+def install_lighthouse():
+    """The npm package at the versions of its lock file, with no scripts of packages, into
+    build/tools/lighthouse. Without Node.js its test is skipped, aloud."""
+    home, source = TOOLS / "lighthouse", ROOT / "tests/lighthouse"
+    stamp = home / "installed-lock.json"
+    lock = (source / "package-lock.json").read_text()
+    if node_version() < NODE_OLDEST_FOR_LIGHTHOUSE:
+        return None
+    if not stamp.exists() or stamp.read_text() != lock:
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(source / name, home / name)
+        words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        done = run("install-lighthouse", words, 1200, cwd=home)
+        if done.status != 0:
+            return done
+        stamp.write_text(lock)
+    return None
+
+
+def fetch_redis_tests():
+    """The tests of redis-py, which only its source distribution has, into build/tools."""
+    pinned = (ROOT / "tests/requirements.txt").read_text()
+    version = re.search(r"^redis==(\S+)$", pinned, re.M)[1]
+    home = TOOLS / f"redis-py-{version}"
+    if home.exists():
+        return None
+    broken = virtual_environment()
+    if broken:
+        return broken
+    with tempfile.TemporaryDirectory() as folder:
+        words = [BUILD / "venv/bin/python", "-m", "pip", "download", "--quiet", "--no-deps"]
+        words += ["--no-binary", "redis", "--dest", folder, f"redis=={version}"]
+        done = run("fetch-redis-tests", words, 1200)
+        if done.status != 0:
+            return done
+        shutil.unpack_archive(next(pathlib.Path(folder).glob("redis-*.tar.gz")), folder)
+        TOOLS.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(pathlib.Path(folder) / f"redis-{version}", home)
+    return None
+
+
 def build_go_programs():
     """The programs in Go that suites drive, into build/tools. Returns what failed, if it did."""
     if not shutil.which("go"):
@@ -481,6 +579,14 @@ def build_go_programs():
     return done if done.status != 0 else None
 
 
+MAKE_TOOLS = (
+    build_go_programs,
+    build_packaging_tools,
+    install_lighthouse,
+    fetch_redis_tests,
+)
+
+
 def server_group(group, preset, without=()):
     """The suites of tests/. They build nothing: the programs they drive are built here, before they
     start (but for test_outside.py, which tests a build)."""
@@ -489,9 +595,10 @@ def server_group(group, preset, without=()):
         if built.status != 0:
             return failure(group, built, "the server does not build")
         total = Tally()
-        broken = build_go_programs() if preset == "release" else None
-        if broken:
-            total.add(failure(f"{group}: Go", broken, "the clients in Go do not build"))
+        for make in MAKE_TOOLS if preset == "release" else ():
+            broken = make()
+            if broken:
+                total.add(failure(f"{group}: tools", broken, "a tool of the suites is not made"))
         total.add(run_suites())
         return total
 

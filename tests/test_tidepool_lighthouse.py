@@ -1,0 +1,91 @@
+"""Lighthouse's scores of each page of Tidepool, and the bytes of its first page.
+
+tools/run_tests.py installs the npm package, at the versions of tests/lighthouse/package-lock.json.
+"""
+
+import json
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from test_browser import Visit
+from test_tidepool import PAGES, Member
+
+HERE = Path(__file__).resolve().parent
+INSTALLED = HERE.parent / "build/tools/lighthouse"
+FIRST_PAGE_BYTES_MAX = 60_000
+GUEST_PAGES = ["/", "/sign-up", "/log-in", "/about", "/nowhere"]
+
+
+@pytest.fixture(scope="module")
+def tidepool(run_example, tmp_path_factory):
+    database = tmp_path_factory.mktemp("rated") / "tidepool.db"
+    program = run_example("tidepool", "--listen", "127.0.0.1:0", "--demo", "21",
+                          env={"TIDEPOOL_DB": f"sqlite:{database}"})
+    return "http://{}:{}".format(*program.places()[0])
+
+
+@pytest.fixture(scope="module")
+def lighthouse(launch_chromium):
+    """lighthouse(addresses, cookie): one report for each address."""
+    if not (INSTALLED / "installed-lock.json").exists():
+        if shutil.which("node") is None or shutil.which("npm") is None:
+            pytest.skip("no Node.js with npm here")
+        pytest.skip(f"no {INSTALLED}: ./dev test installs it, with Node.js 18.16 or newer")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    browser = launch_chromium(f"--remote-debugging-port={port}")
+
+    def rate(addresses, cookie=""):
+        asked = {"port": port, "cookie": cookie, "addresses": addresses}
+        done = subprocess.run(["node", HERE / "lighthouse/rate.mjs", INSTALLED],
+                              input=json.dumps(asked), capture_output=True, text=True, timeout=380,
+                              check=False)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    yield rate
+    browser.close()
+
+
+def assert_perfect(reports, addresses):
+    assert [one["address"] for one in reports] == addresses
+    for one in reports:
+        assert not one.get("fault"), one
+        if one["address"].endswith("/nowhere"):
+            # The browser reports each 404 on its console, which Lighthouse counts as our error.
+            (audit, items), = one["lost"]
+            assert audit == "errors-in-console" and "status of 404" in items, one
+            assert len(json.loads(items)) == 1 and one["scores"]["accessibility"] == 1, one
+            continue
+        assert one["scores"] == {"accessibility": 1, "best-practices": 1}, one
+
+
+def test_pages_of_guests_have_full_marks(tidepool, lighthouse):
+    addresses = [tidepool + path for path in GUEST_PAGES]
+    assert_perfect(lighthouse(addresses), addresses)
+
+
+# In parts: each has the time of one test.
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_pages_of_members_have_full_marks(chromium, tidepool, lighthouse, part):
+    with Member(chromium, tidepool, "ada_1") as ada:
+        cookie = "; ".join(f"{one['name']}={one['value']}" for one in ada.context.cookies())
+    addresses = [tidepool + path for path in PAGES[part::3]]
+    assert_perfect(lighthouse(addresses, cookie), addresses)
+
+
+@pytest.mark.parametrize("screen", ["desk", "phone"])
+def test_the_first_page_is_light(chromium, tidepool, screen):
+    with Visit(chromium, "light", screen) as visit:
+        wire = visit.context.new_cdp_session(visit.page)
+        wire.send("Network.enable")
+        loaded = []
+        wire.on("Network.loadingFinished", lambda told: loaded.append(told["encodedDataLength"]))
+        visit.go(tidepool + "/")
+        print(f"first page: {sum(loaded)} bytes in {len(loaded)} answers")
+        assert len(loaded) >= 3  # the page, its style, its script
+        assert 0 < sum(loaded) < FIRST_PAGE_BYTES_MAX
