@@ -41,6 +41,11 @@ std::string read_in_pieces(ByteView bytes, std::size_t first, std::size_t rest, 
                 TR_CHECK(start.body != ResponseStart::Body::length || body <= start.length);
                 told += step.data;
                 break;
+            case Status::trailer:
+                TR_CHECK(start.body == ResponseStart::Body::chunked && !step.trailer.name.empty());
+                told += '<' + std::string(step.trailer.name) + '=' +
+                        std::string(step.trailer.value) + '>';
+                break;
             case Status::done:
                 TR_CHECK(start.body != ResponseStart::Body::length || body == start.length);
                 told += ';';

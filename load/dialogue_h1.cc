@@ -90,7 +90,7 @@ std::size_t LoadH1::hear(ByteView data) {
             if (asked_.size() == 0 && used == data.size()) return used;
         } else if (step.status == Status::head) {
             begin_answer();
-        } else {
+        } else if (step.status == Status::refused) {
             refuse(reader_.fault());
         }
         if (asked_.size() == 0 && used < data.size() && !left_) receive_unasked();

@@ -46,6 +46,7 @@ class ClientTls final : public tcp::ClientSecurity {
 
 // A copy of the options: the arguments are made in any order.
 Client::Client(ClientOptions options)
-    : Client(std::make_shared<ClientTls>(options.tls, options.versions), ClientOptions(options)) {}
+    : Client(std::make_shared<ClientTls>(options.tls, options.versions), ClientOptions(options),
+             std::make_shared<ClientTls>(options.tls, ClientVersions::http_1_1)) {}
 
 }  // namespace tiderace::http

@@ -1,17 +1,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tiderace/http/client/client.h"
+#include "tiderace/http/wire/h2/frame_reader.h"
+#include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/serve/stream_tls.h"
 #include "tiderace/testing/certificates.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h2_stage.h"
+#include "tiderace/testing/scripted_session.h"
 
 namespace tiderace::http {
 namespace {
@@ -121,6 +127,86 @@ TEST_F(ClientTlsTest, ABurstToAServerThatIsNotTrustedEndsAtOnce) {
     }
     EXPECT_EQ(client_->pool()->waiting(), 0U);
     EXPECT_EQ(client_->pool()->connections(), 0U);
+}
+
+// A server that speaks HTTP/2, but requires HTTP/1.1 for every request (RFC 9113, 7).
+class ClientFallbackTest : public ClientTlsTest {
+  protected:
+    ClientFallbackTest() {
+        sessions_.on_data = [this](net::Connection& connection, ByteView data) {
+            if (connection.security()->protocol == "h2") return take_frames(connection, data);
+            if (!data.ends_with("\r\n\r\n")) return std::size_t{0};
+            ++old_;
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold");
+            return data.size();
+        };
+        sessions_.on_close = [this](net::Connection& connection, net::CloseReason) {
+            readers_.erase(&connection);
+        };
+        const auto files = authority_.issue(folder_, "picky", {.names = {"localhost"}});
+        const tcp::ServerTls tls(tcp::ServerTlsOptions{
+            .certificates = {{files.certificate, files.key}}, .protocols = {"h2", "http/1.1"}});
+        layers_.push_back(tls.layer(world_.loop()).value());
+        server_.listen(world_.listen(), layers_.back().get());
+        url_ = "https://localhost:" + std::to_string(world_.listening_at().port());
+    }
+    ~ClientFallbackTest() override {
+        client_.reset();
+        server_.abort_all();
+        world_.settle();
+    }
+
+    std::size_t take_frames(net::Connection& connection, ByteView data) {
+        wire::H2FrameReader& reader = readers_[&connection];
+        for (std::size_t used = 0;;) {
+            const auto step = reader.next(data.substr(used));
+            used += step.used;
+            if (step.status != wire::H2FrameReader::Status::frame) return used;
+            const auto* const asked = std::get_if<wire::H2Headers>(&step.frame);
+            if (asked == nullptr) continue;
+            ++new_;
+            std::array<char, 64> bytes;
+            const auto error = wire::H2Error::http_1_1_required;
+            connection.write(ByteView(bytes.data(), wire::write_h2_settings(bytes, {})));
+            connection.write(ByteView(
+                bytes.data(), goes_away_ ? wire::write_h2_goaway(bytes, 0, error)
+                                         : wire::write_h2_rst_stream(bytes, asked->stream, error)));
+        }
+    }
+
+    testing::ScriptedSessions sessions_;
+    net::TcpServer server_{world_.loop(), sessions_, {}};
+    std::map<const net::Connection*, wire::H2FrameReader> readers_;
+    bool goes_away_ = false;
+    int new_ = 0, old_ = 0;  // requests
+};
+
+TEST_F(ClientFallbackTest, WhatAServerRequiresOverHttp11GoesThere) {
+    for (const bool goes_away : {false, true}) {
+        goes_away_ = goes_away;
+        new_ = old_ = 0;
+        make(ClientVersions::any);
+        EXPECT_THAT(get("/a"), ::testing::ElementsAre("HTTP/1.1 200 old"));
+        EXPECT_EQ(new_, 1);
+        // The origin is remembered: nothing more goes over HTTP/2.
+        for (const std::string& told : get("/b", 20)) EXPECT_EQ(told, "HTTP/1.1 200 old");
+        EXPECT_EQ(new_, 1);
+        EXPECT_EQ(old_, 21);
+    }
+}
+
+// Many at once: each that was begun over HTTP/2 comes to its answer.
+TEST_F(ClientFallbackTest, ABurstFallsBack) {
+    make(ClientVersions::any);
+    for (const std::string& told : get("/a", 200)) EXPECT_EQ(told, "HTTP/1.1 200 old");
+    EXPECT_EQ(old_, 200);
+    EXPECT_EQ(client_->pool()->waiting(), 0U);
+}
+
+TEST_F(ClientFallbackTest, WithoutHttp11ItIsAFault) {
+    make(ClientVersions::http_2);
+    EXPECT_THAT(get("/a")[0], ::testing::HasSubstr("HTTP_1_1_REQUIRED"));
+    EXPECT_EQ(old_, 0);
 }
 
 }  // namespace

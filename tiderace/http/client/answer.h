@@ -24,7 +24,7 @@ struct Answer {
     HttpVersion version = HttpVersion::http_1_1;
     Fields fields;
     std::string body;
-    Fields trailers;  // fields behind the body; of HTTP/2 only
+    Fields trailers;  // fields behind the body: HTTP/2, and chunked ones of HTTP/1.1
 
     bool ok() const { return status >= 200 && status < 300; }
     const std::string& text() const { return body; }

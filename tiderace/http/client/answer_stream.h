@@ -14,8 +14,8 @@
 // Errors   read(): a ClientFault; the pieces before it are not the whole body.
 // Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
 //          read here is bounded by the reader. read_timeout for each read().
-// Memory   At most some 200 KiB (HTTP/2: 256 KiB) that were received and not read, and the
-//          decoder's.
+// Memory   At most some 200 KiB (HTTP/2: 256 KiB, and 256 MiB for all answers on a loop together,
+//          receive_room.h) that were received and not read, and the decoder's.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class AnswerStream final {
     const Fields& fields() const { return exchange_->fields(); }
     // Moves them out, once the answer's body was read.
     Fields take_fields() && { return std::move(exchange_->fields()); }
-    // Behind the body, once read() gave its end; of HTTP/2 only.
+    // Behind the body, once read() gave its end: HTTP/2, and chunked bodies of HTTP/1.1.
     const Fields& trailers() const { return exchange_->trailers(); }
     std::string_view field(std::string_view name) const { return fields().find(name); }
     // Where it came from, after all redirects.

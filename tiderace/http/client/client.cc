@@ -51,6 +51,7 @@ const std::string& accepted_codings() {
 bool may_go_again(std::string_view method, const ClientExchange& exchange, bool may_be_stale) {
     using Progress = ClientExchange::Progress;
     if (exchange.progress() == Progress::unprocessed) return true;
+    if (exchange.progress() == Progress::http_1_1_required) return true;
     return may_be_stale && exchange.fault()->kind == Kind::closed &&
            exchange.progress() == Progress::untouched && is_idempotent(method);
 }
@@ -76,8 +77,9 @@ struct Client::Journey {
     bool own_coding = false;   // Accept-Encoding is the user's
 };
 
-Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options)
-    : options_(std::move(options)), security_(std::move(security)) {
+Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
+               std::shared_ptr<const tcp::ClientSecurity> http_1_1)
+    : options_(std::move(options)), security_(std::move(security)), http_1_1_(std::move(http_1_1)) {
     if (options_.proxy_from_environment) proxies_ = Proxies::from_environment();
 }
 Client::~Client() = default;
@@ -86,8 +88,8 @@ ClientPool& Client::pool_here() {
     task::Runner* const here = task::Context::here().runner;
     if (pool_ == nullptr) {
         runner_ = here;
-        pool_ =
-            std::make_unique<ClientPool>(*here, options_.pool, security_.get(), options_.versions);
+        const ClientPool::Security security{.any = security_.get(), .http_1_1 = http_1_1_.get()};
+        pool_ = std::make_unique<ClientPool>(*here, options_.pool, security, options_.versions);
     }
     TR_CHECK(runner_ == here, "a client is one loop's");
     return *pool_;
@@ -194,11 +196,13 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
         made->send(*runner_, connection);
         while (made->status() == 0 && !made->over()) co_await wait_for_change(*made);
         if (made->status() != 0) co_return made;
-        const bool again = may_go_again(journey.method, *made, may_be_stale);
+        using Progress = ClientExchange::Progress;
+        bool again = may_go_again(journey.method, *made, may_be_stale);
+        if (made->progress() == Progress::http_1_1_required) again &= pool.fall_back(journey.url);
         if (!again || journey.streams || attempt == attempts_max) {
             co_return std::unexpected(*made->fault());
         }
-        if (made->progress() != ClientExchange::Progress::unprocessed) stale = number;
+        if (made->progress() == Progress::untouched) stale = number;
     }
 }
 

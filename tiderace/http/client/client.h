@@ -10,7 +10,9 @@
 //              15.4). Authorization and Cookie fields stay with the origin that they were meant
 //              for. From https to http: bad_redirect.
 // Versions     https: HTTP/2 where the server agrees, and its requests share one connection;
-//              Answer::version says which it was. ClientOptions::versions chooses.
+//              Answer::version says which it was. ClientOptions::versions chooses. A server that
+//              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones
+//              of its origin, over HTTP/1.1.
 // Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
 //              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one. What a
 //              server of HTTP/2 says it did not process is, too, whatever its method. At most
@@ -70,8 +72,10 @@ class Client {
 
     // https is verified against the system's roots. (Of tiderace::client.)
     explicit Client(ClientOptions options = {});
-    // With TLS of one's own; nullptr: http alone.
-    Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options);
+    // With TLS of one's own; nullptr: http alone. `http_1_1`: the same, which agrees on HTTP/1.1
+    // alone; nullptr: what a server requires over HTTP/1.1 fails.
+    Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
+           std::shared_ptr<const tcp::ClientSecurity> http_1_1 = nullptr);
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -101,6 +105,7 @@ class Client {
 
     ClientOptions options_;
     std::shared_ptr<const tcp::ClientSecurity> security_;
+    std::shared_ptr<const tcp::ClientSecurity> http_1_1_;
     Proxies proxies_;
     CookieJar cookies_;
     task::Runner* runner_ = nullptr;

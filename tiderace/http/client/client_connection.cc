@@ -154,7 +154,12 @@ const std::shared_ptr<ClientConnections>& ClientConnections::of(task::Runner& ru
     return runner.local<Kept>().all;
 }
 
+ClientConnections::ClientConnections(task::Runner& runner) : runner_(&runner) {
+    receive_room_->on_room([this] { on_room(); });
+}
+
 ClientConnections::~ClientConnections() {
+    receive_room_->on_room({});  // answers may outlive us
     for (const auto& each : all_) each->abort();
     while (!all_.empty()) loop().turn(Duration::zero());
 }
@@ -169,6 +174,13 @@ void ClientConnections::forget(const ClientConnection::Observer& observer) {
         if (!each->is_observed_by(observer)) continue;
         each->set_observer(nullptr);
         each->abort();
+    }
+}
+
+// Requests of any client may wait for it.
+void ClientConnections::on_room() {
+    for (const auto& each : all_) {
+        if (each->multiplexes()) each->ready();
     }
 }
 

@@ -9,7 +9,8 @@
 //          Observer (the pool), until either leaves.
 // Thread   The loop's.
 // Errors   What the server does wrong ends the exchange with a ClientFault, and the connection.
-// Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest; HTTP/2: client_h2.h.
+// Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest; HTTP/2: client_h2.h,
+//          and ReceiveRoom for all of them together.
 #pragma once
 
 #include <memory>
@@ -21,6 +22,7 @@
 
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_protocol.h"
+#include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/tcp/dial.h"
@@ -154,13 +156,10 @@ class ClientHandshake final {
 // a client is a state of an App, say, and these end with its runner.
 class ClientConnections final {
   public:
-    // Streams of HTTP/2 at a time, on all of them: each may hold some unread bytes.
-    static constexpr std::size_t streams_max = 4'096;
-
     // The runner's own; kept by it, and watched by the clients.
     static const std::shared_ptr<ClientConnections>& of(task::Runner& runner);
 
-    explicit ClientConnections(task::Runner& runner) : runner_(&runner) {}
+    explicit ClientConnections(task::Runner& runner);
     // Closes all, with the turns that it takes.
     ~ClientConnections();
 
@@ -171,9 +170,7 @@ class ClientConnections final {
     core::EventLoop& loop() const { return runner_->loop(); }
 
     // For the streams of HTTP/2.
-    std::size_t streams() const { return streams_; }
-    void count_stream() { ++streams_; }
-    void forget_stream() { --streams_; }
+    const core::Ref<ReceiveRoom>& receive_room() const { return receive_room_; }
     // Where a field block is decoded: at least so many bytes.
     std::span<char> arena(std::size_t bytes);
 
@@ -181,12 +178,13 @@ class ClientConnections final {
     friend class ClientConnection;
 
     void remove(ClientConnection& connection);
+    void on_room();
 
     task::Runner* runner_;
     std::vector<std::unique_ptr<ClientConnection>> all_;
     std::vector<char> arena_;
     std::uint64_t made_ = 0;
-    std::size_t streams_ = 0;
+    core::Ref<ReceiveRoom> receive_room_{new ReceiveRoom};
 };
 
 }  // namespace tiderace::http

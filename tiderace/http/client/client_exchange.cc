@@ -95,6 +95,7 @@ void ClientExchange::on_data(ByteView bytes) {
 void ClientExchange::on_end() {
     ended_ = true;
     link_ = nullptr;
+    share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
 }
@@ -104,12 +105,14 @@ void ClientExchange::on_failed(ClientFault fault, Progress progress) {
     progress_ = progress;
     fault_ = std::move(fault);
     link_ = nullptr;
+    share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
 }
 
 std::string ClientExchange::take_buffer() {
     if (!buffer_.empty() && link_ != nullptr) link_->taken(buffer_.size());
+    if (link_ == nullptr) share_.shrink_to(0);
     return std::exchange(buffer_, {});
 }
 

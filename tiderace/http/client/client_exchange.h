@@ -5,7 +5,7 @@
 //          HTTP/1.1, its stream with HTTP/2.
 // Thread   The loop's.
 // Limits   buffer_bytes_high of unread bytes with HTTP/1.1, a stream's window with HTTP/2
-//          (client_h2.cc): above it the server is held back.
+//          (client_h2.h): above it the server is held back. With HTTP/2, receive_room.h for all.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/net/connection.h"
@@ -61,8 +62,9 @@ class ClientExchange final : private task::Root {
 
     // How far an exchange came before it failed.
     enum class Progress : std::uint8_t {
-        unprocessed,  // the server said that it did nothing with it
-        untouched,    // nothing of an answer came
+        unprocessed,        // the server said that it did nothing with it
+        http_1_1_required,  // and that it would over HTTP/1.1
+        untouched,          // nothing of an answer came
         touched,
     };
 
@@ -83,6 +85,8 @@ class ClientExchange final : private task::Root {
     void send(task::Runner& runner, ClientConnection& connection);
 
     // Called by the protocol.
+    void hold(ReceiveShare share) { share_ = std::move(share); }
+    ReceiveShare& share() { return share_; }
     void on_head(HttpVersion version, int status, Fields fields);
     void on_data(ByteView bytes);
     void on_trailers(Fields trailers) { trailers_ = std::move(trailers); }
@@ -116,6 +120,7 @@ class ClientExchange final : private task::Root {
     Fields fields_;
     Fields trailers_;
     std::string buffer_;
+    ReceiveShare share_;  // of HTTP/2: its window, then what is unread of the whole answer
     std::optional<ClientFault> fault_;
     bool pieces_ = false;  // the body is a generator
     bool ended_ = false;

@@ -62,6 +62,7 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
     ClientConnection* connection_;
     ClientExchange* exchange_ = nullptr;
     wire::ResponseReader reader_;
+    Fields trailers_;       // of the present answer
     bool touched_ = false;  // a byte of the present answer has come
     bool request_sent_ = false;
     bool answer_ended_ = false;
@@ -72,6 +73,7 @@ ClientLink* ClientH1::begin(ClientExchange& exchange) {
     exchange_ = &exchange;
     reader_.next(exchange.to_head());
     touched_ = request_sent_ = answer_ended_ = false;
+    trailers_ = {};
     connection_->below().set_deadline(Instant::max());
     connection_->below().write(render(exchange.head, exchange.unknown_length()));
     return this;
@@ -128,7 +130,11 @@ std::size_t ClientH1::on_data(ByteView data) {
             case Status::data:
                 exchange_->on_data(step.data);
                 break;
+            case Status::trailer:
+                trailers_.add(std::string(step.trailer.name), std::string(step.trailer.value));
+                break;
             case Status::done:
+                exchange_->on_trailers(std::exchange(trailers_, {}));
                 answer_ended(used < data.size());
                 return data.size();
             case Status::refused:

@@ -10,6 +10,33 @@ namespace {
 
 class ClientH1Test : public ClientTest {};
 
+// Apart from the fields of the head, and never those of another answer.
+TEST_F(ClientH1Test, TrailersAreKeptApart) {
+    ClientTestServer server(world);
+    const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n";
+    server.say_each({chunked + "4\r\nbody\r\n0\r\nChecksum: 7\r\nA: 2\r\n\r\n",
+                     chunked + "0\r\n\r\n", ok("plain"),
+                     chunked + "0\r\nA: " + std::string(9'000, 'a') + "\r\n\r\n"});
+    the_client();
+    run([](Client& client, std::string url) -> task::Task<> {
+        const auto first = co_await client.get(url);
+        EXPECT_TRUE(first) << first.error().message;
+        if (!first) co_return;
+        EXPECT_EQ(first->body, "body");
+        EXPECT_EQ(first->field("a"), "1");
+        EXPECT_EQ(first->field("checksum"), "");
+        EXPECT_EQ(first->trailers.find("checksum"), "7");
+        EXPECT_EQ(first->trailers.find("a"), "2");
+        for (int i = 0; i < 2; ++i) {
+            const auto other = co_await client.get(url);
+            EXPECT_TRUE(other && other->trailers.empty());
+        }
+        const auto too_long = co_await client.get(url);
+        EXPECT_FALSE(too_long);
+    }(*client, server.url));
+    EXPECT_EQ(server.opened(), 1);
+}
+
 // Each ends the request with a fault that names what is wrong, and the connection.
 TEST_F(ClientH1Test, HostileAnswersAreFaults) {
     const std::string endless = "HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x');

@@ -70,7 +70,7 @@ void ClientH2::say(ByteView frames) {
 void ClientH2::say_settings() {
     constexpr std::array ours{
         wire::H2Setting{wire::H2SettingId::enable_push, 0},
-        wire::H2Setting{wire::H2SettingId::initial_window_size, Stream::window_bytes},
+        wire::H2Setting{wire::H2SettingId::initial_window_size, Stream::first_window_bytes},
         wire::H2Setting{wire::H2SettingId::max_header_list_size,
                         static_cast<std::uint32_t>(head_limits.list_bytes_max)}};
     std::array<char, 64> frame;
@@ -122,7 +122,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
     }
     const std::uint32_t id = std::exchange(next_id_, next_id_ + 2);
     closed_.open(id);
-    connection_->all().count_stream();
+    exchange.hold(ReceiveShare(connection_->all().receive_room()));
     streams_.push_back(std::make_unique<Stream>(*this, exchange, id, peer_.initial_window_size));
     Stream& stream = *streams_.back();
     // All are of one urgency, and take turns.
@@ -209,7 +209,6 @@ ClientH2::Stream* ClientH2::find(std::uint32_t id) {
 ClientExchange& ClientH2::close(Stream& stream, H2StreamState how) {
     ClientExchange& exchange = *stream.exchange_;
     closed_.remember(stream.id_, how);
-    connection_->all().forget_stream();
     std::erase_if(streams_, [&](const auto& each) { return each.get() == &stream; });
     return exchange;
 }
@@ -277,8 +276,8 @@ std::size_t ClientH2::room() const {
     if (over_ || going_away_ || ping_due_ != Instant::max()) return 0;
     const std::size_t most = std::min(reader_.settled() ? streams_max : streams_before_settings_max,
                                       peer_.max_concurrent_streams);
-    const std::size_t of_all = ClientConnections::streams_max - connection_->all().streams();
-    return std::min(most - std::min(most, streams_.size()), of_all);
+    return std::min(most - std::min(most, streams_.size()),
+                    connection_->all().receive_room()->shares_left());
 }
 
 // What costs us work and brings no answer spends a budget: floods of PING, SETTINGS, CONTINUATION,
@@ -311,7 +310,6 @@ bool ClientH2::say_end() {
 void ClientH2::on_closed(ClientFault::Kind kind, std::string_view why) {
     over_ = true;
     for (const auto& stream : std::exchange(streams_, {})) {
-        connection_->all().forget_stream();
         stream->exchange_->on_failed(connection_->fault(kind, why, stream->touched_),
                                      stream->touched_ ? Progress::touched : Progress::untouched);
     }

@@ -13,10 +13,11 @@
 // Thread   The loop's.
 // Errors   RFC 9113's: RST_STREAM for a fault of one answer, GOAWAY and the end for the
 //          connection's; the exchanges get a ClientFault. What the server said it did not process
-//          (REFUSED_STREAM, GOAWAY) is ClientExchange::Progress::unprocessed.
+//          (REFUSED_STREAM, GOAWAY) is ClientExchange::Progress::unprocessed, or
+//          http_1_1_required (RFC 9113, 7).
 // Limits   Those below; wire::H2Budget for all that a server can make us do without a use.
-// Memory   A stream about 200 bytes, what its reader has not taken (stream_window_bytes at most),
-//          and one piece of a request's body.
+// Memory   A stream about 200 bytes, what its reader has not taken (its window at most), and one
+//          piece of a request's body. The windows of all streams on a loop: receive_room.h.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "tiderace/http/client/client_protocol.h"
+#include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/wire/h2/budget.h"
 #include "tiderace/http/wire/h2/closed_streams.h"
 #include "tiderace/http/wire/h2/frame_reader.h"
@@ -42,7 +44,8 @@ class ClientH2;
 
 class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
   public:
-    static constexpr std::uint32_t window_bytes = 256_KiB;
+    static constexpr std::uint32_t first_window_bytes = ReceiveRoom::first_bytes;
+    static constexpr std::uint32_t window_bytes = 256_KiB;  // of a long answer
 
     ClientH2Stream(ClientH2& connection, ClientExchange& exchange, std::uint32_t id,
                    std::uint32_t send_window_bytes)
@@ -63,7 +66,7 @@ class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
     ClientExchange* exchange_;
     std::uint32_t id_;
     wire::H2SendWindow send_;
-    wire::H2ReceiveWindow receive_{window_bytes};
+    wire::H2ReceiveWindow receive_{first_window_bytes};
     wire::H2BodyLength length_;
     std::string unsent_;  // of the request's body
     std::size_t unsent_begin_ = 0;
@@ -152,6 +155,7 @@ class ClientH2 final : public ClientProtocol {
     bool take_late(std::uint32_t stream, wire::H2Act act, bool carries_content);
     void take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
                    bool end_stream);
+    void widen(Stream& stream);
     void take_data(Stream& stream, const wire::H2Data& frame);
 
     ClientConnection* connection_;

@@ -53,7 +53,7 @@ class H2TestServer {
     }
     ~H2TestServer() { server_.abort_all(); }
 
-    // On the latest connection.
+    // On the connection whose request is being answered, otherwise on the latest.
     void frame(Type type, std::uint8_t flags, std::uint32_t stream, std::string_view payload) {
         std::string bytes(wire::h2_frame_header_bytes, '\0');
         wire::write_h2_frame_header(
@@ -61,7 +61,8 @@ class H2TestServer {
         say(bytes + std::string(payload));
     }
     void say(const std::string& bytes) {
-        if (last().connection != nullptr) last().connection->write(bytes);
+        const Heard& to = asking_ != nullptr ? *asking_ : last();
+        if (to.connection != nullptr) to.connection->write(bytes);
     }
     void settings(const std::vector<wire::H2Setting>& all) {
         std::array<char, 128> bytes;
@@ -132,7 +133,9 @@ class H2TestServer {
         heard.frames += "HEADERS " + std::to_string(frame.stream) + " " + asked +
                         (frame.end_stream ? " end; " : "; ");
         heard.streams.push_back(frame.stream);
+        asking_ = &heard;
         if (on_request) on_request(frame.stream, asked);
+        asking_ = nullptr;
     }
     static void note(Heard& heard, const wire::H2Data& frame) {
         heard.body_bytes += frame.bytes.size();
@@ -162,6 +165,7 @@ class H2TestServer {
 
     testing::ScriptedSessions sessions_;
     net::TcpServer server_;
+    const Heard* asking_ = nullptr;
 };
 
 // A client with prior knowledge, and such a server.

@@ -117,10 +117,21 @@ void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fie
     if (end_stream && !stream.without_body_ && !stream.length_.complete()) {
         return fail_stream(stream, H2Error::protocol_error, "the body is shorter than its length");
     }
+    if (!end_stream && !stream.without_body_ &&
+        parse.content_length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
+        widen(stream);
+    }
     stream.exchange_->on_head(HttpVersion::http_2, parse.code, std::move(fields));
     if (!end_stream) return;
     stream.answer_ended_ = true;
     finish_if_done(stream);
+}
+
+// A long answer, while there is room for it: a wider window.
+void ClientH2::widen(Stream& stream) {
+    if (!stream.exchange_->share().grow_to(Stream::window_bytes)) return;
+    stream.receive_.enlarge(Stream::window_bytes);
+    update_window(stream.id_, stream.receive_.announce());
 }
 
 // --- DATA ------------------------------------------------------------------------------------
@@ -180,13 +191,14 @@ void ClientH2::on_frame(const wire::H2RstStream& frame) {
         close(*stream, H2StreamState::reset_by_peer).on_end();
         return after_close();
     }
-    const bool refused = error == H2Error::refused_stream && !stream->touched_;
+    Progress progress = stream->touched_ ? Progress::touched : Progress::untouched;
+    if (!stream->touched_ && error == H2Error::refused_stream) progress = Progress::unprocessed;
+    if (!stream->touched_ && error == H2Error::http_1_1_required) {
+        progress = Progress::http_1_1_required;
+    }
     std::string why = "the server reset the stream (";
     why.append(to_string(error)) += ')';
-    fail_exchange(*stream, H2StreamState::reset_by_peer, why,
-                  refused            ? Progress::unprocessed
-                  : stream->touched_ ? Progress::touched
-                                     : Progress::untouched);
+    fail_exchange(*stream, H2StreamState::reset_by_peer, why, progress);
     after_close();
 }
 
@@ -224,13 +236,16 @@ void ClientH2::on_frame(const wire::H2Goaway& frame) {
     goaway_last_ = frame.last_stream;
     going_away_ = true;
     connection_->leave();
+    const auto error = static_cast<H2Error>(frame.code);
     std::string why = "the server ends the connection (";
-    why.append(to_string(static_cast<H2Error>(frame.code))) += ')';
+    why.append(to_string(error)) += ')';
+    const Progress without_a_byte =
+        error == H2Error::http_1_1_required ? Progress::http_1_1_required : Progress::unprocessed;
     while (!streams_.empty() && streams_.back()->id_ > frame.last_stream) {
         // Frames of it that come nevertheless are passed over.
         Stream& last = *streams_.back();
         fail_exchange(last, H2StreamState::reset_by_us, why,
-                      last.touched_ ? Progress::touched : Progress::unprocessed);
+                      last.touched_ ? Progress::touched : without_a_byte);
     }
     after_close();
 }

@@ -167,6 +167,70 @@ TEST_F(ClientH2Scripted, TheServersMaximumIsKeptAndOthersWaitForAnotherConnectio
     EXPECT_EQ(server.all.size(), 2U);
 }
 
+// What a server may send before anybody reads is bounded for the loop, by windows; what does not
+// begin for lack of room begins when others are read or given up.
+TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
+    make({.timeout = 1h,
+          .read_timeout = 1h,
+          .versions = ClientVersions::http_2,
+          .pool = {.connections_per_host_max = 100, .waiting_max = 10'000}});
+    const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
+    constexpr std::size_t all = ReceiveRoom::bytes_max / ReceiveRoom::first_bytes;
+    std::size_t asked = 0;
+    answer_with([&](std::uint32_t stream) {
+        ++asked;
+        server.head(stream, {{":status", "200"}}, false);  // of any length
+    });
+    std::vector<std::optional<AnswerStream>> streams(all + 10);
+    for (auto& stream : streams) {
+        runner.spawn([](Client& client, std::string url,
+                        std::optional<AnswerStream>& stream) -> task::Task<> {
+            auto opened = co_await client.open(ClientRequest("GET", std::move(url)));
+            EXPECT_TRUE(opened) << opened.error().message;
+            if (opened) stream.emplace(std::move(*opened));
+        }(*client, server.url, stream));
+    }
+    world.settle();
+    const auto opened = [&] { return std::ranges::count_if(streams, [](auto& s) { return !!s; }); };
+    // Some have a wide window: these leave half of the room for others.
+    EXPECT_LT(asked, all);
+    EXPECT_GT(asked, all / 2);
+    EXPECT_LE(room->taken(), ReceiveRoom::bytes_max);
+    EXPECT_EQ(room->shares_left(), 0U);
+    const std::size_t before = asked;
+    EXPECT_GT(client->pool()->waiting(), 0U);
+    for (auto& stream : streams) {
+        if (!stream) continue;
+        stream.reset();
+        break;
+    }
+    world.settle();
+    EXPECT_GT(asked, before);
+    for (int round = 0; round < 100 && asked < streams.size(); ++round) {
+        for (auto& stream : streams) stream.reset();
+        world.settle();
+    }
+    EXPECT_EQ(asked, streams.size());
+    EXPECT_GT(opened(), 0);
+    for (auto& stream : streams) stream.reset();
+    EXPECT_EQ(room->taken(), 0U);
+}
+
+// A whole answer that was not read counts for its bytes, and no more for its window.
+TEST_F(ClientH2Scripted, AnEndedAnswerCountsForItsUnreadBytes) {
+    answer_with([&](std::uint32_t stream) { server.answer(stream, std::string(10'000, 'x')); });
+    const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
+    run([](Client& client, std::string url, core::Ref<ReceiveRoom> room) -> task::Task<> {
+        auto stream = co_await client.open(ClientRequest("GET", url));
+        EXPECT_TRUE(stream);
+        co_await task::sleep(1s);
+        EXPECT_EQ(room->taken(), 10'000U);
+        const auto piece = co_await stream->read();
+        EXPECT_TRUE(piece && piece->size() == 10'000U);
+        EXPECT_EQ(room->taken(), 0U);
+    }(*client, server.url, room));
+}
+
 TEST_F(ClientH2Scripted, ConnectionsAreOpenedOneByOneUntilAnAttemptFails) {
     std::vector<std::shared_ptr<std::string>> all;
     for (int i = 0; i < 250; ++i) all.push_back(begin_get("/"));

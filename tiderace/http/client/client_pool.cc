@@ -8,6 +8,10 @@
 namespace tiderace::http {
 namespace {
 
+std::string key_of(const Url& url) {
+    return (url.secure ? "https://" : "http://") + url.place();
+}
+
 task::Task<> wait_for_change(ClientHandshake& handshake) {
     co_await handshake.changed();
 }
@@ -85,8 +89,8 @@ class ClientPool::Place final {
     bool made_ = false;
 };
 
-ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits,
-                       const tcp::ClientSecurity* security, ClientVersions versions)
+ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
+                       ClientVersions versions)
     : runner_(&runner),
       all_(ClientConnections::of(runner)),
       limits_(limits),
@@ -107,6 +111,7 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
         ClientConnection* const each = ready[i];
         const bool may_be_stale = each->multiplexes() ? each->number() <= stale : stale != 0;
         if (may_be_stale || each->room() == 0) continue;
+        if (each->multiplexes() && has_fallen_back(key)) continue;
         if (!each->multiplexes()) ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(i));
         return each;
     }
@@ -115,9 +120,10 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
 
 bool ClientPool::has_ready(const std::string& key) const {
     const auto host = hosts_.find(key);
-    return host != hosts_.end() &&
-           std::ranges::any_of(host->second.ready,
-                               [](const ClientConnection* each) { return each->room() > 0; });
+    const auto serves = [&](const ClientConnection* each) {
+        return each->room() > 0 && !(each->multiplexes() && has_fallen_back(key));
+    };
+    return host != hosts_.end() && std::ranges::any_of(host->second.ready, serves);
 }
 
 bool ClientPool::may_open(const std::string& key) const {
@@ -126,13 +132,16 @@ bool ClientPool::may_open(const std::string& key) const {
         const Host& known = host->second;
         if (known.open >= limits_.connections_per_host_max) return false;
         const bool grows = std::ranges::any_of(known.ready, &ClientConnection::may_grow);
-        if (known.one_by_one && (known.making > 0 || grows)) return false;
+        const bool h2 = known.one_by_one && !has_fallen_back(key);
+        // A new connection would not bring room for unread bytes.
+        if (h2 && ClientConnections::of(*runner_)->receive_room()->shares_left() == 0) return false;
+        if (h2 && (known.making > 0 || grows)) return false;
     }
     return open_ < limits_.connections_max || idle() > 0;
 }
 
-bool ClientPool::may_be_h2(const Url& url, const Proxy* proxy) const {
-    if (versions_ == ClientVersions::http_1_1) return false;
+bool ClientPool::may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const {
+    if (versions_ == ClientVersions::http_1_1 || has_fallen_back(key)) return false;
     return url.secure || (versions_ == ClientVersions::http_2 && proxy == nullptr);
 }
 
@@ -156,6 +165,26 @@ bool ClientPool::evict_idle() {
     return false;
 }
 
+bool ClientPool::fall_back(const Url& url) {
+    if (versions_ != ClientVersions::any || !url.secure || security_.http_1_1 == nullptr) {
+        return false;
+    }
+    const std::string key = key_of(url);
+    if (fallen_back_.size() >= fallen_back_max) fallen_back_.clear();
+    fallen_back_.insert(key);
+    // A busy connection of HTTP/2 ends after its requests, and its idle time.
+    const auto idle_h2 = [](const ClientConnection* each) {
+        return each->multiplexes() && each->unused();
+    };
+    for (auto host = hosts_.find(key); host != hosts_.end(); host = hosts_.find(key)) {
+        const auto found = std::ranges::find_if(host->second.ready, idle_h2);
+        if (found == host->second.ready.end()) break;
+        (*found)->retire();  // on_gone takes it out, and perhaps its host
+    }
+    wake_next();
+    return true;
+}
+
 void ClientPool::close_idle() {
     while (evict_idle()) {
     }
@@ -163,8 +192,7 @@ void ClientPool::close_idle() {
 
 task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, const Proxy* proxy,
                                                              std::uint64_t stale) {
-    std::string key = url.secure ? "https://" : "http://";
-    key += url.place();
+    const std::string key = key_of(url);
     unsigned without_room = 0;
     for (bool waited = false;; waited = true) {
         if (ClientConnection* const ready = take_ready(key, stale)) {
@@ -193,7 +221,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
 task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& key, const Url& url,
                                                              const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
-    if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(url, proxy);
+    if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(key, url, proxy);
     Place place(*this, key);
     wake_next();  // others that may open, too
     const bool plain_proxy = proxy != nullptr && !url.secure;
@@ -202,7 +230,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
                   .place = url.place(),
                   .proxy = proxy,
                   .tunnels = url.secure,
-                  .security = security_,
+                  .security = has_fallen_back(key) ? security_.http_1_1 : security_.any,
                   .timeout = limits_.connect_timeout};
     ClientConnection::Setup setup{.place = key,
                                   .secure = url.secure,

@@ -3,7 +3,8 @@
 //
 // A connection of HTTP/2 takes many requests at once. So where a server may speak it, connections
 // are opened one after another, when those before are full; where it turns out not to, or an
-// attempt fails, all that wait try at once.
+// attempt fails, all that wait try at once. A server that requires HTTP/1.1 gets no more requests
+// over HTTP/2, for as long as the pool knows it by fall_back().
 //
 // Owner    A Client. It ends after the tasks that wait in take().
 // Thread   The loop's.
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +43,15 @@ struct PoolCounters {
 
 class ClientPool final : private ClientConnection::Observer {
   public:
-    // `security` (nullptr: no https) outlives it.
-    ClientPool(task::Runner& runner, const PoolLimits& limits, const tcp::ClientSecurity* security,
+    static constexpr std::size_t fallen_back_max = 256;  // servers; then all are forgotten
+
+    // How TLS is made; both outlive the pool.
+    struct Security {
+        const tcp::ClientSecurity* any = nullptr;       // nullptr: no https
+        const tcp::ClientSecurity* http_1_1 = nullptr;  // agrees on HTTP/1.1 alone; nullptr: none
+    };
+
+    ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
                ClientVersions versions = ClientVersions::any);
     ~ClientPool();
     ClientPool(const ClientPool&) = delete;
@@ -53,6 +62,8 @@ class ClientPool final : private ClientConnection::Observer {
     task::Task<ClientResult<ClientConnection*>> take(const Url& url, const Proxy* proxy,
                                                      std::uint64_t stale = 0);
 
+    // The server requires HTTP/1.1, and gets nothing else from now on. False: it cannot be had.
+    bool fall_back(const Url& url);
     void close_idle();
     std::size_t connections() const { return open_; }
     std::size_t idle() const;
@@ -75,8 +86,9 @@ class ClientPool final : private ClientConnection::Observer {
 
     ClientConnection* take_ready(const std::string& key, std::uint64_t stale);
     bool has_ready(const std::string& key) const;
+    bool has_fallen_back(const std::string& key) const { return fallen_back_.contains(key); }
     bool may_open(const std::string& key) const;
-    bool may_be_h2(const Url& url, const Proxy* proxy) const;
+    bool may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const;
     bool evict_idle();
     void forget_if_unused(const std::string& key);
     void wake_next();
@@ -86,9 +98,10 @@ class ClientPool final : private ClientConnection::Observer {
     task::Runner* runner_;
     std::weak_ptr<ClientConnections> all_;
     PoolLimits limits_;
-    const tcp::ClientSecurity* security_;
+    Security security_;
     ClientVersions versions_;
     std::map<std::string, Host> hosts_;  // those with a connection, or waited for
+    std::set<std::string> fallen_back_;  // by the same names
     std::size_t open_ = 0;
     std::vector<Waiting*> waiting_;
     PoolCounters counters_;

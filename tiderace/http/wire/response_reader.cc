@@ -194,7 +194,6 @@ ResponseReader::Step ResponseReader::read_length(ByteView bytes) {
     return {Status::data, taken, bytes.substr(0, taken)};
 }
 
-// Trailers are passed over: nothing here rests on them.
 ResponseReader::Step ResponseReader::read_chunked(ByteView bytes) {
     std::size_t used = 0;
     while (true) {
@@ -204,7 +203,8 @@ ResponseReader::Step ResponseReader::read_chunked(ByteView bytes) {
             case ChunkedDecoder::Status::data:
                 return {Status::data, used, step.data};
             case ChunkedDecoder::Status::trailer:
-                continue;
+                return {
+                    .status = Status::trailer, .used = used, .data = {}, .trailer = step.trailer};
             case ChunkedDecoder::Status::need_more:
                 return {Status::need_more, used, {}};
             case ChunkedDecoder::Status::done:

@@ -2,7 +2,8 @@
 //
 //   for (ResponseReader::Step step = reader.step(bytes);; step = reader.step(bytes)) {
 //       bytes.remove_prefix(step.used);
-//       …head, data: use them and go on; done: reader.next(); need_more: keep `bytes`; else end
+//       …head, data, trailer: use them and go on; done: reader.next(); need_more: keep `bytes`;
+//       else end
 //   }
 //
 // Owner    The connection's reader; one for all its responses.
@@ -21,6 +22,7 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/chunked.h"
+#include "tiderace/http/wire/field_line.h"
 
 namespace tiderace::http::wire {
 
@@ -61,13 +63,16 @@ class ResponseReader {
         need_more,  // all is used but an unfinished line or head, which must come again whole
         head,       // the final head; read it with start(). `data` is its field lines
         data,       // `data` is the next piece of the body, never empty
+        trailer,    // `trailer` is one field behind a chunked body
         done,       // the response ended; what was not used belongs to the next
         refused     // fault() says why
     };
     struct Step {
         Status status = Status::need_more;
         std::size_t used = 0;  // of the bytes given, also when data points into them
-        ByteView data;
+        ByteView data = {};
+        // Never one that frames or routes (ChunkedDecoder). Keep it apart from the head.
+        Field trailer = {};
     };
 
     explicit ResponseReader(ResponseLimits limits = {}) : limits_(limits) {}

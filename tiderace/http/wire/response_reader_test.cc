@@ -28,6 +28,9 @@ std::string read_in_pieces(ByteView bytes, std::size_t piece, bool to_head, bool
         } else if (step.status == Status::data) {
             EXPECT_FALSE(step.data.empty());
             told += step.data;
+        } else if (step.status == Status::trailer) {
+            told +=
+                '<' + std::string(step.trailer.name) + '=' + std::string(step.trailer.value) + '>';
         } else if (step.status == Status::done) {
             told += reader.start().keep_alive ? ";" : "|";
             in_body = false;
@@ -66,7 +69,7 @@ TEST(ResponseReader, ReadsWhatServersSend) {
          "204:;304:;"},
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n1;x=y\r\nd\r\n"
          "0\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ne",
-         "200:abcd;200:e;"},
+         "200:abcd<A=b>;200:e;"},
         {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: x, close\r\n\r\na", "200:a|"},
         {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", "200:a|"},
         {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\na", "200:a;"},
@@ -111,6 +114,8 @@ TEST(ResponseReader, RefusesWhatTwoReadersCouldTakeDifferently) {
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", ResponseFault::bad_coding},
         {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", ResponseFault::bad_coding},
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", ResponseFault::bad_chunk},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 1\r\n\r\n",
+         ResponseFault::bad_chunk},
         {"HTTP/1.1 200 OK\r\nContent-Le", ResponseFault::cut_short},
         {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", ResponseFault::cut_short},
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na", ResponseFault::cut_short},
@@ -168,7 +173,10 @@ TEST(ResponseReader, KeepsNothingOfTheLastResponse) {
             const auto step = reader.step(bytes);
             bytes.remove_prefix(step.used);
             told += std::to_string(static_cast<int>(step.status)) + ':' + std::string(step.data);
-            if (step.status == Status::head || step.status == Status::data) continue;
+            if (step.status == Status::head || step.status == Status::data ||
+                step.status == Status::trailer) {
+                continue;
+            }
             const ResponseStart& start = reader.start();
             return told + ';' + std::to_string(start.status) + ' ' + std::to_string(start.length) +
                    ' ' + std::to_string(start.version_minor) +

@@ -69,6 +69,9 @@ void ClientExchange::look(std::size_t body_bytes_max) {
             case Status::data:
                 body_ += step.data;
                 break;
+            case Status::trailer:
+                trailers_.add(std::string(step.trailer.name), std::string(step.trailer.value));
+                break;
             case Status::done:
                 done_ = true;
                 break;
@@ -209,6 +212,7 @@ Answer ClientStage::finish(ClientExchange& exchange) {
         answer.fault = "no whole answer came within ClientOptions::patience";
     }
     answer.fields = exchange.take_fields();
+    answer.trailers = exchange.take_trailers();
     answer.body = std::move(exchange.body());
     return answer;
 }

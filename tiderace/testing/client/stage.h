@@ -45,6 +45,7 @@ class ClientExchange {
     bool done() const { return done_; }
     const http::Fields& fields() const { return fields_; }
     http::Fields take_fields() { return std::move(fields_); }
+    http::Fields take_trailers() { return std::move(trailers_); }
     std::string& body() { return body_; }
     const std::string& fault() const { return fault_; }
 
@@ -58,6 +59,7 @@ class ClientExchange {
     std::size_t taken_ = 0;  // bytes of peer_->heard()
     int status_ = 0;
     http::Fields fields_;
+    http::Fields trailers_;
     std::string body_;
     std::string fault_;
     bool done_ = false;
