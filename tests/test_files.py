@@ -87,6 +87,8 @@ def test_curl_goes_on_with_what_was_interrupted_and_after_a_restart(start, tmp_p
     sent = ["-X", "PATCH", "--data-binary", f"@{rest}", place]
     wrong = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
     curl(*fields, "-H", f"Upload-Checksum: sha256 {wrong}", *sent, status=460)
+    wrong = base64.b64encode(hashlib.sha1(b"other").digest()).decode()
+    curl(*fields, "-H", f"Upload-Checksum: sha1 {wrong}", *sent, status=460)
     answer = curl(*fields, "-H", f"Upload-Checksum: sha256 {digest}", *sent, status=204)
     assert answer["upload-offset"] == str(len(data))
     got = tmp_path / "got"

@@ -165,7 +165,7 @@ Task<UploadState> receive(const Shared& uploads, std::string id, std::uint64_t o
 Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& body) {
     const std::uint64_t length = tus::number(request, "Upload-Length");
     const auto name = tus::metadata(request.field("Upload-Metadata"), "filename");
-    const auto digest = tus::digest(request);
+    const auto digest = tus::checksum(request);
     const bool with_bytes = has_bytes(request) && length > 0;
     auto begin = [uploads, name = name.value_or("file"), length, client = client_of(request)] {
         return uploads->create(name, length, Uploads::Length::exact, client, now());
@@ -182,7 +182,7 @@ void describe(const UploadLimits& limits, const Request& request, Response& resp
     if (request.method() != wire::Method::options) return;
     response.set("Tus-Version", "1.0.0");
     response.set("Tus-Extension", "creation,creation-with-upload,expiration,checksum,termination");
-    response.set("Tus-Checksum-Algorithm", "sha256");
+    response.set("Tus-Checksum-Algorithm", tus::checksum_algorithms);
     response.set("Tus-Max-Size", response.keep(std::to_string(limits.file_bytes_max)));
 }
 
@@ -213,7 +213,7 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
                           .detail = "send Content-Type: application/offset+octet-stream"};
         }
         const std::uint64_t offset = tus::number(request, "Upload-Offset");
-        const auto digest = tus::digest(request);
+        const auto digest = tus::checksum(request);
         const UploadState state = co_await receive(uploads, std::move(id), offset, digest, body);
         co_return with_state(204, state);
     });

@@ -8,7 +8,6 @@ namespace tus {
 
 using tiderace::http::Problem;
 using tiderace::http::Request;
-using tiderace::http::wire::Sha256;
 
 namespace {
 
@@ -77,17 +76,30 @@ std::optional<std::string> metadata(std::string_view value, std::string_view key
     return std::nullopt;
 }
 
-std::optional<Sha256> digest(const Request& request) {
+namespace {
+
+template <typename Hash>
+std::optional<Checksum> checksum_of(std::string_view base64) {
+    const auto bytes = from_base64(base64);
+    Hash made{};
+    if (!bytes || bytes->size() != made.size()) return std::nullopt;
+    std::ranges::copy(*bytes, made.begin());
+    return made;
+}
+
+}  // namespace
+
+std::optional<Checksum> checksum(const Request& request) {
     const std::string_view value = request.field("Upload-Checksum");
     if (value.empty()) return std::nullopt;
-    constexpr std::string_view algorithm = "sha256 ";
-    const auto bytes =
-        value.starts_with(algorithm) ? from_base64(value.substr(algorithm.size())) : std::nullopt;
-    Sha256 made{};
-    if (!bytes || bytes->size() != made.size()) {
-        fail("Upload-Checksum", "expected \"sha256\", a space and 32 bytes in base64");
+    const std::string_view algorithm = value.substr(0, value.find(' '));
+    const std::string_view rest = value.substr(std::min(value.size(), algorithm.size() + 1));
+    std::optional<Checksum> made;
+    if (algorithm == "sha1") made = checksum_of<tiderace::Sha1>(rest);
+    if (algorithm == "sha256") made = checksum_of<tiderace::http::wire::Sha256>(rest);
+    if (!made) {
+        fail("Upload-Checksum", "expected \"sha1\" or \"sha256\", a space and the hash in base64");
     }
-    std::ranges::copy(*bytes, made.begin());
     return made;
 }
 

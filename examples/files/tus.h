@@ -6,12 +6,13 @@
 #pragma once
 
 #include <tiderace/app.h>
-#include <tiderace/http/wire/sha256.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "examples/files/checksum.h"
 
 namespace tus {
 
@@ -21,8 +22,9 @@ std::uint64_t number(const tiderace::http::Request& request, std::string_view fi
 // Of Upload-Metadata ("filename aGFyYm91ci5qcGc=,filetype aW1hZ2UvanBlZw=="), decoded.
 std::optional<std::string> metadata(std::string_view value, std::string_view key);
 
-// Of Upload-Checksum ("sha256 <base64>"); none: there is no such field.
-std::optional<tiderace::http::wire::Sha256> digest(const tiderace::http::Request& request);
+// Of Upload-Checksum ("sha1 <base64>" or "sha256 <base64>"); none: there is no such field.
+inline constexpr std::string_view checksum_algorithms = "sha1,sha256";
+std::optional<Checksum> checksum(const tiderace::http::Request& request);
 
 // Strict: padded, no other characters, no spare bits.
 std::optional<std::string> from_base64(std::string_view text);

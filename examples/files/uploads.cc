@@ -351,7 +351,7 @@ Uploads::Writer::Writer(Uploads& uploads, std::shared_ptr<Part> part, int descri
       descriptor_(descriptor),
       number_(++part_->newest_writer),
       at_(part_->offset),
-      digest_(digest) {}
+      hash_(digest ? std::optional<ChecksumHash>(*digest) : std::nullopt) {}
 
 Uploads::Writer::~Writer() {
     close_quietly(descriptor_);
@@ -365,7 +365,7 @@ void Uploads::Writer::add(std::string_view bytes, Seconds now) {
     if (bytes.size() > part_->length - at_) {
         throw Problem{.status = 413, .detail = "this is more than was announced"};
     }
-    if (digest_) message_.add(bytes);
+    if (hash_) hash_->add(bytes);
     while (!bytes.empty()) {
         const ssize_t written =
             ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at_));
@@ -376,7 +376,7 @@ void Uploads::Writer::add(std::string_view bytes, Seconds now) {
         if (written < 0) throw_system(errno, "cannot write", uploads_->part_path(part_->id));
         at_ += static_cast<std::uint64_t>(written);
         bytes.remove_prefix(static_cast<std::size_t>(written));
-        if (!digest_) part_->offset = at_;
+        if (!hash_) part_->offset = at_;
     }
     part_->touched = now;
 }
@@ -386,8 +386,8 @@ UploadState Uploads::Writer::finish(Seconds now) {
     if (part_->is_removed || number_ != part_->newest_writer) {
         throw Problem{.status = 423, .detail = "another request goes on with this upload"};
     }
-    if (digest_) {
-        if (message_.end() != *digest_) {
+    if (hash_) {
+        if (!hash_->matches()) {
             throw Problem{.status = 460,
                           .title = "Checksum Mismatch",
                           .detail = "the bytes came changed; send them again"};

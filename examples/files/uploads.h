@@ -18,7 +18,6 @@
 #pragma once
 
 #include <tiderace/app.h>
-#include <tiderace/http/wire/sha256.h>
 
 #include <atomic>
 #include <cstddef>
@@ -32,6 +31,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "examples/files/checksum.h"
 
 struct UploadLimits {
     std::uint64_t file_bytes_max = std::uint64_t{10} << 30;
@@ -63,7 +64,8 @@ struct StoredFile {
 class Uploads {
   public:
     using Seconds = tiderace::UnixSeconds;
-    using Digest = std::optional<tiderace::http::wire::Sha256>;
+    // What a piece must hash to; nothing: it is taken as it comes.
+    using Digest = std::optional<Checksum>;
     class Writer;
     enum class Length : std::uint8_t { exact, at_most };
 
@@ -138,6 +140,5 @@ class Uploads::Writer {
     int descriptor_;
     std::uint64_t number_;
     std::uint64_t at_;
-    Digest digest_;
-    tiderace::http::wire::Sha256Message message_;  // with a digest
+    std::optional<ChecksumHash> hash_;  // with a digest
 };

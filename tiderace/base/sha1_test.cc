@@ -32,5 +32,16 @@ TEST(Sha1, PadsEveryLengthRoundABlock) {
     EXPECT_EQ(hex(std::string(64, 'a')), "0098ba824b5c16427bd7a1122a5a442a25ec644d");
 }
 
+TEST(Sha1, AMessageMayComeInPieces) {
+    const std::string text(1'000, 'a');
+    for (const std::size_t piece : {1U, 7U, 63U, 64U, 65U, 999U}) {
+        Sha1Message message;
+        for (std::size_t at = 0; at < text.size(); at += piece) {
+            message.add(ByteView(text).substr(at, piece));
+        }
+        EXPECT_EQ(message.end(), sha1(text)) << piece;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace

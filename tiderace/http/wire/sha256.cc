@@ -21,6 +21,18 @@ constexpr std::array<std::uint32_t, 64> sha256_constants{
     0xC67178F2U,
 };
 
+std::array<std::uint32_t, 64> schedule(const unsigned char* block) {
+    std::array<std::uint32_t, 64> words;
+    for (std::size_t i = 0; i < 16; ++i) words[i] = HashBlocks::word(block, i);
+    for (std::size_t i = 16; i < 64; ++i) {
+        const std::uint32_t x = words[i - 15];
+        const std::uint32_t y = words[i - 2];
+        words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3)) + words[i - 7] +
+                   (std::rotr(y, 17) ^ std::rotr(y, 19) ^ (y >> 10));
+    }
+    return words;
+}
+
 ByteView view_of(const auto& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -28,62 +40,22 @@ ByteView view_of(const auto& bytes) {
 }  // namespace
 
 void Sha256Message::add(ByteView bytes) {
-    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-    for (std::size_t left = bytes.size(); left > 0;) {
-        const std::size_t room = block_bytes - held_;
-        const std::size_t taken = left < room ? left : room;
-        std::memcpy(block_.data() + held_, data, taken);
-        held_ += taken;
-        data += taken;
-        left -= taken;
-        if (held_ == block_bytes) absorb();
-    }
-    bits_ += std::uint64_t{bytes.size()} * 8;
+    blocks_.add(bytes, [this](const unsigned char* block) { absorb(block); });
 }
 
-// The end: a one bit, zeros, and the length in bits.
 Sha256 Sha256Message::end() {
-    block_[held_++] = 0x80;
-    if (held_ > block_bytes - 8) {
-        std::memset(block_.data() + held_, 0, block_bytes - held_);
-        absorb();
-    }
-    std::memset(block_.data() + held_, 0, block_bytes - held_);
-    for (unsigned i = 0; i < 8; ++i) {
-        block_[block_bytes - 1 - i] = static_cast<unsigned char>(bits_ >> (8 * i));
-    }
-    absorb();
-    Sha256 made{};
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        made[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
-    }
-    return made;
+    blocks_.end([this](const unsigned char* block) { absorb(block); });
+    return HashBlocks::digest(state_);
 }
 
-std::array<std::uint32_t, 64> Sha256Message::schedule() const {
-    std::array<std::uint32_t, 64> words;
-    for (std::size_t i = 0; i < 16; ++i) {
-        const unsigned char* const at = block_.data() + 4 * i;
-        words[i] = std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 |
-                   std::uint32_t{at[2]} << 8 | std::uint32_t{at[3]};
-    }
-    for (std::size_t i = 16; i < 64; ++i) {
-        const std::uint32_t x = words[i - 15];
-        const std::uint32_t y = words[i - 2];
-        words[i] = words[i - 16] + (std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3)) +
-                   words[i - 7] + (std::rotr(y, 17) ^ std::rotr(y, 19) ^ (y >> 10));
-    }
-    return words;
-}
-
-void Sha256Message::absorb() {
-    const auto words = schedule();
+void Sha256Message::absorb(const unsigned char* block) {
+    const auto words = schedule(block);
     auto [a, b, c, d, e, f, g, h] = state_;
     for (std::size_t i = 0; i < 64; ++i) {
         const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
                                   ((e & f) ^ (~e & g)) + sha256_constants[i] + words[i];
-        const std::uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
-                                  ((a & b) ^ (a & c) ^ (b & c));
+        const std::uint32_t two =
+            (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         h = g;
         g = f;
         f = e;
@@ -95,7 +67,6 @@ void Sha256Message::absorb() {
     }
     state_ = {state_[0] + a, state_[1] + b, state_[2] + c, state_[3] + d,
               state_[4] + e, state_[5] + f, state_[6] + g, state_[7] + h};
-    held_ = 0;
 }
 
 Sha256 sha256(ByteView bytes) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/hash_blocks.h"
 
 namespace tiderace::http::wire {
 
@@ -22,21 +23,18 @@ using Sha256 = std::array<std::uint8_t, 32>;
 // A message that comes in pieces.
 class Sha256Message {
   public:
-    static constexpr std::size_t block_bytes = 64;
+    static constexpr std::size_t block_bytes = HashBlocks::bytes;
 
     void add(ByteView bytes);
     // The hash of all of it. Nothing may be called afterwards.
     Sha256 end();
 
   private:
-    std::array<std::uint32_t, 64> schedule() const;
-    void absorb();
+    void absorb(const unsigned char* block);
 
+    HashBlocks blocks_;
     std::array<std::uint32_t, 8> state_{0x6A09E667U, 0xBB67AE85U, 0x3C6EF372U, 0xA54FF53AU,
                                         0x510E527FU, 0x9B05688CU, 0x1F83D9ABU, 0x5BE0CD19U};
-    std::array<unsigned char, block_bytes> block_{};
-    std::size_t held_ = 0;
-    std::uint64_t bits_ = 0;
 };
 
 Sha256 sha256(ByteView bytes);
