@@ -315,63 +315,24 @@ bool varies(const Asked& asked) {
     return asked.answer.starts_with("HTTP/1.1 413") || asked.request.starts_with("GET /breaks");
 }
 
-struct Client : FakeTalk {
-    std::vector<const Asked*> asked;
-};
-
-void choose_requests(Random& random, Client& client) {
-    const std::vector<Asked>& all = all_asked_of_the_app();
-    for (std::uint64_t i = 1 + random.below(5); i > 0; --i) {
-        const Asked& one = all[random.below(all.size())];
-        client.asked.push_back(&one);
-        client.text += one.request;
-        if (varies(one) || (one.last && random.chance(3, 4))) break;
-    }
-    cut_some(random, client);
-}
-
-http::H1Options random_options(Random& random, bool patient) {
-    http::H1Options options;
-    options.header_timeout = some_seconds(random, patient, 10);
-    options.body_timeout = some_seconds(random, patient, 10);
-    options.idle_timeout = some_seconds(random, patient, 60);
-    return options;
-}
-
-net::TcpServerOptions random_connections(Random& random, bool patient) {
-    net::TcpServerOptions options;
-    options.connection.write = some_seconds(random, patient, 20);
-    if (random.chance(1, 3)) {
-        options.connection.queue_bytes_low = random.below(500);
-        options.connection.queue_bytes_high =
-            options.connection.queue_bytes_low + 1 + random.below(2'000);
-    }
-    return options;
-}
-
 void handlers(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
-    std::vector<Client> clients(1 + random.below(4));
-    AppSite site(world, random_options(random, quiet), random_connections(random, quiet));
-    for (Client& client : clients) {
-        choose_requests(random, client);
-        client.peer = world.connect_fake();
-        client.peer->set_saying_pace(random_pace(random, 1 + client.text.size() / 60, 300));
-        client.peer->set_hearing_pace(random_pace(random, 1'700 * client.asked.size(), 300));
-        plan_talk(world, random, client, 40);
+    std::vector<AskingTalk> clients(1 + random.below(4));
+    AppSite site(world, random_h1_options(random, quiet), random_connections(random, quiet));
+    for (AskingTalk& client : clients) {
+        choose_requests(random, client, all_asked_of_the_app(), 5, varies);
+        begin_talk(world, random, client);
     }
-    const bool early = serve_and_drain(world, random, site.server(), [&] {
-        return std::ranges::all_of(clients, [](const Client& c) { return c.done(); });
-    });
+    const bool early =
+        serve_and_drain(world, random, site.server(), [&] { return all_done(clients); });
     EXPECT_EQ(Alive::count, 1) << "the background task alone";
     bool drained = false;
     site.loop().drain(world.loop().now() + 5s, [&] { drained = true; });
     EXPECT_TRUE(world.run_until([&] { return drained; }));
     EXPECT_EQ(Alive::count, 0);
-    for (const Client& client : clients) {
+    for (const AskingTalk& client : clients) {
         const bool whole =
-            quiet && !early && !client.deaf && !client.cut &&
-            client.ending == FakeTalk::Ending::finish &&
+            is_owed_all(client, quiet && !early) &&
             std::ranges::none_of(client.asked, [](auto* one) { return varies(*one); });
         EXPECT_EQ(fault_in(plain(client.peer->heard()), client.asked, whole), "");
     }

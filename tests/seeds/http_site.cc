@@ -1,5 +1,6 @@
 #include "tests/seeds/http_site.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tiderace/testing/fake_world.h"
@@ -150,6 +151,51 @@ std::string fault_in(std::string_view heard, const std::vector<const Asked*>& as
     }
     if (rest.empty() || is_late_refusal(rest)) return "";
     return "an answer without a request:  " + std::string(rest.substr(0, 300));
+}
+
+void choose_requests(Random& random, AskingTalk& client, const std::vector<Asked>& all,
+                     std::uint64_t most, const std::function<bool(const Asked&)>& ends) {
+    for (std::uint64_t i = 1 + random.below(most); i > 0; --i) {
+        const Asked& one = all[random.below(all.size())];
+        client.asked.push_back(&one);
+        client.text += one.request;
+        if ((ends && ends(one)) || (one.last && random.chance(3, 4))) break;
+    }
+    cut_some(random, client);
+}
+
+void begin_talk(FakeWorld& world, Random& random, AskingTalk& client) {
+    client.peer = world.connect_fake();
+    client.peer->set_saying_pace(random_pace(random, 1 + client.text.size() / 60, 300));
+    client.peer->set_hearing_pace(random_pace(random, 1'700 * client.asked.size(), 300));
+    plan_talk(world, random, client, 40);
+}
+
+bool all_done(const std::vector<AskingTalk>& clients) {
+    return std::ranges::all_of(clients, &AskingTalk::done);
+}
+
+bool is_owed_all(const AskingTalk& client, bool undisturbed) {
+    return undisturbed && !client.deaf && !client.cut && client.ending == FakeTalk::Ending::finish;
+}
+
+http::H1Options random_h1_options(Random& random, bool patient) {
+    http::H1Options options;
+    options.header_timeout = some_seconds(random, patient, 10);
+    options.body_timeout = some_seconds(random, patient, 10);
+    options.idle_timeout = some_seconds(random, patient, 60);
+    return options;
+}
+
+net::TcpServerOptions random_connections(Random& random, bool patient) {
+    net::TcpServerOptions options;
+    options.connection.write = some_seconds(random, patient, 20);
+    if (random.chance(1, 3)) {
+        options.connection.queue_bytes_low = random.below(500);
+        options.connection.queue_bytes_high =
+            options.connection.queue_bytes_low + 1 + random.below(2'000);
+    }
+    return options;
 }
 
 }  // namespace tiderace::testing

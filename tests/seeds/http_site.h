@@ -3,10 +3,12 @@
 // Owner    A scenario; it goes before its world. The folder is shared by all of them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/seeds/fake_talk.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site.h"
@@ -45,6 +47,24 @@ struct Asked {
 
 // Every kind of request that the scenarios ask, answered once by a site where nothing fails.
 const std::vector<Asked>& all_asked();
+
+// A client that asks some of these.
+struct AskingTalk : FakeTalk {
+    std::vector<const Asked*> asked;
+};
+
+// 1 to `most` of `all`, at times only their beginning. None behind one after which `ends`, and
+// mostly none behind one that ends the connection.
+void choose_requests(Random& random, AskingTalk& client, const std::vector<Asked>& all,
+                     std::uint64_t most, const std::function<bool(const Asked&)>& ends = {});
+// Connects, at its own pace, and plans what it sends.
+void begin_talk(FakeWorld& world, Random& random, AskingTalk& client);
+bool all_done(const std::vector<AskingTalk>& clients);
+// Whether it must have received all answers, where the scenario was `undisturbed`.
+bool is_owed_all(const AskingTalk& client, bool undisturbed);
+
+http::H1Options random_h1_options(Random& random, bool patient);
+net::TcpServerOptions random_connections(Random& random, bool patient);
 
 // Without Date lines, and without the beginning of one at the end.
 std::string without_dates(std::string_view heard);
