@@ -23,7 +23,7 @@ Entry* Keyspace::peek(ByteView key) {
 
 Entry* Keyspace::find(ByteView key) {
     Entry* entry = peek(key);
-    if (entry != nullptr && ordered_) order_.touch(*entry);
+    if (entry != nullptr && orders_use()) order_of(*entry).touch(*entry);
     return entry;
 }
 
@@ -34,8 +34,8 @@ Entry& Keyspace::set(ByteView key, Value value) {
         entry.key = &node->key;
         order_.add(entry, 0);
     } else {
-        if (ordered_) order_.touch(entry);
         set_expiry(entry, 0);
+        if (orders_use()) order_of(entry).touch(entry);
     }
     entry.value = std::move(value);
     return entry;
@@ -58,19 +58,24 @@ void Keyspace::rename(ByteView from, ByteView to) {
 
 void Keyspace::clear() {
     expiries_.clear();
-    keys_.for_each([this](auto& node) { order_.remove(node.mapped); });
+    keys_.for_each([this](auto& node) { order_of(node.mapped).remove(node.mapped); });
     keys_.clear();
 }
 
 void Keyspace::set_expiry(Entry& entry, std::int64_t when) {
     if (entry.expires != 0) expiries_.erase({entry.expires, &entry});
+    if ((entry.expires == 0) != (when == 0) && eviction_ == Eviction::volatile_lru) {
+        order_of(entry).remove(entry);
+        entry.expires = when;
+        order_of(entry).add(entry, 0);
+    }
     entry.expires = when;
     if (when != 0) expiries_.emplace(when, &entry);
 }
 
 void Keyspace::remove(Entry& entry) {
     set_expiry(entry, 0);
-    order_.remove(entry);
+    order_of(entry).remove(entry);
     keys_.erase(*entry.key);
 }
 
@@ -98,10 +103,44 @@ std::size_t Keyspace::expire_some(std::size_t keys_max) {
     return gone;
 }
 
+void Keyspace::change_eviction(Eviction policy) {
+    for (const auto& [when, entry] : expiries_) order_of(*entry).remove(*entry);
+    eviction_ = policy;
+    for (const auto& [when, entry] : expiries_) order_of(*entry).add(*entry, 0);
+}
+
+Entry* Keyspace::any_that_expires() {
+    // The set of expiries has no random access: a few tries at all keys, then the first to expire.
+    constexpr int tries_max = 16;
+    for (int i = 0; i < tries_max && !expiries_.empty(); ++i) {
+        Entry& entry = keys_.random(random_).mapped;
+        if (entry.expires != 0) return &entry;
+    }
+    return expiries_.empty() ? nullptr : expiries_.begin()->second;
+}
+
+Entry* Keyspace::next_to_evict() {
+    switch (eviction_) {
+        case Eviction::none:
+            return nullptr;
+        case Eviction::allkeys_lru:
+            return order_.oldest();
+        case Eviction::volatile_lru:
+            return expiring_order_.oldest();
+        case Eviction::allkeys_random:
+            return keys_.empty() ? nullptr : &keys_.random(random_).mapped;
+        case Eviction::volatile_random:
+            return any_that_expires();
+        case Eviction::volatile_ttl:
+            return expiries_.empty() ? nullptr : expiries_.begin()->second;
+    }
+    return nullptr;
+}
+
 bool Keyspace::evict_one() {
-    Entry* oldest = order_.oldest();
-    if (oldest == nullptr) return false;
-    lose(*oldest, Loss::evicted);
+    Entry* const chosen = next_to_evict();
+    if (chosen == nullptr) return false;
+    lose(*chosen, Loss::evicted);
     return true;
 }
 

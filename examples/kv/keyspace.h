@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "examples/kv/dict.h"
+#include "examples/kv/options.h"
 #include "examples/kv/value.h"
 #include "tiderace/base/lru_cache.h"
 #include "tiderace/base/random.h"
@@ -31,8 +32,11 @@ class Keyspace {
     // Milliseconds since 1970; 0: time stands still.
     void set_now(std::int64_t now) { now_ = now; }
     std::int64_t now() const { return now_; }
-    // The order of use is kept only if a policy asks for it.
-    void set_ordered(bool ordered) { ordered_ = ordered; }
+    // Decides evict_one(). The order of use is kept only if it counts; that from before a change of
+    // policy is not known.
+    void set_eviction(Eviction policy) {
+        if (policy != eviction_) change_eviction(policy);
+    }
 
     // nullptr: there is none.
     Entry* find(ByteView key);
@@ -53,7 +57,7 @@ class Keyspace {
     Entry* random();
     // At most `keys_max` of those whose time has come.
     std::size_t expire_some(std::size_t keys_max);
-    // The key used longest ago. False: there is none.
+    // A key of the policy's choice. False: there is none that may go.
     bool evict_one();
     // f(entry) for each that has not expired.
     template <typename F>
@@ -73,16 +77,28 @@ class Keyspace {
     bool expired(const Entry& entry) const {
         return entry.expires != 0 && now_ != 0 && entry.expires <= now_;
     }
+    void change_eviction(Eviction policy);
+    bool orders_use() const {
+        return eviction_ == Eviction::allkeys_lru || eviction_ == Eviction::volatile_lru;
+    }
+    // With volatile-lru, keys that expire are in an order of their own.
+    tiderace::LruOrder<Entry>& order_of(const Entry& entry) {
+        const bool apart = eviction_ == Eviction::volatile_lru && entry.expires != 0;
+        return apart ? expiring_order_ : order_;
+    }
+    Entry* any_that_expires();
+    Entry* next_to_evict();
     void remove(Entry& entry);
     void lose(Entry& entry, Loss loss);
 
     Dict<Entry> keys_;
     tiderace::LruOrder<Entry> order_;
+    tiderace::LruOrder<Entry> expiring_order_;
     std::set<std::pair<std::int64_t, Entry*>> expiries_;
     std::function<void(ByteView, Loss)> on_loss_;
     tiderace::Random random_;
     std::int64_t now_ = 0;
-    bool ordered_ = false;
+    Eviction eviction_ = Eviction::none;
 };
 
 }  // namespace kv

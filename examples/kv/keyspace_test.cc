@@ -64,7 +64,7 @@ TEST_F(Keys, ARenamedKeyKeepsItsExpiry) {
 }
 
 TEST_F(Keys, TheKeyUsedLongestAgoIsEvictedFirst) {
-    keys.set_ordered(true);
+    keys.set_eviction(Eviction::allkeys_lru);
     for (const char* key : {"a", "b", "c"}) keys.set(key, "");
     keys.find("a");
     keys.peek("b");  // no use
@@ -73,6 +73,64 @@ TEST_F(Keys, TheKeyUsedLongestAgoIsEvictedFirst) {
     EXPECT_THAT(lost, ElementsAre("b", "c"));
     EXPECT_TRUE(keys.evict_one());
     EXPECT_FALSE(keys.evict_one());
+}
+
+TEST_F(Keys, WithoutAPolicyNoKeyIsEvicted) {
+    keys.set_expiry(keys.set("a", ""), 2'000);
+    EXPECT_FALSE(keys.evict_one());
+    EXPECT_TRUE(lost.empty());
+}
+
+TEST_F(Keys, OfKeysThatExpireTheOneUsedLongestAgoIsEvicted) {
+    keys.set_expiry(keys.set("early", ""), 2'000);  // before the policy
+    keys.set_eviction(Eviction::volatile_lru);
+    keys.set("stays", "");
+    for (const char* key : {"a", "b", "c"}) keys.set_expiry(keys.set(key, ""), 2'000);
+    keys.find("a");
+    keys.set_expiry(*keys.peek("b"), 0);  // it no longer expires
+    keys.set_expiry(*keys.peek("c"), 9'000);
+    while (keys.evict_one()) continue;
+    EXPECT_THAT(lost, ElementsAre("early", "c", "a"));
+    EXPECT_EQ(keys.size(), 2U);
+    // A policy for all keys finds those that were apart, and those that were not.
+    keys.set_expiry(*keys.peek("b"), 2'000);
+    keys.set_eviction(Eviction::allkeys_lru);
+    keys.find("b");
+    EXPECT_TRUE(keys.evict_one());
+    EXPECT_TRUE(keys.evict_one());
+    EXPECT_FALSE(keys.evict_one());
+    EXPECT_EQ(keys.size(), 0U);
+    EXPECT_EQ(keys.with_expiry(), 0U);
+}
+
+TEST_F(Keys, APlainSetTakesTheExpiryAndTheRisk) {
+    keys.set_eviction(Eviction::volatile_lru);
+    keys.set_expiry(keys.set("a", ""), 2'000);
+    keys.set("a", "new");
+    EXPECT_FALSE(keys.evict_one());
+    keys.clear();
+    EXPECT_FALSE(keys.evict_one());
+}
+
+TEST_F(Keys, TheKeyThatExpiresFirstIsEvicted) {
+    keys.set_eviction(Eviction::volatile_ttl);
+    keys.set("stays", "");
+    keys.set_expiry(keys.set("late", ""), 9'000);
+    keys.set_expiry(keys.set("soon", ""), 2'000);
+    while (keys.evict_one()) continue;
+    EXPECT_THAT(lost, ElementsAre("soon", "late"));
+}
+
+TEST_F(Keys, RandomPoliciesTakeAllThatTheyMay) {
+    for (int i = 0; i < 200; ++i) keys.set("stays" + std::to_string(i), "");
+    for (int i = 0; i < 3; ++i) keys.set_expiry(keys.set("goes" + std::to_string(i), ""), 2'000);
+    keys.set_eviction(Eviction::volatile_random);
+    while (keys.evict_one()) continue;
+    EXPECT_EQ(lost.size(), 3U);
+    EXPECT_EQ(keys.size(), 200U);
+    keys.set_eviction(Eviction::allkeys_random);
+    while (keys.evict_one()) continue;
+    EXPECT_EQ(keys.size(), 0U);
 }
 
 TEST_F(Keys, ARandomKeyIsOneThatIsThere) {

@@ -1,5 +1,7 @@
 #include "examples/kv/options.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "tiderace/base/units.h"
@@ -53,7 +55,26 @@ Result<bool> set_sync(Sync& target, std::string_view name, std::string_view valu
     return true;
 }
 
+constexpr std::array<std::string_view, 6> evictions{"noeviction",      "allkeys-lru",
+                                                    "allkeys-random",  "volatile-lru",
+                                                    "volatile-random", "volatile-ttl"};
+
+Result<bool> set_eviction(Eviction& target, std::string_view name, std::string_view value) {
+    const auto* const found = std::ranges::find(evictions, value);
+    if (found == evictions.end()) {
+        return fail(wrong(name, value,
+                          "it is noeviction, allkeys-lru, allkeys-random, volatile-lru, "
+                          "volatile-random or volatile-ttl"));
+    }
+    target = static_cast<Eviction>(found - evictions.begin());
+    return true;
+}
+
 }  // namespace
+
+std::string_view to_string(Eviction policy) {
+    return evictions[static_cast<std::size_t>(policy)];
+}
 
 const std::string_view usage =
     "usage: kv [--listen ADDRESS]... [OPTION VALUE]...\n"
@@ -65,8 +86,10 @@ const std::string_view usage =
     "  --appendonly yes|no         log each change (no)\n"
     "  --fsync always|everysec|no  when the log is forced to the disk (everysec)\n"
     "  --maxmemory BYTES           0: no limit (0)\n"
-    "  --maxmemory-policy noeviction|allkeys-lru\n"
-    "                              above it: refuse writes, or drop the keys used longest ago\n"
+    "  --maxmemory-policy NAME     above it: noeviction refuses writes; allkeys-lru drops the "
+    "keys\n"
+    "                              used longest ago, allkeys-random any; volatile-lru,\n"
+    "                              volatile-random and volatile-ttl only keys that expire\n"
     "  --requirepass PASSWORD      what AUTH asks for\n"
     "  --maxclients NUMBER         connections (10000)\n"
     "  --proto-max-bulk-len BYTES  of one argument (512m)\n"
@@ -89,7 +112,7 @@ Result<bool> set_option(Options& o, std::string_view name, std::string_view valu
     } else if (name == "fsync" || name == "appendfsync") {
         return set_sync(o.sync, name, value);
     } else if (name == "maxmemory-policy") {
-        return set_switch(o.evicts, name, value, "allkeys-lru", "noeviction");
+        return set_eviction(o.eviction, name, value);
     } else if (name == "maxmemory") {
         return set_bytes(o.memory_max, name, value);
     } else if (name == "maxclients") {
@@ -124,7 +147,7 @@ std::string option_text(const Options& o, std::string_view name) {
     if (name == "appendfsync") {
         return o.sync == Sync::always ? "always" : o.sync == Sync::no ? "no" : "everysec";
     }
-    if (name == "maxmemory-policy") return o.evicts ? "allkeys-lru" : "noeviction";
+    if (name == "maxmemory-policy") return std::string(to_string(o.eviction));
     if (name == "maxmemory") return std::to_string(o.memory_max);
     if (name == "maxclients") return std::to_string(o.connections_max);
     if (name == "input-max") return std::to_string(o.input_bytes_max);

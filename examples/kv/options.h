@@ -18,14 +18,26 @@ enum class Sync : std::uint8_t {
     always,    // before it is answered
 };
 
+// Which keys make room above the memory limit.
+enum class Eviction : std::uint8_t {
+    none,             // none: writes are refused
+    allkeys_lru,      // the one used longest ago
+    allkeys_random,   // any
+    volatile_lru,     // of those with an expiry, the one used longest ago
+    volatile_random,  // of those with an expiry, any
+    volatile_ttl,     // the one that expires first
+};
+
+std::string_view to_string(Eviction policy);
+
 struct Options {
     std::vector<std::string> listen;  // 127.0.0.1:6379 if none is given
     std::string folder = ".";         // of the snapshot and the log
     bool log = false;                 // --appendonly
     Sync sync = Sync::everysec;
-    std::string password;          // empty: no client needs one
-    std::uint64_t memory_max = 0;  // bytes; 0: no limit
-    bool evicts = false;           // --maxmemory-policy allkeys-lru; else writes are refused
+    std::string password;                // empty: no client needs one
+    std::uint64_t memory_max = 0;        // bytes; 0: no limit
+    Eviction eviction = Eviction::none;  // --maxmemory-policy
     std::size_t bulk_bytes_max = std::size_t{512} << 20;
     std::size_t input_bytes_max = std::size_t{1} << 30;   // of incomplete commands, all clients
     std::size_t output_bytes_max = std::size_t{1} << 30;  // unsent, all clients together

@@ -15,7 +15,8 @@ TEST(Options, AreReadInBothForms) {
     EXPECT_EQ(options->listen, std::vector<std::string>{"[::1]:0"});
     EXPECT_EQ(options->memory_max, 8U << 20);
     EXPECT_EQ(options->sync, Sync::always);
-    EXPECT_TRUE(options->log && options->evicts);
+    EXPECT_TRUE(options->log);
+    EXPECT_EQ(options->eviction, Eviction::allkeys_lru);
 }
 
 TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
@@ -23,6 +24,9 @@ TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
               "option --fsync often: it is always, everysec or no");
     EXPECT_EQ(parse_options({"--maxmemory", "much"}).error().message(),
               "option --maxmemory much: it is a number of bytes: 1048576, 64k, 1g");
+    EXPECT_EQ(parse_options({"--maxmemory-policy", "lru"}).error().message(),
+              "option --maxmemory-policy lru: it is noeviction, allkeys-lru, allkeys-random, "
+              "volatile-lru, volatile-random or volatile-ttl");
     EXPECT_EQ(parse_options({"--nonsense", "1"}).error().message(),
               "option --nonsense: see --help");
     EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir: it needs a value");

@@ -66,7 +66,7 @@ Result<std::string> Server::start() {
 
 void Server::set_time() {
     keys_.set_now(now_ms());
-    keys_.set_ordered(options_.evicts);
+    keys_.set_eviction(options_.eviction);
 }
 
 std::string& Server::begin_batch() {
@@ -182,9 +182,7 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
 
 bool Server::make_room(const Command& command) {
     if (options_.memory_max == 0) return true;
-    if (options_.evicts) {
-        while (memory_used() > options_.memory_max && keys_.evict_one()) continue;
-    }
+    while (memory_used() > options_.memory_max && keys_.evict_one()) continue;
     return (command.flags & flag::grows) == 0 || memory_used() <= options_.memory_max;
 }
 

@@ -36,7 +36,7 @@ void add_memory(Server& server, std::string& out) {
     out += "\r\n# Memory\r\n";
     add(out, "used_memory", memory_used());
     add(out, "maxmemory", server.options().memory_max);
-    add(out, "maxmemory_policy", server.options().evicts ? "allkeys-lru" : "noeviction");
+    add(out, "maxmemory_policy", to_string(server.options().eviction));
 }
 
 void add_persistence(Server& server, std::string& out) {
