@@ -111,6 +111,7 @@ def test_two_members_follow_like_and_hear_of_each_other(chromium, tidepool):
             coral.page.wait_for_load_state()
         coral.go("/")
         coral.until("document.querySelector('time').textContent.length > 0")
+        coral.until("document.body.dataset.liveBy === 'socket'")
         brook.write("two browsers, one tide #live")
         # The open page hears of it without being loaded again.
         coral.page.wait_for_selector("#new-posts:not([hidden])", timeout=60_000)
@@ -119,11 +120,29 @@ def test_two_members_follow_like_and_hear_of_each_other(chromium, tidepool):
         post.locator("[data-like] button").click()
         coral.until("document.querySelector('article [data-like] button.liked') !== null")
         assert post.locator("[data-likes]").inner_text() == "1"
-        brook.go("/about")
         brook.until("Number(document.querySelector('#unseen').textContent) > 0")
         brook.go("/notifications")
         assert "likes your post" in brook.page.inner_text("main")
         assert not brook.complaints and not coral.complaints
+
+
+NO_SOCKETS = """window.WebSocket = class {
+  constructor() { this.calls = {}; setTimeout(() => this.calls.close({ code: 1006 }), 0); }
+  addEventListener(name, call) { this.calls[name] = call; }
+};"""
+
+
+def test_where_no_socket_passes_an_event_stream_brings_the_notice(chromium, tidepool):
+    with Member(chromium, tidepool, "dune_4") as dune, \
+            Member(chromium, tidepool, "ember_5", screen="phone") as ember:
+        ember.page.add_init_script(NO_SOCKETS)
+        ember.go("/about")
+        ember.until("document.body.dataset.liveBy === 'events'")
+        dune.write("a shell for @ember_5")
+        ember.until("document.querySelector('#toast').textContent.includes('mentioned you')")
+        ember.until("Number(document.querySelector('#unseen').textContent) > 0")
+        assert accessible(ember.page) == []
+        ember.picture("tidepool-notice-light-phone")
 
 
 def test_a_feed_goes_on_below_its_page(chromium, tidepool):

@@ -85,6 +85,7 @@ Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session sess
     if (!visitor.is_member()) co_return std::unexpected(Redirect{"/"});
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await site.accounts.end_login(visitor.viewer().login);
+    site.wakes.member(visitor.id());  // pages that are open there end
     co_await session.end();
     co_return std::unexpected(Redirect{"/"});
 }
@@ -98,9 +99,11 @@ Task<Redirect> set_language(Form<LanguageForm> form, Session session) {
 
 void add_account_routes(App& app) {
     app.get<"/sign-up">(show_sign_up);
-    app.post<"/sign-up">(sign_up, rate_limit({.per_minute = 6, .burst = 6}));
+    constexpr SharedLimits::Rate joining{.per_minute = 6, .burst = 6};
+    constexpr SharedLimits::Rate trying{.per_minute = 12, .burst = 12};
+    app.post<"/sign-up">(sign_up, rate_limit(joining), shared_rate_limit("sign-up", joining));
     app.get<"/log-in">(show_log_in);
-    app.post<"/log-in">(check_log_in, rate_limit({.per_minute = 12, .burst = 12}));
+    app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
     app.post<"/log-out">(log_out);
     app.post<"/language">(set_language);
 }

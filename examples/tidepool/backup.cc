@@ -68,6 +68,10 @@ struct BlockRow {
     std::int64_t blocked;
     Time created_at;
 };
+struct MuteRow {
+    std::int64_t muter;
+    std::int64_t muted;
+};
 struct TagRow {
     std::string tag;
     std::int64_t post;
@@ -104,6 +108,7 @@ struct Line {
     std::optional<LikeRow> like = {};
     std::optional<FollowRow> follow = {};
     std::optional<BlockRow> block = {};
+    std::optional<MuteRow> mute = {};
     std::optional<TagRow> tag = {};
     std::optional<NoticeRow> notice = {};
     std::optional<ReportRow> report = {};
@@ -180,6 +185,7 @@ Task<std::vector<std::string>> save_tables(db::Transaction& tx, Output& out) {
                              &Line::follow);
     co_await save<BlockRow>(tx, out, "select blocker, blocked, created_at from blocks",
                             &Line::block);
+    co_await save<MuteRow>(tx, out, "select muter, muted from mutes", &Line::mute);
     co_await save<TagRow>(tx, out, "select tag, post from tags", &Line::tag);
     co_await save<NoticeRow>(tx, out,
                              "select id, created_at, member, kind, actor, post, seen"
@@ -257,6 +263,8 @@ Task<> restore_relation(db::Transaction& tx, const Line& line) {
     } else if (const auto& b = line.block) {
         co_await tx.exec("insert into blocks (blocker, blocked, created_at) values (?, ?, ?)",
                          b->blocker, b->blocked, b->created_at);
+    } else if (const auto& u = line.mute) {
+        co_await tx.exec("insert into mutes (muter, muted) values (?, ?)", u->muter, u->muted);
     } else if (const auto& n = line.notice) {
         co_await tx.exec(
             "insert into notifications (id, created_at, member, kind, actor, post, seen)"

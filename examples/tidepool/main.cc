@@ -5,6 +5,9 @@
 //   tidepool backup FILE
 //   tidepool restore FILE
 //
+// Any number of them may share a database: TIDEPOOL_REDIS (redis://…) then keeps sessions and rate
+// limits and carries live notices between them; without it PostgreSQL does.
+//
 // TIDEPOOL_DB names the database (sqlite:tidepool.db when it is not set), TIDEPOOL_PICTURES the
 // folder of pictures (tidepool-pictures beside a database file, or here; "" for none),
 // TIDEPOOL_FOLDER where templates, static files and migrations lie, and TIDEPOOL_PROXIES the
@@ -12,6 +15,7 @@
 
 #include <tiderace/app.h>
 #include <tiderace/db.h>
+#include <tiderace/redis.h>
 
 #include <algorithm>
 #include <charconv>
@@ -107,6 +111,21 @@ std::string pictures_beside(const std::string& database) {
     return place.parent_path() / "tidepool-pictures";
 }
 
+// What carries live notices to the programs that share this database.
+tidepool::Bus bus_of(const std::string& redis, const db::Database& db) {
+    tidepool::Bus bus;
+    if (!redis.empty()) {
+        bus.redis = redis::open(redis);
+    } else if (db.dialect() == db::Dialect::postgres) {
+        bus.postgres = db;
+    } else if (db.dialect() == db::Dialect::mariadb) {
+        std::fprintf(stderr,
+                     "tidepool: live notices stay on this node, because MariaDB cannot carry them "
+                     "to others; if there are others, set TIDEPOOL_REDIS=redis://HOST\n");
+    }
+    return bus;
+}
+
 Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
     co_await db::migrate(db, migrations);
     const std::size_t added = co_await tidepool::add_demo(db, demo);
@@ -156,7 +175,8 @@ int main(int count, char** words) {
         }
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
-        http::App app = tidepool::make_app(db, folder, pictures);
+        http::App app =
+            tidepool::make_app(db, folder, pictures, bus_of(setting("TIDEPOOL_REDIS", ""), db));
         const std::vector<std::string> proxies = networks_in(setting("TIDEPOOL_PROXIES", ""));
         if (!proxies.empty()) app.trusted_proxies({.networks = proxies});
         return app.serve({.listen = options.listen,

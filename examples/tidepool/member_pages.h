@@ -25,6 +25,7 @@ struct Profile {
     bool own;
     bool followed;
     bool blocked;
+    bool muted;
 };
 struct ProfilePage {
     Frame frame;

@@ -71,7 +71,7 @@ Task<Page> show_people(std::string username, bool followers, std::string from,
     co_return page<"people.html">(std::move(shown));
 }
 
-// follow, unfollow, block and unblock differ in what is done alone.
+// follow, unfollow, mute, unmute, block and unblock differ in what is done alone.
 using Change = Task<bool> (Members::*)(std::int64_t viewer, std::string username);
 
 template <Change change>
@@ -112,6 +112,8 @@ void add_member_routes(App& app) {
     });
     app.post<"/members/{username}/follow">(press<&Members::follow>, pressing());
     app.post<"/members/{username}/unfollow">(press<&Members::unfollow>, pressing());
+    app.post<"/members/{username}/mute">(press<&Members::mute>, pressing());
+    app.post<"/members/{username}/unmute">(press<&Members::unmute>, pressing());
     app.post<"/members/{username}/block">(press<&Members::block>, pressing());
     app.post<"/members/{username}/unblock">(press<&Members::unblock>, pressing());
     app.get<"/notifications">(show_notifications);

@@ -9,6 +9,7 @@
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/timelines.h"
+#include "examples/tidepool/wakes.h"
 
 namespace tidepool {
 
@@ -38,6 +39,7 @@ struct ProfileRow {
     std::int64_t followers;
     bool followed;
     bool blocked;
+    bool muted;
 };
 
 struct NotificationRow {
@@ -81,9 +83,10 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
         " (select count(*) from follows f where f.follower = m.id) as following,"
         " (select count(*) from follows f where f.followee = m.id) as followers,"
         " exists (select 1 from follows f where f.follower = ? and f.followee = m.id) as followed,"
-        " exists (select 1 from blocks b where b.blocker = ? and b.blocked = m.id) as blocked"
+        " exists (select 1 from blocks b where b.blocker = ? and b.blocked = m.id) as blocked,"
+        " exists (select 1 from mutes u where u.muter = ? and u.muted = m.id) as muted"
         " from members m where m.username = ?",
-        viewer, viewer, username);
+        viewer, viewer, viewer, username);
     if (!row) co_return std::nullopt;
     Profile profile{.id = row->id,
                     .username = std::move(row->username),
@@ -98,7 +101,8 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
                     .followers = row->followers,
                     .own = row->id == viewer,
                     .followed = row->followed,
-                    .blocked = row->blocked};
+                    .blocked = row->blocked,
+                    .muted = row->muted};
     co_return profile;
 }
 
@@ -129,12 +133,18 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
             "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
             viewer);
         co_await tx.exec(
-            "insert into notifications (created_at, member, kind, actor) values (?, ?, 'follow', "
-            "?)",
-            now(), *member, viewer);
+            "insert into notifications (created_at, member, kind, actor)"
+            " select ?, m.id, 'follow', ? from members m where m.id = ?"
+            " and not exists (select 1 from mutes u where u.muter = m.id and u.muted = ?)",
+            now(), viewer, *member, viewer);
         co_return true;
     };
-    co_return co_await db_.transaction(write, again);
+    const bool followed = co_await db_.transaction(write, again);
+    if (followed && wakes_ != nullptr) {
+        wakes_->member(*member);
+        wakes_->member(viewer);  // whose feed is another now
+    }
+    co_return followed;
 }
 
 Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
@@ -171,6 +181,22 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
                          viewer, *member, now());
     };
     co_await db_.transaction(write, again);
+    co_return true;
+}
+
+Task<bool> Members::mute(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    co_await db_.exec(
+        "insert into mutes (muter, muted) values (?, ?)" + once(db_.dialect(), "muter"), viewer,
+        *member);
+    co_return true;
+}
+
+Task<bool> Members::unmute(std::int64_t viewer, std::string username) {
+    const auto member = co_await other(viewer, std::move(username));
+    if (!member) co_return false;
+    co_await db_.exec("delete from mutes where muter = ? and muted = ?", viewer, *member);
     co_return true;
 }
 
@@ -280,14 +306,34 @@ Task<std::vector<Notification>> Members::notifications(std::int64_t member, cons
                                  .seen = row.seen});
     }
     if (!rows.empty()) {
-        co_await db_.exec("update notifications set seen = 1 where member = ? and seen = 0",
-                          member);
+        const db::Done done = co_await db_.exec(
+            "update notifications set seen = 1 where member = ? and seen = 0", member);
+        // The member's other pages count them no more.
+        if (done.rows > 0 && wakes_ != nullptr) wakes_->member(member);
     }
     if (rows.size() == static_cast<std::size_t>(notifications_max)) {
         co_await db_.exec("delete from notifications where member = ? and id < ?", member,
                           rows.back().id);
     }
     co_return notifications;
+}
+
+namespace {
+
+struct LatestRow {
+    std::string kind;
+    std::string name;
+};
+
+}  // namespace
+
+Task<std::string> Members::latest_notice(std::int64_t member, const Words& words) {
+    const auto row = co_await db_.one<LatestRow>(
+        "select n.kind, m.name from notifications n join members m on m.id = n.actor"
+        " where n.member = ? and n.seen = 0 order by n.id desc limit 1",
+        member);
+    if (!row) co_return "";
+    co_return row->name + " " + std::string(words_for(row->kind, words));
 }
 
 }  // namespace tidepool

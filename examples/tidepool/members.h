@@ -22,6 +22,8 @@ namespace tidepool {
 
 inline constexpr std::int64_t notifications_max = 100;  // that are kept of a member
 
+class Wakes;
+
 // A page of them.
 struct People {
     std::vector<Person> people;
@@ -30,7 +32,8 @@ struct People {
 
 class Members {
   public:
-    explicit Members(tiderace::db::Database db) : db_(std::move(db)) {}
+    explicit Members(tiderace::db::Database db, Wakes* wakes = nullptr)
+        : db_(std::move(db)), wakes_(wakes) {}
 
     // nullopt: there is none of that name.
     tiderace::Task<std::optional<Profile>> profile(std::int64_t viewer, std::string username);
@@ -39,6 +42,9 @@ class Members {
     tiderace::Task<bool> unfollow(std::int64_t viewer, std::string username);
     // Ends the following, both ways.
     tiderace::Task<bool> block(std::int64_t viewer, std::string username);
+    // Their posts leave the muter's feed and their doings give no notice; they do not learn of it.
+    tiderace::Task<bool> mute(std::int64_t viewer, std::string username);
+    tiderace::Task<bool> unmute(std::int64_t viewer, std::string username);
     tiderace::Task<bool> unblock(std::int64_t viewer, std::string username);
     // The latest first, from where `from` (the `next` of a page; "": the beginning) ends.
     tiderace::Task<People> followers(std::int64_t member, std::string from);
@@ -50,12 +56,16 @@ class Members {
     tiderace::Task<std::vector<Notification>> notifications(std::int64_t member,
                                                             const Words& words);
 
+    // "Bob likes your post": the latest that was not seen. "": none.
+    tiderace::Task<std::string> latest_notice(std::int64_t member, const Words& words);
+
   private:
     tiderace::Task<People> people(std::string_view whom, std::string_view of, std::int64_t member,
                                   std::string from);
     tiderace::Task<std::optional<std::int64_t>> other(std::int64_t viewer, std::string username);
 
     tiderace::db::Database db_;
+    Wakes* wakes_;
 };
 
 }  // namespace tidepool

@@ -38,6 +38,7 @@ struct Frame {
     std::string notice = {};
     std::int64_t unseen = 0;
     bool pictures = false;  // forms take them
+    std::string form = {};  // of the form for a post: one press, one post (posts.h, Draft::form)
 };
 
 struct PostView {

@@ -80,4 +80,14 @@ std::string random_word() {
     return text.data();
 }
 
+std::string hash_of(std::string_view bytes) {
+    std::array<unsigned char, 16> hash{};
+    crypto_generichash(hash.data(), hash.size(),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,
+                       0);
+    std::array<char, 2 * hash.size() + 1> text{};
+    sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
+    return text.data();
+}
+
 }  // namespace tidepool

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace tidepool {
 
@@ -38,5 +39,7 @@ class Passwords {
 
 // 128 random bits as text, for links and tokens.
 std::string random_word();
+// 128 bits of BLAKE2b, as digits.
+std::string hash_of(std::string_view bytes);
 
 }  // namespace tidepool

@@ -30,6 +30,7 @@ struct Upload {
     std::string body = {};
     std::string alt = {};
     std::string parent = {};
+    std::string form = {};
     Picture picture = {};
     std::string fault = {};
 };
@@ -63,6 +64,8 @@ Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, Pictur
             upload.body = tidied(co_await form.text());
         } else if (part->name == "alt") {
             upload.alt = shortened(tidied(co_await form.text()), alt_characters_max - 1);
+        } else if (part->name == "form") {
+            upload.form = co_await form.text();
         } else if (part->name == "parent") {
             upload.parent = co_await form.text();
         } else if (part->name == "picture" && part->filename && !part->filename->empty()) {
@@ -103,10 +106,12 @@ Task<Answer> add_post(Multipart form, const Request& request, Session session, S
     Draft draft{.body = std::move(upload.body),
                 .parent = number_of(upload.parent),
                 .picture = upload.picture,
-                .picture_alt = std::move(upload.alt)};
+                .picture_alt = std::move(upload.alt),
+                .form = std::move(upload.form)};
     const auto added = co_await site.posts.add(visitor.id(), std::move(draft));
-    if (added) co_return std::unexpected(to_post(*added));
+    if (added && !added->again) co_return std::unexpected(to_post(*added));
     co_await site.pictures.remove(std::move(unused));
+    if (added) co_return std::unexpected(to_post(*added));
     co_return not_found(visitor);
 }
 

@@ -1,7 +1,5 @@
 #include "examples/tidepool/pictures.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,16 +18,6 @@ using namespace tiderace;
 namespace {
 
 using Stored = std::expected<Picture, PictureFault>;
-
-std::string hash_of(std::string_view bytes) {
-    std::array<unsigned char, 16> hash{};
-    crypto_generichash(hash.data(), hash.size(),
-                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,
-                       0);
-    std::array<char, 2 * hash.size() + 1> text{};
-    sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
-    return text.data();
-}
 
 std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -124,6 +112,25 @@ Task<> Pictures::remove(std::vector<std::string> names) {
         return true;
     };
     co_await offload(work);
+}
+
+Task<std::vector<std::string>> Pictures::older_than(std::chrono::seconds age) {
+    if (folder_.empty()) co_return std::vector<std::string>();
+    auto work = [folder = folder_, age] {
+        std::vector<std::string> names;
+        std::error_code error;
+        const auto latest = std::filesystem::file_time_type::clock::now() - age;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+            const std::string name = entry.path().filename();
+            const bool ours =
+                is_picture_name(name) || name.starts_with(".in-") || name.starts_with(".new-");
+            std::error_code gone;
+            const auto written = entry.last_write_time(gone);
+            if (ours && !gone && written <= latest) names.push_back(name);
+        }
+        return names;
+    };
+    co_return co_await offload(work);
 }
 
 }  // namespace tidepool

@@ -34,6 +34,7 @@ struct PostForm {
     std::string body;
     std::optional<std::int64_t> parent;
     std::string csrf;
+    std::optional<std::string> form;
 };
 struct EditForm {
     std::string body;
@@ -76,7 +77,8 @@ Task<Answer> add_post(Form<PostForm> form, const Request& request, Session sessi
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    Draft draft{tidied(form->body), form->parent};
+    Draft draft{
+        .body = tidied(form->body), .parent = form->parent, .form = form->form.value_or("")};
     if (!is_body(draft.body)) {
         co_return co_await feed_page(site, visitor, newest, std::move(draft.body),
                                      std::string(visitor.words().post.post_empty), 422);
@@ -203,18 +205,21 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
 }  // namespace
 
 void add_post_routes(App& app) {
-    const auto writing = [] { return rate_limit({.per_minute = 30, .burst = 20}); };
+    constexpr SharedLimits::Rate writes{.per_minute = 30, .burst = 20};
+    constexpr SharedLimits::Rate searches{.per_minute = 60, .burst = 30};
+    const auto writing = [] { return rate_limit(writes); };
+    const auto everywhere = [] { return shared_rate_limit("write", writes); };
     app.get<"/">(show_front);
-    app.post<"/posts">(add_post, writing());
+    app.post<"/posts">(add_post, writing(), everywhere());
     app.get<"/posts/{id}">(show_post);
     app.get<"/posts/{id}/edit">(show_edit);
-    app.post<"/posts/{id}/edit">(edit_post, writing());
+    app.post<"/posts/{id}/edit">(edit_post, writing(), everywhere());
     app.post<"/posts/{id}/delete">(delete_post);
-    app.post<"/posts/{id}/report">(report_post, writing());
+    app.post<"/posts/{id}/report">(report_post, writing(), everywhere());
     app.post<"/posts/{id}/like">(like_post);
     app.post<"/posts/{id}/unlike">(unlike_post);
     app.get<"/tags/{tag}">(show_tag);
-    app.get<"/search">(search, rate_limit({.per_minute = 60, .burst = 30}));
+    app.get<"/search">(search, rate_limit(searches), shared_rate_limit("search", searches));
 }
 
 }  // namespace tidepool

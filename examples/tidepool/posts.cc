@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "examples/tidepool/passwords.h"
 #include "examples/tidepool/timelines.h"
+#include "examples/tidepool/wakes.h"
 
 namespace tidepool {
 
@@ -59,6 +61,10 @@ constexpr std::string_view not_blocked =
     " and not exists (select 1 from blocks b where (b.blocker = ? and b.blocked = p.author)"
     " or (b.blocker = p.author and b.blocked = ?))";
 
+// Parameter: the viewer.
+constexpr std::string_view not_muted =
+    " and not exists (select 1 from mutes u where u.muter = ? and u.muted = p.author)";
+
 PostView view_of(Row row, std::int64_t viewer) {
     return {.id = row.id,
             .created_at = row.created_at,
@@ -103,6 +109,30 @@ std::string joined(const std::vector<std::string>& words, std::string_view befor
         out += word;
     }
     return out;
+}
+
+// A post that a form made.
+struct Made {
+    std::int64_t id;
+    std::optional<std::int64_t> parent;
+};
+
+constexpr int attempts_max = 4;
+constexpr Duration retry_pause = std::chrono::milliseconds(150);
+
+// The same form with another text is another post: after Back, browsers show the old form again.
+std::optional<std::string> key_of(const Draft& draft) {
+    if (draft.form.empty()) return std::nullopt;
+    const std::string_view picture(draft.picture.name);
+    return hash_of(draft.form + "\n" + std::to_string(draft.parent.value_or(0)) + "\n" +
+                   std::string(picture.substr(0, picture.find('-'))) + "\n" + draft.body);
+}
+
+// A lost connection may have taken the commit with it or not; the form's key decides, as it does
+// where the same form came twice at a time.
+bool is_safe_again(const db::Error& error) {
+    return error.worth_another() || error.kind() == db::Fault::unknown_outcome ||
+           error.kind() == db::Fault::unique;
 }
 
 // A condition of a statement, with what is bound to it.
@@ -153,20 +183,22 @@ Condition condition_by_grams(const std::vector<std::string>& words, db::Dialect 
 
 // To a member that exists and is not the actor, and only if neither blocked the other.
 Task<> notify(db::Transaction& tx, std::int64_t member, std::string kind, std::int64_t actor,
-              std::int64_t post) {
-    co_await tx.exec(
+              std::int64_t post, std::vector<std::int64_t>& told) {
+    const db::Done done = co_await tx.exec(
         "insert into notifications (created_at, member, kind, actor, post)"
         " select ?, m.id, ?, ?, ? from members m where m.id = ? and m.id <> ?"
         " and not exists (select 1 from blocks b where (b.blocker = m.id and b.blocked = ?)"
         " or (b.blocker = ? and b.blocked = m.id))"
+        " and not exists (select 1 from mutes u where u.muter = m.id and u.muted = ?)"
         " and not exists (select 1 from notifications n where n.member = m.id and n.kind = ?"
         " and n.actor = ? and n.post = ?)",
-        now(), kind, actor, post, member, actor, actor, actor, kind, actor, post);
+        now(), kind, actor, post, member, actor, actor, actor, actor, kind, actor, post);
+    if (done.rows > 0) told.push_back(member);
 }
 
 // Tags, mentions and words of a text that is new, or changed.
 Task<> index(db::Transaction& tx, db::Dialect dialect, std::int64_t author, std::int64_t id,
-             const std::string& body) {
+             const std::string& body, std::vector<std::int64_t>& told) {
     co_await index_words(tx, dialect, id, body);
     co_await tx.exec("delete from tags where post = ?", id);
     for (const std::string& tag : tags_of(body)) {
@@ -175,7 +207,7 @@ Task<> index(db::Transaction& tx, db::Dialect dialect, std::int64_t author, std:
     for (const std::string& username : mentions_of(body)) {
         const auto member =
             co_await tx.one<std::int64_t>("select id from members where username = ?", username);
-        if (member) co_await notify(tx, *member, "mention", author, id);
+        if (member) co_await notify(tx, *member, "mention", author, id, told);
     }
 }
 
@@ -209,9 +241,22 @@ std::int64_t hue_of(std::int64_t id) {
     return id % hues;
 }
 
-Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
+void PostStore::wake(const std::vector<std::int64_t>& members) const {
+    if (wakes_ == nullptr) return;
+    for (const std::int64_t member : members) wakes_->member(member);
+}
+
+Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& draft,
+                                            const std::optional<std::string>& form,
+                                            std::vector<std::int64_t>& told) {
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Added>> {
+        told.clear();
         if (!draft.parent) co_await lock_author(tx, db_.dialect(), author);
+        if (form) {
+            const auto made = co_await tx.one<Made>(
+                "select id, parent from posts where author = ? and form = ?", author, *form);
+            if (made) co_return Added{.id = made->id, .parent = made->parent, .again = true};
+        }
         std::optional<Answered> answered;
         if (draft.parent) {
             answered = co_await tx.one<Answered>(
@@ -230,27 +275,54 @@ Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
         if (!draft.picture.name.empty()) picture = draft.picture.name;
         const auto id = co_await tx.one<std::int64_t>(
             "insert into posts (created_at, author, parent, depth, body, picture, picture_alt,"
-            " picture_width, picture_height) values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
+            " picture_width, picture_height, form) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " returning id",
             now(), author, parent, depth, draft.body, picture, draft.picture_alt,
-            draft.picture.width, draft.picture.height);
-        co_await index(tx, db_.dialect(), author, *id, draft.body);
+            draft.picture.width, draft.picture.height, form);
+        co_await index(tx, db_.dialect(), author, *id, draft.body, told);
         if (!parent) co_await put_into_timelines(tx, author, *id);
-        if (answered) co_await notify(tx, answered->author, "reply", author, *id);
-        co_return Added{*id, parent};
+        if (answered) co_await notify(tx, answered->author, "reply", author, *id, told);
+        co_return Added{.id = *id, .parent = parent};
     };
     co_return co_await db_.transaction(write, again);
 }
 
+Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
+    const std::optional<std::string> form = key_of(draft);
+    std::optional<Added> added;
+    std::vector<std::int64_t> told;
+    for (int attempt = 1;; ++attempt) {
+        bool once_more = false;
+        try {
+            added = co_await write(author, draft, form, told);
+        } catch (const db::Error& error) {
+            if (!form || attempt == attempts_max || !is_safe_again(error)) throw;
+            once_more = true;
+        }
+        if (!once_more) break;
+        co_await sleep(attempt * retry_pause);
+    }
+    if (added && !added->again) {
+        wake(told);
+        if (!added->parent && wakes_ != nullptr) wakes_->author(author);
+    }
+    co_return added;
+}
+
 Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string body) {
+    std::vector<std::int64_t> told;
     auto write = [&](db::Transaction& tx) -> Task<bool> {
+        told.clear();
         const db::Done done =
             co_await tx.exec("update posts set body = ?, edited_at = ? where id = ? and author = ?",
                              body, now(), id, author);
         if (done.rows == 0) co_return false;
-        co_await index(tx, db_.dialect(), author, id, body);
+        co_await index(tx, db_.dialect(), author, id, body, told);
         co_return true;
     };
-    co_return co_await db_.transaction(write, again);
+    const bool edited = co_await db_.transaction(write, again);
+    wake(told);
+    co_return edited;
 }
 
 Task<std::optional<std::vector<std::string>>> PostStore::remove(std::int64_t author,
@@ -276,7 +348,9 @@ Task<std::optional<std::string>> PostStore::text(std::int64_t author, std::int64
 }
 
 Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id, bool liked) {
+    std::vector<std::int64_t> told;
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Liked>> {
+        told.clear();
         const auto author = co_await tx.one<std::int64_t>(
             "select p.author from posts p where p.id = ?" + std::string(not_blocked), id, member,
             member);
@@ -285,7 +359,7 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             co_await tx.exec("insert into likes (member, post, created_at) values (?, ?, ?)" +
                                  once(db_.dialect(), "member"),
                              member, id, now());
-            co_await notify(tx, *author, "like", member, id);
+            co_await notify(tx, *author, "like", member, id, told);
         } else {
             co_await tx.exec("delete from likes where member = ? and post = ?", member, id);
         }
@@ -293,7 +367,9 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             co_await tx.one<std::int64_t>("select count(*) from likes where post = ?", id);
         co_return Liked{*likes, liked};
     };
-    co_return co_await db_.transaction(write, again);
+    const auto now = co_await db_.transaction(write, again);
+    wake(told);
+    co_return now;
 }
 
 Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
@@ -322,16 +398,18 @@ Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
 }
 
 Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
-    return list(Order::newest_first, viewer, std::string(in_feed),
-                in_feed_values(viewer, before, page_size + 1));
+    auto values = in_feed_values(viewer, before, page_size + 1);
+    values.emplace_back(viewer);
+    return list(Order::newest_first, viewer, std::string(in_feed) + std::string(not_muted),
+                std::move(values));
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
     const std::string sql = "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " +
-                            std::string(in_feed);
+                            std::string(in_feed) + std::string(not_muted);
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
-    const auto id =
-        co_await db_.one<std::int64_t>(sql, viewer, in_feed_values(viewer, any, page_size + 1));
+    const auto id = co_await db_.one<std::int64_t>(
+        sql, viewer, in_feed_values(viewer, any, page_size + 1), viewer);
     co_return *id;
 }
 

@@ -22,6 +22,8 @@
 
 namespace tidepool {
 
+class Wakes;
+
 inline constexpr std::int64_t page_size = 20;
 
 inline constexpr std::int64_t depth_max = 10;  // of replies to replies
@@ -31,11 +33,15 @@ struct Draft {
     std::optional<std::int64_t> parent = {};
     Picture picture = {};
     std::string picture_alt = {};
+    // Of the form that it came by: the same form with the same text again is the same post, however
+    // often it comes. "": none.
+    std::string form = {};
 };
 
 struct Added {
     std::int64_t id;
     std::optional<std::int64_t> parent;  // where it stands: above the draft's, below depth_max
+    bool again = false;                  // the form had made it before
 };
 
 struct Liked {
@@ -45,7 +51,8 @@ struct Liked {
 
 class PostStore {
   public:
-    explicit PostStore(tiderace::db::Database db) : db_(std::move(db)) {}
+    explicit PostStore(tiderace::db::Database db, Wakes* wakes = nullptr)
+        : db_(std::move(db)), wakes_(wakes) {}
 
     // nullopt: the post that it replies to is gone, or hidden from its author.
     tiderace::Task<std::optional<Added>> add(std::int64_t author, Draft draft);
@@ -77,7 +84,14 @@ class PostStore {
     tiderace::Task<Posts> list(Order order, std::int64_t viewer, std::string where,
                                std::vector<tiderace::db::Value> values);
 
+    // One attempt; its members are those that have a notice of it.
+    tiderace::Task<std::optional<Added>> write(std::int64_t author, const Draft& draft,
+                                               const std::optional<std::string>& form,
+                                               std::vector<std::int64_t>& told);
+    void wake(const std::vector<std::int64_t>& members) const;
+
     tiderace::db::Database db_;
+    Wakes* wakes_;
 };
 
 // What a post needs in the index of words, in a database that does not keep it by itself.

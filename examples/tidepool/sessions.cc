@@ -1,5 +1,7 @@
 #include "examples/tidepool/sessions.h"
 
+#include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
@@ -39,6 +41,42 @@ Task<> DbSessions::save(std::string key, std::string data, UnixSeconds expires) 
 
 Task<> DbSessions::erase(std::string key) {
     co_await db_.exec("delete from sessions where id = ?", key);
+}
+
+namespace {
+
+std::string name_of(const std::string& key) {
+    return "tidepool:session:" + key;
+}
+
+}  // namespace
+
+// "1764000000 DATA": the end in seconds since 1970.
+Task<std::optional<RedisSessions::Found>> RedisSessions::load(std::string key, UnixSeconds now) {
+    const std::string name = name_of(key);
+    auto text = co_await redis_.get(name);
+    if (!text) co_return std::nullopt;
+    Found found;
+    const char* const end = text->data() + text->size();
+    const auto read = std::from_chars(text->data(), end, found.expires);
+    if (read.ec != std::errc() || read.ptr == end || found.expires <= now) co_return std::nullopt;
+    found.text.assign(read.ptr + 1, end);
+    co_return found;
+}
+
+Task<> RedisSessions::save(std::string key, std::string data, UnixSeconds expires) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto left = std::chrono::seconds(expires) - now;
+    if (left <= Duration::zero()) co_return co_await erase(std::move(key));
+    const std::string name = name_of(key);
+    const std::string text = std::to_string(expires) + " " + data;
+    const redis::SetOptions options{.expires = std::chrono::duration_cast<Duration>(left)};
+    co_await redis_.set(name, text, options);
+}
+
+Task<> RedisSessions::erase(std::string key) {
+    const std::string name = name_of(key);
+    co_await redis_.remove(name);
 }
 
 }  // namespace tidepool

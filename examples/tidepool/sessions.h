@@ -1,9 +1,10 @@
-// DbSessions: the library's sessions in the database, so that they outlive the program and any
-// number of programs share them.
+// DbSessions, RedisSessions: the library's sessions in the database or in Redis, so that they
+// outlive the program and any number of programs share them.
 #pragma once
 
 #include <tiderace/app.h>
 #include <tiderace/db.h>
+#include <tiderace/redis.h>
 
 #include <atomic>
 #include <optional>
@@ -26,6 +27,20 @@ class DbSessions final : public tiderace::http::SessionStore {
 
     tiderace::db::Database db_;
     std::atomic<unsigned> loads_ = 0;  // all loops
+};
+
+// They end by themselves when they expire.
+class RedisSessions final : public tiderace::http::SessionStore {
+  public:
+    explicit RedisSessions(tiderace::redis::Client redis) : redis_(std::move(redis)) {}
+
+    tiderace::Task<std::optional<Found>> load(std::string key, tiderace::UnixSeconds now) override;
+    tiderace::Task<> save(std::string key, std::string data,
+                          tiderace::UnixSeconds expires) override;
+    tiderace::Task<> erase(std::string key) override;
+
+  private:
+    tiderace::redis::Client redis_;
 };
 
 }  // namespace tidepool

@@ -97,6 +97,7 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
     }
     co_await site.accounts.set_password(visitor.id(), form->password);
     co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
+    site.wakes.member(visitor.id());
     co_await session.renew();
     co_return std::unexpected(Redirect{"/settings?notice=password"});
 }
@@ -112,6 +113,7 @@ Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await site.accounts.end_login_of(visitor.id(), form->login);
+    site.wakes.member(visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=saved#logins"});
 }
 
@@ -121,6 +123,7 @@ Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Ses
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
+    site.wakes.member(visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
@@ -135,6 +138,7 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
                                          422);
     }
     auto pictures = co_await site.accounts.remove(visitor.id());
+    site.wakes.member(visitor.id());
     co_await site.pictures.remove(std::move(pictures));
     co_await session.end();
     co_return std::unexpected(Redirect{"/"});

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string_view>
 
+#include "examples/tidepool/keeper.h"
+#include "examples/tidepool/live.h"
 #include "examples/tidepool/sessions.h"
 
 namespace tidepool {
@@ -26,6 +28,7 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.path = request.path;
     visitor.frame_.pictures = site.pictures.on();
     visitor.frame_.csrf = session.get("csrf");
+    visitor.frame_.form = random_word();
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
     if (visitor.is_member()) visitor.frame_.unseen = visitor.viewer().unseen;
@@ -86,22 +89,6 @@ std::string notice_named(std::string_view name, const Words& words) {
 
 namespace {
 
-// The database is polled, because a bus in this process would miss the events of other nodes.
-constexpr Duration live_pause = 3s;
-constexpr std::size_t live_streams_max = 2'000;  // of a loop
-
-class LiveSeat {
-  public:
-    explicit LiveSeat(std::size_t& taken) : taken_(taken) { ++taken_; }
-    ~LiveSeat() { --taken_; }
-    LiveSeat(const LiveSeat&) = delete;
-    LiveSeat& operator=(const LiveSeat&) = delete;
-    bool is_free() const { return taken_ <= live_streams_max; }
-
-  private:
-    std::size_t& taken_;
-};
-
 Task<bool> answers(db::Database db) {
     try {
         co_return (co_await db.one<std::int64_t>("select 1")).has_value();
@@ -112,38 +99,19 @@ Task<bool> answers(db::Database db) {
 
 }  // namespace
 
-Events live(Session session, Site& site) {
-    const LiveSeat seat(site.live_streams);
-    const std::string login(session.get("login"));
-    std::int64_t unseen = -1;
-    std::int64_t newest = -1;
-    while (seat.is_free() && !login.empty()) {
-        const auto viewer = co_await site.accounts.viewer(login);
-        if (!viewer) break;  // logged out, here or elsewhere
-        if (std::exchange(unseen, viewer->unseen) != viewer->unseen) {
-            const std::string data = std::to_string(viewer->unseen);
-            const Event event{.data = data, .event = "unseen"};
-            co_yield event;
-        }
-        const std::int64_t newest_now = co_await site.posts.newest_in_feed(viewer->id);
-        const std::int64_t known = std::exchange(newest, newest_now);
-        if (known >= 0 && newest_now > known) {
-            const Event event{.data = "new", .event = "posts"};
-            co_yield event;
-        }
-        co_await sleep(live_pause);
-    }
-}
-
-App make_app(db::Database db, const std::string& folder, const std::string& pictures) {
+App make_app(db::Database db, const std::string& folder, const std::string& pictures, Bus bus) {
     App app;
-    app.state<Site>(
-        [db, pictures](core::EventLoop&) { return std::make_unique<Site>(db, pictures); });
+    std::shared_ptr<SessionStore> store = std::make_shared<DbSessions>(db);
+    if (bus.redis) store = std::make_shared<RedisSessions>(*bus.redis);
+    const auto hub = std::make_shared<WakeHub>(std::move(bus));
+    app.state<Site>([db, pictures, hub](core::EventLoop& loop) {
+        return std::make_unique<Site>(loop, db, pictures, hub);
+    });
     app.templates(folder + "/templates");
     app.use(request_ids())
         .use(security_headers())
         .use(cross_origin())
-        .use(sessions(std::make_shared<DbSessions>(db)));
+        .use(sessions(std::move(store)));
     app.files("/static", folder + "/static");
     // For balancers: a node that is cut off from the database gets no requests until it is back.
     app.health("/healthz");
@@ -153,7 +121,8 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     add_member_routes(app);
     add_picture_routes(app, pictures);
     add_settings_routes(app);
-    app.get<"/live">(live);
+    add_live_routes(app, db);
+    add_keeper(app, db);
     app.get<"/about">([](const Request& request, Session session, Site& site) -> Task<Page> {
         const Visitor visitor = co_await Visitor::of(site, session, request);
         co_return page<"about.html">(AboutPage{visitor.frame()});

@@ -12,15 +12,19 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "examples/tidepool/accounts.h"
+#include "examples/tidepool/limits.h"
 #include "examples/tidepool/members.h"
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
 #include "examples/tidepool/pictures.h"
 #include "examples/tidepool/posts.h"
+#include "examples/tidepool/wakes.h"
 
 namespace tidepool {
 
@@ -31,18 +35,25 @@ using tiderace::http::Redirect;
 using Answer = std::expected<Page, Redirect>;
 
 struct Site {
-    Site(tiderace::db::Database db, std::string pictures_folder)
-        : pictures(std::move(pictures_folder)),
+    Site(tiderace::core::EventLoop& loop, tiderace::db::Database db, std::string pictures_folder,
+         std::shared_ptr<WakeHub> wake_hub)
+        : hub(std::move(wake_hub)),
+          wakes(loop, hub),
+          pictures(std::move(pictures_folder)),
+          limits(db, hub->bus().redis),
           accounts(db, passwords),
-          members(db),
-          posts(std::move(db)) {}
+          members(db, &wakes),
+          posts(std::move(db), &wakes) {}
 
+    std::shared_ptr<WakeHub> hub;
+    Wakes wakes;
+    tiderace::Semaphore looking{4};  // open pages at a time (live.h)
     Passwords passwords;
     Pictures pictures;
+    SharedLimits limits;
     Accounts accounts;
     Members members;
     PostStore posts;
-    std::size_t live_streams = 0;
 };
 
 // The visitor of one request.
@@ -80,10 +91,6 @@ std::string own_path(const std::string& path);
 // Notices that a redirect carries in its query, by name, so that no text of a stranger's is shown.
 std::string notice_named(std::string_view name, const Words& words);
 
-// Whether there is something new, for as long as a page is open: the events "unseen", with the
-// number of notices, and "posts".
-tiderace::http::Events live(tiderace::http::Session session, Site& site);
-
 void add_account_routes(tiderace::http::App& app);
 void add_post_routes(tiderace::http::App& app);
 void add_member_routes(tiderace::http::App& app);
@@ -98,8 +105,9 @@ tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame fra
                                    std::string fault, int status);
 
 // All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
-// files; `pictures` is made where it is missing; "": no pictures.
+// files; `pictures` is made where it is missing; "": no pictures. `bus`: to the other nodes that
+// share the database; its Redis keeps sessions and rate limits, too.
 tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
-                             const std::string& pictures = {});
+                             const std::string& pictures = {}, Bus bus = {});
 
 }  // namespace tidepool

@@ -236,24 +236,6 @@ TEST_P(TidepoolTest, RepliesMentionsAndFollowersAreNotified) {
     EXPECT_EQ(bob->send("/posts", {{"body", "x"}, {"parent", "99"}}).status, 404);
 }
 
-TEST_P(TidepoolTest, AnOpenPageHearsOfNoticesAndPosts) {
-    auto ann = member("ann");
-    auto bob = member("bob");
-    ann->send("/members/bob/follow", {});
-    auto events = ann->client().open("/live");
-    const auto first = events.next_event();
-    ASSERT_TRUE(first);
-    EXPECT_EQ(first->event, "unseen");
-    EXPECT_EQ(first->data, "0");
-    bob->write("hello @ann");
-    std::vector<std::string> seen;
-    for (int i = 0; i < 4; ++i) {
-        ann->client().advance(3s);
-        while (const auto event = events.next_event()) seen.push_back(event->event + event->data);
-    }
-    EXPECT_THAT(seen, ::testing::UnorderedElementsAre("unseen1", "postsnew"));
-}
-
 TEST_P(TidepoolTest, WhoIsBlockedIsNeitherSeenNorHeard) {
     auto ann = member("ann");
     auto bob = member("bob");

@@ -33,6 +33,18 @@ Task<> lock_author(db::Transaction& tx, db::Dialect dialect, std::int64_t author
     co_await tx.one<std::int64_t>(sql, author);
 }
 
+namespace {
+
+Task<> keep_newest_wide(db::Transaction& tx, std::int64_t author) {
+    const auto last = co_await tx.one<std::int64_t>(
+        "select post from wide_posts where author = ? order by post desc limit 1 offset ?", author,
+        wide_kept);
+    if (!last) co_return;
+    co_await tx.exec("delete from wide_posts where author = ? and post <= ?", author, *last);
+}
+
+}  // namespace
+
 Task<> put_into_timelines(db::Transaction& tx, std::int64_t author, std::int64_t post,
                           std::int64_t followers_max) {
     co_await tx.exec("insert into timelines (member, post) values (?, ?)", author, post);
@@ -41,6 +53,7 @@ Task<> put_into_timelines(db::Transaction& tx, std::int64_t author, std::int64_t
         author, followers_max + 1);
     if (*followers > followers_max) {
         co_await tx.exec("insert into wide_posts (post, author) values (?, ?)", post, author);
+        co_await keep_newest_wide(tx, author);
         co_return;
     }
     co_await tx.exec(
@@ -70,14 +83,18 @@ Task<> rebuild_timelines(db::Transaction& tx, std::int64_t followers_max) {
     co_await tx.exec("delete from timelines");
     co_await tx.exec("delete from wide_posts");
     co_await tx.exec(
-        "insert into wide_posts (post, author) select p.id, p.author from posts p"
+        "insert into wide_posts (post, author) select id, author from (select p.id, p.author,"
+        " row_number() over (partition by p.author order by p.id desc) as place from posts p"
         " where p.parent is null and p.author in"
-        " (select followee from follows group by followee having count(*) > ?)",
-        followers_max);
+        " (select followee from follows group by followee having count(*) > ?)) newest"
+        " where place <= ?",
+        followers_max, wide_kept);
     co_await tx.exec(
         "insert into timelines (member, post) select f.follower, p.id from follows f"
         " join posts p on p.author = f.followee where p.parent is null"
-        " and not exists (select 1 from wide_posts w where w.post = p.id)");
+        " and f.followee not in"
+        " (select followee from follows group by followee having count(*) > ?)",
+        followers_max);
     co_await tx.exec(
         "insert into timelines (member, post)"
         " select p.author, p.id from posts p where p.parent is null");

@@ -30,6 +30,11 @@ namespace tidepool {
 inline constexpr std::int64_t fan_out_max = 5'000;
 // Posts that a follow brings.
 inline constexpr std::int64_t filled = 200;
+// Posts of one author in wide_posts; older ones are in profiles and searches alone. So a feed reads
+// at most as many for each such author whom its member follows.
+inline constexpr std::int64_t wide_kept = 100;
+// Posts of a timeline. The keeper removes what is below them (keeper.h).
+inline constexpr std::int64_t timeline_kept = 500;
 
 // First in its transaction, so that transactions take locks in the same order.
 tiderace::Task<> lock_author(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,

@@ -121,6 +121,8 @@ constexpr Words english = {
             .followers = "followers",
             .block = "Block",
             .unblock = "Unblock",
+            .mute = "Mute",
+            .unmute = "Unmute",
             .edit_profile = "Edit profile",
         },
     .notice =
@@ -285,6 +287,8 @@ constexpr Words chinese = {
             .followers = "关注者",
             .block = "屏蔽",
             .unblock = "取消屏蔽",
+            .mute = "静音",
+            .unmute = "取消静音",
             .edit_profile = "编辑资料",
         },
     .notice =

@@ -110,6 +110,8 @@ struct MemberWords {
     std::string_view followers;
     std::string_view block;
     std::string_view unblock;
+    std::string_view mute;
+    std::string_view unmute;
     std::string_view edit_profile;
 };
 struct NoticeWords {

@@ -116,17 +116,63 @@ function watch() {
   document.querySelectorAll("a[data-more]").forEach((link) => seen.observe(link));
 }
 
-function live(address) {
-  const events = new EventSource(address);
-  events.addEventListener("unseen", (event) => {
+// A notice that has just come: said once, and gone after a while.
+const toast = document.createElement("p");
+toast.id = "toast";
+toast.hidden = true;
+toast.setAttribute("role", "status");
+document.body.append(toast);
+let toastEnd = 0;
+
+function say(text) {
+  toast.textContent = text;
+  toast.hidden = false;
+  clearTimeout(toastEnd);
+  toastEnd = setTimeout(() => { toast.hidden = true; }, 8000);
+}
+
+function show(news) {
+  if (news.unseen !== undefined && news.unseen !== null) {
     const badge = document.querySelector("#unseen");
-    badge.textContent = event.data;
-    badge.hidden = event.data === "0";
-  });
-  events.addEventListener("posts", () => {
-    const fresh = document.querySelector("#new-posts");
-    if (fresh) fresh.hidden = false;
-  });
+    badge.textContent = String(news.unseen);
+    badge.hidden = news.unseen === 0;
+  }
+  if (news.what) say(news.what);
+  const fresh = document.querySelector("#new-posts");
+  if (news.posts && fresh) fresh.hidden = false;
+}
+
+// A WebSocket; where something on the way lets none through, an event stream. After a lost
+// connection it is made again, later each time, and not by all browsers at once.
+function live(address) {
+  let pause = 1000;
+  let opened = false;
+  const again = (least) => setTimeout(connect, Math.max(least, pause) * (0.5 + Math.random()));
+
+  function stream() {
+    const events = new EventSource(address + "/events");
+    events.addEventListener("message", (event) => show(JSON.parse(event.data)));
+    document.body.dataset.liveBy = "events";
+  }
+  function connect() {
+    const socket = new WebSocket(address.replace(/^/, location.origin.replace(/^http/, "ws")));
+    socket.addEventListener("open", () => {
+      opened = true;
+      document.body.dataset.liveBy = "socket";
+    });
+    socket.addEventListener("message", (event) => {
+      pause = 1000;
+      show(JSON.parse(event.data));
+    });
+    socket.addEventListener("close", (event) => {
+      document.body.dataset.liveBy = "";
+      if (event.code === 4401) return;  // logged out, here or elsewhere
+      if (!opened) return stream();
+      pause = Math.min(pause * 2, 60000);
+      again(event.code === 1013 ? 60000 : 0);
+    });
+  }
+  connect();
 }
 
 enhance(document);

@@ -1,0 +1,96 @@
+#include "examples/tidepool/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include "examples/tidepool/posts.h"
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::int64_t minute_ms = 60'000;
+
+std::int64_t milliseconds_now() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::int64_t interval_of(SharedLimits::Rate rate) {
+    return minute_ms / std::max<std::int64_t>(rate.per_minute, 1);
+}
+std::int64_t tolerance_of(SharedLimits::Rate rate) {
+    return interval_of(rate) * (std::max<std::int64_t>(rate.burst, 1) - 1);
+}
+
+// By the server's clock, because the clocks of nodes differ.
+const redis::Script take(
+    "local t = redis.call('TIME')\n"
+    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
+    "local next = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)\n"
+    "if next - now > tonumber(ARGV[2]) then return 0 end\n"
+    "next = next + tonumber(ARGV[1])\n"
+    "redis.call('SET', KEYS[1], string.format('%.0f', next), 'PX', next - now + 1)\n"
+    "return 1");
+
+}  // namespace
+
+Task<bool> SharedLimits::allows(std::string key, Rate rate) {
+    try {
+        if (redis_) co_return co_await redis_allows(std::move(key), rate);
+        if (db_.dialect() == db::Dialect::sqlite) co_return true;
+        co_return co_await database_allows(std::move(key), rate);
+    } catch (const db::Error&) {
+        co_return true;
+    }
+}
+
+Task<bool> SharedLimits::redis_allows(std::string key, Rate rate) {
+    const redis::Keys keys("tidepool:rate:" + key);
+    const std::int64_t interval = interval_of(rate);
+    const std::int64_t tolerance = tolerance_of(rate);
+    const auto passed = co_await take.run<std::int64_t>(*redis_, keys, interval, tolerance);
+    co_return passed == 1;
+}
+
+// One statement decides, so that two nodes cannot both take the last place.
+Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
+    const std::int64_t now = milliseconds_now();
+    const std::int64_t interval = interval_of(rate);
+    const db::Done moved = co_await db_.exec(
+        "update rates set next = case when next > ? then next else ? end + ?"
+        " where id = ? and next <= ?",
+        now, now, interval, key, now + tolerance_of(rate));
+    if (moved.rows > 0) co_return true;
+    const db::Done first =
+        co_await db_.exec("insert into rates (id, next) values (?, ?)" + once(db_.dialect(), "id"),
+                          key, now + interval);
+    co_return first.rows > 0;
+}
+
+Task<> SharedLimits::sweep() {
+    if (redis_ || db_.dialect() == db::Dialect::sqlite) co_return;
+    co_await db_.exec("delete from rates where next < ?", milliseconds_now() - minute_ms);
+}
+
+Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
+    return [name = std::move(name), rate](const Request& request,
+                                          Site& site) -> Task<std::optional<Reply>> {
+        std::array<char, core::Address::ip_text_bytes_max> memory{};
+        const std::size_t size = request.peer->format_ip(memory.data());
+        std::string key = name + ":" + std::string(memory.data(), size);
+        if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
+        const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
+        Reply reply(429);
+        reply.field("Retry-After", seconds);
+        co_return reply;
+    };
+}
+
+}  // namespace tidepool

@@ -1,0 +1,47 @@
+// Limits: rate limits that all nodes share, behind those that each node has by itself.
+//
+//   app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
+//
+// The same rule as the library's (http/filter/rate_limit.h), kept in Redis or, without it, in
+// PostgreSQL or MariaDB. SQLite has one program, whose own limits suffice.
+//
+// Thread   Any loop's.
+// Errors   429 with Retry-After. A Redis or database that does not answer limits nothing: each
+//          node's own limit still does.
+#pragma once
+
+#include <tiderace/app.h>
+#include <tiderace/db.h>
+#include <tiderace/redis.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tidepool {
+
+class SharedLimits {
+  public:
+    using Rate = tiderace::http::filter::RateLimitOptions;
+
+    SharedLimits(tiderace::db::Database db, std::optional<tiderace::redis::Client> redis)
+        : db_(std::move(db)), redis_(std::move(redis)) {}
+
+    // False: not yet.
+    tiderace::Task<bool> allows(std::string key, Rate rate);
+    // Those of clients that have not come for a while.
+    tiderace::Task<> sweep();
+
+  private:
+    tiderace::Task<bool> redis_allows(std::string key, Rate rate);
+    tiderace::Task<bool> database_allows(std::string key, Rate rate);
+
+    tiderace::db::Database db_;
+    std::optional<tiderace::redis::Client> redis_;
+};
+
+tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
+
+}  // namespace tidepool
