@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
 #include <vector>
 
+#include "server/access_logs.h"
 #include "server/account.h"
 #include "server/banner.h"
 #include "server/lan_address.h"
@@ -27,7 +29,6 @@
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/startup_memory.h"
 #include "tiderace/log/console_sink.h"
-#include "tiderace/log/file_sink.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/tls/read_file.h"
@@ -72,7 +73,6 @@ class Assembly {
     Result<> keep_root_files();
     Result<> open_logs();
     Result<> give_up_root();
-    bool writes_log_file() const;
     int open_log(const std::string& path);
     Result<> check_descriptors(std::size_t loops) const;
     Result<> make_workers();
@@ -214,7 +214,7 @@ Result<> Assembly::keep_root_files() {
         }
     }
     if (options_.tls.client_ca) keep(*options_.tls.client_ca, RootFiles::Use::read);
-    if (writes_log_file()) keep(options_.access_log, RootFiles::Use::append);
+    for (const std::string& file : access_log_files(options_)) keep(file, RootFiles::Use::append);
     for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
         for (const std::string& text : *addresses) {
             const auto address = core::Address::parse(text);
@@ -236,8 +236,9 @@ Result<> Assembly::give_up_root() {
     if (!account_) return {};
     if (auto became = become(*account_); !became) return became;
     if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
-    if (writes_log_file() && options_.log_rotate_bytes > 0) {
-        const auto folder = std::filesystem::absolute(options_.access_log).parent_path();
+    for (const std::string& file : access_log_files(options_)) {
+        if (options_.log_rotate_bytes == 0) break;
+        const auto folder = std::filesystem::absolute(file).parent_path();
         if (auto checked = check_writable_folder(folder.string(), *account_); !checked) {
             return checked;
         }
@@ -258,10 +259,6 @@ int Assembly::open_log(const std::string& path) {
     return RootFiles::open_directly(path, RootFiles::Use::append);
 }
 
-bool Assembly::writes_log_file() const {
-    return options_.access_log != "-" && options_.access_log != "off";
-}
-
 Result<> Assembly::open_logs() {
     writer_ = std::make_unique<log::Writer>(
         time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
@@ -270,26 +267,13 @@ Result<> Assembly::open_logs() {
     const log::Level level = options_.log_level;
     logger_ = std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
                                             log::LoggerOptions{.level = level});
-    if (options_.access_log == "-") {
-        parts_.access_stream =
-            &writer_->add_stream("access", std::make_unique<log::ConsoleSink>(STDOUT_FILENO));
-    } else if (writes_log_file()) {
-        log::FileSinkOptions file{.path = options_.access_log,
-                                  .rotate_bytes = options_.log_rotate_bytes};
-        if (options_.log_files_kept) {
-            file.files_kept = static_cast<unsigned>(*options_.log_files_kept);
-        }
-        if (root_files_ != nullptr) {
-            file.open = [this](const std::string& path) { return open_log(path); };
-        }
-        auto sink = log::FileSink::open(std::move(file));
-        if (!sink) {
-            const int code = sink.error().code();
-            return fail(Error(code, "open access log", options_.access_log,
-                              code == ENOENT ? "its folder must exist" : ""));
-        }
-        parts_.access_stream = &writer_->add_stream("access", std::move(*sink));
-    }
+    std::function<int(const std::string&)> as_root;
+    if (root_files_ != nullptr)
+        as_root = [this](const std::string& path) { return open_log(path); };
+    auto opened = open_access_logs(options_, *writer_, as_root);
+    if (!opened) return fail(opened.error());
+    parts_.access_stream = opened->otherwise;
+    parts_.path_logs = std::move(opened->places);
     return {};
 }
 
@@ -305,7 +289,8 @@ Result<> Assembly::find_certificates() {
 
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
 Result<> Assembly::check_descriptors(std::size_t loops) const {
-    const std::size_t needed = descriptors_least + descriptors_least_per_loop * loops;
+    const std::size_t needed =
+        descriptors_least + options_.path_logs.size() + descriptors_least_per_loop * loops;
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
     return fail(Error(EMFILE, "start", std::to_string(loops) + (loops == 1 ? " loop" : " loops"),
                       "this process may open " + std::to_string(descriptors_.after) +
@@ -363,8 +348,8 @@ void Assembly::bound_connections() {
         parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
     // With few descriptors, files and descriptors in passing are served first.
     const std::size_t loops = parts_.loops;
-    const std::size_t fixed =
-        descriptors_least + (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
+    const std::size_t fixed = descriptors_least + options_.path_logs.size() +
+                              (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
     const std::size_t limit = static_cast<std::size_t>(descriptors_.after);
     const std::size_t least = fixed + std::max(files_open_least * loops, limit / files_share);
     if (!parts_.small) room = std::min(room, limit > least ? limit - least : 1);

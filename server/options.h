@@ -161,6 +161,13 @@ struct ServeOptions {
 
     // Logs.
     std::string access_log = "off";  // "off", "-" for standard output, or a file
+    // For a path and all below it, instead of access_log; see access_logs.h.
+    struct PathLog {
+        std::string prefix;  // without a '/' at its end
+        std::string file;    // as access_log
+    };
+    static constexpr std::size_t path_logs_max = 16;
+    std::vector<PathLog> path_logs;
     LogFormat log_format = LogFormat::combined;
     LogLevel log_level = LogLevel::info;
     Duration log_flush_interval = 1s;

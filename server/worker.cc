@@ -243,7 +243,7 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *challenges_);
     redirect_site_ = std::make_unique<http::Site>(*redirect_);
     redirect_site_->add(error_pages_);
-    if (access_log_ != nullptr) redirect_site_->set_log(*access_log_);
+    if (access_logs_ != nullptr) redirect_site_->set_log(*access_logs_);
     redirect_http1_ =
         std::make_unique<http::H1Service>(*loop_, *redirect_site_, http1_options(options));
     redirects_ = std::make_unique<net::TcpServer>(
@@ -302,12 +302,11 @@ void Worker::add_compression(const ServeOptions& options) {
 }
 
 void Worker::add_access_log(const SharedParts& parts) {
-    if (parts.access_stream == nullptr) return;
-    log::Ring& ring = parts.access_stream->add_ring(http::RingAccessLog::ring_bytes);
-    access_log_ =
-        std::make_unique<http::RingAccessLog>(ring, log_format(parts.options->log_format));
-    site_->set_log(*access_log_);
-    loop_->every_turn_end([log = access_log_.get()] { log->publish(); });
+    if (parts.access_stream == nullptr && parts.path_logs.empty()) return;
+    access_logs_ = std::make_unique<AccessLogs>(parts.access_stream, parts.path_logs,
+                                                log_format(parts.options->log_format));
+    site_->set_log(*access_logs_);
+    loop_->every_turn_end([logs = access_logs_.get()] { logs->publish(); });
 }
 
 }  // namespace tiderace::server

@@ -12,12 +12,12 @@
 #include <memory>
 
 #include "server/about.h"
+#include "server/access_logs.h"
 #include "server/echo.h"
 #include "server/options.h"
 #include "server/password_file.h"
 #include "server/programs.h"
 #include "tiderace/core/worker_pool.h"
-#include "tiderace/http/access_log.h"
 #include "tiderace/http/filter/added_fields.h"
 #include "tiderace/http/filter/basic_auth.h"
 #include "tiderace/http/filter/compress.h"
@@ -43,6 +43,7 @@ struct SharedParts {
     std::string_view engine = "auto";               // its name, for reports
     std::string_view listening_engine = "auto";     // of a loop that only listens
     log::Stream* access_stream = nullptr;           // nullptr: no access log
+    std::vector<AccessLogs::Place> path_logs;       // instead of it
     std::shared_ptr<const PasswordFile> passwords;  // nullptr: no passwords needed
     core::WorkerPool* pool = nullptr;               // with passwords
     core::WorkerPool* compress_pool = nullptr;      // nullptr: no file is compressed
@@ -102,7 +103,7 @@ class Worker {
     std::unique_ptr<About> about_;
     std::unique_ptr<http::filter::Cors> cors_;
     std::unique_ptr<http::filter::BasicAuth> basic_auth_;
-    std::unique_ptr<http::RingAccessLog> access_log_;
+    std::unique_ptr<AccessLogs> access_logs_;
     Echo echo_;
     std::unique_ptr<http::H1Service> http1_;
     std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off

@@ -155,6 +155,26 @@ def test_sighup_reopens_the_log_and_the_server_goes_on(serve, plain_folder, tmp_
     wait_until(lambda: log.stat().st_size > 0, what="a line in the new file")
 
 
+def test_paths_have_logs_of_their_own(serve, plain_folder, tmp_path):
+    logs = [tmp_path / f"{name}.log" for name in ("all", "docs", "deep")]
+    server = serve(plain_folder, "--access-log", logs[0], "--log-flush", "1ms",
+                   "--path-log", f"/docs={logs[1]}", "--path-log", f"/docs/deep/={logs[2]}",
+                   "--path-log", f"/other={logs[1]}", "--path-log", "/healthz=off")
+    asked = ["/healthz", "/report.txt", "/docs/a", "/docs/deep/b", "/docs/%64eep", "/other",
+             "/docsy"]
+    for path in asked:
+        server.get(path)
+    due = [["/report.txt", "/docsy"], ["/docs/a", "/other"], ["/docs/deep/b", "/docs/%64eep"]]
+    for log, paths in zip(logs, due, strict=True):
+        wait_until(lambda log=log, paths=paths: len(log.read_text().splitlines()) == len(paths),
+                   what=f"the lines of {log.name}")
+        assert [line.split('"')[1].split()[1] for line in log.read_text().splitlines()] == paths
+    for log in logs:  # each is followed when it is moved
+        log.rename(log.with_suffix(".old"))
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: all(log.exists() for log in logs), what="new log files")
+
+
 def test_help_and_manual_list_the_signals(binary):
     help_text, manual = run(binary, "help", "serve").stdout, run(binary, "man").stdout
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"):

@@ -223,17 +223,26 @@ Applied set_header(ServeOptions& options, std::string_view value) {
     return {};
 }
 
-Applied set_cgi(ServeOptions& options, std::string_view value) {
-    const auto sides = split(value, '=');
+namespace {
+
+// "/cgi-bin/=/srv/cgi": the path without its last '/', and what stands behind the '='.
+std::optional<std::pair<std::string, std::string>> path_and_value(std::string_view text) {
+    const auto sides = split(text, '=');
     const bool is_path = sides && sides->first.starts_with('/') &&
                          sides->first.find("//") == std::string_view::npos &&
                          is_field_value(sides->first);
-    if (!is_path || sides->second.empty()) {
-        return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
-    }
+    if (!is_path || sides->second.empty()) return std::nullopt;
     std::string prefix(sides->first);
     if (prefix.ends_with('/')) prefix.pop_back();
-    options.cgi.folders.push_back({std::move(prefix), std::string(sides->second)});
+    return std::pair(std::move(prefix), std::string(sides->second));
+}
+
+}  // namespace
+
+Applied set_cgi(ServeOptions& options, std::string_view value) {
+    auto sides = path_and_value(value);
+    if (!sides) return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
+    options.cgi.folders.push_back({std::move(sides->first), std::move(sides->second)});
     return {};
 }
 
@@ -276,6 +285,17 @@ Applied set_basic_auth(ServeOptions& options, std::string_view value) {
 
 Applied set_access_log(ServeOptions& options, std::string_view value) {
     options.access_log = value;
+    return {};
+}
+
+Applied set_path_log(ServeOptions& options, std::string_view value) {
+    auto sides = path_and_value(value);
+    if (!sides) return std::unexpected("expects PATH=FILE, for example /api=api.log");
+    if (options.path_logs.size() >= ServeOptions::path_logs_max) {
+        return std::unexpected("expects at most " + std::to_string(ServeOptions::path_logs_max) +
+                               " of these");
+    }
+    options.path_logs.push_back({std::move(sides->first), std::move(sides->second)});
     return {};
 }
 

@@ -26,6 +26,7 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value);
 Applied set_cors(ServeOptions& options, std::string_view value);
 Applied set_basic_auth(ServeOptions& options, std::string_view value);
 Applied set_access_log(ServeOptions& options, std::string_view value);
+Applied set_path_log(ServeOptions& options, std::string_view value);
 Applied set_user(ServeOptions& options, std::string_view value);
 
 std::string get_listen(const ServeOptions& options);

@@ -105,6 +105,21 @@ TEST(CgiFlag, TakesAPathAndAFolder) {
     expect_refused(set_cgi, {"", "/cgi-bin", "/cgi-bin=", "cgi-bin=/srv", "//=/srv", "=/srv"});
 }
 
+TEST(PathLogFlag, TakesAPathAndALog) {
+    ServeOptions options;
+    ASSERT_TRUE(set_path_log(options, "/api/=/var/log/a=b"));
+    EXPECT_EQ(options.path_logs[0].prefix, "/api");
+    EXPECT_EQ(options.path_logs[0].file, "/var/log/a=b");
+    ASSERT_TRUE(set_path_log(options, "/=-"));
+    EXPECT_EQ(options.path_logs[1].prefix, "");
+    ASSERT_TRUE(set_path_log(options, "/healthz=off"));
+    while (options.path_logs.size() < ServeOptions::path_logs_max) {
+        ASSERT_TRUE(set_path_log(options, "/a=off"));
+    }
+    EXPECT_FALSE(set_path_log(options, "/a=off"));
+    expect_refused(set_path_log, {"", "/api", "/api=", "api=a.log", "//=a.log", "=a.log"});
+}
+
 TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
     ServeOptions options;
     ASSERT_TRUE(set_fastcgi(options, "*.php=unix:/run/a=b.sock"));

@@ -116,6 +116,9 @@ Logs
       --access-log FILE|-|off
                              a line per request; - is standard output (default
                              off)
+      --path-log PATH=FILE|-|off
+                             the access log of PATH and all below it:
+                             /api=api.log, /healthz=off; repeatable
       --log-format FORMAT    form of these lines: common, combined or json
                              (default combined)
       --log-level LEVEL      how much the server logs: trace, debug, info,

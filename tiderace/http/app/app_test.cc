@@ -128,6 +128,7 @@ TEST_F(AppTest, MethodsThatHaveNoRouteAre405WithAllow) {
     EXPECT_EQ(status_of(ask("PUT", "/a")), "405");
     EXPECT_EQ(status_of(ask("OPTIONS", "/a")), "204");
     EXPECT_EQ(status_of(ask("OPTIONS", "*")), "204") << "of the server as a whole";
+    EXPECT_EQ(status_of(ask("CONNECT", "a.example:443")), "501") << "an App is no proxy";
 }
 
 TEST_F(AppTest, ATaskIsAnsweredWhenItEnds) {

@@ -1,0 +1,98 @@
+#include "server/access_logs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "tiderace/log/console_sink.h"
+#include "tiderace/log/file_sink.h"
+
+namespace tiderace::server {
+namespace {
+
+bool is_below(std::string_view path, std::string_view prefix) {
+    return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
+}  // namespace
+
+AccessLogs::AccessLogs(log::Stream* otherwise, std::span<const Place> places,
+                       http::AccessLogFormat format)
+    : otherwise_(log_of(otherwise, format)) {
+    for (const Place& place : places) {
+        places_.emplace_back(place.prefix, log_of(place.stream, format));
+    }
+    std::ranges::reverse(places_);
+    std::ranges::stable_sort(places_, std::ranges::greater(),
+                             [](const auto& place) { return place.first.size(); });
+}
+
+http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogFormat format) {
+    if (stream == nullptr) return nullptr;
+    const auto found = logs_.find(stream);
+    if (found != logs_.end()) return &found->second;
+    return &logs_.try_emplace(stream, stream->add_ring(http::RingAccessLog::ring_bytes), format)
+                .first->second;
+}
+
+void AccessLogs::write(const http::AccessRecord& record) {
+    const auto found = std::ranges::find_if(
+        places_, [&](const auto& place) { return is_below(record.request->path, place.first); });
+    http::RingAccessLog* const log = found != places_.end() ? found->second : otherwise_;
+    if (log != nullptr) log->write(record);
+}
+
+void AccessLogs::publish() {
+    for (auto& [stream, log] : logs_) log.publish();
+}
+
+std::vector<std::string> access_log_files(const ServeOptions& options) {
+    std::vector<std::string> files;
+    const auto add = [&](const std::string& path) {
+        const bool known = std::ranges::find(files, path) != files.end();
+        if (path != "-" && path != "off" && !known) files.push_back(path);
+    };
+    add(options.access_log);
+    for (const auto& log : options.path_logs) add(log.file);
+    return files;
+}
+
+Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writer& writer,
+                                          const std::function<int(const std::string&)>& open) {
+    std::map<std::string, log::Stream*> streams{{"off", nullptr}};
+    const auto stream_of = [&](const std::string& path) -> Result<log::Stream*> {
+        if (const auto found = streams.find(path); found != streams.end()) return found->second;
+        std::unique_ptr<log::Sink> sink;
+        if (path == "-") {
+            sink = std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
+        } else {
+            log::FileSinkOptions file{.path = path, .rotate_bytes = options.log_rotate_bytes};
+            if (options.log_files_kept) {
+                file.files_kept = static_cast<unsigned>(*options.log_files_kept);
+            }
+            if (open) file.open = open;
+            auto opened = log::FileSink::open(std::move(file));
+            if (!opened) {
+                const int code = opened.error().code();
+                return fail(Error(code, "open access log", path,
+                                  code == ENOENT ? "its folder must exist" : ""));
+            }
+            sink = std::move(*opened);
+        }
+        return streams[path] = &writer.add_stream("access", std::move(sink));
+    };
+    OpenedAccessLogs all;
+    const auto otherwise = stream_of(options.access_log);
+    if (!otherwise) return fail(otherwise.error());
+    all.otherwise = *otherwise;
+    for (const auto& log : options.path_logs) {
+        const auto stream = stream_of(log.file);
+        if (!stream) return fail(stream.error());
+        all.places.push_back({log.prefix, *stream});
+    }
+    return all;
+}
+
+}  // namespace tiderace::server
