@@ -1,6 +1,6 @@
 """Several nodes of Tidepool on one PostgreSQL: nodes die, restart, are cut off, the database dies.
 
-TIDEPOOL_NODES_SECONDS=600 makes each phase of the long test longer (60 unless told otherwise).
+TIDEPOOL_NODES_SECONDS=600 makes each phase of the long test longer (40 unless told otherwise).
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 import tidepool_nodes as nodes
 from tidepool_nodes import Client, Cluster, Ear
 
-SECONDS = float(os.environ.get("TIDEPOOL_NODES_SECONDS", "60"))
+SECONDS = float(os.environ.get("TIDEPOOL_NODES_SECONDS", "40"))
 WRITERS = 4
 PAUSE = 0.2  # between the posts of a writer
 MEMORY_KB_MAX = 64 * 1024
