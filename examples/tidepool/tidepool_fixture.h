@@ -6,6 +6,7 @@
 #include <tiderace/testing.h>
 #include <tiderace/testing/database_server.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -109,6 +110,10 @@ class Browser {
     std::string username_;
 };
 
+inline tiderace::Task<> forget_rates(tiderace::db::Database db) {
+    co_await db.exec("delete from rates");
+}
+
 inline std::size_t count(const std::string& text, std::string_view piece) {
     std::size_t found = 0;
     for (std::size_t at = text.find(piece); at != std::string::npos;
@@ -134,6 +139,11 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         app_ = std::make_unique<tiderace::http::App>(make_app(*db_, TIDEPOOL_FOLDER, pictures()));
     }
     std::string pictures() const { return folder_ / "pictures"; }
+    // For a visitor's own limits and for those of all nodes, which go by the wall clock.
+    void pass_a_minute(Browser& visitor) {
+        visitor.client().advance(std::chrono::minutes(1));
+        tiderace::run(forget_rates(*db_));
+    }
     std::size_t files() const {
         const std::filesystem::directory_iterator all(pictures());
         return static_cast<std::size_t>(std::distance(begin(all), end(all)));

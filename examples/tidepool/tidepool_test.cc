@@ -66,7 +66,7 @@ TEST_P(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
              {"Bob", "bob", "Ann@Example.org", "12345678", "12345678", "account with this address"},
              {"Bob", "bob", "bob@example.org", "1234567", "1234567", "At least 8 characters"},
              {"Bob", "bob", "bob@example.org", "12345678", "12345679", "two passwords differ"}}) {
-        guest.client().advance(1min);  // beyond the limit of sign-ups
+        pass_a_minute(guest);  // beyond the limit of sign-ups
         const Answer answer = guest.post("/sign-up", {{"name", one.name},
                                                       {"username", one.username},
                                                       {"email", one.email},
@@ -275,7 +275,7 @@ TEST_P(TidepoolTest, SearchFindsWordsOfEveryLanguageAsTheyAre) {
 TEST_P(TidepoolTest, AFeedGoesOnWhereItsPageEnded) {
     auto ann = member("ann");
     for (int i = 0; i < 25; ++i) {
-        ann->client().advance(1min);  // within the limit of posts
+        pass_a_minute(*ann);  // within the limit of posts
         ann->write("post " + std::to_string(i) + ".");
     }
     const std::string first = ann->get("/").text();
@@ -365,7 +365,7 @@ TEST_P(TidepoolTest, LongConversationsStayShallow) {
     auto ann = member("ann");
     std::string last = ann->write("first");
     for (int i = 0; i < 25; ++i) {
-        ann->client().advance(1min);
+        pass_a_minute(*ann);
         const Answer answer =
             ann->send("/posts", {{"body", "reply " + std::to_string(i)}, {"parent", last}});
         ASSERT_EQ(answer.status, 303);

@@ -1,6 +1,7 @@
 #include "tiderace/http/client/websocket/connect.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -161,7 +162,9 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
                                    .target = url.target,
                                    .secure = url.secure,
                                    .origin = how.origin,
-                                   .timeout = how.timeout};
+                                   // within() ends the wait; of two limits at one instant the
+                                   // connection's would come first, and report less.
+                                   .timeout = how.timeout + std::chrono::seconds(1)};
     for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
     if (how.cookies == nullptr) return request;
     const std::string path = url.path();
