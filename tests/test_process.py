@@ -177,7 +177,8 @@ def test_the_folder_of_compressed_files_is_made_for_the_user(serve, folder):
 @pytest.mark.parametrize("flags, says", [
     (["--user", "no-such-user"], "find user no-such-user: there is none of that name"),
     (["--user", "nobody:no-such-group"], "find group no-such-group: there is none of that name"),
-    (["--access-log", "LOGS/access.log", "--log-rotate", "1MiB"], "user nobody, who may not write"),
+    (["--access-log", "LOGS/access.log", "--log-rotate", "1MiB"],
+     "user nobody, which may not write"),
 ])
 def test_what_keeps_it_from_giving_up_root_is_one_sentence(binary, folder, flags, says):
     (folder / "LOGS").mkdir(mode=0o700)
@@ -195,7 +196,7 @@ def test_a_folder_that_nobody_may_not_read_is_one_sentence(binary, folder):
                           capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stderr == (
-        f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, who "
+        f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, which "
         "may not read this folder or one above it: change its mode, or choose a user with --user\n")
 
 

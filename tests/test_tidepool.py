@@ -134,15 +134,15 @@ NO_SOCKETS = """window.WebSocket = class {
 
 def test_where_no_socket_passes_an_event_stream_brings_the_notice(chromium, tidepool):
     with Member(chromium, tidepool, "dune_4") as dune, \
-            Member(chromium, tidepool, "ember_5", screen="phone") as ember:
-        ember.page.add_init_script(NO_SOCKETS)
-        ember.go("/about")
-        ember.until("document.body.dataset.liveBy === 'events'")
-        dune.write("a shell for @ember_5")
-        ember.until("document.querySelector('#toast').textContent.includes('mentioned you')")
-        ember.until("Number(document.querySelector('#unseen').textContent) > 0")
-        assert accessible(ember.page) == []
-        ember.picture("tidepool-notice-light-phone")
+            Member(chromium, tidepool, "ebb_5", screen="phone") as ebb:
+        ebb.page.add_init_script(NO_SOCKETS)
+        ebb.go("/about")
+        ebb.until("document.body.dataset.liveBy === 'events'")
+        dune.write("a shell for @ebb_5")
+        ebb.until("document.querySelector('#toast').textContent.includes('mentioned you')")
+        ebb.until("Number(document.querySelector('#unseen').textContent) > 0")
+        assert accessible(ebb.page) == []
+        ebb.picture("tidepool-notice-light-phone")
 
 
 def test_a_feed_goes_on_below_its_page(chromium, tidepool):
