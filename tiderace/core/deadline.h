@@ -34,7 +34,7 @@ class Deadline : private Timer {
     virtual void on_passed() = 0;
 
   private:
-    void on_expired() final {
+    void on_expired() TR_ON_LOOP final {
         if (std::exchange(is_due_, true)) return on_passed();
         loop_->arm(*this, loop_->now());
     }
