@@ -207,8 +207,8 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
 void add_post_routes(App& app) {
     constexpr SharedLimits::Rate writes{.per_minute = 30, .burst = 20};
     constexpr SharedLimits::Rate searches{.per_minute = 60, .burst = 30};
-    const auto writing = [] { return rate_limit(writes); };
-    const auto everywhere = [] { return shared_rate_limit("write", writes); };
+    const auto writing = [=] { return rate_limit(writes); };
+    const auto everywhere = [=] { return shared_rate_limit("write", writes); };
     app.get<"/">(show_front);
     app.post<"/posts">(add_post, writing(), everywhere());
     app.get<"/posts/{id}">(show_post);
