@@ -144,10 +144,7 @@ std::size_t H1Connection::start_request(ByteView data) {
 
 std::size_t H1Connection::wait_for_head(ByteView data) {
     head_bytes_seen_ = static_cast<std::uint32_t>(data.size());
-    if (phase_ == Phase::idle) {
-        connection_->set_deadline(service_->loop().now() + service_->options().header_timeout);
-    }
-    phase_ = Phase::head;
+    if (phase_ != Phase::head) enter(Phase::head);
     return 0;
 }
 
@@ -161,14 +158,33 @@ void H1Connection::run(H1Exchange& exchange) {
     enter(exchange.body_flows() ? Phase::body : Phase::answer);
 }
 
-void H1Connection::enter(Phase phase) {
-    phase_ = phase;
+bool H1Connection::may_follow(Phase from, Phase to) {
+    switch (to) {
+        case Phase::fresh:
+            return false;
+        case Phase::head:
+            return from == Phase::fresh || from == Phase::idle;
+        case Phase::idle:
+        case Phase::body:
+        case Phase::answer:
+        case Phase::closing:
+            return from != Phase::closing;
+    }
+    return false;
+}
+
+// To enter a phase again gives it its whole time once more.
+void H1Connection::enter(Phase next) {
+    TR_CHECK(may_follow(phase_, next), "a phase that cannot follow");
+    const Phase before = std::exchange(phase_, next);
     const H1Options& options = service_->options();
     const Instant now = service_->loop().now();
-    switch (phase) {
+    switch (next) {
         case Phase::fresh:
+            break;
         case Phase::head:
-            connection_->set_deadline(now + options.header_timeout);
+            // The first head has been waited for since the connection was accepted.
+            if (before != Phase::fresh) connection_->set_deadline(now + options.header_timeout);
             break;
         case Phase::idle:
             connection_->set_deadline(now + options.idle_timeout);

@@ -3,6 +3,16 @@
 //   bytes -> wire::parse_request_head -> wire::frame_request -> Site -> Response -> the
 //   connection's queue
 //
+//   fresh --part of a head--> head --the rest--> (the handler is called)
+//     |                        ^                    |
+//     |                 part of a head              +-- body <-----> answer --+
+//     |                        |                    |     |                   |
+//     +--a whole head--+     idle <--answered, kept-+-----+-------------------+
+//                      +--> (the handler is called)
+//   any --last answer, fault, deadline, the peer's end--> closing
+//
+// A request that is answered while its head is read passes neither body nor answer.
+//
 // Requests are served in order. One that is answered inside its handler costs no allocation: its
 // exchange is the loop's spare one. One that is answered later keeps its exchange and a copy of its
 // head. Requests pipelined behind it wait unread.
@@ -69,7 +79,8 @@ class H1Connection final : public net::Session {
     void resume_reading() TR_ON_LOOP;
     void end_of_input(bool unread) TR_ON_LOOP;
     void end_connection(bool input_is_clean) TR_ON_LOOP;
-    void enter(Phase phase) TR_ON_LOOP;
+    static bool may_follow(Phase from, Phase to);
+    void enter(Phase next) TR_ON_LOOP;
     void check_body_progress() TR_ON_LOOP;
     void check_half_closed() TR_ON_LOOP;
     void log_answer();
