@@ -105,7 +105,8 @@ struct RequestLimits {
     std::uint64_t request_line_bytes_max = http::wire::HeadLimits{}.request_line_bytes_max;  // 414
     std::uint64_t head_bytes_max = http::wire::HeadLimits{}.head_bytes_max;                  // 431
     std::uint64_t fields_max = http::wire::HeadLimits{}.fields_max;                          // 431
-    std::uint64_t body_bytes_max = 1_MiB;  // 413; a smaller body is read and dropped
+    // 413; a smaller body is given to a program, or read and dropped.
+    std::uint64_t body_bytes_max = http::cgi::CallRules{}.body_bytes_max;
     // Unsent answers of a loop that wait for slow readers.
     std::uint64_t send_bytes_max = core::LoopOptions{}.send_bytes_max;
 };

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/route/pattern.h"
@@ -59,7 +60,7 @@ struct Call {
     const States& states;
     std::string_view pattern;
     Instant deadline = Instant::max();     // for a handler that waits
-    std::uint64_t body_bytes_max = 1_MiB;  // of a body that is streamed
+    std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;  // of a body that is streamed
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
     std::string body = {};
