@@ -9,6 +9,10 @@
 namespace tiderace::db::redis {
 namespace {
 
+// Of commands that wait for the end of the turn; a turn with more sends them before. Measured with
+// 800 small commands a turn: 2 KiB gives 1.35, 4 KiB 1.5, all at the end 0.9 million a second.
+constexpr std::size_t flush_bytes = 4_KiB;
+
 // A call on a link of the task's own.
 class Asking final : private Call {
   public:
@@ -116,6 +120,8 @@ void Link::send(Call& call) {
     call.place_ = answered_ + sent_.size();
     sent_.push_back(&call);
     connection_->write(call.command().bytes);
+    // The server works on the first commands of a turn while the rest are written.
+    if (connection_->queue_bytes() >= flush_bytes) connection_->flush();
     if (sent_.size() == 1) expect();
 }
 
