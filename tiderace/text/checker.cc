@@ -14,6 +14,7 @@ namespace {
 // The type of a value as far as it is known; null: only the rendering knows.
 using Known = const Type*;
 
+// A template treats an empty optional as nothing, so only what is inside has to fit.
 Known inside(Known type) {
     while (type && type->kind == Kind::optional) type = type->element;
     return type && type->kind == Kind::dynamic ? nullptr : type;
@@ -62,6 +63,7 @@ bool Checker::check_shown(const Instruction& instruction) {
     Known type = nullptr;
     if (!evaluate(instruction.operation, type)) return false;
     type = inside(type);
+    // JavaScript has literals for lists and objects, so only text has to refuse them.
     if (type == nullptr || instruction.escape == Escape::js_value) return true;
     if (type->kind != Kind::list && type->kind != Kind::map && type->kind != Kind::object)
         return true;
@@ -100,6 +102,7 @@ bool Checker::evaluate(std::uint32_t index, Known& type) {
         case Expression::Kind::compare:
             type = &type_of<bool>;
             return compared(operation);
+        // and, or, not: their operands may be of any type, because every value is true or false.
         default:
             for (const std::uint32_t operand : expression.operands) {
                 if (!evaluate(operand, type)) return false;
@@ -128,6 +131,7 @@ bool Checker::path(const Operation& operation, Known& type) {
         }
         type = nullptr;
         const std::string name = "\"" + std::string(names[at].text) + "\"";
+        // The keys of a map are known only when it is rendered, so any name passes.
         if (from->kind == Kind::map) type = from->element;
         for (const Member& member : from->members) {
             if (member.name == names[at].text) type = member.type;
@@ -170,6 +174,7 @@ bool Checker::filter(const Operation& operation, Known& type) {
         case Filter::Gives::html:
             type = given;
             break;
+        // `default` may give either of two types.
         case Filter::Gives::value:  // the value, or what the argument says
             type = nullptr;
             break;
@@ -186,6 +191,7 @@ bool Checker::compared(const Operation& operation) {
     }
     left = inside(left);
     right = inside(right);
+    // A dynamic operand is left for the renderer, which reports the same text.
     if (!left || !right || comparable(left->kind, right->kind)) return true;
     return fail(operation, expression.offset,
                 std::string(kind_text(left->kind)) + " cannot be compared with " +

@@ -12,6 +12,13 @@
 namespace tiderace::text {
 namespace {
 
+// One pass over the templates in the order in which their text is written. context_ follows the
+// HTML meanwhile, so the place of each value is known when its instruction is made (decision 14).
+//
+//   with_layout   finds the outermost layout, and for each block the body that is shown
+//   emit_…        appends a node's instructions; jumps forward are filled in by here()
+//
+// Where branches meet, their contexts are joined; where they cannot be, the template is refused.
 struct Placed {
     const Tree* tree;
     const Node* node;
@@ -80,6 +87,7 @@ bool Compiler::compile(const Tree& tree) {
     open_.push_back(&tree);
     blocks_.push_back(std::move(blocks));
     if (!emit(*outermost, outermost->nodes)) return false;
+    // A page that ends inside a tag or a script would swallow whatever is appended to it.
     if (mode_ == Mode::html && !context_.is_text()) {
         return fail(tree, tree.source->text.size(),
                     "the template ends " + context_.describe() + "; close what is open");
@@ -89,7 +97,9 @@ bool Compiler::compile(const Tree& tree) {
 
 void collect(const Tree& tree, const std::vector<Node>& nodes, Blocks& blocks) {
     for (const Node& node : nodes) {
+        // The first one stays: it is the one of the template nearest to the page.
         if (node.kind == Node::Kind::block) blocks.try_emplace(node.text, Placed{&tree, &node});
+        // A block of a layout may hold blocks, which can be replaced on their own.
         for (const Branch& branch : node.branches) collect(tree, branch.body, blocks);
     }
 }
@@ -154,6 +164,7 @@ bool Compiler::emit(const Tree& tree, const std::vector<Node>& nodes) {
 }
 
 bool Compiler::emit_node(const Tree& tree, const Node& node) {
+    // Counted after inclusion: few templates that include each other twice make 2^depth nodes.
     if (++nodes_ > limits_.nodes_max) {
         return fail(tree, node.offset,
                     "the template with its includes has more parts than "
@@ -186,12 +197,14 @@ bool Compiler::emit_text(const Tree& tree, const Node& node) {
     const auto from = static_cast<std::uint32_t>(program_.text.size());
     program_.text += node.text;
     const auto to = static_cast<std::uint32_t>(program_.text.size());
+    // The text alone would be refused at every rendering, so it is refused here.
     if (program_.text.size() > limits_.output_bytes_max) {
         return fail(tree, node.offset,
                     "the template with its includes has more text than "
                     "output_bytes_max (" +
                         std::to_string(limits_.output_bytes_max) + ")");
     }
+    // Text of a neighbouring include or block: its bytes follow directly in program_.text.
     if (may_merge_) {
         program_.instructions.back().to = to;
         return true;
@@ -216,6 +229,7 @@ bool Compiler::decide_escape(const Tree& tree, const Node& node, Instruction& in
     if (!how) return fail(tree, node.offset, how.error());
     instruction.escape = *how;
     const Filter* const filter = expression.filter;
+    // Only the outermost filter counts, because its result is written.
     if (filter == nullptr) return true;
     if (filter->gives == Filter::Gives::html) {
         const Expression& inner = tree.expressions[expression.operands[0]];
@@ -223,11 +237,13 @@ bool Compiler::decide_escape(const Tree& tree, const Node& node, Instruction& in
             return fail(tree, expression.offset,
                         "safe: is for HTML between tags, and this is " + context_.describe());
         }
+        // A filter inside could have changed the HTML, for instance cut it within a tag.
         if (inner.kind != Expression::Kind::path) {
             return fail(tree, expression.offset, "safe: has to be the only filter of a name");
         }
         instruction.escape = Escape::none;
     }
+    // Encoded twice, %20 would become %2520. A user's filter of that name may do something else.
     if (filter->name == "urlencode" && filter->user == nullptr &&
         (*how == Escape::url || *how == Escape::url_part)) {
         return fail(tree, expression.offset, "urlencode: a value in a URL is encoded already");
@@ -243,6 +259,7 @@ std::uint32_t Compiler::operation(const Tree& tree, std::uint32_t index) {
         const bool is_safe = made.expression.filter != nullptr &&
                              made.expression.filter->gives == Filter::Gives::html;
         const Expression& operand = tree.expressions[made.expression.operands[i]];
+        // `safe` below another filter or in a condition would mark text that is escaped anyhow.
         if (operand.filter != nullptr && operand.filter->gives == Filter::Gives::html && !is_safe) {
             fail(tree, operand.offset, "safe: has to be the only filter of a value that is shown");
         }
@@ -256,6 +273,7 @@ std::uint32_t Compiler::operation(const Tree& tree, std::uint32_t index) {
 bool Compiler::find_variable(const Tree& tree, Operation& operation) {
     const Name first = operation.expression.names.front();
     if (first.text == "loop" && !loops_.empty()) return find_loop_field(tree, operation);
+    // From the innermost loop out, so that an inner variable hides an outer one.
     for (auto variable = variables_.rbegin(); variable != variables_.rend(); ++variable) {
         if (variable->name != first.text) continue;
         operation.slot = variable->slot;
@@ -271,6 +289,7 @@ bool Compiler::find_loop_field(const Tree& tree, Operation& operation) {
          {"last", LoopField::last},
          {"length", LoopField::length}}};
     const auto& names = operation.expression.names;
+    // `loop` is the innermost loop: here the slot is its depth, not the place of a variable.
     operation.slot = static_cast<int>(loops_.size()) - 1;
     for (const auto& [name, field] : fields) {
         if (names.size() == 2 && names[1].text == name) operation.loop_field = field;
@@ -311,6 +330,7 @@ bool Compiler::emit_choice(const Tree& tree, const Node& node) {
         jumps.push_back(add({.code = Instruction::Code::jump}));
         program_.instructions[unless].to = here();
     }
+    // Without {% else %} the way past all branches is one more branch, which writes nothing.
     if (node.branches.back().condition != no_expression) {
         context_ = start;
         if (!finish(node.offset)) return false;
@@ -332,6 +352,7 @@ bool Compiler::emit_loop(const Tree& tree, const Node& node) {
     loop.has_key = !node.key.text.empty();
     const std::uint32_t at = add(loop);
     if (fault_) return false;
+    // The body may follow its own end, so what a `/` would mean at its start is unknown.
     context_.enter_loop();
     const HtmlContext start = context_;
     if (!emit_loop_body(tree, node, at)) return false;
@@ -344,6 +365,7 @@ bool Compiler::emit_loop(const Tree& tree, const Node& node) {
                         after_body.describe() + ", not " + start.describe());
     }
     program_.instructions[at].to = here();
+    // {% else %} runs instead of the body, from the context before the loop.
     if (node.branches.size() > 1) {
         if (!emit(tree, node.branches[1].body)) return false;
         if (!after_body.join(context_)) {
@@ -360,6 +382,7 @@ bool Compiler::emit_loop(const Tree& tree, const Node& node) {
 bool Compiler::emit_loop_body(const Tree& tree, const Node& node, std::uint32_t at) {
     const std::size_t variables = variables_.size();
     if (!node.key.text.empty()) variables_.push_back({node.key.text, slots_++});
+    // The item's slot follows the key's, which is why the renderer finds the key at slot - 1.
     variables_.push_back({node.item.text, slots_});
     program_.instructions[at].slot = static_cast<std::uint8_t>(slots_);
     loops_.push_back(slots_++);
@@ -375,6 +398,7 @@ bool Compiler::emit_include(const Tree& tree, const Node& node) {
     const Tree* const included = find(tree, node.text, node.offset);
     if (included == nullptr) return false;
     const std::string quoted = "\"" + std::string(node.text) + "\"";
+    // `tree` may be a layout, which is not in open_.
     if (included == &tree || std::ranges::find(open_, included) != open_.end()) {
         return fail(tree, node.offset, quoted + " includes itself");
     }
@@ -383,10 +407,12 @@ bool Compiler::emit_include(const Tree& tree, const Node& node) {
                     "includes deeper than include_depth_max (" +
                         std::to_string(limits_.include_depth_max) + ")");
     }
+    // Its layout is a page of its own, which would stand inside this one.
     if (!included->extends.text.empty()) {
         return fail(tree, node.offset, quoted + " extends a layout, and cannot be included");
     }
     open_.push_back(included);
+    // An included template's blocks are its own: the page that includes it does not replace them.
     blocks_.emplace_back();
     const bool done = emit(*included, included->nodes);
     blocks_.pop_back();

@@ -16,6 +16,7 @@ std::string_view Cursor::peek_word() {
 std::optional<std::string_view> Cursor::quoted() {
     const char quote = peek();
     for (std::size_t end = at_ + 1; end < text_.size(); ++end) {
+        // The character behind a backslash never ends the text; unescaped() gives it its meaning.
         if (text_[end] == '\\') {
             ++end;
         } else if (text_[end] == quote) {
@@ -32,6 +33,7 @@ std::string Cursor::found() {
     if (at_end()) return "the end of the template";
     std::string_view next = peek_word();
     if (next.empty()) {
+        // Marks of two or three characters are quoted whole, longest first, or "%}" would be "%".
         for (const std::string_view mark : {"-%}", "-}}", "%}", "}}", "==", "!=", "<=", ">="}) {
             if (next.empty() && rest().starts_with(mark)) next = mark;
         }

@@ -24,7 +24,10 @@ constexpr std::array<bool, 256> marks(std::string_view characters) {
     for (const char c : characters) table[static_cast<unsigned char>(c)] = true;
     return table;
 }
+// The backtick, because old versions of Internet Explorer took it for a quote of attributes; NUL,
+// because HTML parsers drop or replace it (HTML 13.2.5).
 constexpr auto html_marks = marks(std::string_view("&<>\"'`\0", 7));
+// RFC 3986, 2.2 and 2.3, without the apostrophe: it would end an attribute in single quotes.
 constexpr auto url_marks = marks("-._~:/?#[]@!$&()*+,;=");
 // 0xE2 begins U+2028 and U+2029, which end a line of JavaScript.
 constexpr auto js_marks = [] {
@@ -80,6 +83,8 @@ void append_url_part(std::string& out, std::string_view text) {
 }
 
 bool has_safe_scheme(std::string_view url) {
+    // Only a ':' before the path, query or fragment ends a scheme (RFC 3986, 3.1 and 4.2). Control
+    // characters inside, which browsers drop, make it none of the three below.
     const std::size_t mark = url.find_first_of(":/?#");
     if (mark == url.npos || url[mark] != ':') return true;
     const std::string_view scheme = url.substr(0, mark);
@@ -92,6 +97,7 @@ bool has_safe_scheme(std::string_view url) {
 }
 
 void append_url(std::string& out, std::string_view url) {
+    // Browsers drop these blanks, so " https:" is https to them, too.
     const std::size_t first = url.find_first_not_of(" \t\r\n\f");
     url.remove_prefix(first == url.npos ? url.size() : first);
     if (!has_safe_scheme(url)) {
@@ -105,6 +111,7 @@ void append_url(std::string& out, std::string_view url) {
         } else if (is_alphanumeric(c) || url_marks[static_cast<unsigned char>(c)]) {
             out += c;
         } else if (c == '%' && at + 2 < url.size() && is_hex(url[at + 1]) && is_hex(url[at + 2])) {
+            // The value is a whole URL, which may be encoded already: %20 stays %20.
             out += c;
         } else {
             append_percent(out, c);
@@ -190,6 +197,7 @@ bool JsWriter::write_each(Ref value, std::size_t depth) {
 
 bool JsWriter::write(Ref given, std::size_t depth) {
     const Ref value = plain(given);
+    // A struct may reach itself through a pointer, so the depth has to be bounded.
     if (depth > json_depth_max || out.size() > end) return false;
     switch (value.type->kind) {
         case Kind::list:
@@ -205,6 +213,7 @@ bool JsWriter::write(Ref given, std::size_t depth) {
         case Kind::number: {
             std::array<char, number_bytes_max> room;
             const std::string_view text = *text_of(value, room);
+            // JavaScript would take "inf" and "nan" for names of variables.
             const bool is_finite =
                 value.type->kind != Kind::number || std::isfinite(number_of(value));
             if (text.starts_with('-')) out += ' ';  // `a -{{ b }}` is no `a --1`

@@ -21,6 +21,7 @@ std::string unescaped(std::string_view inside) {
     return text;
 }
 
+// "<=" before "<": the first mark that fits is taken.
 constexpr std::pair<std::string_view, Expression::Compare> comparisons[] = {
     {"==", Expression::Compare::equal},      {"!=", Expression::Compare::differs},
     {"<=", Expression::Compare::less_equal}, {">=", Expression::Compare::greater_equal},
@@ -100,6 +101,7 @@ std::uint32_t ExpressionParser::compare() {
                     .offset = offset,
                     .operands = {left, right}});
     }
+    // A single '=' is a common slip, and "expected }}" would not explain it.
     if (cursor_.peek() == '=') return no(cursor_.fail_expected("\"==\""));
     return left;
 }
@@ -120,6 +122,7 @@ std::uint32_t ExpressionParser::primary() {
     if (is_digit(next) || next == '-') return number();
     if (next == '(') {
         cursor_.accept("(");
+        // Checking and rendering recurse as deep as parentheses nest.
         if (++nesting_ > nesting_max_) {
             return no(cursor_.fail(offset, "parentheses deeper than nesting_max (" +
                                                std::to_string(nesting_max_) + ")"));
@@ -134,6 +137,7 @@ std::uint32_t ExpressionParser::primary() {
         cursor_.word();
         return add_literal(offset, word == "nothing" ? Value() : Value(word == "true"));
     }
+    // No names: in `a and or b`, `or` would otherwise be a variable.
     if (word.empty() || word == "and" || word == "or" || word == "not") {
         return no(cursor_.fail_expected("a name, a number, a text or \"(\""));
     }
@@ -181,6 +185,7 @@ std::uint32_t ExpressionParser::text() {
 }
 
 const Filter* ExpressionParser::find(std::string_view name) const {
+    // A user's filter hides one of the same name that the library has.
     const Filter* own = find_filter(filters_, name);
     return own ? own : find_filter(filters_in_the_box(), name);
 }
@@ -207,6 +212,7 @@ bool ExpressionParser::filter_call(std::uint32_t& value) {
         .kind = Expression::Kind::filter, .offset = offset, .filter = filter, .operands = {value}};
     if (cursor_.accept(":")) {
         do {
+            // Without filters of its own: in `a | f: b | g` the g is applied to the result of f.
             const std::uint32_t argument = primary();
             if (argument == no_expression) return false;
             expression.operands.push_back(argument);
@@ -218,6 +224,7 @@ bool ExpressionParser::filter_call(std::uint32_t& value) {
                                         std::to_string(filter->arguments) + " arguments, found " +
                                         std::to_string(count));
     }
+    // The renderer has one scratch text for each filter of a statement, filters_max in all.
     if (++filters_used_ > filters_max) {
         return cursor_.fail(offset, "more filters than filters_max (" +
                                         std::to_string(filters_max) + ") in one statement");

@@ -14,6 +14,7 @@ std::size_t characters_in(std::string_view text) {
 // The part of `line` that is shown; `at` is moved with it.
 std::string_view window(std::string_view line, std::size_t& at) {
     if (line.size() <= excerpt_columns_max) return line;
+    // Around the fault, cut at whole characters of UTF-8.
     std::size_t from = at > excerpt_columns_max / 2 ? at - excerpt_columns_max / 2 : 0;
     from = std::min(from, line.size() - excerpt_columns_max);
     while (from > 0 && !starts_character(line[from])) --from;
@@ -36,11 +37,13 @@ Fault fault_at(const Source& source, std::size_t offset, std::string problem) {
     Fault fault;
     fault.file = source.name;
     fault.line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
+    // Editors count characters, not bytes.
     fault.column = characters_in(line.substr(0, at)) + 1;
     fault.problem = std::move(problem);
     fault.excerpt = window(line, at);
     fault.caret = characters_in(std::string_view(fault.excerpt).substr(0, at));
     for (char& c : fault.excerpt) {
+        // A tab would be wider than a blank, and an escape sequence could reach a terminal.
         if (static_cast<unsigned char>(c) < ' ') c = ' ';
     }
     return fault;

@@ -37,6 +37,7 @@ Ref integer_made(const FilterCall& call, std::size_t number) {
     call.scratch.integer = static_cast<std::int64_t>(number);
     return {&integer_type, &call.scratch.integer};
 }
+// Without a type: the renderer reports `problem` at the filter's place in the template.
 Ref wrong(const FilterCall& call, std::string problem) {
     call.problem = std::move(problem);
     return {};
@@ -83,6 +84,7 @@ Ref truncate(const FilterCall& call) {
     std::size_t before_last = text.size();  // where the last character that fits begins
     for (std::size_t at = 0; at < text.size(); ++at) {
         if (!starts_character(text[at])) continue;
+        // One character too many: the last that fits makes room for the dots.
         if (characters == characters_max) {
             call.scratch.text = text.substr(0, before_last);
             call.scratch.text += "…";
@@ -102,6 +104,7 @@ Ref replace(const FilterCall& call) {
     const std::string_view text = text_in(call.value, room);
     const std::string_view from = text_in(call.arguments[0], from_room);
     const std::string_view to = text_in(call.arguments[1], to_room);
+    // It is found everywhere and moves nothing: the loop below would not end.
     if (from.empty()) return wrong(call, "replace: expects a text to look for that is not empty");
     call.scratch.text.clear();
     std::size_t at = 0;
@@ -273,6 +276,7 @@ const Filter* find_filter(std::span<const Filter> filters, std::string_view name
 std::string_view expected_by(Filter::Takes takes, Kind kind) {
     const bool is_list = kind == Kind::list;
     const bool is_scalar = kind != Kind::list && kind != Kind::map && kind != Kind::object;
+    // An empty optional passes through any filter; each of them makes nothing or "" of it.
     if (kind == Kind::nothing && takes != Filter::Takes::html) return {};
     switch (takes) {
         case Filter::Takes::text:

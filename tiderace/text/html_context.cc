@@ -98,6 +98,8 @@ std::string HtmlContext::step_markup(char c) {
 
 // Ends at -->, at --!>, and at once: <!--> and <!--->.
 void HtmlContext::step_comment(char c) {
+    // A browser that ended the comment earlier than we do would show what we take for a comment, so
+    // all four endings of the standard count (13.2.5.43 to 52).
     if (c == '>' && (dashes_ >= 2 || after_bang_ || (is_fresh_ && dashes_ <= 1))) {
         *this = {};
         return;
@@ -137,6 +139,7 @@ std::string HtmlContext::step_tag(char c) {
         return "a '=' without the name of an attribute before it";
     } else {
         begin_attribute(c);
+        // These are faults at the start of a name as well as inside it.
         return c == '"' || c == '\'' || c == '<' ? step_attribute_name(c) : std::string();
     }
     return {};
@@ -191,6 +194,7 @@ std::string HtmlContext::step_value(char c, std::string_view rest) {
     if (ends) {
         const bool closes = c == '>' && state_ == State::unquoted;
         end_value();
+        // Refused at the end of either attribute, since they may come in any order.
         if (has_http_equiv_ && has_content_) {
             return "a <meta> with http-equiv may be a redirect; its content must be literal";
         }
@@ -222,10 +226,12 @@ std::string HtmlContext::end_tag(bool is_self_closing) {
     if (state_ == State::tag_name) element_ = element_of(tag_name_);
     const bool has_content = element_ == Element::script || element_ == Element::style ||
                              element_ == Element::escapable || element_ == Element::opaque;
+    // Back to the start state, in which nothing of this tag is left.
     if (is_end_tag_ || !has_content) {
         *this = {};
         return {};
     }
+    // Browsers ignore the slash and would take the rest of the page for the script's text.
     if (is_self_closing) {
         return "<" + tag_name_ + "/> is no empty element in HTML; write <" + tag_name_ + "></" +
                tag_name_ + ">";
@@ -247,6 +253,7 @@ std::string HtmlContext::step_raw(char c) {
     if (pending_ == end) {
         if (is_html_space(c) || c == '/' || c == '>') {
             const std::string name = tag_name_;
+            // The name is read already; only its end tag's attributes and its '>' are left.
             begin_tag('x', true);
             tag_name_ = name;
             return step_tag(c);
@@ -345,10 +352,12 @@ std::expected<Escape, std::string> HtmlContext::value_in_attribute() {
 }
 
 std::expected<Escape, std::string> HtmlContext::value_in_raw() {
+    // "<" or "</scr" before the value: the value could complete the end tag.
     if (!pending_.empty()) {
         return std::unexpected("a value behind '" + pending_ + "' could end <" + tag_name_ +
                                ">; put something between them");
     }
+    // In <title> and <textarea> entities count, tags do not (13.2.5.2).
     if (element_ == Element::escapable) return Escape::html;
     if (element_ == Element::style) {
         return std::unexpected(

@@ -147,6 +147,7 @@ bool Renderer::run_loop(const Instruction& loop, std::uint32_t at) {
     if (given.type == nullptr) return false;
     const Ref container = plain(given);
     const Kind kind = container.type->kind;
+    // An empty optional is an empty list: {% else %} is rendered.
     if (kind == Kind::nothing) return run(loop.to, loop.otherwise);
     if (kind != Kind::map && (kind != Kind::list || loop.has_key)) {
         fail(operation, operation.expression.offset,
@@ -260,6 +261,7 @@ Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
 Ref Renderer::filter(const Operation& operation) {
     const Expression& expression = operation.expression;
     const Filter& used = *expression.filter;
+    // `default` is there for names that do not exist, too.
     const bool may_be_missing = used.gives == Filter::Gives::value;
     const Ref value = evaluate(expression.operands[0], may_be_missing);
     if (value.type == nullptr) return value;
@@ -277,6 +279,7 @@ Ref Renderer::filter(const Operation& operation) {
         .problem = problem};
     const Ref made = apply_filter(used, call);
     if (made.type == nullptr) return fail(operation, expression.offset, std::move(problem));
+    // A filter's text is not output yet: replace and join could grow it in steps without a check.
     if (call.scratch.text.size() > program_.limits.output_bytes_max) {
         return fail(operation, expression.offset,
                     used.name + " makes a text that is longer than output_bytes_max");
@@ -297,6 +300,7 @@ Ref Renderer::compared(const Operation& operation) {
                     std::string(kind_text(left_kind)) + " cannot be compared with " +
                         std::string(kind_text(right_kind)));
     }
+    // NaN, and nothing beside a value, are Order::none: only != is then true.
     const Order order = compare(left, right);
     switch (expression.compare) {
         case Expression::Compare::equal:
@@ -346,6 +350,7 @@ std::expected<void, Fault> render(std::string& out, const Program& program, Ref 
     const std::size_t before = out.size();
     Renderer renderer(out, program, root);
     if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size()))) return {};
+    // No half page is left behind.
     out.resize(before);
     return std::unexpected(std::move(*renderer.fault()));
 }

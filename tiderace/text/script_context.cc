@@ -7,6 +7,7 @@ namespace tiderace::text {
 namespace {
 
 constexpr std::size_t word_bytes_max = 16;
+// A count of braces_ is a char, which has to stay below 127.
 constexpr char braces_max = 120;
 
 constexpr bool in_word(char c) {
@@ -59,6 +60,7 @@ void ScriptContext::step_code(char c) {
     if (in_word(c)) return step_word(c);
     word_.clear();
     if (c == ' ' || c == '\t' || c == '\f' || c == '\v' || is_line_end(c)) {
+        // A blank behind a '.' changes nothing: `a. return` is still a member's name.
         if (last_ != '.') last_ = 0;
         return;
     }
@@ -68,6 +70,7 @@ void ScriptContext::step_code(char c) {
 void ScriptContext::step_word(char c) {
     if (word_.empty() && last_ != '.') after_dot_ = false;
     if (word_.size() < word_bytes_max) word_ += c;
+    // Looked up at each character, since the word may end here: `in` is one, `int` is not.
     const bool is_keyword =
         std::ranges::find(words_before_expression, word_) != words_before_expression.end();
     slash_ = is_keyword && !after_dot_ ? Slash::expression : Slash::division;
@@ -87,10 +90,13 @@ void ScriptContext::step_mark(char c) {
         state_ = State::template_literal;
         last_ = 0;
     } else if (c == ')') {
+        // `if (x) /re/` or `(x) / 2`: only a parser knows.
         slash_ = Slash::unknown;
     } else if (c == ']') {
         slash_ = Slash::division;
     } else if (c == '}') {
+        // The end of a block, an object or a function: a '/' may be either. It may also end the ${
+        // of a template literal, if no { is open in there.
         slash_ = Slash::unknown;
         if (!braces_.empty() && braces_.back() == 0) {
             braces_.pop_back();
@@ -145,6 +151,7 @@ void ScriptContext::step_template(char c) {
 }
 
 void ScriptContext::step_comment(char c) {
+    // The last byte of U+2028 and U+2029 in UTF-8; both end a line of JavaScript (ECMA-262, 12.3).
     const bool ends_line = is_line_end(c) || c == '\xA8' || c == '\xA9';  // U+2028, U+2029
     if (state_ == State::line_comment ? is_line_end(c) : (c == '/' && last_ == '*')) {
         state_ = State::code;
@@ -183,6 +190,7 @@ void ScriptContext::forget_slash() {
     slash_ = Slash::unknown;
     word_.clear();
     after_dot_ = false;
+    // An unfinished `/` is kept, because the next character decides about it.
     if (last_ != '/') last_ = 0;
 }
 

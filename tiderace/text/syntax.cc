@@ -37,6 +37,9 @@ bool is_shown(const Node& node) {
     return node.kind != Node::Kind::text || !without_blanks_before(node.text).empty();
 }
 
+// Recursive descent over the text: nodes() reads up to a stop word (else, endif …), which ends a
+// body(); the statement that opened the body decides in end_of() whether that word fits. After a
+// fault every function returns false, and the first fault is reported.
 class Parser {
   public:
     Parser(std::shared_ptr<const Source> source, std::span<const Filter> filters,
@@ -95,6 +98,7 @@ std::expected<Tree, Fault> Parser::parse() {
         cursor_.fail(stop_offset_, "{% " + std::string(stop_) + " %} without what it belongs to");
     }
     for (const Node& node : tree_.nodes) {
+        // extends() refused text before it; behind it, only blanks are allowed.
         if (tree_.extends.text.empty() || node.kind != Node::Kind::text || !is_shown(node))
             continue;
         cursor_.fail(node.offset + (node.text.size() - without_blanks_before(node.text).size()),
@@ -139,6 +143,7 @@ bool Parser::piece(std::vector<Node>& out, std::size_t tag) {
         return text_[tag + 1] == '{' ? value(out, tag) : statement(out, tag);
     }
     const std::string_view word = text_[tag + 1] == '%' ? cursor_.peek_word() : "";
+    // A stop word goes on to the report of what it does not belong to, which says more.
     if (word == "block" || is_stop(word)) return statement(out, tag);
     return cursor_.fail(tag, std::string(outside_block));
 }
@@ -158,6 +163,7 @@ bool Parser::comment(std::size_t tag) {
     const std::size_t end = text_.find("#}", tag + 2);
     if (end == text_.npos)
         return cursor_.fail(tag, "a comment that does not end; \"#}\" is missing");
+    // In {#-#} the one dash belongs to the beginning.
     trim_next_ = text_[end - 1] == '-' && end - 1 > tag + 2;
     cursor_.move_to(end + 2);
     return true;
@@ -199,6 +205,7 @@ bool Parser::statement(std::vector<Node>& out, std::size_t tag) {
 }
 
 bool Parser::body(std::vector<Node>& out, std::size_t opened) {
+    // Parser and compiler recurse once for each level.
     if (++nesting_ > limits_.nesting_max) {
         return cursor_.fail(opened, "statements deeper than nesting_max (" +
                                         std::to_string(limits_.nesting_max) + ")");
@@ -303,6 +310,7 @@ bool Parser::block(std::vector<Node>& out, Node node) {
     node.kind = Node::Kind::block;
     node.text = cursor_.peek_word();
     if (node.text.empty()) return cursor_.fail_expected("the name of a block");
+    // A layout's block is replaced by its name, which would be ambiguous.
     if (!blocks_.insert(node.text).second) {
         return cursor_.fail(cursor_.at(), "a second block \"" + std::string(node.text) + "\"");
     }

@@ -57,6 +57,7 @@ Templates::Entry& Templates::entry(std::string_view name) {
 }
 
 void Templates::set_source(Entry& entry, std::string source) {
+    // A new object: programs of the version before share the old one, which their faults quote.
     entry.source = std::make_shared<const Source>(Source{entry.name, std::move(source)});
     entry.tree.reset();
     entry.changed = true;
@@ -89,6 +90,7 @@ std::expected<void, Faults> Templates::reload() {
         if (!text) {
             faults.push_back(without_place(name, "the template is gone; its last version stays"));
         } else if (known->source->text != *text) {
+            // Compared by the text, so that a reload of unchanged files compiles nothing.
             set_source(*known, std::move(*text));
         }
     }
@@ -123,6 +125,7 @@ std::optional<Fault> Templates::compile_entry(Entry& changed) {
     if (changed.checked != nullptr) {
         if (auto fits = text::check(*made, *changed.checked); !fits) return std::move(fits.error());
     }
+    // Only now: a template that does not compile or does not fit keeps its last good version.
     changed.good = std::move(*made);
     changed.changed = false;
     return std::nullopt;
@@ -137,6 +140,7 @@ Faults Templates::compile_changed() {
     }
     for (auto& [name, known] : entries_) {
         if (!known->good) continue;
+        // uses holds includes of includes, too, so one pass reaches everything.
         known->changed |= std::ranges::any_of(known->good->uses, [&](const std::string& used) {
             return std::ranges::find(changed, used) != changed.end();
         });
@@ -169,6 +173,7 @@ std::expected<void, Fault> Templates::check_type(std::string_view name, const Ty
     const Program* const known = program(name);
     if (known == nullptr) return std::unexpected(without_place(name, "no such template"));
     if (auto fits = text::check(*known, type); !fits) return fits;
+    // Every later version has to fit as well.
     entries_.find(name)->second->checked = &type;
     return {};
 }

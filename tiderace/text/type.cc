@@ -10,6 +10,7 @@ namespace tiderace::text {
 namespace {
 
 template <typename T>
+// By memcpy: the member behind `at` has a type of its own, such as an enum or long long.
 T load(const void* at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
@@ -46,6 +47,7 @@ template <typename T>
 Order order(const T& left, const T& right) {
     if (left < right) return Order::less;
     if (right < left) return Order::greater;
+    // Neither less nor greater nor equal: NaN.
     return left == right ? Order::equal : Order::none;
 }
 
@@ -57,6 +59,7 @@ bool is_textual(Kind kind) {
 }
 
 Order compare_integers(Ref left, Ref right) {
+    // C++ would convert -1 beside an unsigned value to its largest one.
     const bool left_below = left.type->is_signed && load_signed(left) < 0;
     const bool right_below = right.type->is_signed && load_signed(right) < 0;
     if (left_below != right_below) return left_below ? Order::less : Order::greater;
@@ -136,6 +139,7 @@ void append_clock(std::string& out, const Moment& moment, char letter) {
 
 Ref plain(Ref value) {
     while (true) {
+        // A null pointer is nothing; a Ref without a type is a fault that was noted, and stays one.
         if (value.at == nullptr || value.type == nullptr) return value.type ? nothing : value;
         if (value.type->kind == Kind::optional) {
             value = {value.type->element, value.type->get(value.at)};
@@ -209,6 +213,7 @@ bool is_true(Ref given) {
         case Kind::boolean:
             return load<bool>(value.at);
         case Kind::integer:
+            // Zero has the same bytes with and without a sign.
             return load_unsigned(value) != 0;
         case Kind::number:
             return number_of(value) != 0;
@@ -224,6 +229,7 @@ bool is_true(Ref given) {
 }
 
 bool comparable(Kind left, Kind right) {
+    // `{% if x == nothing %}` asks whether an optional is empty, whatever is in it.
     if (left == Kind::nothing || right == Kind::nothing) return true;
     return (is_numeric(left) && is_numeric(right)) || (is_textual(left) && is_textual(right)) ||
            (left == right && (left == Kind::boolean || left == Kind::time));

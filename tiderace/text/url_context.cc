@@ -18,9 +18,11 @@ bool origin_is_fixed(std::string_view prefix) {
     for (const std::string_view scheme : {"https:", "http:"}) {
         if (prefix.starts_with(scheme)) prefix.remove_prefix(scheme.size());
     }
+    // "//host/": the host is complete only with the slash behind it.
     if (prefix.starts_with("//")) return prefix.find('/', 2) != prefix.npos && prefix[2] != '/';
     // Browsers read '\' as '/', so "/\host" leads to another host as "//host" does.
     if (prefix.starts_with('/')) return prefix.size() > 1 && prefix[1] != '\\';
+    // A relative path: what follows its first mark can change neither scheme nor host.
     return prefix.find_first_of("/?#") != prefix.npos && prefix[0] != '\\';
 }
 
@@ -59,6 +61,7 @@ std::string_view UrlContext::step(char c, std::string_view rest) {
         return "a ':' behind a value could make the value a scheme such as javascript:; write the "
                "scheme in the template, or put all of the URL into the value";
     }
+    // Behind one of these a ':' ends no scheme (RFC 3986, 4.2).
     if (is_mark(c)) state_ = State::settled;
     return {};
 }
@@ -82,6 +85,7 @@ void UrlContext::step_literal(char c) {
         state_ = State::refused;
         return;
     }
+    // Their URLs have no path and run nothing, so a value may follow at once.
     const bool is_address = prefix_ == "mailto:" || prefix_ == "tel:" || prefix_ == "sms:";
     if (runs_ ? origin_is_fixed(prefix_) : is_mark(c) || is_address) {
         state_ = State::settled;
@@ -99,6 +103,7 @@ std::expected<Escape, std::string_view> UrlContext::value() {
         case State::start:
             state_ = State::dynamic;
             return Escape::url;
+        // A value behind a value is a part of the URL, not its start.
         case State::dynamic:
         case State::settled:
             return Escape::url_part;
