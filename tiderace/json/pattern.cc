@@ -18,6 +18,7 @@ struct Positions {
 // Bit i: position i is the next one to match.
 using Waiting = std::bitset<pattern_positions_max + 1>;
 
+// x{2,} is x x*: the last position may match again.
 Positions write_out(std::span<const PatternItem> pattern) {
     Positions positions;
     for (const PatternItem& item : pattern) {
@@ -44,6 +45,7 @@ void skip_optional(const Positions& positions, Waiting& waiting) {
 }  // namespace
 
 bool matches(std::span<const PatternItem> pattern, std::string_view text) {
+    // The work is bytes times positions, so a bound on both bounds it.
     if (text.size() > pattern_text_bytes_max) return false;
     const Positions positions = write_out(pattern);
     Waiting waiting;

@@ -134,6 +134,8 @@ class Walk {
 
     bool is_full() const { return faults_.size() >= faults_max; }
     bool too_many_elements(const Place& place) {
+        // One count for the whole text, because lists in lists would multiply a bound for each.
+        // Reported once, because every later element would repeat it.
         if (++elements_ <= options_.elements_max) return false;
         if (elements_ == options_.elements_max + 1) {
             fault(place, "more than " + std::to_string(options_.elements_max) + " elements");
@@ -180,6 +182,7 @@ bool Walk::fault_in(const Place& object, std::string_view member, std::string pr
 
 bool Walk::read_integer(const element& from, void* to, const Type& type, const Place& place) {
     std::int64_t value = 0;
+    // get_int64() fails above INT64_MAX: only an unsigned member of 64 bits takes those.
     if (from.get_int64().get(value) == simdjson::SUCCESS && fits(value, type)) {
         store_integer(to, type.bytes, static_cast<std::uint64_t>(value));
         return true;
@@ -199,6 +202,7 @@ bool Walk::read_number(const element& from, void* to, const Type& type, const Pl
         *static_cast<double*>(to) = value;
         return true;
     }
+    // The conversion of a larger double to float would be undefined behaviour or infinity.
     constexpr double most = std::numeric_limits<float>::max();
     if (value > most || value < -most) {
         return fault(place, "expected a number that a float can hold", found_text(from));
@@ -299,6 +303,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
         seen |= bit;
     }
     good &= check_missing(shape, seen, place);
+    // validate() sees only objects without a fault.
     return good && (shape.validate == nullptr || validate(to, shape, place));
 }
 
@@ -329,6 +334,7 @@ bool Walk::read_variant(const element& from, void* to, const Type& type, const P
     const VariantShape& shape = *type.variant;
     if (!is_tagged(shape)) {
         for (const Alternative& alternative : shape.alternatives) {
+            // No two alternatives have the same form here, so the first that fits is the only one.
             if (json::form_of(*alternative.type) != form_of(from)) continue;
             return read(from, alternative.make(to), *alternative.type, place);
         }
@@ -404,6 +410,7 @@ class Parser {
   public:
     simdjson::simdjson_result<element> parse(ByteView text, std::size_t depth_max) {
         if (capacity_ < text.size() || depth_max_ != depth_max) {
+            // At least what a thread keeps, so that growing texts do not reallocate each time.
             capacity_ = std::max<std::size_t>(text.size(), parser_kept_bytes);
             depth_max_ = depth_max;
             copy_ = std::make_unique<std::uint8_t[]>(capacity_ + simdjson::SIMDJSON_PADDING);
@@ -411,6 +418,7 @@ class Parser {
         }
         if (!text.empty()) std::memcpy(copy_.get(), text.data(), text.size());
         std::memset(copy_.get() + text.size(), ' ', simdjson::SIMDJSON_PADDING);
+        // false: the padding is there, so simdjson makes no copy of its own.
         return parser_.parse(copy_.get(), text.size(), false);
     }
     bool is_large() const { return capacity_ > parser_kept_bytes; }
@@ -488,12 +496,14 @@ std::expected<void, Error> read_value(ByteView text, void* value, const Type& ty
         return refuse(Error::Kind::too_large, options.size_bytes_max,
                       "more than " + std::to_string(options.size_bytes_max) + " bytes");
     }
+    // Before simdjson, because its versions treat half surrogates differently (decision 15).
     if (may_have_surrogates(text) && first_fault(text, depth_max)) {
         return refuse_syntax(text, depth_max, simdjson::STRING_ERROR);
     }
     LentParser parser;
     element root;
     auto error = parser->parse(text, depth_max).get(root);
+    // It is JSON, so the number is one that only a double can hold.
     if (error == simdjson::NUMBER_ERROR && !first_fault(text, depth_max)) {
         error = parser->parse(with_large_integers_as_numbers(text), depth_max).get(root);
     }

@@ -79,6 +79,7 @@ std::optional<std::int64_t> read_clock(Digits& digits) {
     const unsigned minute = digits.number(2);
     digits.expect(":");
     const unsigned second = digits.number(2);
+    // RFC 3339, 5.7, allows ":60" in a leap second, which sys_time cannot express.
     if (!digits.good() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
     return hour * 3600 + minute * 60 + second;
 }
@@ -99,6 +100,7 @@ std::optional<std::int64_t> read_fraction(Digits& digits) {
 
 // Seconds that the clock on the wall is ahead of UTC.
 std::optional<std::int64_t> read_offset(Digits& digits) {
+    // 'T' and 'Z' may be in lower case, and a space may stand for 'T' (RFC 3339, 5.6).
     if (digits.skip('Z') || digits.skip('z')) return 0;
     const bool behind = digits.skip('-');
     if (!behind) digits.expect("+");
@@ -116,6 +118,7 @@ std::string_view write_rfc3339(std::span<char, rfc3339_bytes_max> room, std::int
                                std::int64_t per_second) {
     std::int64_t seconds = ticks / per_second;
     std::int64_t fraction = ticks % per_second;
+    // Before 1970: the fraction counts forward from the second below.
     if (fraction < 0) {
         fraction += per_second;
         --seconds;
@@ -124,6 +127,7 @@ std::string_view write_rfc3339(std::span<char, rfc3339_bytes_max> room, std::int
     if (seconds % day_seconds < 0) --day;
     constexpr std::int64_t first_day = -719'162;  // 0001-01-01
     constexpr std::int64_t last_day = 2'932'896;  // 9999-12-31
+    // RFC 3339 has years of four digits.
     if (day < first_day || day > last_day) return {};
     const year_month_day date{sys_days(days(day))};
     const auto second = static_cast<unsigned>(seconds - day * day_seconds);
@@ -159,6 +163,7 @@ std::optional<std::int64_t> read_rfc3339(std::string_view text, std::int64_t per
     if (!day || !clock || !fraction || !ahead || !digits.done()) return std::nullopt;
     const std::int64_t seconds = *day * day_seconds + *clock - *ahead;
     std::int64_t ticks = 0;
+    // Nanoseconds in 64 bits reach from 1677 to 2262 only.
     if (__builtin_mul_overflow(seconds, per_second, &ticks)) return std::nullopt;
     if (__builtin_add_overflow(ticks, *fraction / (1'000'000'000 / per_second), &ticks)) {
         return std::nullopt;

@@ -111,6 +111,7 @@ class Scanner {
         return skip(':') || fail("expected :");
     }
     bool container(char last, const char* problem) {
+        // value() and container() recurse, so the depth bounds the stack.
         if (levels_left_ == 0) {
             too_deep_ = true;
             return fail("too many levels");
@@ -146,6 +147,7 @@ class Scanner {
             if (!skip('-')) skip('+');
             if (!digits()) return false;
         }
+        // simdjson refuses numbers that no double can hold, so their place is reported here.
         const ByteView number = text_.substr(first, at_ - first);
         double value = 0;
         const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
@@ -178,6 +180,7 @@ class Scanner {
         if (!skip('u')) return fail("no such escape");
         const int code = four_digits();
         if (code < 0) return false;
+        // A surrogate has to be the first half of a pair (RFC 8259, 7 and 8.2).
         if (code < 0xD800 || code > 0xDFFF) return true;
         const bool paired = code < 0xDC00 && skip('\\') && skip('u');
         const int low = paired ? four_digits() : 0;
@@ -219,6 +222,7 @@ std::optional<SyntaxFault> first_fault(ByteView text, std::size_t depth_max) {
 }
 
 std::size_t offset_of(ByteView text, std::span<const std::size_t> ordinals) {
+    // The text was parsed within its depth, so none is checked here.
     Scanner scanner(text, std::numeric_limits<std::size_t>::max());
     for (const std::size_t ordinal : ordinals) scanner.enter(ordinal);
     scanner.space();

@@ -93,6 +93,7 @@ void TextOut::string(std::string_view text) {
             put(text.substr(0, bytes));
             text.remove_prefix(bytes);
         } else {
+            // One U+FFFD for each byte, so that the next character is read from its own start.
             put(std::string_view("\xEF\xBF\xBD"));
             exact_ = false;
             text.remove_prefix(1);

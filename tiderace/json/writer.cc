@@ -19,6 +19,7 @@ struct Items {
     }
 };
 
+// An empty optional of an object; in a list or a map it is null, since its place counts there.
 bool is_left_out(const void* value, const Type& type) {
     if (type.kind == Kind::checked) return is_left_out(value, *type.checked->value);
     return type.kind == Kind::optional && type.optional->get(value) == nullptr;
@@ -34,6 +35,7 @@ void write_object(TextOut& out, const void* value, const ObjectShape& shape, std
         out.put(before);
         before = ',';
         out.put('"');
+        // Without escaping: it is a C++ identifier.
         out.put(member.name);
         out.put(std::string_view("\":"));
         write_value(out, members[i], *member.type, depth);
@@ -114,6 +116,7 @@ void write_time(TextOut& out, const void* value, const Type& type) {
 }  // namespace
 
 void write_value(TextOut& out, const void* value, const Type& type, std::size_t depth) {
+    // A struct may reach itself through a pointer.
     if (depth == write_depth_max) return write_unknown(out);
     switch (type.kind) {
         case Kind::boolean:
@@ -150,6 +153,7 @@ void write_value(TextOut& out, const void* value, const Type& type, std::size_t 
 }
 
 void Writer::before_value() {
+    // objects_ and started_ hold one bit for each open level: is it an object, has it a member yet?
     const std::uint64_t level = open_ == 0 ? 0 : std::uint64_t{1} << (open_ - 1);
     TR_CHECK(open_ > 0 || !has_value_, "a JSON text is one value");
     TR_CHECK((objects_ & level) == 0 || after_key_, "a member needs a key before its value");
