@@ -5,6 +5,7 @@
 namespace tiderace::resp {
 namespace {
 
+// Commands of more arguments are rare; their room is freed, so that idle connections stay small.
 constexpr std::size_t ranges_kept_max = 64;
 
 Step complete(std::size_t bytes) {
@@ -17,6 +18,7 @@ Step need(std::size_t bytes) {
 }  // namespace
 
 CommandReader::CommandReader(const Limits& limits) : limits_(&limits) {
+    // A Range has 32-bit offsets.
     TR_CHECK(limits.message_bytes_max < UINT32_MAX, "message_bytes_max is below 4 GiB");
 }
 
@@ -29,6 +31,7 @@ Progress CommandReader::read(ByteView& in) {
              : progress == Progress::more   ? State::within
                                             : State::faulty;
     if (progress == Progress::complete) {
+        // Inline words had escapes undone, so they are in words_ and not in the message.
         base_ = head_done_ ? bytes_.base() : words_.data();
         if (head_done_) encoded_ = {base_, at_};
     }
@@ -55,6 +58,7 @@ Step CommandReader::refuse(Fault fault) {
 
 Step CommandReader::scan(ByteView message) {
     if (!head_done_) {
+        // As Redis does: a first byte other than '*' is a line that a person typed.
         if (message[0] != '*') return scan_inline(message);
         const Step step = scan_head(message);
         if (step.progress != Progress::complete) return step;
@@ -73,6 +77,7 @@ Step CommandReader::scan(ByteView message) {
         const auto size = static_cast<std::size_t>(bytes);
         if (size > limits_->bulk_bytes_max) return refuse(Fault::bulk_too_large);
         const std::size_t end = from + size + 2;
+        // By the announced length, before any of it is gathered.
         if (end > limits_->message_bytes_max) return refuse(Fault::message_too_large);
         if (end > message.size()) return need(end);
         if (message[end - 2] != '\r' || message[end - 1] != '\n') {
@@ -93,6 +98,7 @@ Step CommandReader::scan_head(ByteView message) {
     if (count > 0 && static_cast<std::size_t>(count) > limits_->elements_max) {
         return refuse(Fault::too_many_elements);
     }
+    // "*-1" is a command without arguments, as in Redis.
     expected_ = count > 0 ? static_cast<std::size_t>(count) : 0;
     head_done_ = true;
     at_ = from;

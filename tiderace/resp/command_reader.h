@@ -10,6 +10,9 @@
 // A command that lies whole in the input is not copied; any other is gathered, each byte once. An
 // empty array and an empty line are commands without arguments, which servers ignore.
 //
+//   start --a part--> within --the rest--> complete --read(), release()--> start
+//     '--all of it-------------------------'            any --a fault--> faulty, for good
+//
 // Thread   One at a time.
 // Errors   The peer's are a Fault.
 // Limits   resp::Limits; a command's memory grows with the bytes that came, not with the lengths

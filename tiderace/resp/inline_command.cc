@@ -6,6 +6,7 @@ namespace tiderace::resp {
 namespace {
 
 bool is_space(char c) {
+    // isspace() of the C locale, and NUL, which ends a word in Redis as well.
     return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
 }
 
@@ -45,6 +46,7 @@ class Words {
     bool word() {
         while (at_ < line_.size() && !is_space(line_[at_])) {
             const char c = line_[at_++];
+            // A quote may begin inside a word, but its end has to be the end of the word.
             if (c == '"' || c == '\'') return c == '"' ? in_double_quotes() : in_single_quotes();
             text_->push_back(c);
         }

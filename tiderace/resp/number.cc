@@ -11,6 +11,7 @@ namespace {
 
 template <typename T>
 std::optional<T> parse(ByteView text) {
+    // from_chars takes no '+', which RESP 3 allows; without this check "+-1" would pass.
     if (text.starts_with('+')) {
         text.remove_prefix(1);
         if (text.starts_with('-')) return std::nullopt;

@@ -43,6 +43,7 @@ std::optional<double> Reply::real() const {
 }
 
 std::optional<bool> Reply::boolean() const {
+    // RESP 2 has no booleans: servers send 0 and 1.
     if (kind() != Kind::boolean && kind() != Kind::integer) return std::nullopt;
     if (node().number != 0 && node().number != 1) return std::nullopt;
     return node().number == 1;
@@ -56,6 +57,7 @@ Reply Reply::operator[](std::size_t i) const {
 }
 
 Reply Reply::operator[](ByteView key) const {
+    // Key and value are neighbours, in maps and in RESP 2's flat arrays alike.
     for (Iterator at = begin(); at != end(); ++at) {
         const bool found = has_text((*at).kind()) && (*at).text() == key;
         if (++at == end()) break;

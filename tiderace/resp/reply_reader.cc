@@ -35,6 +35,7 @@ Kind aggregate_kind(char type) {
 
 ReplyReader::ReplyReader(const Limits& limits) : limits_(&limits) {
     TR_CHECK(limits.message_bytes_max < UINT32_MAX, "message_bytes_max is below 4 GiB");
+    // A map of n pairs has 2n elements, which a node counts in 32 bits.
     TR_CHECK(limits.elements_max < UINT32_MAX / 2, "elements_max is below 2^31");
 }
 
@@ -117,8 +118,10 @@ Step ReplyReader::scan_line(ByteView message) {
     }
     if (end == 0 || front[end - 1] != '\r') return refuse(Fault::bad_line);
     const ByteView text = front.substr(0, end - 1);
+    // A lone CR may be a line's end to another reader of the same stream.
     if (text.find('\r') != ByteView::npos) return refuse(Fault::bad_line);
     const char type = message[at_];
+    // add() notes at_ as the offset of the node's text.
     at_ = from;
     const Fault fault = take_line(type, text);
     if (fault != Fault::none) return refuse(fault);
@@ -225,6 +228,7 @@ Step ReplyReader::scan_aggregate(ByteView message) {
         open_.push_back({index, elements});
         pending_ += elements;
     } else if (kind != Kind::attribute) {
+        // An empty attribute completes no value, because its own follows it.
         value_ended();
     }
     return advanced;

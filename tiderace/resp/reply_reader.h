@@ -11,6 +11,9 @@
 // once. A push (Kind::push) belongs to no command. Streamed values are refused: no server sends
 // them.
 //
+//   start --a part--> within --the rest--> complete --read(), release()--> start
+//     '--all of it-------------------------'            any --a fault--> faulty, for good
+//
 // Thread   One at a time.
 // Errors   The peer's are a Fault.
 // Limits   resp::Limits; memory grows with the bytes that came, not with the lengths that were

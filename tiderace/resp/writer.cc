@@ -11,6 +11,7 @@
 namespace tiderace::resp {
 namespace {
 
+// Type, sign, digits10 + 1 digits and CR LF.
 constexpr std::size_t head_bytes_max = std::numeric_limits<std::int64_t>::digits10 + 5;
 
 // "$12\r\n"; returns how many bytes.
@@ -34,6 +35,7 @@ void Writer::line(char type, ByteView text) {
     out_->push_back(type);
     const std::size_t first = out_->size();
     out_->append(text);
+    // A line's end in an error's text, which may quote a client, would begin another reply.
     const auto is_end = [](char c) { return c == '\r' || c == '\n'; };
     std::replace_if(out_->begin() + static_cast<std::ptrdiff_t>(first), out_->end(), is_end, ' ');
     out_->append("\r\n");
@@ -62,6 +64,7 @@ void Writer::null() {
     out_->append(protocol_ == Protocol::resp3 ? "_\r\n" : "$-1\r\n");
 }
 
+// RESP 2 has two nulls; the commands that return arrays send this one.
 void Writer::null_array() {
     out_->append(protocol_ == Protocol::resp3 ? "_\r\n" : "*-1\r\n");
 }
