@@ -12,6 +12,7 @@ constexpr int not_named = -1;
 
 // qvalue: "0", "1", up to three decimals, none of them above 1. In thousandths.
 std::optional<int> parse_quality(ByteView text) {
+    // RFC 9110, 12.4.2: at most "0.123".
     if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return std::nullopt;
     if (text.size() > 1 && text[1] != '.') return std::nullopt;
     int quality = (text[0] - '0') * quality_max;
@@ -33,6 +34,7 @@ struct Weighted {
 // The part of `text` before a ';' outside quotes, which is taken off together with the ';'.
 ByteView take_piece(ByteView& text) {
     std::size_t end = 0;
+    // A quoted parameter may hold a ';' (RFC 9110, 5.6.6).
     for (bool quoted = false; end < text.size() && (quoted || text[end] != ';'); ++end) {
         if (text[end] == '"') quoted = !quoted;
         if (quoted && text[end] == '\\' && end + 1 < text.size()) ++end;
@@ -75,6 +77,7 @@ struct CodingQualities {
 };
 
 std::optional<ContentCoding> coding_of(ByteView name) {
+    // RFC 9110, 8.4.1.3: recipients treat x-gzip as gzip.
     if (equals_ignoring_case(name, "gzip") || equals_ignoring_case(name, "x-gzip")) {
         return ContentCoding::gzip;
     }
@@ -88,6 +91,7 @@ CodingQualities parse_accept_encoding(ByteView value) {
     CodingQualities qualities;
     for (ListReader list(value); list.next();) {
         const auto weighted = parse_weighted(list.element());
+        // An element with a bad weight is left out, and the others count.
         if (!weighted) continue;
         if (weighted->name == "*") {
             qualities.others = weighted->quality;
@@ -113,12 +117,14 @@ int match_exactness(ByteView range, ByteView media_type) {
 }
 
 Wanted wanted_of(ByteView accept, ByteView media_type) {
+    // Without Accept, every type is as good as any other (RFC 9110, 12.5.1).
     if (trim_ows(accept).empty()) return {quality_max, 1};
     Wanted best;
     for (ListReader list(accept); list.next();) {
         const auto weighted = parse_weighted(list.element());
         if (!weighted) continue;
         const int exactness = match_exactness(weighted->name, media_type);
+        // The most specific range decides, not the largest weight (RFC 9110, 12.5.1).
         if (exactness > best.exactness) best = {weighted->quality, exactness};
     }
     return best;
@@ -146,6 +152,8 @@ CodingChoice choose_coding(ByteView accept_encoding, AvailableCodings available)
     int best = qualities.identity();
     auto consider = [&](ContentCoding coding, bool is_available) {
         const int quality = qualities.compressed(coding);
+        // Of equal weights the later one is taken, so the calls below go from the coarsest to the
+        // best coding.
         if (!is_available || quality == 0 || quality < best) return;
         best = quality;
         choice.coding = coding;
@@ -164,6 +172,7 @@ bool prefers_json(ByteView accept) {
     const Wanted json = wanted_of(accept, "application/json");
     const Wanted html = wanted_of(accept, "text/html");
     if (json.quality != html.quality) return json.quality > html.quality;
+    // Of equal weights the type that is named more exactly wins; with "*/*" alone, HTML.
     return json.quality > 0 && json.exactness > html.exactness;
 }
 

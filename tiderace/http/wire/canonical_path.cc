@@ -80,6 +80,7 @@ bool is_plain_block(const char* at) {
 // it.
 template <std::size_t width>
 bool is_plain_in_blocks(ByteView path) {
+    // From 1, because each block looks at the byte before it.
     for (std::size_t at = 1; at + width < path.size(); at += width) {
         if (!is_plain_block<width>(path.data() + at)) return false;
     }
@@ -128,6 +129,7 @@ PathFault check_byte(unsigned char byte, bool escaped, unsigned char before) {
     if (byte == 0) return PathFault::nul;
     if (byte < 0x20 || byte == 0x7F) return PathFault::control_character;
     if (byte == '\\') return PathFault::backslash;
+    // Readers disagree whether %2F separates (RFC 3986, 2.2), so a path with it is ambiguous.
     if (escaped && byte == '/') return PathFault::encoded_slash;
     if (is_overlong(before, byte)) return PathFault::bad_escape;
     return PathFault::none;
@@ -177,9 +179,12 @@ class Rewriter {
     // Keeps, drops or resolves the segment whose slash is at `begin`.
     PathFault settle_segment(std::size_t begin) {
         const ByteView segment(out_.data() + begin + 1, size_ - begin - 1);
+        // Judged after decoding, so that "%2e%2e" is ".." as well; "//" counts as "/".
         if (!segment.empty() && segment != "." && segment != "..") return PathFault::none;
         std::size_t parent = begin;
         if (segment == "..") {
+            // RFC 3986, 5.2.4, would stop at the root in silence; such a path is an attack or a
+            // mistake.
             if (begin == 0) return PathFault::above_root;
             parent = ByteView(out_.data(), begin).rfind('/');
         }
@@ -205,6 +210,7 @@ PathResult canonicalize(ByteView raw_path, std::span<char> scratch) {
     }
     Rewriter rewriter(raw_path, scratch);
     if (const PathFault fault = rewriter.run(); fault != PathFault::none) return {.fault = fault};
+    // Unchanged after all, such as a byte of UTF-8: the view then lives as long as the head.
     const ByteView path = rewriter.changed() ? rewriter.path() : raw_path;
     return {.path = CanonicalPath(path),
             .trailing_slash = path.ends_with('/'),
@@ -248,6 +254,7 @@ bool may_be_segment(ByteView name) {
 }
 
 bool has_hidden_segment(ByteView path) {
+    // RFC 8615: its files are meant to be public, ACME's challenges among them.
     constexpr ByteView well_known = "/.well-known";
     if (path == well_known || path.starts_with("/.well-known/")) {
         path.remove_prefix(well_known.size());

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t size_max = std::numeric_limits<std::int64_t>::max();
 constexpr int digits_max = 16;
 
+// RFC 9110, 6.5.1: fields that frame or route the message have been acted upon already.
 bool may_trail(FieldName name) {
     return name != FieldName::content_length && name != FieldName::transfer_encoding &&
            name != FieldName::host;
@@ -20,6 +21,7 @@ bool may_trail(FieldName name) {
 
 }  // namespace
 
+// Every H1Exchange holds one.
 static_assert(sizeof(ChunkedDecoder) <= 24);
 
 // Each of these takes one byte: it moves on to the next state, or says why the byte may not come.
@@ -44,6 +46,7 @@ Refusal ChunkedDecoder::end_of_part(char c) {
     } else if (c == ';') {
         state_ = State::name_start;
     } else if (is_ows(c)) {
+        // "Bad" white space (RFC 9112, 7.1.1): recipients have to accept it.
         state_ = State::before_semicolon;
     } else {
         return refusal_for(
@@ -93,6 +96,7 @@ Refusal ChunkedDecoder::take_extension(char c) {
 }
 
 Refusal ChunkedDecoder::end_of_line(char c) {
+    // A lone LF or CR as a line's end lets two readers see different chunks (request smuggling).
     if (c != '\n') return Refusal::bare_cr;
     digits_ = 0;
     state_ = size_ > 0 ? State::data : State::trailers;
@@ -117,6 +121,8 @@ Refusal ChunkedDecoder::take(char c, std::uint32_t extension_bytes_max) {
         case State::data_lf:
             return expect('\n', c, State::size_start);
         default:
+            // Counted over the whole body, because a peer could send them with every chunk of one
+            // byte.
             if (++extension_bytes_ > extension_bytes_max) {
                 return Refusal::chunk_extensions_too_large;
             }
@@ -140,6 +146,7 @@ ChunkedDecoder::Step ChunkedDecoder::step_data(ByteView bytes, std::size_t at) {
 ChunkedDecoder::Step ChunkedDecoder::step_trailer(ByteView bytes, std::size_t at,
                                                   std::uint32_t bytes_max) {
     const std::size_t left = bytes_max - std::min(trailer_bytes_, bytes_max);
+    // Cut at the limit, so that it does not depend on how the bytes arrived.
     const ByteView section = bytes.substr(at, left);
     FieldLine line{ParseStatus::need_more, Refusal::none, 0, {}, {}};
     const bool at_end = section.starts_with('\r');

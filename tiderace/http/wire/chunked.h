@@ -5,6 +5,14 @@
 //       …data, trailer: use them and go on; need_more: keep `bytes`, come back with more; else end
 //   }
 //
+//   size_start -> size -> [extensions] -> line_feed --size > 0--> data -> data_cr -> data_lf --+
+//       ^                                     |                                                |
+//       |                                     +--size 0--> trailers --empty line--> done       |
+//       +--------------------------------------------------------------------------------------+
+//
+//   extensions: before_semicolon -> name_start -> name [-> value_start -> value or quoted] …
+//   any -> refused
+//
 // Owner    The connection that reads the body; one decoder for each body.
 // Thread   Any; a decoder belongs to one thread at a time.
 // Errors   The peer's faults are a Refusal, the same however the bytes were split; after one, and

@@ -16,6 +16,8 @@ std::optional<bool> modified_since(ByteView field, const Validators& validators)
 
 // Steps 1 and 2: is the client still right about what it wants to act upon?
 bool is_as_expected(const Conditions& conditions, const Validators& validators) {
+    // If-Match makes If-Unmodified-Since void, and below If-None-Match makes If-Modified-Since void
+    // (RFC 9110, 13.2.2).
     if (!conditions.if_match.empty()) {
         return tag_list_matches(conditions.if_match, validators.tag, TagCompare::strong);
     }
@@ -38,6 +40,7 @@ Precondition evaluate(const Conditions& conditions, const Validators& validators
                       bool is_get_or_head) {
     if (!is_as_expected(conditions, validators)) return Precondition::failed;
     if (is_already_known(conditions, validators, is_get_or_head)) {
+        // RFC 9110, 13.1.2: 412 for any other method.
         return is_get_or_head ? Precondition::not_modified : Precondition::failed;
     }
     return Precondition::proceed;
@@ -45,6 +48,7 @@ Precondition evaluate(const Conditions& conditions, const Validators& validators
 
 bool if_range_matches(ByteView if_range, const Validators& validators) {
     if (const auto tag = parse_entity_tag(if_range)) {
+        // Parts of two bodies that are only equivalent would not fit together (RFC 9110, 13.1.5).
         return validators.tag && same_tag(*tag, *validators.tag, TagCompare::strong);
     }
     const auto date = parse_http_date(if_range, validators.now);

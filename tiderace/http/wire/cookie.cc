@@ -28,6 +28,7 @@ bool is_attribute(ByteView text) {
 }
 
 bool has_prefix(ByteView name, ByteView prefix) {
+    // Browsers compare the prefixes without case (RFC 6265bis, 5.4).
     return equals_ignoring_case(name.substr(0, prefix.size()), prefix);
 }
 
@@ -55,6 +56,7 @@ std::optional<CookiePair> CookiePairs::next() {
         const std::size_t equals = piece.find('=');
         if (equals == ByteView::npos) continue;
         const CookiePair pair{piece.substr(0, equals), piece.substr(equals + 1)};
+        // Others are passed over: cookies come from all programs of a domain, not from us alone.
         if (is_token(pair.name) && is_cookie_value(pair.value)) return pair;
     }
     return std::nullopt;
@@ -95,6 +97,7 @@ CookieFault check_cookie(const SetCookie& cookie) {
     const bool host = has_prefix(cookie.name, "__Host-");
     const bool needs_secure = host || has_prefix(cookie.name, "__Secure-") || cookie.partitioned ||
                               cookie.same_site == SameSite::none;
+    // Browsers would drop the cookie without a word, so the mistake is reported here.
     if (needs_secure && !cookie.secure) return CookieFault::insecure;
     if (host && (cookie.path != "/" || !cookie.domain.empty())) return CookieFault::bad_prefix;
     return CookieFault::none;

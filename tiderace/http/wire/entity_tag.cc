@@ -49,6 +49,8 @@ bool tag_list_matches(ByteView value, const std::optional<EntityTag>& current, T
         skip_ows(value);
         if (!value.empty() && value.front() != ',') {
             const auto tag = take_tag(value);
+            // A list that is not valid matches nothing; the request is then served, or refused with
+            // 412.
             if (!tag) return false;
             found = found || (current && same_tag(*tag, *current, compare));
             skip_ows(value);
@@ -70,6 +72,7 @@ EntityTagText format_entity_tag(std::int64_t changed_nanoseconds, std::uint64_t 
 
 EntityTagText append_to_tag(ByteView tag, ByteView suffix) {
     EntityTagText text;
+    // Inside the quotes: each variant of a file needs a tag of its own (RFC 9110, 8.8.3.3).
     text.add(tag.substr(0, tag.size() - 1)).add("-").add(suffix).add("\"");
     return text;
 }

@@ -91,6 +91,7 @@ constexpr unsigned hash_bits = 8;
 
 constexpr std::uint32_t hash_of(ByteView name) {
     const auto lower = [&](std::size_t at) -> std::uint32_t {
+        // Lower case for letters. Other characters change as well, but alike on both sides.
         return static_cast<unsigned char>(name[at]) | 0x20U;
     };
     const std::uint32_t key = static_cast<std::uint32_t>(name.size()) + (lower(0) << 8) +
@@ -177,6 +178,7 @@ bool same_name(const char* lower, const char* given, std::size_t size) {
 constexpr std::array<std::string_view, field_names_max> field_name::lower = make_lower_names();
 
 FieldName intern_field_name(ByteView name) {
+    // same_name() reads words of at least two bytes.
     if (name.size() < 2) return FieldName::other;
     const Entry& entry = entries[hash_of(name)];
     if (entry.size != name.size()) return FieldName::other;

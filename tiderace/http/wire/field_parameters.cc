@@ -15,6 +15,7 @@ bool FieldParameters::take_value(FieldParameter& parameter) {
     std::size_t end = 0;
     if (rest_.starts_with('"')) {
         for (end = 1; end < rest_.size() && rest_[end] != '"'; ++end) {
+            // Only before a quote or a backslash, because browsers escape no other character.
             const bool escape = rest_[end] == '\\' && end + 1 < rest_.size() &&
                                 (rest_[end + 1] == '"' || rest_[end + 1] == '\\');
             if (escape) ++end;

@@ -34,12 +34,15 @@ Refusal judge_transfer_codings(const RequestHead& head) {
 Refusal frame_body(const RequestHead& head, RequestFraming& framing) {
     const Field* length = head.find(FieldName::content_length);
     if (head.has(FieldName::transfer_encoding)) {
+        // RFC 9112, 6.3, lets the coding win; where two hops differ, requests can be smuggled.
         if (length != nullptr) return Refusal::length_and_chunked;
+        // RFC 9112, 6.1: HTTP/1.0 has no transfer codings, so the framing is faulty.
         if (head.version_minor() == 0) return Refusal::bad_transfer_coding;
         framing.body = Body::chunked;
         return judge_transfer_codings(head);
     }
     if (length == nullptr) return Refusal::none;
+    // Equal values as well: RFC 9110, 8.6, allows to reject them.
     if (head.repeated(FieldName::content_length)) return Refusal::duplicate_length;
     const ContentLength parsed = parse_content_length(length->value);
     framing.length = parsed.value;
@@ -139,11 +142,13 @@ RequestFraming frame_request(const RequestHead& head, HostMemo* hosts) {
     if (http_1_1 && head.has(FieldName::expect)) {
         const Refusal refusal = judge_expectations(head);
         if (refusal != Refusal::none) return refused(refusal);
+        // Without a body there is nothing to continue with (RFC 9110, 10.1.1).
         framing.expect_continue = framing.body != Body::none;
     }
     framing.keep_alive = http_1_1;
     if (head.has(FieldName::connection)) {
         const ConnectionOptions options = read_connection(head);
+        // RFC 9112, 9.3: "close" wins over "keep-alive".
         framing.keep_alive = !options.close && (http_1_1 || options.keep_alive);
         const Field* upgrade = head.find(FieldName::upgrade);
         framing.upgrade_requested =

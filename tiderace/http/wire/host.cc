@@ -44,6 +44,7 @@ bool valid_ipv4(ByteView address) {
         while (digits < address.size() && digits < 3 && is_digit(address[digits])) {
             value = value * 10 + static_cast<unsigned>(address[digits++] - '0');
         }
+        // Some readers take a leading zero for octal.
         const bool leading_zero = digits > 1 && address[0] == '0';
         if (digits == 0 || leading_zero || value > 255) return false;
         address.remove_prefix(digits);
@@ -70,6 +71,7 @@ bool valid_ipv6(ByteView address) {
         address.remove_prefix(2);
     }
     while (!address.empty()) {
+        // The last two groups may be written as an IPv4 address.
         if (address.find(':') == ByteView::npos && address.find('.') != ByteView::npos) {
             if (!valid_ipv4(address)) return false;
             groups += 2;
@@ -90,6 +92,7 @@ bool valid_ipv6(ByteView address) {
             return false;
         }
     }
+    // "::" stands for at least one group (RFC 4291, 2.2, as RFC 3986 reads it).
     return gap ? groups < ipv6_groups : groups == ipv6_groups;
 }
 
@@ -111,6 +114,7 @@ bool valid_host(ByteView host) {
 }
 
 bool HostMemo::is_valid(ByteView host) {
+    // Nearly all requests of a connection name the same host.
     if (!host.empty() && host.size() == size_ &&
         std::memcmp(host.data(), bytes_.data(), host.size()) == 0) {
         return true;

@@ -85,6 +85,7 @@ class Reader {
         const int minute = number(2);
         expect(":");
         const int second = number(2);
+        // RFC 9110, 5.6.7, allows the leap second of its grammar.
         const bool leap = hour == 23 && minute == 59 && second == 60;
         ok_ = ok_ && hour < 24 && minute < 60 && (second < 60 || leap);
         return ok_ ? (hour * 60 + minute) * 60 + second : -1;
@@ -104,6 +105,7 @@ std::optional<UnixSeconds> to_time(const Fields& fields) {
     const UnixSeconds midnight =
         std::chrono::sys_days(date).time_since_epoch().count() * day_seconds;
     const ByteView weekday = weekday_names[weekday_of(midnight).c_encoding()];
+    // A date that contradicts itself is no date, and the condition is then ignored.
     if (weekday.substr(0, 3) != fields.weekday) return std::nullopt;
     const UnixSeconds time = midnight + fields.seconds;
     if (time > http_date_max) return std::nullopt;  // the leap second at the very end
@@ -183,6 +185,7 @@ std::array<char, 29> format_http_date(UnixSeconds time) {
 }
 
 std::optional<UnixSeconds> parse_http_date(ByteView text, UnixSeconds now) {
+    // RFC 9110, 5.6.7: recipients accept all three forms, which differ in length.
     if (text.size() == 29 && text[3] == ',') return parse_imf_fixdate(text);
     if (text.size() == 24) return parse_asctime(text);
     return parse_rfc850(text, now);

@@ -18,6 +18,7 @@ Extension extension_of(ByteView path) {
     const std::size_t slash = path.rfind('/');
     const ByteView name = slash == ByteView::npos ? path : path.substr(slash + 1);
     const std::size_t dot = name.rfind('.');
+    // ".profile" is a hidden file without an extension.
     if (dot == ByteView::npos || dot == 0) return lower;
     const ByteView extension = name.substr(dot + 1);
     if (extension.size() > MimeTable::extension_bytes_max) return lower;
@@ -87,6 +88,7 @@ constexpr std::array<ByteView, 33> compressible_types = {
 bool MimeTable::add(ByteView extension, ByteView type) {
     if (extension.starts_with('.')) extension.remove_prefix(1);
     if (extension.empty() || extension.size() > extension_bytes_max || !is_type(type)) return false;
+    // Lookups take what follows the last dot of the last segment, so it would never be found.
     if (extension.find_first_of("./") != ByteView::npos) return false;
     std::string lower(extension);
     std::ranges::transform(lower, lower.begin(), to_lower);
@@ -119,6 +121,7 @@ ByteView MimeTable::type_of(ByteView path) const {
 
 bool compressible(ByteView type) {
     const ByteView essence = trim_ows(type.substr(0, type.find(';')));
+    // An encoder would hold events back until it has enough to compress.
     if (begins_with(essence, "text/")) return !equals_ignoring_case(essence, "text/event-stream");
     if (ends_with(essence, "+json") || ends_with(essence, "+xml")) return true;
     if (begins_with(essence, "model/")) return !ends_with(essence, "+zip");

@@ -66,11 +66,13 @@ MultipartReader::MultipartReader(ByteView boundary, const MultipartLimits& limit
     : limits_(limits), delimiter_bytes_(boundary.size() + 4) {
     TR_CHECK(!boundary.empty() && boundary.size() <= boundary_bytes_max,
              "a boundary has 1 to 70 bytes");
+    // The line's end before a boundary belongs to the delimiter, not to the part (RFC 2046, 5.1.1).
     std::memcpy(delimiter_.data(), "\r\n--", 4);
     std::memcpy(delimiter_.data() + 4, boundary.data(), boundary.size());
 }
 
 std::size_t MultipartReader::held_bytes_max() const {
+    // What a step may need at once: a head with its empty line, or a delimiter with its padding.
     return std::max(limits_.head_bytes_max + 4, delimiter_bytes_ + 64);
 }
 
@@ -106,6 +108,7 @@ MultipartReader::Step MultipartReader::step_once(ByteView input) {
         case State::data:
             return step_data(input);
         case State::ended:
+            // The epilogue is dropped (RFC 2046, 5.1.1).
             return {Event::end, input.size()};
         case State::failed:
             break;
@@ -182,6 +185,8 @@ MultipartReader::Step MultipartReader::step_head(ByteView input) {
         end != ByteView::npos ? end : input.size() - std::min<std::size_t>(input.size(), 3);
     if (least > limits_.head_bytes_max) return fail(MultipartFault::head_too_large);
     if (end == ByteView::npos) {
+        // All but the three bytes that may begin the empty line, so that each byte is searched
+        // once.
         scanned_ = least;
         return {Event::need_more};
     }

@@ -3,6 +3,9 @@
 //   preamble --boundary CRLF head CRLF CRLF data CRLF --boundary CRLF … CRLF --boundary-- epilogue
 //                                    part   data…  part_end                    end
 //
+//   preamble -> after_delimiter --CR LF--> head -> data --delimiter--> after_delimiter
+//                     '--"--"--> ended                     any --a fault--> failed
+//
 //   MultipartReader reader(*boundary, limits);
 //   for (;;) {
 //       const auto step = reader.next(unused bytes);

@@ -27,6 +27,7 @@ std::optional<ByteView> QueryPairs::decode(ByteView text) {
     const std::size_t start = decoded_.size();
     while (!text.empty()) {
         const auto escape = decode_escape(text);
+        // A '%' without two digits stands for itself, as in the URL standard.
         const char c = escape ? static_cast<char>(*escape) : text[0] == '+' ? ' ' : text[0];
         if (!decoded_.append(c)) {
             overflowed_ = true;

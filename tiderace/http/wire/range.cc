@@ -68,6 +68,7 @@ void RangeSet::add(ByteRange range) {
     TR_CHECK(range.first <= range.last, "a range holds at least one byte");
     if (size_ > 0) {
         ByteRange& before = ranges_[size_ - 1];
+        // RFC 9110, 15.3.7.2, lets a server coalesce ranges that overlap or touch.
         const bool touches = range.first <= before.last || range.first - before.last == 1;
         if (range.first >= before.first && touches) {
             if (range.last > before.last) before.last = range.last;
@@ -86,6 +87,7 @@ RangeResult parse_range(ByteView field_value, std::uint64_t size) {
     ListReader list(field_value.substr(unit.size()));
     while (list.next()) {
         const Spec spec = parse_spec(list.element(), size);
+        // An invalid or an excessive Range is ignored: the whole file is sent (RFC 9110, 14.2).
         if (spec.verdict == Verdict::malformed || ++specs > ranges_max) return {};
         if (size == 0 && list.element().starts_with('-')) return {};
         if (spec.verdict == Verdict::inside) result.ranges.add(spec.range);

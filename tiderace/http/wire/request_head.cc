@@ -13,6 +13,7 @@ using scan::find_first;
 
 constexpr std::size_t method_bytes_max = 32;
 constexpr ByteView common_version = "HTTP/1.1\r\n";
+// The first byte of a ClientHello (RFC 8446, 5.1): an https client on the plain port.
 constexpr char tls_handshake_record = 0x16;
 
 struct Target {
@@ -38,6 +39,7 @@ bool valid_authority(ByteView authority) {
 Target judge_target(Method method, ByteView target) {
     if (method == Method::connect) {
         const bool has_port =
+            // RFC 9110, 9.3.6: CONNECT needs a port; "[::1]" has colons and none.
             target.back() != ':' && target.back() != ']' && target.find(':') != ByteView::npos;
         return {has_port && valid_authority(target), TargetForm::authority, target};
     }
@@ -61,6 +63,8 @@ class HeadParser {
 
     ParseStatus empty_line() {
         if (bytes_.empty()) return ParseStatus::need_more;
+        // RFC 9112, 2.2: one empty line before a request is skipped, since old clients send it
+        // behind a body.
         if (bytes_[0] == '\r') return line_end(bytes_, 0);
         if (bytes_[0] == tls_handshake_record) return refuse(Refusal::tls_handshake);
         return ParseStatus::complete;
@@ -135,6 +139,7 @@ class HeadParser {
     ParseStatus bad_target_byte(ByteView line, std::size_t end) {
         if (line[end] == '\r') {
             const ParseStatus status = line_end(line, end);
+            // A request line of HTTP/0.9 ends behind its target.
             return status == ParseStatus::complete ? refuse(Refusal::bad_version) : status;
         }
         const bool space = line[end] == '\t';
@@ -162,6 +167,7 @@ class HeadParser {
         }
         if (text.size() < form.size()) return ParseStatus::need_more;
         if (text[5] != '1') return refuse(Refusal::unsupported_version);
+        // RFC 9110, 2.5: HTTP/1.2 would be understood as the highest version that we know.
         head_.set_version_minor(text[7] == '0' ? 0 : 1);
         at_ += form.size();
         return ParseStatus::complete;
@@ -226,6 +232,7 @@ const Field* RequestHead::find(ByteView name) const {
 
 HeadParse parse_request_head(ByteView data, const HeadLimits& limits, RequestHead& head) {
     head.clear();
+    // No further than a head may reach, so that the limit does not depend on how the bytes arrived.
     const ByteView bytes = data.substr(0, limits.head_bytes_max);
     HeadParser parser(bytes, limits, head);
     ParseStatus status = parser.empty_line();

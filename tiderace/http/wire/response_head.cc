@@ -35,6 +35,7 @@ char* copy(char* to, ByteView from) {
 }
 
 bool valid_value(ByteView value) {
+    // A CR or LF from a value would begin a new field, or even another answer.
     return scan::find_first<scan::ValueEnd>(value, 0) == value.size();
 }
 

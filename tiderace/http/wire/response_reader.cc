@@ -126,7 +126,9 @@ ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
         if (!read_field(line.name, line.value, framing)) return {Status::refused, 0, {}};
         at = line.end;
     }
+    // Either could be a lie, and the next answer would begin in the wrong place (RFC 9112, 6.3).
     if (framing.has_length && framing.has_coding) return refuse(ResponseFault::bad_length);
+    // 101 is final: another protocol follows it.
     const bool is_interim = start_.status < 200 && start_.status != 101;
     if (is_interim) {
         if (++interim_ > limits_.interim_max) return refuse(ResponseFault::too_many_interim);
@@ -179,6 +181,7 @@ void ResponseReader::decide_body(const Framing& framing) {
         if (start_.length > 0) state_ = State::length;
     } else {
         start_.body = Body::until_close;
+        // The end of the connection ends the body (RFC 9112, 6.3), so nothing can follow it.
         start_.keep_alive = false;
         state_ = State::until_close;
     }

@@ -6,6 +6,13 @@
 //       else end
 //   }
 //
+//   head --1xx--> head                               done --next()--> head
+//     |--no body----------------------------------> done
+//     |--a length--> length --its last byte-------> done
+//     |--chunked---> chunked --the last chunk-----> done
+//     '--neither---> until_close --end_of_stream()-> done
+//   any but done --end_of_stream(), a fault--> refused
+//
 // Owner    The connection's reader; one for all its responses.
 // Thread   Any; a reader belongs to one thread at a time.
 // Errors   The server's faults are a ResponseFault, the same however the bytes were split; after

@@ -58,6 +58,7 @@ void AnswerHeadReader::refuse(AnswerFault fault) {
 std::size_t AnswerHeadReader::feed(ByteView bytes) {
     std::size_t used = 0;
     while (state_ == State::need_more && used < bytes.size()) {
+        // RFC 3875, 7.2: a script's line ends with LF, and CR LF is accepted, too.
         const std::size_t newline = bytes.find('\n', used);
         const std::size_t end = newline == ByteView::npos ? bytes.size() : newline + 1;
         const std::size_t room = head_bytes_max - text_.size();
@@ -95,6 +96,7 @@ void AnswerHeadReader::parse() {
     if (!has_type && !head_.has_status && head_.location.empty()) {
         return refuse(AnswerFault::nothing_useful);
     }
+    // RFC 3875, 6.2.3: a Location alone is a redirect.
     if (!head_.location.empty() && !head_.has_status) head_.status = 302;
     state_ = State::complete;
 }
@@ -115,6 +117,7 @@ AnswerFault AnswerHeadReader::take_status(ByteView value) {
         return AnswerFault::bad_status;
     }
     const int status = (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
+    // A program gives the final answer; 1xx would leave the client waiting.
     if (status < 200 || status > 599) return AnswerFault::bad_status;
     head_.status = status;
     head_.has_status = true;
@@ -124,6 +127,7 @@ AnswerFault AnswerHeadReader::take_status(ByteView value) {
 AnswerFault AnswerHeadReader::take_length(ByteView value) {
     const ContentLength length = parse_content_length(value);
     if (length.refusal != Refusal::none) return AnswerFault::bad_length;
+    // Two lengths that agree do no harm.
     if (head_.content_length && *head_.content_length != length.value) {
         return AnswerFault::bad_length;
     }

@@ -12,6 +12,7 @@ constexpr std::size_t params_record_max = 32'768;
 
 void append_header(std::string& out, FcgiType type, std::uint16_t id, std::size_t content) {
     const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
+    // FCGI_VERSION_1; the last two bytes are the length of the padding, none, and a reserved one.
     out += '\1';
     out += static_cast<char>(type);
     out += byte(id >> 8);
@@ -56,6 +57,7 @@ void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView c
 }
 
 void append_begin_request(std::string& out, std::uint16_t id) {
+    // Role FCGI_RESPONDER and the flag FCGI_KEEP_CONN.
     constexpr char responder_kept[8] = {0, 1, 1, 0, 0, 0, 0, 0};
     append_record(out, FcgiType::begin_request, id, ByteView(responder_kept, 8));
 }
@@ -73,6 +75,7 @@ void append_params(std::string& out, std::uint16_t id, const MetaVariables& vari
         append_record(out, FcgiType::params, id, part);
         rest.remove_prefix(part.size());
     }
+    // An empty record ends the stream.
     append_record(out, FcgiType::params, id, {});
 }
 
@@ -89,6 +92,7 @@ ByteView find_value(ByteView pairs, ByteView name) {
     std::size_t name_bytes = 0;
     std::size_t value_bytes = 0;
     while (take_length(pairs, name_bytes) && take_length(pairs, value_bytes)) {
+        // Subtracted, not added: lengths of 31 bits come from the peer.
         if (name_bytes > pairs.size() || value_bytes > pairs.size() - name_bytes) return {};
         if (pairs.substr(0, name_bytes) == name) return pairs.substr(name_bytes, value_bytes);
         pairs.remove_prefix(name_bytes + value_bytes);
@@ -143,6 +147,7 @@ FcgiEvent FcgiReader::next(ByteView& data) {
             if (!is_sound()) return fail();
             const bool is_stream =
                 type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
+            // An empty record is an event as well: for a stream it means the stream's end.
             if (content_left_ == 0) return is_stream ? take_stream(data) : finish_whole();
         }
         if (content_left_ == 0) {

@@ -26,14 +26,18 @@ bool is_passed_on(const Field& field, bool without_authorization) {
         case FieldName::keep_alive:
         case FieldName::http2_settings:
             return false;
+        // RFC 3875, 9.2: a password that the server has checked is not the script's business.
         case FieldName::authorization:
             return !without_authorization;
         default:
             break;
     }
+    // HTTP_PROXY would become the proxy of a program's own HTTP client ("httpoxy", CVE-2016-5385).
     if (equals_ignoring_case(field.name, "Proxy")) return false;
     if (equals_ignoring_case(field.name, "Proxy-Connection")) return false;
     return std::ranges::all_of(field.name,
+                               // Other characters of a token, '_' above all, would make the name of
+                               // a different field.
                                [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
@@ -66,6 +70,7 @@ void add_server(MetaVariables& out, const RequestFacts& facts) {
     ByteView name = facts.authority;
     ByteView port = facts.secure ? "443" : "80";
     const std::size_t colon = name.rfind(':');
+    // Not a colon inside an IPv6 address.
     if (colon != ByteView::npos && name.find(']', colon) == ByteView::npos) {
         if (colon + 1 < name.size()) port = name.substr(colon + 1);
         name = name.substr(0, colon);
@@ -87,6 +92,7 @@ void MetaVariables::add(ByteView name, ByteView value) {
     Begin begin{text_.size(), text_.size() + name.size() + 1, 0};
     text_.append(name).append("=").append(value);
     begin.end = text_.size();
+    // Each variable ends with NUL, because environment() points into this text.
     text_ += '\0';
     begins_.push_back(begin);
 }

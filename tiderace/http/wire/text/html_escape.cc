@@ -39,6 +39,7 @@ bool append_ascii(BoundedText& out, char c) {
 bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
     if (read.code < 0x80) return append_ascii(out, bytes[0]);
     const bool c1_control = read.code < 0xA0;
+    // A name of a file with U+202E would show another extension than it has.
     if (!read.valid || c1_control || turns_text(read.code)) return out.append(utf8_replacement);
     return out.append(bytes);
 }

@@ -39,6 +39,7 @@ bool append_ascii(BoundedText& out, char c) {
 bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
     if (!read.valid) return out.append(utf8_replacement);
     if (read.code < 0x80) return append_ascii(out, bytes[0]);
+    // JSON allows both raw; JavaScript before ES2019 did not allow them in a string.
     if (read.code == 0x2028) return out.append("\\u2028");
     if (read.code == 0x2029) return out.append("\\u2029");
     return out.append(bytes);

@@ -37,6 +37,8 @@ Utf8Char first_utf8_char(ByteView text) {
     char32_t code = first & (0x7Fu >> total);
     for (std::size_t i = 1; i < total; ++i) {
         const unsigned char byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+        // One U+FFFD for the longest valid start (Unicode, 3.9), and the byte that broke it is read
+        // anew.
         if (byte < lead.low || byte > lead.high) return {0xFFFD, i, false};
         code = code << 6 | (byte & 0x3F);
         lead = {lead.followers};

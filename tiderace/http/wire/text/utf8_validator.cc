@@ -38,6 +38,7 @@ bool Utf8Validator::take(ByteView bytes) {
             high_ = 0xBF;
             ++i;
         } else if (byte < 0x80) {
+            // Runs of ASCII are skipped in blocks.
             i = scan::find_first<NotAscii>(bytes, i + 1);
         } else {
             if (!begin(byte)) return false;

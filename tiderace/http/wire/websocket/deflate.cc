@@ -111,8 +111,10 @@ std::optional<DeflateTerms> meet(const Parameters& offer, const DeflateWishes& o
         offer.client_no_context_takeover || !ours.client_context_takeover;
     const int server_bits =
         std::min(offer.server_max_window_bits.value_or(15), int{ours.server_max_window_bits});
+    // zlib cannot write a window of 8 bits (RFC 7692, 7.1.2.1, allows to decline).
     if (server_bits < 9) return std::nullopt;
     terms.server_max_window_bits = static_cast<std::uint8_t>(server_bits);
+    // Only a client that names the parameter may be given it (RFC 7692, 7.1.2.2).
     if (offer.client_window_named) {
         terms.client_max_window_bits = static_cast<std::uint8_t>(
             std::min(offer.client_max_window_bits.value_or(15), int{ours.client_max_window_bits}));
@@ -134,6 +136,7 @@ std::optional<DeflateTerms> agree_on_deflate(const RequestHead& head, const Defl
         while (list.next()) {
             const auto offer = parse_element(list.element(), true);
             if (!offer) continue;
+            // The client lists its offers by preference, so the first that we can meet counts.
             if (const auto terms = meet(*offer, ours)) return terms;
         }
     }

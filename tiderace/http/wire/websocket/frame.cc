@@ -26,6 +26,7 @@ WebSocketHeadParse refuse(WebSocketFault fault) {
 
 WebSocketFault judge_first_byte(unsigned char first) {
     const unsigned opcode = first & 0x0f;
+    // RSV2 and RSV3. RSV1 marks compressed messages, which judge() decides about.
     if ((first & 0x30) != 0) return WebSocketFault::reserved_bit;
     if ((opcode > 2 && opcode < 8) || opcode > 10) return WebSocketFault::unknown_opcode;
     if (opcode >= 8 && (first & 0x80) == 0) return WebSocketFault::control_fragmented;
@@ -69,6 +70,7 @@ std::string_view to_string(WebSocketFault fault) {
 }
 
 bool may_be_sent(std::uint16_t code) {
+    // RFC 6455, 7.4, and IANA's registry: 1004 to 1006 and 1015 stand for what never is in a frame.
     return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
            (code >= 3000 && code <= 4999);
 }
@@ -105,6 +107,7 @@ WebSocketHeadParse parse_websocket_head(ByteView data) {
         if (is_control(head.opcode)) return refuse(WebSocketFault::control_too_long);
         const std::size_t length_bytes = head.payload_bytes == 126 ? 2 : 8;
         const ByteView length = data.substr(bytes, length_bytes);
+        // RFC 6455, 5.2: the topmost bit of a length of 8 bytes is 0.
         if (length_bytes == 8 && !length.empty() && (length[0] & 0x80) != 0) {
             return refuse(WebSocketFault::length_overflow);
         }
@@ -170,6 +173,7 @@ WebSocketFault WebSocketReader::judge(const WebSocketFrameHead& head) const {
     if (head.masked != options_.masked) {
         return head.masked ? WebSocketFault::mask_present : WebSocketFault::mask_missing;
     }
+    // They may come between the frames of a message (RFC 6455, 5.4).
     if (is_control(head.opcode)) return WebSocketFault::none;
     if (in_message_ != (head.opcode == WebSocketOpcode::continuation)) {
         return in_message_ ? WebSocketFault::message_unfinished
@@ -201,6 +205,7 @@ WebSocketReader::Step WebSocketReader::begin_frame(ByteView data,
                                                    const WebSocketHeadParse& parsed) {
     const WebSocketFrameHead& head = parsed.head;
     if (is_control(head.opcode)) {
+        // At most 125 bytes, so a control frame is awaited whole.
         if (data.size() - parsed.bytes < head.payload_bytes) return {};
         const auto size = static_cast<std::size_t>(head.payload_bytes);
         return {.kind = Step::Kind::control,

@@ -9,6 +9,7 @@
 namespace tiderace::http::wire {
 namespace {
 
+// RFC 6455, 1.3.
 constexpr ByteView accept_suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr ByteView base64_letters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -28,6 +29,7 @@ void write_base64(std::span<const unsigned char> bytes, char* out) {
 
 // The elements of a list in all fields of that name: each a token, none twice.
 bool is_list_of_different_tokens(const RequestHead& head, FieldName name) {
+    // Each is compared with all before it, so their number is bounded.
     constexpr std::size_t elements_max = 64;
     std::array<ByteView, elements_max> seen;
     std::size_t count = 0;
@@ -77,6 +79,7 @@ int status_for(WebSocketRefusal refusal) {
         case WebSocketRefusal::none:
             return 101;
         case WebSocketRefusal::not_asked_for:
+        // 426 for a version, too, with the one that we speak (RFC 6455, 4.2.2).
         case WebSocketRefusal::bad_version:
             return 426;
         case WebSocketRefusal::bad_origin:
@@ -168,6 +171,7 @@ WebSocketKey websocket_key(std::span<const unsigned char, 16> random) {
 
 ByteView choose_subprotocol(const RequestHead& head, std::span<const std::string> ours) {
     for (const std::string& one : ours) {
+        // In the server's order: RFC 6455, 4.2.2, leaves the choice to it.
         if (offers(head, one)) return one;
     }
     return {};
