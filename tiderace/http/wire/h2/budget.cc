@@ -56,6 +56,7 @@ void H2Budget::refill(Instant now) {
 
 bool H2Budget::charge(H2Act act, Instant now, std::uint32_t times) {
     const std::uint64_t price = std::uint64_t{price_of(act)} * times;
+    // Only when it runs short, so that most frames cost no division.
     if (price > units_) refill(now);
     const bool enough = price <= units_;
     units_ = enough ? units_ - static_cast<std::uint32_t>(price) : 0;

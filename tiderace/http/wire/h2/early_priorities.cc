@@ -23,7 +23,9 @@ std::optional<H2Priority> H2EarlyPriorities::take(std::uint32_t stream) {
     if (behind != early_.begin() && std::prev(behind)->stream == stream) {
         found = std::prev(behind)->priority;
     }
+    // Streams are opened in order, so those below will never be opened (RFC 9113, 5.1.1).
     early_.erase(early_.begin(), behind);
+    // clear() would keep the memory for the life of the connection.
     if (early_.empty()) std::vector<Early>().swap(early_);
     return found;
 }

@@ -11,6 +11,7 @@ H2FrameHeader read_h2_frame_header(ByteView bytes) {
     return {.length = static_cast<std::uint32_t>(read_big_endian<3>(at)),
             .type = static_cast<H2FrameType>(at[3]),
             .flags = static_cast<std::uint8_t>(at[4]),
+            // The reserved bit is ignored on receipt (RFC 9113, 4.1).
             .stream = static_cast<std::uint32_t>(read_big_endian<4>(at + 5)) & h2_stream_max};
 }
 

@@ -144,6 +144,7 @@ Step H2FrameReader::go_on(ByteView bytes, std::size_t used) {
 
 H2Error H2FrameReader::judge_place(const H2FrameHeader& header) const {
     if (phase_ == Phase::first_settings) {
+        // The preface ends with a SETTINGS frame, which may be empty (RFC 9113, 3.4).
         const bool first = header.type == H2FrameType::settings && !header.has(h2_flag::ack);
         return first ? H2Error::no_error : H2Error::protocol_error;
     }
@@ -161,6 +162,7 @@ Step H2FrameReader::read_frame(ByteView bytes) {
     if (header.length > limits_.frame_bytes_max) return dead(H2Error::frame_size_error);
     const Rule* rule = rule_for(header.type);
     if (rule == nullptr) {
+        // Frames of unknown types are ignored, on any stream (RFC 9113, 5.5).
         begin_skip(header);
         return give(H2UnknownFrame{static_cast<std::uint8_t>(header.type)}, h2_frame_header_bytes);
     }
@@ -287,6 +289,7 @@ Step H2FrameReader::read_whole(const H2FrameHeader& header, ByteView payload) {
 Step H2FrameReader::read_window_update(const H2FrameHeader& header, ByteView payload) {
     const std::size_t used = h2_frame_header_bytes + header.length;
     const std::uint32_t increment = read_stream(payload, 0);
+    // An increment of 0 is the fault of the stream that it is for (RFC 9113, 6.9).
     if (increment > 0) return give(H2WindowUpdate{header.stream, increment}, used);
     if (header.stream == 0) return dead(H2Error::protocol_error);
     return refuse(stream_fault(H2Error::protocol_error, header.stream), used);
@@ -310,6 +313,7 @@ Step H2FrameReader::begin_block(const H2FrameHeader& header, ByteView payload) {
 }
 
 Step H2FrameReader::continue_block(const H2FrameHeader& header, ByteView payload) {
+    // A block may be cut into frames without end, each of them empty ("CONTINUATION flood").
     if (++continuations_ > limits_.continuations_max ||
         payload.size() > limits_.block_bytes_max - block_.size()) {
         return dead(H2Error::enhance_your_calm);

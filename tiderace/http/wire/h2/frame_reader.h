@@ -13,6 +13,12 @@
 // preface, SETTINGS first, lengths, stream 0 or not, padding, values, a field block without gaps.
 // What depends on the state of a stream is in h2_stream.h.
 //
+//   preface --> first_settings --> frames --DATA--> data --> padding --> frames
+//                                    |  ^
+//                                    |  +-- skip: an unknown type, or PRIORITY of a bad length
+//                                    +--a field block without its end: CONTINUATION alone may come
+//   any --a fault of connection scope--> dead
+//
 // Owner    The connection.
 // Thread   One at a time.
 // Errors   The peer's faults are an H2Fault. After one of connection scope the reader is done:

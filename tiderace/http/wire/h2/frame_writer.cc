@@ -18,6 +18,7 @@ char* begin_frame(std::span<char> out, const H2FrameHeader& header) {
 
 std::size_t write_h2_settings(std::span<char> out, std::span<const H2Setting> settings) {
     const std::size_t bytes = settings.size() * h2_setting_bytes;
+    // 16 KiB: every peer takes a frame of that size (RFC 9113, 6.5.2).
     TR_CHECK(bytes <= h2_frame_bytes_min, "more settings than there are");
     char* to = begin_frame(
         out, {.length = static_cast<std::uint32_t>(bytes), .type = H2FrameType::settings});

@@ -32,6 +32,7 @@ using KeepStatus = huffman::Decoded::Status;
 void HpackDecoder::set_table_bytes_max(std::uint32_t bytes) {
     TR_CHECK(bytes <= HpackTable::table_bytes_max, "more than a table can hold was announced");
     table_bytes_max_ = bytes;
+    // The peer's encoder has to confirm a smaller table in its next block (RFC 7541, 4.2).
     must_shrink_ = table_.bytes_max() > bytes;
 }
 
@@ -131,6 +132,7 @@ auto Block::read_indexed() -> Step {
     std::uint32_t index = 0;
     if (!read_integer(indexed_prefix, index) || !find(index, field_)) return Step::corrupt;
     if (!count(field_.name.size(), field_.value.size())) return Step::passed_over;
+    // A later literal of this block may evict the entry, so its texts are copied.
     if (index > hpack_static::entries) {
         if (!field_.has_constant_name()) field_.name = copy_from_table(field_.name);
         field_.value = copy_from_table(field_.value);
@@ -168,6 +170,7 @@ KeepStatus Block::expand(const Literal& literal, std::size_t room_bytes) {
     }
     const KeepStatus kept = keep(literal.value, room_bytes, field.value);
     if (kept != KeepStatus::complete) return kept;
+    // A constant name is valid, so only the value has to be judged.
     if (constant) {
         field.refusal = judge_field_value(field.value);
     } else {

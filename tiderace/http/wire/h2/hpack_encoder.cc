@@ -63,6 +63,8 @@ constexpr NameSet repeating = set_of({
     FieldName::accept_encoding,
     FieldName::accept_language,
 });
+// Never indexed (RFC 7541, 7.1.3): once in a table, the size of later answers would show whether a
+// guess is right.
 constexpr NameSet secrets = set_of({
     FieldName::set_cookie,
     FieldName::cookie,
@@ -116,8 +118,10 @@ std::uint32_t hash_of(ByteView name, ByteView value) {
     std::uint32_t hash = 2166136261U;
     for (const ByteView text : {name, value}) {
         for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+        // No byte has that value, so "ab" + "c" and "a" + "bc" differ.
         hash = (hash ^ 0x100U) * 16777619U;
     }
+    // 0 marks an empty place.
     return hash == 0 ? 1 : hash;
 }
 
@@ -163,6 +167,7 @@ HpackEncoder::Block::Block(HpackEncoder& encoder, std::span<char> out)
     }
     char* to = out.data();
     const std::uint32_t size = encoder.table_.bytes_max();
+    // RFC 7541, 4.2: the smallest size since the last block, then the current one.
     if (encoder.smallest_ < size) to = write(to, size_update_form, encoder.smallest_);
     to = write(to, size_update_form, size);
     size_ = static_cast<std::size_t>(to - out.data());
@@ -170,6 +175,7 @@ HpackEncoder::Block::Block(HpackEncoder& encoder, std::span<char> out)
 
 HpackEncoder::Block::~Block() {
     const bool table_changed = encoder_.table_.insertions() != insertions_before_;
+    // The block was not sent, but our table holds its insertions.
     if (!finished_ && table_changed) encoder_.start_over();
 }
 
@@ -275,6 +281,8 @@ bool HpackEncoder::Block::field(ByteView name, ByteView value) {
     const LowerName lower = lower_name(name);
     if (lower.size == 0) return fail(Fault::bad_name);
     if (!valid_value(value)) return fail(Fault::bad_value);
+    // A field of the program's own enters the table only when it comes again: unique values would
+    // evict the useful ones.
     if (!encoder_.seen_before(lower.view(), value)) {
         return text({.name = lower.view(), .value = value}, 0, {});
     }

@@ -17,6 +17,7 @@ PseudoField find_pseudo(ByteView name) {
 Refusal judge_field_name(ByteView name) {
     if (name.empty()) return Refusal::bad_field_name;
     for (const char c : name) {
+        // RFC 9113, 8.2.1: names are in lower case; others make the message malformed.
         const bool upper = c >= 'A' && c <= 'Z';
         if (upper || !is(token_byte, c)) return refusal_for(c, Refusal::bad_field_name);
     }
@@ -27,6 +28,7 @@ Refusal judge_field_name(ByteView name) {
 
 Refusal judge_field_value(ByteView value) {
     if (value.empty()) return Refusal::none;
+    // RFC 9113, 8.2.1. HTTP/1.1 strips white space here, so another hop would read another value.
     if (is_ows(value.front()) || is_ows(value.back())) return Refusal::bad_field_value;
     const std::size_t end = scan::find_first<scan::ValueEnd>(value, 0);
     if (end == value.size()) return Refusal::none;

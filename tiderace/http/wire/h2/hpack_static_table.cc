@@ -12,6 +12,7 @@ constexpr HpackField field(ByteView name, FieldName id = FieldName::other, ByteV
     return {name, value, id, PseudoField::none, Refusal::none, false};
 }
 
+// RFC 7541, appendix A, in its order: the place is the index on the wire.
 constexpr auto rows = std::to_array<HpackField>({
     pseudo(PseudoField::authority, ":authority"),
     pseudo(PseudoField::method, ":method", "GET"),
@@ -80,6 +81,7 @@ static_assert(rows[status_index - 1].pseudo == PseudoField::status);
 
 constexpr std::array<std::uint8_t, field_names_max> make_indexes() {
     std::array<std::uint8_t, field_names_max> indexes{};
+    // Backwards, so that the first of several rows with the same name stays.
     for (std::size_t at = rows.size(); at > 0; --at) {
         const HpackField& row = rows[at - 1];
         if (row.id == FieldName::other) continue;

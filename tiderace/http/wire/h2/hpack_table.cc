@@ -68,6 +68,7 @@ void HpackTable::evict_oldest() {
 bool HpackTable::insert(const HpackField& field) {
     const bool fits = field.name.size() <= bytes_max_ && field.value.size() <= bytes_max_ &&
                       size_of(field.name.size(), field.value.size()) <= bytes_max_;
+    // RFC 7541, 4.4: an entry larger than the table empties it, and is no error.
     if (!fits) {
         clear();
         return false;
@@ -79,6 +80,7 @@ bool HpackTable::insert(const HpackField& field) {
     make_record_room();
     make_text_room(static_cast<std::uint32_t>(text_bytes));
 
+    // The records are a ring whose room is a power of two, so a mask wraps it.
     newest_ = (newest_ + 1) & (records_room_ - 1);
     ++count_;
     ++insertions_;

@@ -185,6 +185,7 @@ class RequestReader {
         const bool connect = head_.method() == Method::connect;
         const bool extended = has(PseudoField::protocol);
         if (extended) {
+            // RFC 8441, 4: :protocol comes with CONNECT alone, and only where we announced it.
             const bool may = limits_.extended_connect && connect &&
                              is_token(value(PseudoField::protocol)) && has(PseudoField::authority);
             if (!may) return Refusal::bad_pseudo_field;
@@ -202,6 +203,7 @@ class RequestReader {
             if (refusal != Refusal::none) return refusal;
         }
         if (tunnel_) {
+            // CONNECT names a host and a port (RFC 9113, 8.5); colons inside [] are the address's.
             const bool port = authority.find(':', authority.rfind(']') + 1) != ByteView::npos;
             head_.set_target(authority, TargetForm::authority, authority);
             return port && authority.back() != ':' ? Refusal::none : Refusal::bad_target;
@@ -224,6 +226,7 @@ class RequestReader {
         const ByteView authority = value(PseudoField::authority);
         const Field* host = head_.find(FieldName::host);
         if (head_.repeated(FieldName::host)) return Refusal::duplicate_host;
+        // RFC 9113, 8.3.1: :authority stands for Host, so readers of Host find it under that name.
         if (host == nullptr) {
             if (authority.empty()) return Refusal::missing_host;
             return add(to_lower_string(FieldName::host), authority, FieldName::host);
@@ -263,6 +266,7 @@ template <typename Take>
 Parse read_block(HpackDecoder::Block& block, Take take) {
     Parse parse;
     block.for_each([&](const HpackField& field) {
+        // Read to its end even after a refusal: later blocks need the table as the peer has it.
         if (parse.refusal == Refusal::none) parse.refusal = take(field);
     });
     if (block.status() == HpackDecoder::Status::too_large) parse.refusal = Refusal::head_too_large;

@@ -54,6 +54,7 @@ void H2ResponseJudge::take_status(ByteView value) {
 
 void H2ResponseJudge::take_length(ByteView value) {
     const ContentLength length = parse_content_length(value);
+    // Twice, or after the body, where it frames nothing any more.
     malformed_ = part_ == H2ResponsePart::trailers || length.refusal != Refusal::none ||
                  parse_.content_length.has_value();
     parse_.content_length = length.value;

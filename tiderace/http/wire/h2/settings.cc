@@ -28,6 +28,7 @@ H2Error H2Settings::apply(H2Setting setting) {
         case H2SettingId::max_concurrent_streams:
             return take_number(setting.value, max_concurrent_streams);
         case H2SettingId::initial_window_size:
+            // Each bound, and its error, is in RFC 9113, 6.5.2.
             if (setting.value > h2_window_bytes_max) return H2Error::flow_control_error;
             return take_number(setting.value, initial_window_size);
         case H2SettingId::max_frame_size:
