@@ -15,6 +15,7 @@ namespace {
 ByteView without_port(ByteView authority) {
     const std::size_t colon = authority.rfind(':');
     const std::size_t bracket = authority.rfind(']');
+    // A colon inside the brackets of an IPv6 address begins no port.
     const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
     return has_port ? authority.substr(0, colon) : authority;
 }
@@ -35,6 +36,7 @@ struct app::HostEntry {
 App::App() : App(AppOptions()) {}
 App::App(AppOptions options)
     : options_(options), hosts_(1), scopes_(1), life_(std::make_shared<app::Life>()) {}
+// Here and not in the header, where HostEntry is incomplete.
 App::App(App&& other) noexcept = default;
 App& App::operator=(App&& other) noexcept = default;
 App::~App() = default;
@@ -119,7 +121,9 @@ void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std
               std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
     if (!fault_.empty()) return;
     const Scope& outer = scopes_[scope];
+    // The "/" of a group is its prefix itself, without a slash at its end.
     if (!outer.prefix.empty()) pattern = outer.prefix + (pattern == "/" ? "" : pattern);
+    // Middleware of one route: a scope of its own, inside the group's.
     if (!middleware.empty()) {
         scope = add_scope(scope, "");
         scopes_[scope].middleware = std::move(middleware);
@@ -157,6 +161,8 @@ App& App::mount(std::string prefix, App&& other) {
         // Its pattern holds the prefix of its scope already.
         const std::uint32_t scope = moved(route.scope);
         const std::size_t parameters = route::count_parameters(route.pattern);
+        // add() would put the scope's whole prefix before the pattern again, so it sees the root's
+        // alone.
         std::string own = scopes_[root].prefix;
         std::swap(own, scopes_[scope].prefix);
         add(scope, route.method, std::move(route.pattern), parameters, std::move(route.endpoint),
@@ -209,6 +215,7 @@ App& App::add_route(wire::Method method, std::string pattern, std::size_t parame
 }
 
 App& App::add_ready(std::string path, Duration limit, Middleware check) {
+    // First, so that a draining server answers without asking what the check would ask.
     const auto stays = [life = life_]() -> std::optional<Problem> {
         if (life->draining()) return Problem{.status = 503, .detail = "it drains"};
         return std::nullopt;
@@ -236,6 +243,7 @@ App& App::templates(const std::string& folder, const TemplateOptions& options) {
 }
 
 void App::check_pages(std::size_t first_use) {
+    // templates() may come after the routes: it checks all of them then.
     if (pages_ == nullptr) return;
     for (std::size_t i = first_use; i < page_uses_.size() && fault_.empty(); ++i) {
         if (std::string why = pages_->check(page_uses_[i]); !why.empty()) fault_ = "page " + why;

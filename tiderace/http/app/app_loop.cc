@@ -10,8 +10,10 @@ namespace tiderace::http {
 
 AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     : app_(&app), runner_(loop, pool), error_pages_(app, runner_) {
+    // Where Page::make() finds them: a handler's return value knows its task's runner only.
     runner_.local<app::LoopPages>().pages = app.pages_.get();
     for (const App::State& state : app.states_) {
+        // One object for all loops; any other state is made for each loop.
         if (state.shared != nullptr) {
             states_.add({state.key, state.shared, true});
             continue;
@@ -30,6 +32,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
         states_.add({route.endpoint.get(), part.get(), false});
         parts_.push_back(std::move(part));
     }
+    // A background task without each_loop runs once in the process, on the loop that claims it.
     first_loop_ = app.life_->claim_first_loop();
     background_.emplace(runner_, states_, app.background_, first_loop_);
 }
@@ -54,6 +57,7 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
     auto chain = std::make_unique<Chain>();
     chain->body_bytes_max = app_->options_.body_bytes_max;
     chain->handler_timeout = app_->options_.handler_timeout;
+    // A copy of the outer chain: a request then looks at one chain, however deep its group is.
     if (outer != nullptr) *chain = *outer;
     chain->error_pages = error_pages_.empty() ? nullptr : &error_pages_;
     chain->scope = static_cast<std::uint32_t>(chains_.size());
@@ -115,6 +119,7 @@ AppLoop::ErrorPages::ErrorPages(const App& app, task::Runner& runner)
     for (std::uint32_t i = 0; i < app.scopes_.size(); ++i) {
         if (app.scopes_[i].error_page) prefixes_.push_back(i);
     }
+    // The longest prefix claims a path first.
     std::ranges::stable_sort(prefixes_, std::ranges::greater(),
                              [&](std::uint32_t i) { return app.scopes_[i].prefix.size(); });
 }
@@ -131,6 +136,7 @@ std::uint32_t AppLoop::ErrorPages::scope_of(ByteView path) const {
 }
 
 void AppLoop::ErrorPages::show(Exchange& exchange, Response& response, std::uint32_t scope) const {
+    // A path without a route passed the App's own chain, yet its group's error page should show it.
     if (scope == 0) scope = scope_of(exchange.request().path);
     std::vector<const ErrorPage*> pages;
     for (;; scope = app_->scopes_[scope].parent) {
@@ -144,6 +150,7 @@ void AppLoop::ErrorPages::show(Exchange& exchange, Response& response, std::uint
 Instant AppLoop::deadline(const Chain& chain) const {
     const Instant now = runner_.loop().now();
     const Duration limit = chain.handler_timeout;
+    // A limit of "never" must not overflow.
     return limit < Instant::max() - now ? now + limit : Instant::max();
 }
 
@@ -161,6 +168,7 @@ bool AppLoop::pass(Chain& chain, Exchange& exchange) {
     if (chain.empty()) return true;
     exchange.set_route_filter(chain);
     while (exchange.route_access_done < chain.rules.size()) {
+        // Counted before the call: a rule that decides later resumes the exchange behind itself.
         AccessRule& rule = *chain.rules[exchange.route_access_done++];
         if (rule.check(exchange) != AccessRule::Verdict::pass) return false;
     }
@@ -170,10 +178,12 @@ bool AppLoop::pass(Chain& chain, Exchange& exchange) {
 // Again for each rule that decided later.
 void AppLoop::handle(Exchange& exchange) {
     const Request& request = exchange.request();
+    // Once for each request, before any rule looks at the client's address.
     if (app_->proxies_ != nullptr && exchange.route_access_done == 0) {
         app_->proxies_->apply(exchange);
     }
     const bool connect = request.method() == wire::Method::connect;
+    // Tunnels are not offered; over HTTP/2 a WebSocket is an extended CONNECT (RFC 8441).
     if (connect && request.protocol != "websocket") return exchange.respond_status(501);
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its routes are.
     if (request.path == "*") return exchange.respond_status(204);
@@ -199,6 +209,7 @@ void AppLoop::handle(Exchange& exchange) {
     // What keeps views beyond this call needs the head where it stays: it lies in the connection's
     // receive buffer.
     if (moved) exchange.pin();
+    // A rule may have pinned the head, which moves it, so call() looks the parameters up again.
     if (moved || !chain.rules.empty()) return call(exchange, route);
     app::Call call{
         exchange,
@@ -285,6 +296,7 @@ class AppLoop::FormReader final : public BodyReceiver {
         AppLoop& loop = *loop_;
         const App::Route& route = *route_;
         std::string body = std::move(body_);
+        // BodyStream brings a receiver of its own; the call carries the bytes read so far.
         if (streamed) exchange.withdraw_body();
         if (route.endpoint->keeps_views()) exchange.pin();
         loop.call(exchange, route, std::move(body));

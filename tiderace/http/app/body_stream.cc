@@ -27,6 +27,7 @@ class BodyStream::Receiver final : public BodyReceiver {
   private:
     void on_body(Exchange& exchange, ByteView bytes) override {
         inflow_->bytes += bytes;
+        // The handler is slower than the peer: TCP, or the stream's window, holds the peer back.
         if (inflow_->bytes.size() >= held_bytes_max && !inflow_->paused) {
             inflow_->paused = true;
             exchange.set_body_reading(false);
@@ -81,6 +82,7 @@ std::optional<std::string> BodyStream::take() {
 }
 
 bool BodyStream::Next::await_ready() {
+    // spend(): a task that always has news gives way now and then, or it would hold the loop.
     return body_->inflow_->has_news() && task::Context::here().runner->spend();
 }
 
@@ -92,6 +94,7 @@ void BodyStream::Next::await_suspend(std::coroutine_handle<> handle) {
 }
 
 BodyStream::Next::~Next() {
+    // The task may be destroyed at its await, when the client goes away.
     if (body_->inflow_ && body_->inflow_->waiting == this) body_->inflow_->waiting = nullptr;
 }
 

@@ -18,6 +18,7 @@ int status_of(json::Error::Kind kind) {
     switch (kind) {
         case json::Error::Kind::too_large:
             return 413;
+        // 422: it is JSON, and its content does not fit (RFC 9110, 15.5.21).
         case json::Error::Kind::content:
             return 422;
         case json::Error::Kind::syntax:
@@ -30,6 +31,7 @@ int status_of(json::Error::Kind kind) {
 }  // namespace
 
 void Call::fail(const Problem& problem) {
+    // Several arguments may fail; the first one has answered.
     if (!exchange.responded()) problem.reply().send(exchange);
 }
 
@@ -66,6 +68,7 @@ void Call::fail_state() {
     fail_missing("a handler takes a state that App::state() was not given");
 }
 
+// A fault of the program: the client gets 500, and the log says what is missing.
 void Call::fail_missing(std::string_view what) {
     log::Logger* log = exchange.loop().log();
     if (log != nullptr) log->error("http", what, log::field("route", pattern));

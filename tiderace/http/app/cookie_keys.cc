@@ -13,6 +13,7 @@ constexpr std::size_t signature_chars = 64;
 
 std::string signature(std::string_view key, std::string_view name, std::string_view value) {
     constexpr std::string_view digits = "0123456789abcdef";
+    // The name is signed, too: a value of one cookie must not pass as that of another.
     std::string named(name);
     named += '\0';  // which no name of a cookie holds
     std::string text;
@@ -33,6 +34,7 @@ CookieKeys::CookieKeys(std::vector<std::string> keys) : keys_(std::move(keys)) {
 }
 
 std::string CookieKeys::sign(std::string_view name, std::string_view value) const {
+    // The first key signs; the others only verify, so that keys can be replaced one by one.
     return std::string(value) + "." + signature(keys_.front(), name, value);
 }
 
@@ -44,6 +46,7 @@ std::optional<std::string_view> CookieKeys::verify(std::string_view name,
     const std::string_view value = text.substr(0, dot);
     bool good = false;
     for (const std::string& key : keys_) {
+        // All keys are tried, so that timing does not show which one fits.
         good |= equals_in_constant_time(signature(key, name, value), text.substr(dot + 1));
     }
     return good ? std::optional(value) : std::nullopt;

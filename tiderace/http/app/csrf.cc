@@ -60,6 +60,7 @@ class Guard final : public Attachment {
     explicit Guard(std::string secret) : Attachment(&guard_key), secret(std::move(secret)) {}
 
     bool is_good(std::string_view token) const {
+        // Two digits a byte, and the mask is as long as the secret.
         if (secret.size() != secret_bytes || token.size() != 4 * secret_bytes) return false;
         const std::string bytes = bytes_of(token);
         if (bytes.size() != 2 * secret_bytes) return false;
@@ -94,11 +95,13 @@ class CsrfRule final : public AccessRule {
         const auto session = app::Argument<Session>::find(call);
         if (!session) return Verdict::answered;
         auto guard = core::make_ref<Guard>(bytes_of(session->get(value_name)));
+        // Pages of another site cannot set a field of that name without CORS.
         if (const wire::Field* given = request.head->find("x-csrf-token"); given != nullptr) {
             if (guard->is_good(given->value)) return Verdict::pass;
             app::refuse_csrf(exchange);
             return Verdict::answered;
         }
+        // The token may be in the body, which comes later: AppLoop::handle asks for it.
         exchange.attach(std::move(guard));
         return Verdict::pass;
     }
@@ -177,6 +180,7 @@ FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended) {
     const ByteView type = exchange.request().field(wire::FieldName::content_type);
     std::string token;
     if (const auto boundary = wire::multipart_boundary(type)) {
+        // Only the first part is read, so that an upload need not be held for the check.
         const ByteView first = body.substr(0, first_part_bytes_max);
         auto found = token_of_parts(*boundary, first);
         if (!found && !ended && first.size() == body.size()) return FormCheck::need_more;

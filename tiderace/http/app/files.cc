@@ -48,6 +48,7 @@ App& App::files(std::string prefix, const std::string& folder, std::vector<Middl
         options.pool = place.pool;
         return Layer(std::make_shared<FilesRule>(place.loop, std::move(options)));
     };
+    // The endpoint that is never reached; it takes the one parameter of its pattern.
     const auto below = [](std::string_view) {};
     if (middleware.empty()) {
         return route(wire::Method::other, prefix + "/{path...}", below,

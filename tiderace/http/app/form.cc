@@ -23,6 +23,7 @@ std::string shown(ByteView text) {
 }
 
 bool read_boolean(ByteView text, void* to) {
+    // "on" is what a browser sends for a ticked box (HTML, 4.10.5.1.15).
     const bool yes = text == "true" || text == "1" || text == "on";
     *static_cast<bool*>(to) = yes;
     return yes || text == "false" || text == "0" || text == "off";
@@ -142,6 +143,7 @@ class PairWalk {
         const Type& type = inside(*member.type);
         const std::size_t index = counts_[i]++;
         if (type.kind == Kind::list && type.list->fixed == 0) {
+            // The member's default goes with the first value that is sent.
             if (index == 0) type.list->clear(members_[i]);
             const Type& element = *type.list->element;
             if (!read_scalar(text, type.list->add(members_[i], index), element)) {
@@ -152,6 +154,7 @@ class PairWalk {
         }
         if (index > 0)
             return add_fault({.path = std::string(member.name), .problem = "appears twice"});
+        // Browsers send fields that were left empty; only for a text is "" a value.
         const bool left_empty = text.empty() && type.kind == Kind::optional &&
                                 inside(*type.optional->value).kind != Kind::text;
         if (left_empty) return type.optional->clear(members_[i]);

@@ -13,7 +13,9 @@ void Invocation::watch() {
 
 void Invocation::on_done(std::exception_ptr failure) {
     const std::unique_ptr<Invocation> self(this);
+    // The task ended inside start(): its caller must not touch this object any more.
     if (ended_at_once_ != nullptr) *ended_at_once_ = true;
+    // The answer may end the connection, which must not call back into what is being destroyed.
     AbandonObserver::unlink();
     exchange_->run([&] {
         answer_problems(*exchange_, [&] {

@@ -34,6 +34,7 @@ task::Task<Multipart::Event> Multipart::step() {
             throw Problem{.status = status_of(reader_->fault()),
                           .detail = std::string(to_string(reader_->fault()))};
         }
+        // Copies, because both are views of held_, which moves below.
         if (step.event == Event::data) piece_.assign(step.data);
         if (step.event == Event::part) type_.assign(reader_->content_type());
         if (step.event == Event::part_end || step.event == Event::end) in_part_ = false;
@@ -85,6 +86,8 @@ task::Task<std::string> Multipart::text(std::size_t bytes_max) {
 }
 
 task::Task<std::uint64_t> Multipart::save(std::string path, std::uint64_t bytes_max) {
+    // Shared with the pool: if the client goes away meanwhile, the write that runs still has its
+    // file, and the last owner removes it.
     const auto file = std::make_shared<NewFile>(std::move(path));
     co_await task::offload(NewFile::opening(file));
     std::uint64_t bytes = 0;

@@ -21,10 +21,12 @@ namespace {
 NewFile::~NewFile() {
     if (descriptor_ < 0) return;
     ::close(descriptor_);
+    // finish() was not reached: a file that is cut off must not look whole.
     ::unlink(path_.c_str());
 }
 
 void NewFile::open() {
+    // O_EXCL: never through a link, and never over an existing file.
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) throw_error(errno, "create", path_);
 }
@@ -39,6 +41,7 @@ void NewFile::write(ByteView bytes) {
 }
 
 void NewFile::finish() {
+    // Some file systems (NFS, quotas) report a failed write only here.
     if (::close(std::exchange(descriptor_, -1)) == 0) return;
     const int code = errno;
     ::unlink(path_.c_str());

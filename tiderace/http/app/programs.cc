@@ -83,6 +83,7 @@ App& App::fastcgi(std::string pattern, const std::string& address, const std::st
         own.local = place.handler;
         return Layer(std::make_shared<ProgramsRule<cgi::FastCgi>>(place.loop, std::move(own)));
     };
+    // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
     if (is_glob || pattern == "/") pattern.clear();
     return route(
         wire::Method::other, pattern + "/{path...}", [](std::string_view) {},

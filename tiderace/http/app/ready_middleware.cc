@@ -20,6 +20,7 @@ class SecurityHeadersFilter final : public ResponseFilter {
         if (!response.find(wire::FieldName::x_content_type_options)) {
             add(response, "X-Content-Type-Options", headers_.content_type_options);
         }
+        // RFC 6797, 7.2: never over plain HTTP.
         if (exchange.request().secure) {
             add(response, "Strict-Transport-Security", headers_.strict_transport_security);
         }
@@ -29,6 +30,7 @@ class SecurityHeadersFilter final : public ResponseFilter {
     static void add(Response& response, ByteView name, const std::string& value) {
         if (value.empty()) return;
         for (const ResponseField& field : response.fields()) {
+            // A handler that set the field itself knows better.
             const ByteView known = field.name.empty() ? to_string(field.id) : field.name;
             if (wire::equals_ignoring_case(known, name)) return;
         }
@@ -46,6 +48,8 @@ class Compression final : public ResponseFilter {
           with_cookies_(options.with_cookies) {}
 
     void filter(Exchange& exchange, Response& response) override {
+        // The length of a compressed answer could give away a secret beside an attacker's text
+        // (BREACH).
         if (!with_cookies_ && response.find(wire::FieldName::set_cookie)) return;
         compress_.filter(exchange, response);
     }
@@ -97,6 +101,7 @@ Middleware cross_origin(std::vector<std::string> trusted) {
     });
 }
 Middleware rate_limit(filter::RateLimitOptions options) {
+    // One for all loops, or each would allow the whole limit.
     auto table = std::make_shared<filter::RateTable>(options);
     return rule_for_each_loop([table = std::move(table)](LayerPlace&) {
         return std::make_shared<filter::RateLimit>(table);

@@ -37,6 +37,7 @@ Reply& Reply::cookie(const Cookie& cookie) & {
     std::array<char, wire::set_cookie_bytes_max> memory;
     wire::BoundedText text(memory);
     if (!wire::append_set_cookie(text, one)) {
+        // Reported by send(), which has a log.
         cookie_fault_ = wire::check_cookie(one);
         return *this;
     }

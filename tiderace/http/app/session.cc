@@ -40,6 +40,7 @@ bool is_id(std::string_view text) {
 }
 
 std::string key_of(std::string_view id) {
+    // Reading the store gives no usable id (session_store.h).
     return hex_of(wire::sha256(id));
 }
 
@@ -84,6 +85,7 @@ class Session::Record final : public Attachment {
     task::Task<> load(std::string given) {
         auto data = co_await store->load(key_of(given), loop->unix_now());
         if (!data) {
+            // It expired, or we never made it: an unknown id is not taken over (session fixation).
             client = Client::has_to_forget;
             co_return;
         }
@@ -188,6 +190,7 @@ bool Session::exists() const {
 }
 
 task::Task<> Session::set(std::string name, std::string value) {
+    // A reference of its own: the exchange may end while the store works.
     const core::Ref<Record> record = this->record();
     auto& values = record->values;
     if (exists() && has(name) && get(name) == value) co_return;  // the store has it

@@ -195,6 +195,7 @@ class FileSessions::Folder {
 std::vector<FileSessions::Folder::File> FileSessions::Folder::files() const {
     std::vector<File> all;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+        // Another loop, or another process, may remove the file meanwhile.
         std::error_code gone;
         if (!entry.is_regular_file(gone)) continue;
         std::string path = entry.path().string();
@@ -217,6 +218,7 @@ void FileSessions::Folder::count() {
 
 // Down to fifteen sixteenths of the limits, so that a full folder is not read for each new session.
 void FileSessions::Folder::make_room(std::uint64_t bytes) {
+    // Here and not in the constructor, because this runs on the pool.
     if (!counted_) count();
     if (count_ < options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
     std::vector<File> all = files();
@@ -249,6 +251,7 @@ bool FileSessions::Folder::is_due(UnixSeconds now) {
     const std::lock_guard held(lock_);
     if (now < next_sweep_) return false;
     const auto pause = std::chrono::duration_cast<std::chrono::seconds>(options_.sweep_every);
+    // Claimed before the sweep, so that one of several loads does it.
     next_sweep_ = now + pause.count();
     return true;
 }

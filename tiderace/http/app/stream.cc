@@ -28,12 +28,15 @@ std::string render(const Event& event) {
     if (!event.event.empty()) append_line(out, "event", event.event);
     if (!event.id.empty()) append_line(out, "id", event.id);
     if (event.retry_ms > 0) append_line(out, "retry", std::to_string(event.retry_ms));
+    // An event without data is not dispatched by browsers (HTML, 9.2.6); a comment alone needs
+    // none.
     if (!event.data.empty() || event.comment.empty()) append_lines(out, "data", event.data);
     out += '\n';
     return out;
 }
 
 GeneratorSource::~GeneratorSource() {
+    // The frame uses pieces_, a member, which would end before Root does.
     Root::end_frame();
 }
 
@@ -49,6 +52,8 @@ BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue
         if (failed_) return State::failed;
         if (ended_) return State::end;
         if (alive()) return State::wait;  // it makes the next piece; on_done says when
+        // The piece may be made at once: then pull() goes on here, and on_done() must not call
+        // body_ready().
         pulling_ = true;
         Root::start(*runner_, make_next());
         pulling_ = false;

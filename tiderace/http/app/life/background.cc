@@ -10,6 +10,7 @@ namespace tiderace::http::app {
 class BackgroundTasks::One final : private task::Root, private core::Timer {
   public:
     One(BackgroundTasks& tasks, const Background& what) : tasks_(&tasks), what_(&what) {}
+    // The frame refers to members of this class, which would end before Root does.
     ~One() override { end_frame(); }
 
     bool over() const { return over_; }
@@ -32,6 +33,7 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         draining_ = true;
         const Duration grace = what_->options.grace;
         if (over_) return;
+        // It rests between two runs, or gets no grace.
         if (!alive() || grace <= Duration::zero()) return end();
         loop().arm(*this, std::min(deadline, loop().now() + grace));
     }
@@ -50,6 +52,7 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         const BackgroundOptions& options = what_->options;
         if (failure) task::log_failure(loop().log(), failure);
         if (!failure || draining_ || options.restart <= Duration::zero()) return end();
+        // It ran well for long enough, so its next failure is a new one.
         if (loop().now() - started_ >= options.restart_max) rest_ = Duration::zero();
         rest_ = std::min(options.restart_max, std::max(options.restart, 2 * rest_));
         loop().arm(*this, loop().now() + rest_);
@@ -72,6 +75,7 @@ BackgroundTasks::BackgroundTasks(task::Runner& runner, const States& states,
     for (const Background& one : all) {
         if (first_loop || one.options.each_loop) all_.push_back(std::make_unique<One>(*this, one));
     }
+    // At the end of the turn, once the AppLoop around it is complete.
     if (!all_.empty()) runner.loop().at_turn_end(*this);
 }
 

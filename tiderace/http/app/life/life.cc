@@ -12,6 +12,7 @@ void Life::drain() {
 void Life::attach(std::function<void()> stop) {
     const std::lock_guard held(lock_);
     stop_ = std::move(stop);
+    // drain() was called before anything served.
     if (draining_) stop_();
 }
 

@@ -136,6 +136,7 @@ class DocumentRule final : public AccessRule {
 
     Verdict check(Exchange& exchange) override {
         if (!exchange.request().is_get_or_head()) return Verdict::pass;  // it will be a 405
+        // At the first request, because routes may be added after openapi().
         if (text_.empty()) text_ = OpenApiDocument(*app_, path_).write(info_);
         Reply().body("application/json", text_).send(exchange);
         return Verdict::answered;
@@ -159,6 +160,7 @@ OpenApiDocument::OpenApiDocument(const App& app, std::string_view own) {
             app.scopes_[route.scope].host != 0) {
             continue;
         }
+        // The names of the first pattern are shown; parameters go by their order.
         Path& path = paths_.try_emplace(key, Path{route.pattern, {}}).first->second;
         Operation& operation = path.operations.emplace_back();
         operation.method = method;

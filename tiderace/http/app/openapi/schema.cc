@@ -89,6 +89,7 @@ const std::string& SchemaBook::name_of(const json::ObjectShape& shape) {
     const std::string first = component_name(shape.name);
     std::string name = first;
     const auto is_taken = [&](const Entry& entry) { return entry.name == name; };
+    // Two namespaces may have structs of the same name.
     for (int i = 2; std::ranges::any_of(entries_, is_taken); ++i) name = first + std::to_string(i);
     entries_.push_back({&shape, std::move(name)});
     return entries_.back().name;
@@ -163,6 +164,7 @@ void SchemaBook::write_checked(Writer& out, const json::CheckedShape& shape) {
 
 void SchemaBook::write_variant(Writer& out, const json::VariantShape& shape) {
     const bool tagged = json::is_tagged(shape);
+    // refuse.
     out.key(tagged ? "oneOf" : "anyOf").begin_array();
     for (const json::Alternative& one : shape.alternatives) {
         if (!tagged) {

@@ -34,6 +34,7 @@ bool prefers_html(ByteView accept) {
 
 bool wants_page(const Response& response, ByteView accept) {
     if (response.status() < 400) return false;
+    // Other bodies are a handler's own text, which stays.
     if (!response.has_body() || !response.explanation().empty()) return true;
     return is_problem(response) && prefers_html(accept);
 }
@@ -60,6 +61,7 @@ std::optional<Reply> first_of(const std::vector<const ErrorPage*>& pages, const 
                               Exchange& exchange, task::Runner& runner) {
     std::optional<Reply> made;
     for (const ErrorPage* page : pages) {
+        // An error page that throws leaves the answer to the next one, or to the plain answer.
         core::contain(exchange.loop().log(), "http", "an error page",
                       [&] { made = (*page)(error, runner); });
         if (made) break;

@@ -133,6 +133,8 @@ std::string TemplateFolder::refresh(std::string_view name) {
 std::expected<std::string, std::string> TemplateFolder::render(std::string_view name,
                                                                text::Ref value) {
     std::unique_lock<std::mutex> held;
+    // Only where files are read again does rendering change the set; otherwise loops share it
+    // freely.
     if (reload_) {
         held = std::unique_lock(lock_);
         if (std::string faults = refresh(name); !faults.empty()) return std::unexpected(faults);

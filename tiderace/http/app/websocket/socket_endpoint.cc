@@ -16,6 +16,7 @@ SocketPart::~SocketPart() = default;
 void SocketPart::accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task) {
     WebSocketState& state = made->socket().state();
     const wire::WebSocketRefusal refusal = accept_websocket(exchange, service_, state);
+    // The answer may have failed already, and no task begins for a closed socket.
     if (refusal != wire::WebSocketRefusal::none || !state.opened()) return;
     made->index_ = served_.size();
     served_.push_back(std::move(made));
@@ -40,6 +41,7 @@ void ServedSocket::on_done(std::exception_ptr failure) {
 }
 
 void ServedSocket::on_ended(bool waiting) {
+    // No operation will report the end to the task, and the peer is gone, so it ends here.
     if (!waiting && socket_.close_code() == wire::websocket_close::abnormal) return remove();
     core::EventLoop& loop = part_->runner_->loop();
     loop.assert_on_loop();
@@ -49,6 +51,7 @@ void ServedSocket::on_ended(bool waiting) {
 // Destroys this, once no task is running.
 void ServedSocket::remove() {
     auto& all = part_->served_;
+    // The last one takes the place, so that removing needs no search.
     all.back()->index_ = index_;
     std::swap(all[index_], all.back());
     std::unique_ptr<ServedSocket> self = std::move(all.back());
