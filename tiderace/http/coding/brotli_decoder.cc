@@ -24,6 +24,7 @@ class BrotliDecoder final : public ContentDecoder {
         std::size_t out_left = out.size();
         const auto result = BrotliDecoderDecompressStream(state_, &in_left, &next_in, &out_left,
                                                           &next_out, nullptr);
+        // Unlike gzip and zstd, a stream of Brotli ends once: bytes behind it are a fault.
         failed_ = result == BROTLI_DECODER_RESULT_ERROR ||
                   (result == BROTLI_DECODER_RESULT_SUCCESS && in_left > 0);
         return {in.size() - in_left, out.size() - out_left, failed_};

@@ -67,6 +67,7 @@ class BrotliEncoder final : public ContentEncoder {
         state_ = BrotliEncoderCreateInstance(take, give_back, &memory_);
         if (state_ == nullptr) return false;
         const Setting setting = setting_of(purpose_, bytes);
+        // The parameter has 32 bits, and 1 GiB is as good a hint as any larger size.
         constexpr std::uint64_t hint_max = 1U << 30;
         return BrotliEncoderSetParameter(state_, BROTLI_PARAM_QUALITY, setting.quality) &&
                BrotliEncoderSetParameter(state_, BROTLI_PARAM_LGWIN, setting.window_bits) &&

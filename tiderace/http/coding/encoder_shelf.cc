@@ -32,6 +32,8 @@ EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purp
     Loan loan;
     const std::size_t place =
         (static_cast<std::size_t>(coding) - 1) * purposes + static_cast<std::size_t>(purpose);
+    // The answer then goes out plain. Bytes are counted by the most that an encoder may take,
+    // because it grows after it was lent.
     if (loans_ >= limits_.loans_max || loan_bytes_ + bytes_of(place) > limits_.loan_bytes_max) {
         return loan;
     }

@@ -81,6 +81,7 @@ class GzipEncoder final : public ContentEncoder {
         stream_.avail_in = static_cast<uInt>(given);
         stream_.next_out = reinterpret_cast<Bytef*>(out.data());
         stream_.avail_out = static_cast<uInt>(room);
+        // A piece that is cut must not be flushed or finished before its last part.
         const int result = deflate(&stream_, all ? flush_of(until) : Z_NO_FLUSH);
         Step step{.used = given - stream_.avail_in, .made = room - stream_.avail_out};
         if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
