@@ -26,6 +26,7 @@ bool is_connections_own(FieldName name) {
 }
 
 bool may_stand_twice(FieldName name) {
+    // Set-Cookie is no list (RFC 9110, 5.3), and a second Vary adds to the first.
     return name == FieldName::set_cookie || name == FieldName::vary;
 }
 
@@ -44,6 +45,7 @@ Result<AddedField> parse_added_field(ByteView text) {
     if (!wire::is_field_value(value)) {
         return fail(Error(0, "added field", text, "the value holds control characters"));
     }
+    // A second length or coding would let two readers see two answers.
     if (is_connections_own(wire::intern_field_name(name))) {
         return fail(Error(0, "added field", text, "the server itself sets this field"));
     }

@@ -79,10 +79,12 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
 
 void BasicAuth::on_verified(SlotId id, bool good) {
     Waiting* found = waiting_.find(id);
+    // The client left meanwhile, and its entry with it.
     if (found == nullptr) return;
     const core::Ref<Exchange> exchange = std::move(found->exchange);
     std::string authorization = std::move(found->authorization);
     waiting_.erase(id);
+    // Even if the client has left: it comes back with the same credentials.
     if (good) remember(std::move(authorization), loop_->now());
     if (exchange->abandoned()) return;
     if (good) {
@@ -122,6 +124,7 @@ bool BasicAuth::is_remembered(ByteView authorization, Instant now) {
 void BasicAuth::remember(std::string authorization, Instant now) {
     std::erase_if(remembered_, [now](const Remembered& known) { return known.until <= now; });
     if (options_.remembered_max == 0) return;
+    // The oldest: they stand in the order in which they were verified.
     if (remembered_.size() >= options_.remembered_max) remembered_.erase(remembered_.begin());
     const std::uint64_t hash = hash_of(authorization);
     remembered_.push_back({hash, std::move(authorization), now + options_.remember});
@@ -133,6 +136,7 @@ BasicAuthOptions::Verify verify_plain(std::vector<PlainUser> users) {
         for (const PlainUser& known : users) {
             const unsigned same_user = equals_in_constant_time(known.user, user);
             const unsigned same_password = equals_in_constant_time(known.password, password);
+            // No short cut, so that timing does not show which of the two is wrong.
             good |= same_user & same_password;
         }
         return good != 0;

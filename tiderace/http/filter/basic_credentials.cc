@@ -49,6 +49,7 @@ std::optional<BasicCredentials> parse_basic_credentials(ByteView authorization) 
         return std::nullopt;
     }
     const auto decoded = decode_base64(wire::trim_ows(authorization.substr(scheme.size())));
+    // RFC 7617, 2: neither may hold a control character, and a user's name no colon.
     if (!decoded || std::ranges::any_of(*decoded, is_control)) return std::nullopt;
     const std::size_t colon = decoded->find(':');
     if (colon == std::string::npos) return std::nullopt;

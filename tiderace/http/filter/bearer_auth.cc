@@ -12,6 +12,7 @@ ByteView bearer_token(ByteView authorization) {
     if (!wire::equals_ignoring_case(authorization.substr(0, scheme.size()), scheme)) return {};
     ByteView token = authorization.substr(scheme.size());
     while (token.starts_with(' ')) token.remove_prefix(1);
+    // token68 (RFC 9110, 11.2): '=' stands at the end alone.
     const std::size_t end = std::min(token.find_last_not_of('=') + 1, token.size());
     const bool good = end > 0 && std::ranges::all_of(token.substr(0, end), [](char c) {
                           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

@@ -104,6 +104,7 @@ void Compress::filter(Exchange& exchange, Response& response) {
     if (response.as_is()) return;
     if (response.status() == 304) return name_what_the_client_has(exchange.request(), response);
     if (!may_compress(response)) return;
+    // Before the choice: a plain answer depends on Accept-Encoding as well.
     add_vary(response);
     const std::string accept = accept_encoding_of(exchange.request());
     const ContentCoding coding = wire::choose_coding(accept, options_.codings).coding;
@@ -117,9 +118,11 @@ void Compress::filter(Exchange& exchange, Response& response) {
 
 bool Compress::may_compress(Response& response) const {
     const int status = response.status();
+    // Errors are short, 204 and 205 have no body, and a part must stay a part of the plain bytes.
     if (status < 200 || status > 299 || status == 204 || status == 205 || status == 206) {
         return false;
     }
+    // Encoded already, or a part.
     if (response.find(FieldName::content_encoding) || response.find(FieldName::content_range)) {
         return false;
     }
@@ -129,6 +132,8 @@ bool Compress::may_compress(Response& response) const {
     // Neither a body nor a length: there is nothing to tell by.
     if (!response.has_body() && !bytes) return false;
     if (bytes && *bytes < options_.bytes_min) return false;
+    // A digest is one of the bytes that are sent (RFC 9530), and no-transform forbids it (RFC 9111,
+    // 5.2.2.6).
     return !has_digest(response) && !any_value(response, FieldName::cache_control, [](ByteView v) {
         return wire::forbids_transform(v);
     });
@@ -140,6 +145,7 @@ bool Compress::compress(Exchange& exchange, Response& response, ContentCoding co
     const bool is_head = exchange.request().method() == wire::Method::head;
     core::SendQueue* queued = response.queued_body();
     const bool is_copied = !response.copied_body().empty();
+    // Short bodies are compressed now, which keeps their length and shows whether they shrink.
     if (is_copied && *bytes <= options_.at_once_bytes_max) {
         return compress_at_once(exchange, response, coding);
     }

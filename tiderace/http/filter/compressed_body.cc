@@ -42,6 +42,7 @@ BodySource::State CompressedBody::pull_more(core::BlockPool& blocks, core::SendQ
         }
         switch (source_->pull(blocks, pieces_, piece_bytes)) {
             case State::more:
+                // The source has no data yet and is not waiting either: the caller pulls again.
                 if (pieces_.empty()) return State::more;
                 break;
             case State::wait:
@@ -95,6 +96,7 @@ bool CompressedBody::take_piece(core::BlockPool& blocks, core::SendQueue& out) {
             got = exchange_->loop().kernel().read_at(range.descriptor, buffer.data(), wanted,
                                                      static_cast<off_t>(range.offset));
         }
+        // The file became shorter than its answer said.
         if (got <= 0) return false;
         piece = {buffer.data(), static_cast<std::size_t>(got)};
     }

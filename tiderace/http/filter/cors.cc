@@ -28,6 +28,8 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
     if (allows(request.field(FieldName::origin))) {
         response.add(FieldName::access_control_allow_methods, options_.methods);
         const ByteView asked = request.field(FieldName::access_control_request_headers);
+        // Named one by one, because "*" does not cover Authorization, nor requests with credentials
+        // (Fetch standard).
         const ByteView allowed = options_.headers == "*" ? asked : ByteView(options_.headers);
         if (!allowed.empty()) {
             response.add(FieldName::access_control_allow_headers, response.keep(allowed));
@@ -41,6 +43,7 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
 
 void Cors::filter(Exchange& exchange, Response& response) {
     const Request& request = exchange.request();
+    // With credentials browsers accept no "*" (Fetch standard).
     const bool names_origin = !any_origin_ || options_.credentials;
     // Vary also for requests without Origin: the answer differs by it, and caches must know that.
     if (names_origin) response.add(FieldName::vary, "Origin");

@@ -13,7 +13,9 @@ bool CrossOrigin::may_pass(const Request& request) const {
     const ByteView origin = request.field(FieldName::origin);
     if (!origin.empty() && std::ranges::find(trusted_, origin) != trusted_.end()) return true;
     const ByteView site = request.field(FieldName::sec_fetch_site);
+    // Browsers set Sec-Fetch-Site, and no page can; "none" is a bookmark or a typed address.
     if (!site.empty()) return site == "same-origin" || site == "none";
+    // Neither field: current browsers send one of them, so this is no page of another site.
     if (!request.has(FieldName::origin)) return true;
     // "null" (a sandbox, a file) has no host, and is not ours.
     const std::size_t scheme = origin.find("://");

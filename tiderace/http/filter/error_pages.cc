@@ -81,6 +81,7 @@ constexpr ByteView page_policy =
     "frame-ancestors 'none'";
 
 Result<std::string> read_file(const std::string& path) {
+    // O_NONBLOCK: a named pipe must not hold up the start.
     core::Descriptor file(core::system_kernel(),
                           ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return fail(Error::last("open error page", path));
@@ -105,6 +106,7 @@ static_assert(wire::html_growth_max == growth_max && wire::json_growth_max == gr
 
 void append_escaped(std::string& page, ByteView text, Escape escape) {
     const std::size_t begin = page.size();
+    // Room for the worst case, cut to what was written.
     page.resize(begin + text.size() * growth_max);
     wire::BoundedText room(std::span<char>(page).subspan(begin));
     escape(room, text);
@@ -176,6 +178,7 @@ Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
 void ErrorPages::filter(Exchange& exchange, Response& response) {
     const int status = response.status();
     const ByteView why = response.explanation();
+    // A body with an explanation is the short text that the server itself wrote.
     if (status < 400 || (response.has_body() && why.empty())) return;
     if (const auto page = pages_.find(status); page != pages_.end()) {
         return show(page->second, response);
@@ -183,6 +186,7 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
     response.add(FieldName::vary, "Accept");
     const bool json = wire::prefers_json(exchange.request().field(FieldName::accept));
     response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
+    // The page quotes the path, so its type must not be guessed.
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);
     const ByteView path = exchange.request().path;

@@ -21,6 +21,7 @@ void MadeTag::filter(Exchange& exchange, Response& response) {
         return;
     }
     wire::FixedText<40> text;
+    // Weak, because compression behind this filter changes the bytes.
     text.add("W/\"").add_number(hash_of(body, 1), 16).add_number(hash_of(body, 2), 16).add("\"");
     const ByteView tag = response.keep(text.view());
     response.set(wire::FieldName::etag, tag);

@@ -7,6 +7,7 @@
 namespace tiderace::http::filter {
 namespace {
 
+// A cell: 16 bits of the key's hash, and 48 bits of microseconds, which last for nine years.
 constexpr std::uint64_t time_mask = (std::uint64_t{1} << 48) - 1;
 constexpr std::uint64_t minute_us = 60'000'000;
 
@@ -18,6 +19,7 @@ std::uint64_t microseconds(Duration time) {
 // "192.0.2.1", or the first four groups of an IPv6 address.
 ByteView client_of(const core::Address& peer,
                    std::array<char, core::Address::ip_text_bytes_max>& memory) {
+    // One subscriber has at least a /64 of IPv6, and could use a new address for each request.
     ByteView text(memory.data(), peer.format_ip(memory.data()));
     std::size_t at = 0;
     for (int groups = 0; groups < 4; ++groups) {
@@ -43,6 +45,7 @@ RateTable::Cell* RateTable::cell_of(std::uint64_t hash, std::uint64_t now) {
     for (std::size_t i = first; i < first + cells_of_a_key; ++i) {
         const std::uint64_t value = (*cells_)[i].load(std::memory_order_relaxed);
         const std::uint64_t next = value & time_mask;
+        // A cell in the past says nothing any more, so it counts as empty.
         if (value >> 48 == hash >> 48 && next > now) return &(*cells_)[i];
         if (next >= least) continue;
         least = next;
@@ -54,18 +57,21 @@ RateTable::Cell* RateTable::cell_of(std::uint64_t hash, std::uint64_t now) {
 std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
     std::int64_t began = INT64_MIN;
     const std::int64_t at = instant.time_since_epoch().count();
+    // The first call sets the zero of all times. 0 in a cell means never used, hence the + 1.
     if (began_.compare_exchange_strong(began, at)) began = at;
     const std::uint64_t now = microseconds(Duration(std::max<std::int64_t>(at - began, 0))) + 1;
     const std::uint64_t hash = hash_(key);
     Cell& cell = *cell_of(hash, now);
     std::uint64_t seen = cell.load(std::memory_order_relaxed);
     for (;;) {
+        // Another key's cell is taken over, and its past with it is forgotten.
         const bool own = seen >> 48 == hash >> 48;
         const std::uint64_t next = std::max(own ? seen & time_mask : 0, now);
         if (next - now > tolerance_) {
             return std::chrono::microseconds(next - now - tolerance_);
         }
         const std::uint64_t made = (hash >> 48 << 48) | ((next + interval_) & time_mask);
+        // Relaxed: the cell is the whole state, and no other memory depends on it.
         if (cell.compare_exchange_weak(seen, made, std::memory_order_relaxed)) return std::nullopt;
     }
 }

@@ -7,6 +7,7 @@ namespace tiderace::http::filter {
 namespace {
 
 bool is_id(ByteView text) {
+    // Such ids end up in logs and in shells, so only harmless characters pass.
     return !text.empty() && text.size() <= RequestId::id_bytes_max &&
            std::ranges::all_of(text, [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

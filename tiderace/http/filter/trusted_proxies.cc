@@ -138,6 +138,7 @@ std::string TrustedProxies::add(std::string_view text) {
     }
     Network network{.ip = ip_of(*address), .bits = bits};
     for (unsigned bit = bits; bit < 128; ++bit) {
+        // 10.0.0.1/8 is probably a mistake, and would trust more than its author meant.
         if ((network.ip[bit / 8] >> (7 - bit % 8) & 1) != 0) return "has bits behind the network's";
     }
     networks_.push_back(network);
@@ -151,6 +152,8 @@ TrustedProxies::Ip TrustedProxies::ip_of(const core::Address& address) {
     text = text.substr(0, text.find('%'));
     const bool is_ip4 = text.contains('.');
     Ip ip{};
+    // An IPv4 address is compared as ::ffff:a.b.c.d, which is also how a socket of both families
+    // shows it.
     if (is_ip4) ip[10] = ip[11] = 0xff;
     std::size_t at = is_ip4 ? 12 : 0;
     while (!text.empty() && at < ip.size()) {
@@ -196,6 +199,7 @@ bool TrustedProxies::take(ByteView element, Client& client) const {
             const auto parameter = next_parameter(element);
             if (!parameter) return false;
             if (wire::equals_ignoring_case(parameter->name, "for")) {
+                // RFC 7239, 4: each parameter comes once.
                 if (std::exchange(has_for, true)) return false;
                 address = parse_ip(parameter->value);
             } else if (wire::equals_ignoring_case(parameter->name, "proto")) {
@@ -235,6 +239,7 @@ void TrustedProxies::apply(Exchange& exchange) const {
              field != nullptr; field = request.head->next(*field)) {
             schemes = field->value;
         }
+        // The last value is the one that the nearest proxy wrote.
         client.secure = is_https(take_last(schemes));
     }
     exchange.set_client(client.address, client.secure.value_or(request.secure));
