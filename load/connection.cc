@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration retry_min = 10ms;
 constexpr Duration retry_max = 1s;
+// Small, so that the kernel does not read ahead for a client that is meant to be slow.
 constexpr int slow_receive_buffer_bytes = 4'096;
 constexpr std::int64_t drips_per_second = 10;
 
@@ -112,6 +113,7 @@ void LoadConnection::on_made(Result<net::Connection*> made) {
 }
 
 void LoadConnection::on_secured(net::Connection& connection) {
+    // A server that does not speak the chosen HTTP would answer each request with nonsense.
     const bool right =
         worker_->plan().options.http != LoadHttp::v2 || connection.security()->protocol == "h2";
     if (right && !run_over_) {
@@ -137,6 +139,7 @@ void LoadConnection::failed_to_open(ConnectError error) {
 
 void LoadConnection::try_again_later() {
     if (run_over_) return;
+    // Longer each time, or refused connections would be a load of their own.
     retry_ = std::clamp(retry_ * 2, retry_min, retry_max);
     worker_->loop().arm(*this, worker_->loop().now() + retry_);
 }
@@ -146,9 +149,12 @@ void LoadConnection::try_again_later() {
 void LoadConnection::send(std::size_t most) {
     const Instant now = worker_->now();
     most = std::min(most, dialogue_->room());
+    // The time-out counts from the first request, not from the last answer.
     if (dialogue_->under_way() == 0) since_ = now;
     std::size_t count = 0;
     for (; count < most; ++count) {
+        // Latency counts from the time at which a request was due, so that a slow server cannot
+        // hide its delays by slowing its clients down ("coordinated omission").
         const auto intended = worker_->pacer().take(now);
         if (!intended) break;
         dialogue_->ask(*intended);
@@ -199,6 +205,7 @@ bool LoadConnection::is_slow_part(LoadDialogue::Part part) const {
 void LoadConnection::drip() {
     if (connection_ == nullptr) return;
     const auto rate = static_cast<std::int64_t>(worker_->plan().options.slow_send_rate);
+    // A tenth of a second's bytes: more often would cost timers, less often would come in bursts.
     const std::int64_t most = std::max<std::int64_t>(1, rate / drips_per_second);
     const std::size_t slow = drip_.take(static_cast<std::size_t>(most),
                                         [this](ByteView piece) { connection_->write(piece); });
@@ -209,6 +216,7 @@ void LoadConnection::drip() {
 }
 
 std::size_t LoadConnection::unsent() const {
+    // Bodies wait until all is dripped out.
     if (slow_sender_) return drip_.empty() ? 0 : SIZE_MAX;
     return connection_ != nullptr ? static_cast<std::size_t>(connection_->queue_bytes()) : 0;
 }
@@ -221,6 +229,7 @@ void LoadConnection::on_drained(net::Connection&) {
 
 std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
     if (!is_open() || run_over_) return data.size();
+    // Read here and not at the start of the turn, or its last answers would look too fast.
     now_ = since_ = worker_->read_clock();
     const std::size_t used = dialogue_->hear(data);
     worker_->tally().received_bytes += used;
@@ -239,6 +248,7 @@ void LoadConnection::after_hearing(std::size_t bytes) {
         const auto rate = static_cast<std::int64_t>(options.slow_rate);
         connection_->set_reading(false);
         pause_ = Pause::not_reading;
+        // Reading pauses for as long as these bytes take at the slow rate.
         worker_->loop().arm(*this, now_ + Duration(1s) * static_cast<std::int64_t>(bytes) / rate);
     } else if (answered && options.think > Duration::zero() && !slow_sender_) {
         pause_ = Pause::thinking;
@@ -255,6 +265,7 @@ LoadError LoadConnection::judge(const LoadAnswer& answer) const {
         return LoadError::wrong_length;
     }
     if (options.expect_hash && answer.hash != *options.expect_hash) return LoadError::wrong_hash;
+    // Without --expect-length the first answer of a loop is what the others are compared with.
     if (!reference.known) reference = {.known = true, .length = answer.length, .hash = answer.hash};
     if (answer.length != reference.length) return LoadError::wrong_length;
     return answer.hash == reference.hash ? LoadError::count_ : LoadError::wrong_hash;
@@ -273,6 +284,7 @@ void LoadConnection::answered(const LoadAnswer& answer, Instant intended) {
         return;
     }
     ++tally.error(wrong);
+    // The first wrong one is named in the report.
     if (tally.wrong_status == 0 && wrong == LoadError::wrong_status) {
         tally.wrong_status = answer.status;
     }
@@ -286,6 +298,7 @@ void LoadConnection::failed(LoadError error, Instant) {
 void LoadConnection::give_back(Instant intended) {
     worker_->pacer().give_back(intended);
     worker_->count_under_way(-1);
+    // It is sent again elsewhere, and counts once.
     --worker_->tally().sent;
 }
 
@@ -326,11 +339,13 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
     if (last == Phase::securing) {
         worker_->connect_done(*this);
         if (run_over_) return;
+        // After the handshake we closed it ourselves: the protocol was missing.
         const bool spoke = connection.security() != nullptr;
         failed_to_open(spoke ? ConnectError::no_protocol : ConnectError::tls);
         return;
     }
     worker_->count_open(-1);
+    // Once we have left, the server may reset.
     tally.resets += reason == net::CloseReason::peer_reset && last != Phase::ending;
     if (run_over_) {
         const std::size_t dropped = dialogue_->drop_all();
@@ -341,6 +356,7 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
     const bool stalled =
         reason == net::CloseReason::deadline_expired || reason == net::CloseReason::write_stalled;
     dialogue_->fail_all(stalled ? LoadError::timed_out : LoadError::reset);
+    // It worked, so the next one is opened at once; otherwise the server is given a rest.
     if (answered_once_) {
         retry_ = Duration::zero();
         worker_->wants_to_open(*this);

@@ -123,6 +123,7 @@ void LoadH1::end_answer() {
 }
 
 void LoadH1::receive_unasked() {
+    // A server at its limit of connections answers 503 before any request.
     const bool has_no_room = !has_asked_ && in_answer_ && answer_.status == 503;
     client_->failed_besides(has_no_room ? LoadError::turned_away : LoadError::unasked);
     leave();
@@ -136,6 +137,7 @@ void LoadH1::refuse(ResponseFault fault) {
 }
 
 void LoadH1::ended(bool unread) {
+    // A body without a length ends with the connection.
     if (in_answer_ && asked_.size() > 0 && reader_.end_of_stream()) end_answer();
     fail_all(in_answer_ || unread ? LoadError::cut_short : LoadError::closed_early);
     client_->leave();

@@ -155,10 +155,12 @@ std::size_t LoadH2::room() const {
 
 void LoadH2::ask(Instant intended) {
     const LoadRequest& request = *rules_.request;
+    // The first request fills the server's table, later ones refer to it.
     const std::string& block = !table_used_   ? request.block_first
                                : !table_gone_ ? request.block_again
                                               : request.block_plain;
     const std::string changed =
+        // RFC 7541, 4.2: a smaller table has to be confirmed at the start of the next block.
         std::exchange(size_change_due_, false) ? table_size_zero + request.block_plain : "";
     std::uint8_t flags = request.has_body ? 0 : wire::h2_flag::end_stream;
     auto type = wire::H2FrameType::headers;
@@ -195,6 +197,7 @@ bool LoadH2::send_body_of(Stream& stream) {
         const std::size_t bytes =
             std::min({body.size() - stream.body_sent, std::size_t{stream.send.available()},
                       std::size_t{send_.available()}, std::size_t{wire::h2_frame_bytes_min}});
+        // This stream's window is shut, which must not stop the others.
         if (bytes == 0) return true;
         flush();
         const bool last = stream.body_sent + bytes == body.size();
@@ -234,11 +237,13 @@ bool LoadH2::take(const wire::H2SettingsFrame& settings) {
     if (settings.ack) return true;
     const std::uint32_t before = peer_.initial_window_size;
     if (peer_.apply(settings.entries) != H2Error::no_error) return false;
+    // RFC 9113, 6.9.2: a new initial window moves those of open streams, too.
     for (Stream& stream : streams_) {
         if (!stream.send.move(before, peer_.initial_window_size)) return false;
     }
     append(wire::h2_settings_ack_bytes,
            [](std::span<char> out) { return wire::write_h2_settings_ack(out); });
+    // The prepared blocks need the table's default size, so without it none of them uses the table.
     if (peer_.header_table_size < wire::HpackEncoder::default_table_bytes && !table_gone_) {
         table_gone_ = table_used_ = size_change_due_ = true;
     }

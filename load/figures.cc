@@ -11,6 +11,7 @@ namespace {
 // Three digits, no zeros that say nothing behind a whole number of units: "1.2", "12.4", "384".
 std::string three_digits(double value) {
     const double size = std::abs(value);
+    // The bounds are where rounding would add a digit.
     return fixed(value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 

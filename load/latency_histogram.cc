@@ -10,6 +10,7 @@ std::uint64_t LatencyHistogram::middle_of(std::size_t index) {
     if (index < 2 * parts) return index;
     const std::size_t shift = (index >> part_bits) - 1;
     const std::uint64_t first = std::uint64_t{index - (shift << part_bits)} << shift;
+    // The middle of a bucket, so that the error is at most half of its width.
     return first + (std::uint64_t{1} << shift) / 2;
 }
 

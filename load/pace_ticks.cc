@@ -16,6 +16,7 @@ PaceTicks::PaceTicks(core::EventLoop& loop, Receiver& receiver, double rate)
     interval_ =
         std::clamp(Duration(static_cast<std::int64_t>(1e9 / rate)), interval_min, Duration(1s));
 #if defined(__linux__)
+    // A timer of the loop has its resolution of milliseconds, too coarse for a high rate.
     ticks_ = core::Descriptor(loop.kernel(),
                               ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     if (ticks_ && watch_.watch(ticks_.get(), {.readable = true})) {
@@ -34,6 +35,7 @@ PaceTicks::~PaceTicks() {
 
 void PaceTicks::on_ready(core::Watch&, core::Interest) {
     std::uint64_t ticks = 0;
+    // Ticks that were missed come as one: the pacer knows how many requests are due.
     if (::read(ticks_.get(), &ticks, sizeof ticks) > 0) receiver_->on_tick();
 }
 

@@ -15,6 +15,7 @@ constexpr std::uint64_t addresses_for_closing = 16;  // ports rest a minute afte
 std::vector<core::Address> sources_for(const LoadOptions& options, const core::Address& target) {
     sockaddr_storage storage;
     target.to_sockaddr(storage);
+    // Any address of 127/8 can be used without being set up; others cannot.
     if (storage.ss_family != AF_INET || !target.is_loopback()) return {};
     std::uint64_t count = options.source_addresses;
     if (count == 0) {
@@ -67,6 +68,7 @@ std::string contradiction(const LoadOptions& options, bool tls) {
 std::expected<LoadPlan, std::string> plan_load(LoadOptions options) {
     auto target = parse_load_target(options.url);
     if (!target) return std::unexpected(options.url + ": " + target.error());
+    // Before anything is opened.
     if (auto permitted = permit_load(*target, options.i_own_this_host); !permitted) {
         return std::unexpected(permitted.error());
     }

@@ -25,6 +25,7 @@ std::string render_head(const LoadTarget& target, const LoadOptions& options) {
         text += "Content-Length: " + std::to_string(options.body_bytes) + "\r\n";
     }
     const bool old = options.http == LoadHttp::v1_0;
+    // RFC 9112, 9.3: HTTP/1.0 closes by default, HTTP/1.1 keeps.
     if (old && !options.close) text += "Connection: keep-alive\r\n";
     if (!old && options.close) text += "Connection: close\r\n";
     return text + "\r\n";
@@ -90,6 +91,7 @@ void render_blocks(const std::vector<Field>& fields, LoadRequest& request) {
         }
         const std::size_t bytes =
             fields[i].name.size() + fields[i].value.size() + wire::hpack_field_overhead;
+        // Never more than fits: an eviction would move the indexes of all later requests.
         const bool insert = inserted_bytes + bytes <= wire::HpackEncoder::default_table_bytes;
         if (insert) {
             inserted.push_back(i);
@@ -141,6 +143,7 @@ LoadRequest render_request(const LoadTarget& target, const LoadOptions& options)
     }
     if (!options.echoes()) request.head = render_head(target, options);
     request.bytes = request.head.size() + request.body.size();
+    // A copy for each depth, so that a full pipeline is one write; large bodies are lent instead.
     if (request.bytes <= LoadRequest::batch_bytes_max / options.pipeline) {
         for (std::uint64_t i = 0; i < options.pipeline; ++i) {
             request.batch += request.head + request.body;

@@ -30,6 +30,7 @@ constexpr Duration stop_patience = 5s;
 
 // Of each process. Every loop has a connection, and a request if those are counted.
 std::size_t threads_for(const LoadOptions& options) {
+    // The other half is the server's.
     const std::uint64_t half = std::max<std::uint64_t>(1, core::count_cpus().usable / 2);
     const std::uint64_t asked = options.threads > 0
                                     ? options.threads
@@ -110,6 +111,7 @@ class Run {
             // Short runs end soon: the first looks come sooner.
             const bool is_new = looks < 10 || (looks < 20 && now.answers == 0);
             wait(is_new ? first_look_interval_ms : look_interval_ms, stopped != Instant::max());
+            // Reading /proc costs processor time, which a short run would feel.
             if (!is_new || looks == 0) watch_.look();
         }
     }

@@ -29,6 +29,7 @@ std::string hex_ip4(const core::Address& address) {
     std::array<unsigned, 4> parts{};
     std::sscanf(dotted.c_str(), "%u.%u.%u.%u", &parts[0], &parts[1], &parts[2], &parts[3]);
     std::array<char, 9> hex;
+    // In the byte order of the machine, little-endian here.
     std::snprintf(hex.data(), hex.size(), "%02X%02X%02X%02X", parts[3] & 255, parts[2] & 255,
                   parts[1] & 255, parts[0] & 255);
     return hex.data();
@@ -47,6 +48,7 @@ void collect_inodes(const std::string& path, const core::Address& address,
         words >> slot >> local >> peer >> state >> queues >> timer >> retransmits >> user >>
             timeout >> inode;
         const std::size_t colon = local.find(':');
+        // 0A is TCP_LISTEN.
         if (state != "0A" || colon == std::string::npos || local.substr(colon + 1) != port.data()) {
             continue;
         }
@@ -120,6 +122,7 @@ std::vector<int> find_group(int group, const std::string& proc) {
         }
     }
     const auto was_started = [&](const auto& other) { return found.contains(other.second); };
+    // Children that left the group still count, and so do theirs.
     for (auto at = std::ranges::find_if(others, was_started); at != others.end();
          at = std::ranges::find_if(others, was_started)) {
         found.insert(at->first);
@@ -146,6 +149,7 @@ namespace {
 std::uint64_t memory_of(const std::string& folder) {
     std::ifstream rollup(folder + "/smaps_rollup");
     for (std::string line; std::getline(rollup, line);) {
+        // PSS counts a page that processes share once in all; without it, the resident size.
         if (!line.starts_with("Pss:")) continue;
         return std::strtoull(line.c_str() + 4, nullptr, 10) * 1'024;
     }
@@ -175,6 +179,7 @@ std::optional<ServerUse> read_use(int pid, const std::string& proc) {
     std::string state, passed_over;
     fields >> state;
     if (is_dead(state)) return {};
+    // utime and stime are fields 14 and 15 of /proc/PID/stat; the state is the third.
     for (int i = 0; i < 10; ++i) fields >> passed_over;
     std::int64_t user = 0, system = 0;
     if (!(fields >> user >> system)) return {};
@@ -238,6 +243,7 @@ void ServerWatch::read(std::vector<int> pids) {
         ++alive_;
     }
     memory_max_ = std::max(memory_max_, memory);
+    // A worker may end and be replaced; the server has ended once all of the first processes have.
     ended_ = begun_ && !seen_.empty() && std::ranges::none_of(seen_, [](const auto& each) {
                  return each.second.alive && each.second.first;
              });

@@ -45,6 +45,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     if (target.name.starts_with('[') && target.name.ends_with(']')) {
         target.name = target.name.substr(1, target.name.size() - 2);
     }
+    // A literal address needs no look-up, which could block.
     if (const auto address = core::Address::parse(with_port); address && !address->is_any()) {
         if (address->is_unix() || address->port() == 0) return refuse();
         target.address = *address;
@@ -63,6 +64,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
 }
 
 std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host) {
+    // Every address that the name leads to: the connection takes one of them.
     const auto other = std::ranges::find_if(
         target.found, [](const core::Address& each) { return !each.is_loopback(); });
     if (i_own_this_host || (other == target.found.end() && target.address.is_loopback())) return {};

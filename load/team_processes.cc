@@ -35,6 +35,7 @@ class Places {
         at_ = ::mmap(nullptr, count * sizeof(Place), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (at_ == MAP_FAILED) return;
+        // Before the fork, because atomics have to exist when both sides use them.
         for (std::size_t i = 0; i < count; ++i) ::new (&(*this)[i]) Place();
     }
     ~Places() {
@@ -61,6 +62,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
 [[noreturn]] void be_child(const LoadPlan& plan, const LoadWorker::Share& share,
                            std::size_t threads, Place& place, int pipe) {
     std::signal(SIGINT, SIG_IGN);  // the parent's: it says stop
+    // The parent has blocked both; a child reads no signals and must stay killable.
     std::signal(SIGTERM, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -118,6 +120,7 @@ Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& sha
     auto pipe = core::Pipe::open();
     if (!pipe) return fail(pipe.error());
     pipe_ = std::move(pipe->writing);
+    // Buffered output would be written once by each child.
     std::fflush(nullptr);
     for (std::size_t i = 0; i < places_.size(); ++i) {
         const pid_t pid = ::fork();
@@ -151,6 +154,7 @@ void LoadProcesses::reap(bool wait) {
         int status = 0;
         const pid_t ended = child.pid > 0 ? ::waitpid(child.pid, &status, WNOHANG) : 0;
         if (child.pid > 0 && ended != 0) {
+            // Whatever its status: without its last figures it is lost.
             child.lost = !places_[i].shown.read().done;
             child.pid = -1;
         }

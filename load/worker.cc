@@ -53,6 +53,8 @@ void LoadWorker::run() {
     start_ = look_ = opened_last_ = read_clock();
     end_ = Instant::max();
     const LoadOptions& options = plan_->options;
+    // Many connections are opened first and used then, so that latency does not measure the
+    // opening.
     gathering_ =
         connections_.size() > opening_max && !options.close && options.ramp == Duration::zero();
     if (!gathering_) begin_asking();
@@ -63,6 +65,7 @@ void LoadWorker::run() {
         publish();
         if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
     }
+    // The turn that noticed the end may be late, and its delay is no part of the run.
     elapsed_ = std::min(read_clock(), end_) - start_;
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
@@ -184,6 +187,7 @@ void LoadWorker::count_open(int change) {
 
 void LoadWorker::has_room(LoadConnection& connection) {
     if (gathering_ || !connection.has_room()) return;
+    // A closed loop sends as answers come; an open loop only when a request is due.
     if (!pacer_.open_loop()) {
         if (now_ < loop_->now()) now_ = loop_->now();
         connection.send(SIZE_MAX);
@@ -203,6 +207,7 @@ void LoadWorker::on_tick() {
         LoadConnection& next = *idle_.front();
         idle_.pop_front();
         next.is_idle_listed = false;
+        // It may have lost its room or its connection since it was listed.
         if (!next.has_room()) continue;
         next.send(1);
         if (next.has_room()) {
