@@ -17,6 +17,7 @@ http::AccessRule::Verdict About::check(http::Exchange& exchange) {
     }
     http::Response response(200);
     response.add(http::wire::FieldName::content_type, "application/json");
+    // What it says changes with the connection and with the next start.
     response.add(http::wire::FieldName::cache_control, "no-store");
     std::string json = json_;
     if (const net::TransportSecurity* security = exchange.request().security) {

@@ -24,6 +24,7 @@ AccessLogs::AccessLogs(log::Stream* otherwise, std::span<const Place> places,
     for (const Place& place : places) {
         places_.emplace_back(place.prefix, log_of(place.stream, format));
     }
+    // The longest prefix wins; of equal ones the flag that was given last.
     std::ranges::reverse(places_);
     std::ranges::stable_sort(places_, std::ranges::greater(),
                              [](const auto& place) { return place.first.size(); });
@@ -31,6 +32,7 @@ AccessLogs::AccessLogs(log::Stream* otherwise, std::span<const Place> places,
 
 http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogFormat format) {
     if (stream == nullptr) return nullptr;
+    // Two prefixes may share a file, and then they share its ring.
     const auto found = logs_.find(stream);
     if (found != logs_.end()) return &found->second;
     return &logs_.try_emplace(stream, stream->add_ring(http::RingAccessLog::ring_bytes), format)

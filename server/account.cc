@@ -47,6 +47,7 @@ Result<Account> find_account(std::string_view text) {
     const std::size_t colon = text.find(':');
     Account account{.name = std::string(text.substr(0, colon))};
     const auto id = number<uid_t>(account.name);
+    // A name of digits is a name first, as chown(1) has it.
     const passwd* found = ::getpwnam(account.name.c_str());
     if (found == nullptr && id) found = ::getpwuid(*id);
     if (found != nullptr) {
@@ -82,11 +83,13 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
 
 Result<> become(const Account& account) {
     constexpr std::string_view stay = "--user root stays root";
+    // Groups first: after setuid() they cannot be changed, and root's would remain.
     const int groups = account.known ? ::initgroups(account.name.c_str(), account.group)
                                      : ::setgroups(1, &account.group);
     if (groups != 0 || ::setgid(account.group) != 0 || ::setuid(account.user) != 0) {
         return fail(Error::last("become user", account.name, stay));
     }
+    // A return to root must be impossible.
     if (::setuid(0) == 0 || ::geteuid() != account.user) {
         return fail(
             Error(0, "become user", account.name, "the system kept root; " + std::string(stay)));
@@ -112,6 +115,7 @@ Result<> make_folder(const std::string& path, const Account& account) {
 }
 
 ActingAs::ActingAs(const Account& account) : user_(::geteuid()), group_(::getegid()) {
+    // The group first, and on the way back last: only root may change it.
     const bool done = ::setegid(account.group) == 0 && ::seteuid(account.user) == 0;
     TR_CHECK(done || user_ != 0, "root may act as any user");
 }

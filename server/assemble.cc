@@ -132,6 +132,8 @@ Result<> Assembly::assemble() {
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
+    // In this order: the helper that stays root is forked before there are threads or open files,
+    // and sockets are bound before the processes are split.
     if (auto done = open_root(); !done) return done;
     if (auto done = find_account(); !done) return done;
     if (auto done = find_certificates(); !done) return done;
@@ -183,6 +185,7 @@ std::optional<int> Assembly::split() {
     if (ended) return ended;
     options_.quiet = true;  // the parent has printed the banner
     options_.open_browser = false;
+    // Each process inherits the sockets, so they share one queue of connections.
     options_.accept = AcceptMode::shared;
     return std::nullopt;
 }
@@ -520,6 +523,7 @@ Result<> Assembly::run() {
     ended.refused += listening_->refused();
     listening_.reset();
     log_counters(ended);
+    // It holds the workers' layers, so it ends first.
     ticket_rotation_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop

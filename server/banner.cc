@@ -61,6 +61,7 @@ class Page {
 
 bool reaches(const ListenAddress& listening, std::string_view address) {
     const bool is_ipv6 = address.find(':') != std::string_view::npos;
+    // "::" takes IPv4 as well, "0.0.0.0" takes nothing else.
     return listening.host != "0.0.0.0" || !is_ipv6;
 }
 
@@ -138,6 +139,7 @@ std::string environment(const char* name) {
 TerminalFacts terminal_facts(int descriptor) {
     TerminalFacts terminal;
     terminal.is_terminal = isatty(descriptor) == 1;
+    // no-color.org: any value but the empty one.
     terminal.no_color = !environment("NO_COLOR").empty();
     terminal.term = environment("TERM");
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -156,6 +158,7 @@ BannerStyle banner_style(const TerminalFacts& terminal) {
     const bool is_capable =
         terminal.is_terminal && !terminal.term.empty() && terminal.term != "dumb";
     return {.colour = is_capable && !terminal.no_color,
+            // Its blocks are characters of Unicode.
             .qr = is_capable && is_utf8,
             .spacious = terminal.is_terminal};
 }

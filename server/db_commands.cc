@@ -106,6 +106,7 @@ std::expected<DatabaseCommand, CliFailure> parse_one(const CommandSpec& command,
     DatabaseOptions options{
         .status_only = name == "status", .url = words->operands[0], .folder = words->operands[1]};
     if (options.url == "-") {
+        // A password in the arguments would be seen by ps.
         const char* const url = std::getenv(url_variable);
         if (url == nullptr || *url == '\0') return refuse("- needs a URL in DATABASE_URL");
         options.url = url;

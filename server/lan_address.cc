@@ -25,6 +25,7 @@ std::optional<int> rank_ipv4(const in_addr& binary) {
     const std::uint32_t address = ntohl(binary.s_addr);
     const std::uint32_t first = address >> 24;
     const std::uint32_t first_two = address >> 16;
+    // This network, loopback, multicast and reserved, link-local (RFC 6890).
     if (first == 0 || first == 127 || first >= 224 || first_two == 0xa9fe) return std::nullopt;
     if (first_two == 0xc0a8) return 0;                         // 192.168.0.0/16
     if (first == 10) return 1;                                 // 10.0.0.0/8
@@ -54,6 +55,7 @@ std::optional<int> rank(const InterfaceAddress& candidate) {
     const bool is_virtual = std::ranges::any_of(virtual_prefixes, [&](std::string_view prefix) {
         return candidate.interface.starts_with(prefix);
     });
+    // Behind all others: other machines rarely reach them.
     if (rank && is_virtual) *rank += 10;
     return rank;
 }

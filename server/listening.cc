@@ -76,6 +76,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
         return {};
     }
     for (auto& sockets : of_worker_) {
+        // The same queue for all: each loop has a descriptor of its own to watch and close.
         sockets.push_back({core::Descriptor(kernel(), ::dup(socket.listener.get())), purpose});
         if (!sockets.back().listener) return fail(Error::last("share", bound.to_string()));
     }
@@ -105,6 +106,7 @@ Result<> Listening::start_queue() {
             intake.listen(std::move(socket.listener));
         }
     }
+    // The intake belongs to a loop of the group, which runs already.
     if (queue_loop_ == nullptr) return {};
     try {
         queue_thread_ = std::thread([this] { queue_loop_->run(); });
@@ -169,6 +171,7 @@ void Listening::stop() {
         return;
     }
     if (!queue_thread_.joinable()) return;
+    // On its own loop: an intake is not made for calls from other threads.
     queue_loop_->post([this] {
         for (const auto& intake : intakes_) intake->stop();
         queue_loop_->stop();

@@ -57,6 +57,7 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
     }
     const bool may_move = options.listen_is_default && purpose == Purpose::site;
     const net::ListenOptions plain{.backlog = static_cast<int>(options.backlog),
+                                   // A default port moves to the next one at once instead.
                                    .in_use_retry = may_move ? Duration{} : in_use_retry};
     auto listener = net::bind_listener(kernel, *address, plain);
     const std::uint16_t wanted = address->port();
@@ -94,6 +95,7 @@ void ListeningSockets::remove_files(RootFiles* root) const {
     for (const File& file : files_) {
         struct stat now;
         const bool seen = ::lstat(file.path.c_str(), &now) == 0;
+        // Another server has replaced our socket meanwhile: that one stays.
         if (seen && (now.st_dev != file.device || now.st_ino != file.inode)) continue;
         if ((seen && ::unlink(file.path.c_str()) == 0) || root == nullptr) continue;
         root->remove(file.path, file.device, file.inode);

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     const auto* serve = std::get_if<server::ServeOptions>(&*command);
     // The mask outlives the exec, and the program with TLS serves in our place.
     if (serve == nullptr) tiderace::net::release_server_signals();
+    // Decision 10: this program is built without OpenSSL, and hands over where TLS is needed.
     if (!tiderace::tls::is_built_in() && server::asks_for_tls(*command) && server::has_tls()) {
         return server::become_program(server::tls_program_name, words);
     }

@@ -20,6 +20,7 @@ constexpr const char* advice = "install xdg-utils, or open the address by hand";
 
 // In the grandchild. Only calls that are safe after a fork of a program with threads.
 [[noreturn]] void become(const std::string& program, char* const* arguments, int report) {
+    // Ctrl-C in our terminal must not end the browser.
     setsid();
     const int null = open("/dev/null", O_RDWR);
     if (null >= 0) {

@@ -39,6 +39,7 @@ int become_program(std::string_view name, std::span<const std::string_view> word
         complain("tiderace", program.error().message());
         return 1;
     }
+    // execv() takes texts that end with NUL and may be written to.
     std::vector<std::string> copies(words.begin(), words.end());
     std::vector<char*> arguments{const_cast<char*>(program->c_str())};
     for (std::string& word : copies) arguments.push_back(word.data());

@@ -21,6 +21,8 @@
 namespace tiderace::server {
 namespace {
 
+// bcrypt, SHA-256, SHA-512, yescrypt, gost-yescrypt and scrypt. Not DES, MD5 or $apr1$, which can
+// be broken by trying.
 constexpr std::array<std::string_view, 8> accepted_prefixes{"$2a$", "$2b$", "$2y$", "$5$",
                                                             "$6$",  "$y$",  "$gy$", "$7$"};
 
@@ -48,6 +50,7 @@ std::string random_setting() {
         "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     std::array<unsigned char, 16> bytes{};
     secure_random(bytes);
+    // SHA-512, because glibc, libxcrypt, musl and FreeBSD all have it.
     std::string setting = "$6$";
     for (const unsigned char byte : bytes) setting += alphabet[byte % alphabet.size()];
     return setting;
@@ -187,6 +190,7 @@ bool PasswordFile::is_right(std::string_view user, std::string_view password) co
         password.size() <= password_bytes_max && password.find('\0') == std::string_view::npos;
     if (entries_.empty() || !is_usable) return false;
     const Entry* known = find(user);
+    // An unknown user costs as much time as a known one, and always the same hash for one name.
     const Entry& entry = known ? *known : decoy(user);
     const auto hash = crypt_password(password, entry.hash);
     const bool is_equal = hash && equal_in_constant_time(*hash, entry.hash);

@@ -51,6 +51,7 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         if (!made) return fail(made.error());
         programs->cgi_.push_back(std::move(*made));
     }
+    // /cgi/admin before /cgi, whatever the order of the flags.
     std::ranges::stable_sort(programs->cgi_, std::ranges::greater{},
                              [](const auto& cgi) { return cgi->prefix().size(); });
     for (const FastCgiRoute& route : options.cgi.fastcgi) {

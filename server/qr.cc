@@ -34,6 +34,7 @@ std::optional<QrMatrix> encode_qr([[maybe_unused]] std::string_view text) {
 #if TIDERACE_HAVE_QRENCODE
     const std::string copy(text);
     const std::unique_ptr<QRcode, void (*)(QRcode*)> code(
+        // The lowest correction makes the smallest code; a screen is not scratched.
         QRcode_encodeString8bit(copy.c_str(), 0, QR_ECLEVEL_L), QRcode_free);
     if (!code) return std::nullopt;
     QrMatrix matrix{.side = static_cast<std::size_t>(code->width), .dark = {}};
@@ -52,6 +53,7 @@ std::string draw_qr(const QrMatrix& matrix, bool colour) {
     const auto quiet = static_cast<std::ptrdiff_t>(qr_quiet_modules);
     const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(matrix.side) + quiet;
     std::string drawn;
+    // Two rows of modules are one line of half blocks, which makes them square.
     for (std::ptrdiff_t y = -quiet; y < end; y += 2) {
         if (colour) drawn += black_on_white;
         for (std::ptrdiff_t x = -quiet; x < end; ++x) {

@@ -22,6 +22,7 @@ namespace {
 constexpr mode_t log_mode = 0640;
 
 int open_flags(RootFiles::Use use) {
+    // Neither a FIFO nor a terminal in the place of a file may hold up or take over the process.
     constexpr int any = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     return use == RootFiles::Use::append ? any | O_WRONLY | O_APPEND | O_CREAT : any | O_RDONLY;
 }
@@ -35,6 +36,7 @@ std::string folder_of(const std::string& path) {
 bool may_remove_from(const std::string& folder) {
     struct stat status{};
     return ::access(folder.c_str(), W_OK | X_OK) == 0 && ::stat(folder.c_str(), &status) == 0 &&
+           // In a folder with the sticky bit only a file's owner may remove it, and that was root.
            (status.st_mode & S_ISVTX) == 0;
 }
 
@@ -44,6 +46,7 @@ bool may_use(const RootFiles::File& file) {
             return ::access(file.path.c_str(), R_OK) == 0;
         case RootFiles::Use::append:
             return ::access(file.path.c_str(), W_OK) == 0 &&
+                   // The folder, too, for the new file after a rotation.
                    ::access(folder_of(file.path).c_str(), W_OK | X_OK) == 0;
         case RootFiles::Use::remove:
             break;
@@ -64,6 +67,7 @@ bool is_safe_folder(const std::string& given) {
     std::error_code fault;
     std::filesystem::path folder = std::filesystem::canonical(given, fault);
     if (fault || !is_changed_by_root_only(folder.string(), false)) return false;
+    // Every folder above counts, because renaming one replaces all that is below it.
     while (folder.has_relative_path()) {
         folder = folder.parent_path();
         if (!is_changed_by_root_only(folder.string(), true)) return false;
@@ -165,6 +169,7 @@ void RootFiles::remove(const std::string& path, dev_t device, ino_t inode) {
 }
 
 int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) {
+    // Only a number goes to the helper: a server that was taken over can name no other file.
     const auto file = std::ranges::find_if(
         files_, [&](const File& each) { return each.use == use && each.path == path; });
     if (file == files_.end()) {
@@ -242,6 +247,7 @@ RootFiles::Reply RootFiles::answer(const std::vector<File>& files, const Request
     if (request.number >= files.size()) return {EACCES};
     const File& file = files[request.number];
     if (file.use != Use::remove) {
+        // Never write through a link: one in the place of the log would choose the file.
         const int flags = open_flags(file.use) | (file.use == Use::append ? O_NOFOLLOW : 0);
         opened = ::open(file.path.c_str(), flags, log_mode);
         return {opened >= 0 ? 0 : errno};
@@ -250,6 +256,7 @@ RootFiles::Reply RootFiles::answer(const std::vector<File>& files, const Request
     if (::lstat(file.path.c_str(), &now) != 0) return {errno};
     const bool same = static_cast<std::uint64_t>(now.st_dev) == request.device &&
                       static_cast<std::uint64_t>(now.st_ino) == request.inode;
+    // Only the socket that this server has made.
     if (!S_ISSOCK(now.st_mode) || !same) return {ENOENT};
     return {::unlink(file.path.c_str()) == 0 ? 0 : errno};
 }

@@ -30,6 +30,7 @@ Result<std::string> find_root(const std::string& given) {
     if (!std::filesystem::is_directory(root, fault)) {
         return fail(Error(ENOTDIR, "serve", given, "give the folder that holds the file"));
     }
+    // Root is checked later, as the user that it becomes.
     if (::geteuid() != 0 && ::access(root.c_str(), R_OK | X_OK) != 0) {
         return fail(Error(errno, "serve", root.string(),
                           "this user may not read the folder: change its mode or owner"));

@@ -47,6 +47,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.hidden = options.hidden_files;
     files.paths.precompressed = options.precompressed;
     if (options.cache.bytes_max > 0) {
+        // Compressed files are kept beside the cache's entries, so without a cache there are none.
         files.paths.compress = {.codings = compressing_codings(options),
                                 .bytes_min = options.compress.bytes_min,
                                 .bytes_max = options.compress.bytes_max};
@@ -187,6 +188,7 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
+    // One loop logs for all, or each message would come once a loop.
     file_options.watch.logs = is_first;
     file_options.watch.notices = parts.notices;
     file_options.pool = parts.disk_pool;
@@ -238,6 +240,7 @@ void Worker::add_protocols(const SharedParts& parts) {
 
 void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     const ServeOptions& options = *parts.options;
+    // RFC 8555, 8.3: an ACME server asks over plain HTTP.
     challenges_ = std::make_unique<http::handler::OnlyBeneath>(
         *files_, http::handler::HttpsRedirect::challenges);
     redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *challenges_);
@@ -261,6 +264,7 @@ void Worker::add_access_rules(const SharedParts& parts) {
     if (parts.options->cors_origin) {
         cors_ = std::make_unique<http::filter::Cors>(
             http::filter::CorsOptions{.origins = {*parts.options->cors_origin}});
+        // Before the password: browsers send preflights without credentials (Fetch standard).
         site_->add(static_cast<http::AccessRule&>(*cors_));
     }
     if (parts.passwords != nullptr) {

@@ -152,6 +152,7 @@ std::expected<Command, CliFailure> parse_command_line(std::span<const std::strin
         return Command(Printout{program_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
+    // Before its flags are read, because only that program knows them (decision 7).
     if (words[0] == "lab") return Command(ToProgram{lab_program_name});
     if (words[0] == "db") return Command(ToProgram{database_program_name});
     const CommandSpec* command = find_command(words[0]);

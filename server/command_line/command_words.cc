@@ -121,6 +121,7 @@ std::expected<std::vector<GivenFlag>, std::string> values_of(
             given.assign(1, {&flag, {}});
             continue;
         }
+        // "--listen --open": the next flag was taken for the value.
         const bool is_flag =
             result.starts_with("--") && flag_named(command, flag_part(result).substr(2));
         if (result.empty() || is_flag) {
@@ -170,11 +171,13 @@ std::expected<CommandWords, std::string> split_command_words(
     const CommandSpec& command, std::span<const std::string_view> words) {
     if (auto misread = misread_word(command, words)) return std::unexpected(*misread);
     CLI::App app;
+    // Off: --help is a flag of ours, with our page.
     app.set_help_flag();
     app.allow_extras();
     std::vector<CLI::Option*> declared;
     for (const FlagHelp& flag : command.flags) declared.push_back(declare(app, flag));
     try {
+        // The library takes the words from the back.
         app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::ParseError& error) {
         return std::unexpected(without_value(command, error.what()));

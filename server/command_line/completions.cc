@@ -104,6 +104,7 @@ std::string zsh_argument(const FlagHelp& flag) {
     } else {
         line = flag.repeatable ? "'*'" + name : name;
     }
+    // An optional value follows '=' only, or the next word would be taken for it.
     if (!flag.is_switch() && !flag.value_if_bare.empty()) line += "=-";
     std::string rest = "[" + escaped(flag.about, "[]\\") + "]";
     if (!flag.is_switch()) {

@@ -108,6 +108,7 @@ Applied set_listen(ServeOptions& options, std::string_view value) {
         }
         return std::unexpected("expects HOST:PORT, :PORT for all addresses, or unix:PATH");
     }
+    // The first --listen replaces the default, later ones add to it.
     if (options.listen_is_default) options.listen.clear();
     options.listen_is_default = false;
     if (std::ranges::find(options.listen, value) != options.listen.end()) {
@@ -267,6 +268,7 @@ Applied set_cors(ServeOptions& options, std::string_view value) {
     const std::string_view authority = has_scheme ? value.substr(value.find("//") + 2) : "";
     const bool is_origin = !authority.empty() && is_field_value(authority) &&
                            authority.find_first_of("/ ,") == std::string_view::npos;
+    // An origin has no path (RFC 6454, 6.2): with one it would never match.
     if (value != "*" && !is_origin) {
         return std::unexpected("expects an origin such as https://example.com, or nothing for all");
     }

@@ -17,6 +17,7 @@ bool is_digits(std::string_view text) {
 std::expected<Duration, std::string> duration_value(std::string_view value) {
     const auto duration = parse_duration(value);
     if (duration) return *duration;
+    // 10 could be seconds or milliseconds, so it is not guessed.
     if (is_digits(value)) {
         return std::unexpected("a time needs a unit, for example 10s, 500ms or 2m");
     }

@@ -103,8 +103,10 @@ std::string roff_text(std::string_view text) {
     std::string roff;
     for (const char c : text) {
         const bool begins_line = roff.empty() || roff.back() == '\n';
+        // At the start of a line they begin a request of roff.
         if (begins_line && (c == '.' || c == '\'')) roff += "\\&";
         if (c == '-') {
+            // A bare '-' may be typeset as a hyphen, which a shell does not take for one.
             roff += "\\-";
         } else if (c == '\\') {
             roff += "\\e";

@@ -17,6 +17,7 @@ bool same(char left, char right) {
 // The one candidate that begins with `word`, or "" when none or several do.
 std::string_view only_completion(std::string_view word,
                                  std::span<const std::string_view> candidates) {
+    // Two letters begin too much.
     if (word.size() < 3) return {};
     std::string_view found;
     for (const std::string_view candidate : candidates) {
@@ -51,6 +52,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 
 std::string_view nearest_spelling(std::string_view word,
                                   std::span<const std::string_view> candidates) {
+    // One slip for three letters; more would suggest unrelated words.
     const std::size_t edits_max = std::max<std::size_t>(1, word.size() / 3);
     std::size_t best_edits = edits_max + 1;
     std::string_view best;
