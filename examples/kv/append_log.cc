@@ -16,6 +16,7 @@ using tiderace::fail;
 
 constexpr std::size_t buffer_kept_max = 1 << 20;
 
+// fdatasync() leaves out the time of change, which nothing here reads; macOS does not have it.
 int sync_data(int fd) {
 #if defined(__APPLE__)
     return ::fsync(fd);
@@ -58,6 +59,7 @@ class AppendLog::File {
             if (written < 0 && errno == EINTR) continue;
             if (written < 0) {
                 const Error error = Error::last("write", path_);
+                // A part of a command in the middle of the log could not be replayed.
                 if (::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) {
                     return fail(Error::last("cut back", path_));
                 }
@@ -127,7 +129,9 @@ Result<> AppendLog::rotate(std::uint64_t number) {
     if (fd < 0) return fail(Error::last("open", path, "see --dir"));
     const off_t bytes = ::lseek(fd, 0, SEEK_END);
     auto file = std::make_shared<File>(fd, path, static_cast<std::uint64_t>(bytes));
+    // The name of a new file is the folder's data, so it is synced apart from the file.
     if (auto synced = sync_folder(folder_); !synced) return synced;
+    // What waits belongs to the old file.
     if (sync_ != Sync::always) write_now();
     file_ = std::move(file);
     number_ = number;
@@ -136,6 +140,7 @@ Result<> AppendLog::rotate(std::uint64_t number) {
 }
 
 void AppendLog::append(ByteView command) {
+    // A batch keeps its file, so that commands from before a rotation still reach the old one.
     if (batches_.empty() || batches_.back().file != file_) batches_.push_back({file_, {}});
     batches_.back().text += command;
     bytes_ += command.size();
@@ -172,6 +177,7 @@ void AppendLog::job_done(const std::string& failure) {
         if (sync_ == Sync::always) {
             std::fprintf(stderr, "kv: %s; commands were executed that cannot be kept: ending\n",
                          failure.c_str());
+            // _Exit: destructors would write the batches behind the gap.
             std::_Exit(1);
         }
         failure_ = failure;
@@ -213,6 +219,7 @@ void AppendLog::write_now() {
 
 void AppendLog::tick() {
     if (failed() && sync_ != Sync::always) write_now();
+    // A tick is 100 ms (server.cc).
     if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || !dirty_ || busy_) return;
     dirty_ = false;
     std::vector<Batch> batches;

@@ -39,6 +39,7 @@ void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, dou
 }
 
 void Blocked::note(ByteView key) {
+    // Only noted: the command that changes the key is still running.
     if (by_key_.contains(key)) ready_.emplace(key);
 }
 
@@ -47,11 +48,13 @@ void Blocked::serve(Server& server) {
         const std::string key = std::move(ready_.extract(ready_.begin()).value());
         const auto found = by_key_.find(key);
         if (found == by_key_.end()) continue;
+        // A copy, because forget() changes the queue while we go through it.
         for (Client* client : std::deque<Client*>(found->second)) {
             const auto wait = waits_.find(client);
             if (wait == waits_.end()) continue;
             std::string out;
             const QueuedCommand& again = wait->second->again;
+            // The command is executed again as a whole: it knows how it moves, logs and answers.
             server.run(again.command(), *client, again.arguments(), {}, out);
             if (out.empty()) break;  // nothing is left for those behind
             forget(*client);

@@ -18,6 +18,7 @@ bool same_word(ByteView text, std::string_view upper) {
 
 std::optional<std::int64_t> strict_integer(ByteView text) {
     const ByteView digits = text.substr(text.starts_with('-') ? 1 : 0);
+    // As Redis: "007", "-0" and "+1" are texts, so that an integer has one spelling.
     if (digits.empty() || (digits[0] == '0' && text != "0")) return std::nullopt;
     std::int64_t value = 0;
     const char* const end = text.data() + text.size();
@@ -45,6 +46,7 @@ std::optional<std::int64_t> Call::integer(ByteView text) {
 
 std::optional<double> Call::real(ByteView text) {
     auto value = resp::parse_double(text);
+    // Redis reads these by strtod(), which knows more spellings than RESP has.
     if (text == "+inf" || same_word(text, "INFINITY")) value = INFINITY;
     if (!value || std::isnan(*value)) {
         reply.error("ERR value is not a valid float");

@@ -52,6 +52,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     std::string& out = server_->begin_batch();
     read_commands(in, out);
     send(out);
+    // An idle client keeps no memory of its last command.
     if (!reader_.within()) reader_.release();
     if (!killed_) {
         if (!server_->count_input(counted_input_, reader_.held_bytes())) {
@@ -62,6 +63,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
         if (closing_ && !holds()) connection_->finish();
     }
     server_->end_batch();
+    // A client that leaves is read no further, so its last bytes are dropped.
     return closing_ || killed_ ? data.size() : data.size() - in.size();
 }
 
@@ -102,6 +104,7 @@ void Client::refuse(std::string& out) {
 
 void Client::send(ByteView bytes) {
     if (bytes.empty() || connection_ == nullptr || killed_) return;
+    // Never past held answers, or they would arrive in another order.
     if (!server_->holds_answers() && !holds()) {
         connection_->write(bytes);
         return;
@@ -115,6 +118,7 @@ void Client::send(ByteView bytes) {
 void Client::push(ByteView bytes) {
     if (killed_ || connection_ == nullptr) return;
     send(bytes);
+    // A subscriber asks for nothing more, so nothing else would stop its messages from piling up.
     if (connection_->queue_bytes() + held_.size() + in_flight_.size() >
         server_->options().subscriber_bytes_max) {
         kill();
@@ -124,6 +128,7 @@ void Client::push(ByteView bytes) {
 void Client::kill() {
     if (killed_ || connection_ == nullptr) return;
     killed_ = true;
+    // on_close() and the end of this object come later in the turn, so callers may go on.
     connection_->close(net::CloseReason::queue_overflow);
 }
 
@@ -152,6 +157,7 @@ void Client::after_held() {
 void Client::resume() {
     if (killed_ || connection_ == nullptr || must_wait()) return;
     connection_->set_reading(true);
+    // Not now: this may be inside on_data() of the same connection.
     connection_->deliver_unread_later();
 }
 

@@ -67,6 +67,8 @@ bool glob_matches(ByteView pattern, ByteView text) {
             ++t;
             continue;
         }
+        // Back to the last star alone: an earlier one could reach nothing more. So the work is at
+        // most pattern times text, whatever a client sends.
         if (star == ByteView::npos) return false;
         p = star;
         t = ++star_text;

@@ -64,6 +64,7 @@ void Keyspace::clear() {
 
 void Keyspace::set_expiry(Entry& entry, std::int64_t when) {
     if (entry.expires != 0) expiries_.erase({entry.expires, &entry});
+    // The order depends on whether the key expires, so the entry changes over.
     if ((entry.expires == 0) != (when == 0) && eviction_ == Eviction::volatile_lru) {
         order_of(entry).remove(entry);
         entry.expires = when;
@@ -80,6 +81,7 @@ void Keyspace::remove(Entry& entry) {
 }
 
 void Keyspace::lose(Entry& entry, Loss loss) {
+    // Before the entry goes, because the key is its own.
     if (on_loss_) on_loss_(*entry.key, loss);
     remove(entry);
 }
@@ -104,6 +106,7 @@ std::size_t Keyspace::expire_some(std::size_t keys_max) {
 }
 
 void Keyspace::change_eviction(Eviction policy) {
+    // Only keys that expire stand in another order under another policy.
     for (const auto& [when, entry] : expiries_) order_of(*entry).remove(*entry);
     eviction_ = policy;
     for (const auto& [when, entry] : expiries_) order_of(*entry).add(*entry, 0);

@@ -47,6 +47,7 @@ std::size_t size_of(void* memory) {
 
 void* counted(void* memory) {
     if (memory == nullptr) throw std::bad_alloc();
+    // The size that the allocator gives, because the process takes that and not the requested one.
     bytes_used.fetch_add(size_of(memory), std::memory_order_relaxed);
     return memory;
 }
@@ -73,6 +74,7 @@ void* operator new(std::size_t bytes) {
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
     const auto unit = static_cast<std::size_t>(alignment);
+    // aligned_alloc() wants a multiple of the alignment (C11).
     return counted(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
 }
 void operator delete(void* memory) noexcept {

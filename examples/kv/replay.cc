@@ -88,12 +88,14 @@ class Reader {
             read_ += before - in.size();
             if (progress == resp::Progress::more) break;
             if (auto done = execute(); !done) return done;
+            // A transaction without its EXEC was not executed, so it is cut off as well.
             if (!client_.in_transaction()) whole_ = read_;
         }
         return {};
     }
     Result<> execute() {
         const resp::Arguments arguments = reader_.arguments();
+        // The count shows a file that lost its middle, too.
         if (arguments.size() == 2 && arguments[0] == snapshot_end) {
             has_end_ = arguments[1] == std::to_string(commands_);
             return {};
@@ -138,6 +140,7 @@ Result<> replay_log(Server& server, const std::string& path, bool last, std::str
     text += path + ": " + std::to_string(reader.commands()) + " commands\n";
     const std::uint64_t torn = reader.bytes() - reader.whole_bytes();
     if (torn == 0) return {};
+    // Only the file that was written to last can have been torn by a crash.
     if (!last) {
         return fail(Error(0, "replay", path,
                           "it ends in the middle of a command, and is not the last log"));
@@ -171,6 +174,7 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
         }
         replayed.log = number;
     }
+    // What a crash between a snapshot and this step has left.
     remove_older(folder, replayed.snapshot);
     return replayed;
 }

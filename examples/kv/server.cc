@@ -11,6 +11,7 @@ namespace kv {
 namespace {
 
 constexpr tiderace::Duration period = std::chrono::milliseconds(100);
+// Keys that are due at the same moment must not hold up the loop.
 constexpr std::size_t expired_max = 2'000;  // in a period
 constexpr std::size_t out_bytes_kept = 1 << 20;
 
@@ -37,6 +38,7 @@ Server::Server(core::EventLoop& loop, const Options& options, std::function<void
     keys_.on_loss([this](ByteView key, Keyspace::Loss loss) {
         ++(loss == Keyspace::Loss::expired ? counters_.expired : counters_.evicted);
         std::string text;
+        // Logged, because a replay has no clock and no memory limit of its own.
         resp::Writer(text).command({"DEL", key});
         log_text(text);
         key_changed(key);
@@ -47,6 +49,7 @@ Server::~Server() = default;
 
 Result<std::string> Server::start() {
     replaying_ = true;
+    // Nothing expires while the log is replayed: its DELs say what did.
     keys_.set_now(0);
     auto replayed = replay_folder(*this, options_.folder);
     replaying_ = false;
@@ -81,6 +84,7 @@ void Server::end_batch() {
 
 bool Server::count_input(std::size_t before, std::size_t now) {
     input_bytes_ += now - before;
+    // Only a client that grows is refused; others keep what they have.
     return now <= before || input_bytes_ <= options_.input_bytes_max;
 }
 
@@ -121,6 +125,7 @@ void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded
             text += "'" + std::string(arguments[i].substr(0, 128)) + "' ";
         }
         reply.error(text);
+        // EXEC then refuses all of it, so that no part of a faulty transaction is executed.
         if (client.in_transaction()) client.transaction().spoiled = true;
         return;
     }
@@ -134,6 +139,7 @@ void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded
         transaction.queue_bytes += transaction.queue.back().bytes();
         if (transaction.queue_bytes > limits_.message_bytes_max) {
             transaction.spoiled = true;
+            // The memory goes at once; EXEC reports the rest.
             transaction.queue.clear();
             transaction.queue_bytes = 0;
         }
@@ -183,6 +189,7 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
 bool Server::make_room(const Command& command) {
     if (options_.memory_max == 0) return true;
     while (memory_used() > options_.memory_max && keys_.evict_one()) continue;
+    // DEL and its like are what a client needs when memory is full.
     return (command.flags & flag::grows) == 0 || memory_used() <= options_.memory_max;
 }
 
@@ -207,6 +214,7 @@ void Server::write_log(const Call& call, resp::Arguments arguments, ByteView enc
 
 void Server::log_text(ByteView text) {
     if (!log_.is_open() || replaying_) return;
+    // With the first change only: a transaction that reads leaves nothing in the log.
     if (in_group_ && !std::exchange(group_begun_, true)) log_.append("*1\r\n$5\r\nMULTI\r\n");
     log_.append(text);
 }
@@ -259,6 +267,7 @@ void Server::sync_ended() {
 
 Result<> Server::begin_snapshot() {
     if (snapshots_.running()) return fail(tiderace::Error(0, "snapshot", "already in progress"));
+    // The log goes first: changes after the fork are then in the log of the same number.
     const std::uint64_t number = std::max(snapshots_.generation(), log_.number()) + 1;
     if (log_.is_open()) {
         if (auto rotated = log_.rotate(number); !rotated) return rotated;
@@ -277,6 +286,7 @@ Result<> Server::shut_down(bool save) {
 }
 
 void Server::drain(tiderace::Instant, tiderace::unique_function<void()> done) {
+    // Clients that wait would keep their connections open until the drain's end.
     blocked_.end_all();
     done();
 }
@@ -287,6 +297,7 @@ void Server::on_expired() {
     keys_.expire_some(expired_max);
     log_.tick();
     snapshots_.poll();
+    // The log is rewritten when most of it is superseded: at twice the size of the keys themselves.
     const std::uint64_t wanted = std::max(options_.rewrite_bytes_min, 2 * snapshots_.bytes());
     if (log_.is_open() && !snapshots_.running() && log_.bytes() > wanted) {
         static_cast<void>(begin_snapshot());

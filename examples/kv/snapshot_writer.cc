@@ -18,6 +18,7 @@ using tiderace::fail;
 using tiderace::Result;
 namespace resp = tiderace::resp;
 
+// Small commands, so that reading a snapshot back needs little memory at a time.
 constexpr std::size_t elements_max = 128;  // of a command
 constexpr std::size_t buffer_bytes = 1 << 20;
 
@@ -82,6 +83,7 @@ std::size_t append_value(const Entry& entry, std::string& out) {
     const auto& sorted = std::get<std::unique_ptr<SortedSet>>(entry.value);
     std::size_t commands = 0;
     for (const auto* node = sorted->at(0); node != nullptr; node = node->next(), ++commands) {
+        // One command for each, because the text of the score lives in this turn of the loop only.
         const resp::DoubleText score(node->score());
         resp::Writer(out).command({"ZADD", key, score.view(), node->member()});
     }
@@ -112,6 +114,7 @@ Result<> write_keys(Keyspace& keys, int fd, const std::string& path) {
     if (!result) return result;
     resp::Writer(text).command({snapshot_end, std::to_string(commands)});
     if (auto written = write_all(fd, path, text); !written) return written;
+    // Before it is renamed, or a crash could leave the name without the contents.
     if (::fsync(fd) != 0) return fail(Error::last("sync", path));
     return {};
 }

@@ -33,6 +33,7 @@ std::string part_path(const std::string& folder, std::uint64_t number) {
 // The child holds nothing that its parent, or the next one, may need: ports above all.
 void leave_parent() {
 #if defined(__linux__)
+    // Without its parent a snapshot is never renamed. The parent may have ended before this call.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == 1) ::_exit(1);
 #endif
@@ -56,6 +57,7 @@ Snapshots::~Snapshots() {
 }
 
 Result<> Snapshots::begin(Keyspace& keys, std::uint64_t number) {
+    // Or the child would write the parent's buffered output again.
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child < 0) return fail(Error::last("fork", "for a snapshot"));
@@ -99,6 +101,7 @@ Result<> Snapshots::keep(std::uint64_t number) {
     if (::rename(part_path(folder_, number).c_str(), path.c_str()) != 0) {
         return fail(Error::last("rename", path));
     }
+    // Before older files are removed: until the rename is on the disk they are all there is.
     if (auto synced = sync_folder(folder_); !synced) return synced;
     struct stat status{};
     if (::stat(path.c_str(), &status) == 0) bytes_ = static_cast<std::uint64_t>(status.st_size);

@@ -108,12 +108,14 @@ void SortedSet::link(double score, ByteView member) {
     for (std::uint64_t bits = random_; levels < levels_max && (bits & 3) == 0; bits >>= 2) ++levels;
     for (; levels_ < levels; ++levels_) {
         before[levels_] = head_;
+        // A new level has one link so far, which passes all members.
         head_->links_[levels_].span = size_;
     }
     Node* made = make(levels, score, member);
     for (int level = 0; level < levels; ++level) {
         auto& link = before[level]->links_[level];
         made->links_[level].next = link.next;
+        // The new node cuts the link in two: rank[0] - rank[level] members stand before it.
         made->links_[level].span = link.span - (rank[0] - rank[level]);
         link.next = made;
         link.span = rank[0] - rank[level] + 1;

@@ -10,6 +10,7 @@ void ping(Call& call) {
         return call.reply.error("ERR wrong number of arguments for 'ping' command");
     }
     const ByteView text = call.args.size() == 2 ? call.args[1] : ByteView();
+    // In RESP 2 a subscriber gets arrays only, so that it can tell answers from messages.
     if (call.client.subscription_count() > 0 && call.reply.protocol() == resp::Protocol::resp2) {
         call.reply.array(2);
         call.reply.bulk("pong");
@@ -89,6 +90,7 @@ void hello(Call& call) {
     }
     if (version) {
         call.client.protocol = *version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
+        // HELLO itself is answered in the new protocol.
         call.reply = resp::Writer(call.reply.out(), call.client.protocol);
     }
     resp::Writer& reply = call.reply;
@@ -127,6 +129,7 @@ void client_kill(Call& call) {
     auto& all = call.server.clients();
     const auto found = all.find(static_cast<std::uint64_t>(*id));
     if (found == all.end()) return call.reply.integer(0);
+    // Its own connection still has this answer to send.
     if (found->second == &call.client) {
         call.client.close_soon();
     } else {

@@ -63,6 +63,7 @@ void expire(Call& call, bool seconds, bool from_now) {
     const bool changes = !(conditions.nx && old != 0) && !(conditions.xx && old == 0) &&
                          !(conditions.gt && (old == 0 || *when <= old)) &&
                          !(conditions.lt && old != 0 && *when >= old);
+    // 0 means "never" in an entry; a moment before 1970 has passed as 1 has.
     if (changes) change_expiry(call, call.args[1], *entry, *when > 0 ? *when : 1);
     call.reply.integer(changes ? 1 : 0);
 }
@@ -130,15 +131,18 @@ std::optional<std::int64_t> expiry_moment(Call& call, ByteView word, ByteView nu
 }
 
 void change_expiry(Call& call, ByteView key, Entry& entry, std::int64_t when) {
+    // now() is 0 while a log is replayed, and then nothing has passed.
     const bool passed = when != 0 && call.keys.now() != 0 && when <= call.keys.now();
     if (passed) {
         call.keys.erase(key);
+        // Logged as DEL, because that is what it did.
         call.log_as({"DEL", key});
     } else {
         call.keys.set_expiry(entry, when);
         if (when == 0) {
             call.log_as({"PERSIST", key});
         } else {
+            // The moment, not the time from now, which would begin anew with each replay.
             call.log_as({"PEXPIREAT", key, std::to_string(when)});
         }
     }

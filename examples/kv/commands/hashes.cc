@@ -147,6 +147,7 @@ void hincrbyfloat(Call& call) {
     if (old != nullptr && !resp::parse_double(old->mapped)) {
         return call.reply.error("ERR hash value is not a float");
     }
+    // long double, as in Redis: 0.1 + 0.2 is then "0.3".
     const long double value = old != nullptr ? std::strtold(old->mapped.c_str(), nullptr) : 0;
     const long double sum = value + std::strtold(std::string(call.args[3]).c_str(), nullptr);
     if (std::isnan(sum) || std::isinf(sum)) {
@@ -156,6 +157,7 @@ void hincrbyfloat(Call& call) {
     hash = call.find_or_make<Hash>(call.args[1]);
     hash->insert(call.args[2]).first->mapped = text;
     call.changed(call.args[1]);
+    // The sum, because another machine might round otherwise.
     call.log_as({"HSET", call.args[1], call.args[2], text});
     call.reply.bulk(text);
 }
@@ -173,6 +175,7 @@ void hrandfield(Call& call) {
     if (call.args.size() > 4 || (call.args.size() == 4 && !values)) return call.syntax_error();
     const auto nodes = random_nodes(hash, *count, call.server.random());
     if (!nodes) return call.reply.error("ERR value is out of range");
+    // RESP 3 nests pairs, RESP 2 lists them flat.
     const bool pairs = values && call.reply.protocol() == resp::Protocol::resp3;
     call.reply.array(values && !pairs ? 2 * nodes->size() : nodes->size());
     for (const auto* node : *nodes) {

@@ -20,6 +20,7 @@ void add(std::string& out, std::string_view name, std::uint64_t value) {
 
 void add_server(Server& server, std::string& out) {
     out += "# Server\r\n";
+    // Clients choose what they may send by this number.
     add(out, "redis_version", "7.0.0");
     add(out, "redis_mode", "standalone");
     add(out, "arch_bits", 8 * sizeof(void*));

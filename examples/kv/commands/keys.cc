@@ -87,6 +87,7 @@ void copy(Call& call) {
         return call.reply.integer(0);
     }
     const std::int64_t expires = from->expires;
+    // set() clears an old expiry, so the copy's is set behind it.
     Entry& made = call.keys.set(call.args[2], copy_of(from->value));
     call.keys.set_expiry(made, expires);
     call.changed(call.args[2]);
@@ -116,6 +117,7 @@ std::string_view encoding(const Entry& entry) {
     switch (entry.type()) {
         case Type::string: {
             const std::string& text = std::get<std::string>(entry.value);
+            // The names and the bound of Redis, which tests and tools compare.
             return strict_integer(text) ? "int" : text.size() <= 44 ? "embstr" : "raw";
         }
         case Type::list:

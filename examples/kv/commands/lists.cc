@@ -175,6 +175,7 @@ void lrem(Call& call) {
     if (!call.find(call.args[1], list)) return;
     if (list == nullptr) return call.reply.integer(0);
     const ByteView element = call.args[3];
+    // Unsigned, because -INT64_MIN does not fit into the signed type.
     std::uint64_t left = *count < 0   ? 0 - static_cast<std::uint64_t>(*count)
                          : *count > 0 ? static_cast<std::uint64_t>(*count)
                                       : UINT64_MAX;
@@ -268,6 +269,7 @@ bool move(Call& call, bool from_front, bool to_front) {
     if (!call.find(call.args[2], to)) return true;
     std::string element = take(*from, from_front);
     call.reply.bulk(element);
+    // Only now: a list that is made must not stay empty if there is nothing to move.
     to = call.find_or_make<List>(call.args[2]);
     if (to_front) {
         to->push_front(std::move(element));
@@ -276,6 +278,7 @@ bool move(Call& call, bool from_front, bool to_front) {
     }
     call.shrank(call.args[1], *from);
     call.changed(call.args[2]);
+    // Without waiting: BLMOVE in the log would block the replay.
     call.log_as({"LMOVE", call.args[1], call.args[2], from_front ? "LEFT" : "RIGHT",
                  to_front ? "LEFT" : "RIGHT"});
     return true;
@@ -300,7 +303,9 @@ void wait_for(Call& call, std::string_view name, resp::Arguments keys, ByteView 
         return call.reply.error(seconds ? "ERR timeout is negative"
                                         : "ERR timeout is not a float or out of range");
     }
+    // The second try found nothing either: the client goes on waiting.
     if (call.client.blocked()) return;
+    // A transaction is one step, during which no element can arrive.
     if (call.client.in_exec() || call.client.replays()) return call.reply.null_array();
     call.server.blocked().wait(call, *call.server.commands().find(name), keys, *seconds);
 }

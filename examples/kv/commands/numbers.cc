@@ -47,6 +47,7 @@ void incrby(Call& call) {
 void decrby(Call& call) {
     const auto by = call.integer(call.args[2]);
     if (!by) return;
+    // It has no positive counterpart.
     if (*by == INT64_MIN) return call.reply.error("ERR decrement would overflow");
     add(call, -*by);
 }

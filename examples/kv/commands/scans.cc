@@ -69,6 +69,7 @@ template <typename Step>
 std::uint64_t walk(const Scan& scan, Step&& step) {
     std::uint64_t cursor = scan.cursor;
     std::size_t seen = 0;
+    // A table that has shrunk is mostly empty buckets, which must not hold up the loop.
     std::size_t steps_left = scan.count < 1'000'000 ? 10 * scan.count : 10'000'000;
     do {
         cursor = step(cursor, seen);

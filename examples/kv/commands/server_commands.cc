@@ -53,6 +53,7 @@ void config_set(Call& call) {
                                     name + "'");
         }
     }
+    // All or nothing: none of them is set before all are known to be good.
     call.server.options() = changed;
     call.reply.ok();
 }
@@ -105,6 +106,7 @@ void command(Call& call) {
 void save(Call& call) {
     const std::uint64_t number =
         std::max(call.server.snapshots().generation(), call.server.log().number()) + 1;
+    // With a log a snapshot has to begin a new log as well, which BGREWRITEAOF does.
     if (call.server.log().is_open()) {
         return call.reply.error("ERR there is a log, which makes a snapshot with BGREWRITEAOF");
     }

@@ -143,6 +143,7 @@ bool combine(Call& call, Operation operation, resp::Arguments keys,
     if (sets[0] == nullptr) return true;
     sets[0]->for_each([&](auto& node) {
         for (std::size_t i = 1; i < sets.size(); ++i) {
+            // An intersection needs each of the others to have it, a difference none.
             if (has(sets[i], node.key) != (operation == Operation::intersection)) return;
         }
         members.push_back(node.key);

@@ -75,6 +75,8 @@ std::optional<Ranks> ranks_by_bytes(Call& call, SortedSet& set, const Query& que
     const auto rank = [&set](ByteView bound, bool upper) -> std::size_t {
         if (bound == "-") return 0;
         if (bound == "+") return set.size();
+        // "[" includes the bound: at the upper end it is passed, at the lower end it is where we
+        // stop.
         const bool with_equal = upper == (bound[0] == '[');
         const ByteView text = bound.substr(1);
         return set.rank_of_first_not([&](const Node& node) {
@@ -119,6 +121,7 @@ std::optional<Ranks> look(Call& call, ByteView key, const Query& query, SortedSe
 
 Ranks limited(Ranks all, const Query& query) {
     const std::size_t skip = static_cast<std::size_t>(std::max<Index>(0, query.skip));
+    // A negative offset is answered by nothing, as in Redis.
     if (query.skip < 0 || skip >= all.size()) return {};
     std::size_t count = all.size() - skip;
     if (query.limit >= 0) count = std::min(count, static_cast<std::size_t>(query.limit));
@@ -207,6 +210,7 @@ void remove(Call& call) {
     call.reply.integer(static_cast<Index>(found->size()));
     if (found->size() == 0) return;
     for (std::size_t i = 0; i < found->size(); ++i) {
+        // A copy of the name, because it belongs to the node that goes.
         set->erase(std::string(set->at(found->begin)->member()));
     }
     call.shrank(call.args[1], *set);

@@ -91,6 +91,7 @@ void add(Call& call, const AddOptions& o) {
     } else {
         call.reply.null();
     }
+    // Nothing was added to a set that was made for this.
     if (set->size() == 0) call.keys.erase(key);
     if (added + moved == 0) return;
     call.changed(key);
@@ -281,6 +282,7 @@ bool read_sources(Call& call, std::size_t at, bool weighted, Sources& sources) {
 
 double weighed(double score, double weight) {
     const double product = score * weight;
+    // 0 * inf, and below inf - inf: Redis takes 0 for both.
     return std::isnan(product) ? 0 : product;
 }
 
@@ -290,6 +292,7 @@ void combine(const Sources& sources, Operation operation, SortedSet& result) {
         for (const auto& [member, score] : sources.sets[i]) {
             const double part = weighed(score, sources.weights[i]);
             const auto [at, is_new] = all.try_emplace(member, part, 1);
+            // Anything that a later set has is out, whether it was in the first or not.
             if (i > 0 && operation == Operation::difference) {
                 at->second.second = 0;
             } else if (!is_new) {

@@ -20,6 +20,8 @@ void answer(Call& call, const std::string* text) {
 void store(Call& call, ByteView key, ByteView text, std::int64_t expires) {
     Entry* old = call.keys.find(key);
     if (auto* in_place = old != nullptr ? std::get_if<std::string>(&old->value) : nullptr) {
+        // Its memory is used again: a counter or a cache entry is mostly overwritten by one of its
+        // size.
         in_place->assign(text);
         if (old->expires != expires) call.keys.set_expiry(*old, expires);
     } else {
@@ -27,6 +29,7 @@ void store(Call& call, ByteView key, ByteView text, std::int64_t expires) {
         if (expires != 0) call.keys.set_expiry(made, expires);
     }
     call.changed(key);
+    // The moment of its end, whichever way the command named it.
     if (expires != 0) call.log_as({"SET", key, text, "PXAT", std::to_string(expires)});
 }
 
@@ -175,6 +178,7 @@ void mset(Call& call) {
 void msetnx(Call& call) {
     if (!has_pairs(call)) return;
     for (std::size_t i = 1; i < call.args.size(); i += 2) {
+        // All or none: each key is looked up before any is set.
         if (call.keys.find(call.args[i]) != nullptr) return call.reply.integer(0);
     }
     for (std::size_t i = 1; i < call.args.size(); i += 2) {

@@ -29,11 +29,14 @@ void exec(Call& call) {
         end(call);
         return call.reply.null_array();
     }
+    // Its own changes must not make it fail.
     call.server.unwatch(call.client);
+    // Taken out first, because a command of the queue may end the transaction, or begin another.
     std::vector<QueuedCommand> queue = std::move(transaction.queue);
     call.client.end_transaction();
     call.reply.array(queue.size());
     call.client.set_in_exec(true);
+    // MULTI and EXEC in the log, so that a torn end never replays half of a transaction.
     call.server.begin_log_group();
     for (const QueuedCommand& each : queue) {
         call.server.run(each.command(), call.client, each.arguments(), {}, call.reply.out());
