@@ -14,6 +14,7 @@ namespace {
 
 using http::wire::WebSocketOpcode;
 
+// Always the same: it only shows that the server speaks WebSocket, and no cache stands between.
 constexpr std::string_view key = "dGlkZXJhY2UncyB0ZXN0cw==";
 
 std::vector<std::string> words_of(std::string_view list) {
@@ -92,6 +93,7 @@ class WebSocket::Wire {
   private:
     void listen(unique_function<bool()> enough) {
         peer_->set_listening(true);
+        // A test may ask often within one moment; only a loop that turns by itself spins.
         stage_->world().forget_turns();
         stage_->settle(std::move(enough));
         peer_->set_listening(false);
@@ -107,6 +109,8 @@ class WebSocket::Wire {
         subprotocol = parsed.subprotocol;
         if (parsed.status != http::wire::ParseStatus::refused) return true;
         ended = true;
+        // With any other status the server did not take the upgrade, which is an answer and no
+        // fault.
         if (status == 101) fault = parsed.why;
         return true;
     }
@@ -146,6 +150,7 @@ class WebSocket::Wire {
             reason = parsed.reason;
             ended = true;
             if (!std::exchange(closing_, true)) {
+                // The code alone goes back: the reason was the server's.
                 peer_->say(masked_frame(WebSocketOpcode::close, payload.substr(0, 2)));
             }
         }

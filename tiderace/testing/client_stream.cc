@@ -62,6 +62,8 @@ std::string Stream::read() {
 
 // The event stream format of HTML, 9.2.6.
 std::optional<StreamEvent> Stream::next_event() {
+    // All from the start of the event, each time: what a test gets is small, and an event is either
+    // whole or still to come.
     unparsed_ = read();
     StreamEvent event;
     bool has_data = false;
@@ -104,6 +106,7 @@ const std::string& Stream::fault() {
 
 void Stream::write(ByteView bytes) {
     TR_CHECK(exchange_->uploading, "write to a stream that is no upload, or has ended");
+    // An empty chunk would be the last one.
     if (bytes.empty()) return;
     std::array<char, http::wire::chunk_head_bytes_max> head{};
     const std::size_t head_bytes = http::wire::format_chunk_head(bytes.size(), head.data());

@@ -18,6 +18,7 @@ constexpr std::size_t room_bytes = 64 * 1024;
 #if TIDERACE_HAVE_ZLIB
 class GzipDecoder final : public ContentDecoder {
   public:
+    // 16: a gzip head, and no other.
     GzipDecoder() { inflateInit2(&stream_, 15 + 16); }
     ~GzipDecoder() override { inflateEnd(&stream_); }
 
@@ -31,10 +32,12 @@ class GzipDecoder final : public ContentDecoder {
             stream_.avail_out = static_cast<uInt>(room.size());
             const int result = inflate(&stream_, Z_SYNC_FLUSH);
             ended_ = result == Z_STREAM_END;
+            // Z_BUF_ERROR means that no byte moved, which is not a fault of the input.
             broken_ = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
             text.append(room, 0, room.size() - stream_.avail_out);
             if (stream_.avail_out != 0) break;
         }
+        // Bytes behind the end belong to nothing.
         broken_ = broken_ || stream_.avail_in != 0;
         return text;
     }

@@ -68,6 +68,7 @@ std::string DatabaseServer::missing(Dialect dialect) {
         return std::string(db::name_of(dialect)) + " is not installed: its server is not tested";
     }
     try {
+        // Connects to nothing yet, but refuses a dialect that is not built in.
         db::open(dialect == Dialect::postgres ? "postgres://x/y" : "mariadb://x/y");
     } catch (const db::Error& error) {
         return error.message();
@@ -101,6 +102,8 @@ DatabaseServer::DatabaseServer(Dialect dialect) : dialect_(dialect) {
     const std::string& folder = name;
     if (::geteuid() == 0) run_program({"chown", account(dialect), folder});
     if (dialect == Dialect::postgres) {
+        // No syncs, here and in start(): the data ends with the test. Nor a port, since two test
+        // programs may run at once.
         run_program(as_account({find_program(dialect, "initdb"), "--no-sync", "-A", "trust", "-U",
                                 "tester", "-E", "UTF8", "--locale=C", "-D", folder + "/data"}));
     } else {
@@ -163,6 +166,7 @@ void DatabaseServer::signal_all(int number) const {
         if (number_text.find_first_not_of("0123456789") != std::string::npos) continue;
         std::ifstream file(each.path() / "stat");
         std::string text((std::istreambuf_iterator<char>(file)), {});
+        // The last one: a name may hold parentheses as well.
         const std::size_t name_end = text.rfind(')');  // "123 (postgres) S 122 …"
         if (name_end == text.npos || text.compare(name_end + 4, parent.size(), parent) != 0 ||
             text[name_end + 4 + parent.size()] != ' ') {
@@ -170,6 +174,7 @@ void DatabaseServer::signal_all(int number) const {
         }
         ::kill(std::stoi(number_text), number);
     }
+    // The parent last: the children of a dead one belong to another, and would not be found.
     ::kill(process_->pid(), number);
 }
 

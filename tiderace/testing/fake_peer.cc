@@ -21,9 +21,12 @@ void FakePeer::dial() {
     refused_ = dialled.refused;
     socket_ = dialled.socket;
     if (socket_ != nullptr) {
+        // The socket forgets it when it is closed, and the destructor closes it.
         socket_->on_change = [this] { act_in(network_->delay()); };
         act_in(network_->delay());
     } else if (!refused_) {
+        // A second, as the kernel waits before it sends the SYN again. `alive`: the peer may be
+        // gone by then, and events cannot be taken back.
         network_->at(network_->clock().now() + 1s, [this, alive = alive_] {
             if (*alive) dial();
         });
@@ -32,6 +35,7 @@ void FakePeer::dial() {
 
 void FakePeer::act_in(Duration wait) {
     const Instant when = network_->clock().now() + wait;
+    // One act does all that is due, so only the earliest counts.
     if (when >= act_at_) return;
     act_at_ = when;
     network_->at(when, [this, alive = alive_, when] {

@@ -17,6 +17,7 @@ FakeWorld::FakeWorld(const FaultPlan& plan, Asks asks)
 }
 
 FakeWorld::~FakeWorld() {
+    // The loop is the base's, and would outlive the network that it calls.
     loop_.reset();
 }
 

@@ -73,6 +73,7 @@ void answer_source(http::Exchange& exchange, std::vector<std::string> all,
     exchange.respond(response);
 }
 
+// Fields that belong to the connection, which is to ignore all of them, and one that does not.
 void answer_with_all_framing_fields(http::Exchange& exchange) {
     http::Response response;
     response.add("Connection", "upgrade").add("Content-Length", "99").add("Date", "today");
@@ -165,6 +166,7 @@ std::string H1Stage::heard(const Peer& peer) {
     std::size_t from = 0;
     for (auto at = all.find("\nDate: "); at != ByteView::npos; at = all.find("\nDate: ", from)) {
         text += all.substr(from, at + 1 - from);
+        // The last one may have come in part.
         from = std::min(at + 1 + line_bytes, all.size());
     }
     return text += all.substr(from);

@@ -213,6 +213,8 @@ void H2Client::hear(const H2FrameHeader& header, std::string_view payload) {
 void H2Client::hear_head(Answer& answer, std::string_view block) {
     constexpr std::size_t list_bytes_max = 64_KiB;
     std::string arena(decoder_.arena_bytes(list_bytes_max), '\0');
+    // Every block, of every stream, in the order they came: each one changes the table for the
+    // next.
     auto fields = decoder_.read(block, arena, list_bytes_max);
     while (fields.next() == HpackDecoder::Status::field) {
         const http::wire::HpackField& field = fields.field();

@@ -51,6 +51,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
         gone.closed = true;
         gone.observer = nullptr;
         gone.waiting = nullptr;
+        // As in TCP: a close with bytes unread resets the connection.
         if (gone.reset_on_close || !gone.arrived.empty()) {
             other(number).broken = -ECONNRESET;
             other(number).arrived.clear();
@@ -60,6 +61,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
     }
 
     void act_later() {
+        // One task is enough for both ends, and keeps the mailbox from filling up.
         if (std::exchange(asked_, true)) return;
         TR_CHECK(loop_->post([self = shared_from_this()] { self->act(); }), "the mailbox is full");
     }
@@ -86,6 +88,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
                 std::string bytes(std::min<std::uint64_t>(room, range.bytes), '\0');
                 const ssize_t got = loop_->kernel().read_at(
                     range.descriptor, bytes.data(), bytes.size(), static_cast<off_t>(range.offset));
+                // The error of every backend for a file that has shrunk.
                 if (got <= 0) return {moved.bytes, got == 0 ? -EBADMSG : static_cast<int>(got)};
                 taken = static_cast<std::size_t>(got);
                 target.append(bytes, 0, taken);
@@ -132,6 +135,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
         const bool broken = from.broken != 0 || other(number).closed;
         const Moved moved = broken ? Moved{.error = -EPIPE} : move_bytes(number, *from.waiting);
         if (moved.bytes == 0 && moved.error == 0) return;
+        // Before the call: the observer may send again in it.
         from.waiting = nullptr;
         act_later();
         from.observer->on_sent(moved.error != 0 ? moved.error

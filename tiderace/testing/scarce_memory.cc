@@ -6,6 +6,8 @@
 namespace tiderace::testing {
 namespace {
 
+// Per thread: a pool's threads allocate at any time, and the nth would differ from run to run.
+// Only the nth fails, since the handling of the failure may allocate as well.
 thread_local std::uint64_t left = 0;  // 0: nothing is to fail
 thread_local bool has_failed = false;
 
@@ -14,6 +16,7 @@ thread_local bool has_failed = false;
         has_failed = true;
         return nullptr;
     }
+    // malloc(0) may give null, which here is a failure.
     return std::malloc(bytes > 0 ? bytes : 1);
 }
 

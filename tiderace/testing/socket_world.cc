@@ -108,6 +108,7 @@ void SocketWorld::turn(Duration wait) {
 }
 
 bool SocketWorld::run_until(unique_function<bool()> done) {
+    // Not the loop's: the kernel's work takes real time, however its clock stands.
     const core::SystemClock clock;
     const Instant latest = clock.now() + patience;
     while (!done()) {
@@ -124,6 +125,8 @@ void SocketWorld::settle() {
 
 void SocketWorld::advance(Duration by) {
     const Instant until = clock_.now() + by;
+    // In steps: after one jump everything would be due in one turn, in no order. At most a thousand
+    // of them, so that a test may let hours pass.
     const Duration step = std::max<Duration>(10ms, by / 1'000);
     while (clock_.now() < until) {
         clock_.advance(std::min(step, until - clock_.now()));

@@ -42,6 +42,7 @@ void TemporaryFolder::write(std::string_view name, std::string_view bytes) const
 }
 
 void TemporaryFolder::replace(std::string_view name, std::string_view bytes) const {
+    // Renamed over the old one, so that a reader sees either of them whole.
     const std::string beside = std::string(name) + ".being-written";
     write(beside, bytes);
     TR_CHECK(::rename(path_of(beside).c_str(), path_of(name).c_str()) == 0);

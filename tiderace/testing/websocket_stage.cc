@@ -56,6 +56,7 @@ std::string client_frame(WebSocketOpcode opcode, ByteView payload, FrameBits bit
     if (bits.masked) head.mask = {{0x12, 0x34, 0x56, 0x78}};
     std::array<char, http::wire::websocket_head_bytes_max> out;
     std::string bytes(out.data(), http::wire::write_websocket_head(head, out));
+    // Without a mask its key is zero, and this a copy.
     std::string masked(payload.size(), '\0');
     http::wire::apply_websocket_mask(payload, head.mask, masked.data());
     return bytes + masked;
@@ -63,6 +64,7 @@ std::string client_frame(WebSocketOpcode opcode, ByteView payload, FrameBits bit
 
 std::string describe_server_frames(ByteView bytes) {
     WebSocketReader reader(
+        // No limit here: the server's limits are under test.
         {.masked = false, .compression = true, .message_bytes_max = std::size_t{1} << 40});
     http::wire::WebSocketInflater inflater;
     std::string text;

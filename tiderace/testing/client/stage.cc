@@ -113,6 +113,7 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
 
 ClientStage::~ClientStage() {
     kept_.reset();
+    // Connections end in a later turn, which has to come while the app and the site are there.
     server_.abort_all();
     world_.settle();
 }
@@ -149,6 +150,7 @@ void ClientStage::wait(unique_function<bool()> enough) {
         const Duration timers = world_.loop().wait_wanted();
         const Instant timer = timers < Duration::zero() ? Instant::max() : now + timers;
         const Instant next = std::min(timer, world_.network().next_event().value_or(timer));
+        // The clock stays: a test that goes on after a fault has not lost the time.
         if (next > latest) return;
         world_.loop().turn(next - now);
     }
@@ -178,6 +180,7 @@ std::string ClientStage::head(std::string_view method, std::string_view target,
     std::string cookies = cookies_.field({true, options_.host, path}, world_.loop().unix_now());
     if (options_.cookies && !cookies.empty()) all.add("Cookie", std::move(cookies));
     for (const http::Field& field : standing_) all.set(field.name, field.value);
+    // All of them go before any comes, for a request may have one name twice.
     for (const http::Field& field : fields) {
         if (all.has(field.name)) all.remove(field.name);
     }
@@ -191,6 +194,7 @@ void ClientStage::keep_cookies(const http::Fields& fields, std::string_view targ
     if (!options_.cookies) return;
     const std::string_view path = target.substr(0, target.find('?'));
     for (const std::string_view cookie : fields.all("Set-Cookie")) {
+        // As over TLS, so that cookies marked Secure come back to an app under test.
         cookies_.keep({true, options_.host, path}, cookie, world_.loop().unix_now());
     }
 }
@@ -219,6 +223,7 @@ Answer ClientStage::finish(ClientExchange& exchange) {
 
 Answer ClientStage::ask(std::string_view method, std::string_view target, const Content& content,
                         const Fields& fields) {
+    // First what is still to happen: the server may be about to close the kept connection.
     settle([] { return false; });
     if (kept_ == nullptr || !kept_->reusable()) kept_ = connect();
     kept_->begin(method == "HEAD");
@@ -232,6 +237,7 @@ Answer ClientStage::ask(std::string_view method, std::string_view target, const 
 }
 
 Stream ClientStage::open(const std::string& head, std::string_view target, bool uploading) {
+    // Of its own: a stream may stay open for the whole test, and requests go on beside it.
     auto exchange = connect();
     exchange->begin(false);
     exchange->uploading = uploading;

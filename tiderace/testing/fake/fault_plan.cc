@@ -29,13 +29,18 @@ constexpr std::array named_odds{
     NamedOdds{"spurious_ready", &FaultPlan::spurious_ready, 2'000},
 };
 
+// Down to less than a line of a request, so that even the smallest message arrives in parts.
 constexpr std::array<std::size_t, 5> buffer_sizes{64_KiB, 16_KiB, 4'096, 700, 61};
 
 }  // namespace
 
 FaultPlan FaultPlan::from_seed(std::uint64_t seed) {
+    // Another sequence than the network's own, which begins at the bare seed: or the odds and the
+    // first outcomes would hang together.
     Random random(seed ^ 0x9e3779b97f4a7c15);
     FaultPlan plan{.seed = seed};
+    // Some runs have no fault: several faults end connections early, and later code would seldom
+    // run.
     if (random.chance(1, 4)) return plan;
     for (const NamedOdds& fault : named_odds) {
         if (random.chance(1, 3)) {

@@ -27,6 +27,7 @@ void write_address(const core::Address& from, sockaddr* address, socklen_t* byte
 // A listener on "any" answers for every address.
 bool answers_for(const core::Address& bound, const core::Address& wanted) {
     if (bound.is_unix() || wanted.is_unix()) return bound == wanted;
+    // To dial "any" reaches the own machine, as in Linux.
     return bound.port() == wanted.port() && (bound == wanted || bound.is_any() || wanted.is_any());
 }
 
@@ -63,6 +64,8 @@ std::uint64_t FakeNetwork::opening(int fd) const {
 int FakeNetwork::take_number() {
     if (open_ >= descriptors_max_) return -EMFILE;
     ++open_;
+    // The lowest free number, as the kernel does it: so a descriptor that is used after its close
+    // hits another socket here as well, and not always nothing.
     const auto found = std::find_if(entries_.begin(), entries_.end(),
                                     [](const Entry& candidate) { return candidate.free(); });
     const auto number = found - entries_.begin();
@@ -91,6 +94,7 @@ std::optional<Instant> FakeNetwork::next_event() const {
 std::size_t FakeNetwork::run_due_events() {
     std::size_t ran = 0;
     for (; !events_.empty() && events_.begin()->first <= clock_->now(); ++ran) {
+        // Out of the map first: an event may add others, and some at this very moment.
         const auto event = events_.extract(events_.begin());
         event.mapped()();
     }
@@ -131,6 +135,7 @@ FakeSocket* FakeNetwork::listener_at(const core::Address& address) {
 FakeNetwork::Dialled FakeNetwork::dial(const core::Address& to) {
     FakeSocket* const listener = listener_at(to);
     if (listener == nullptr) return {.refused = true};
+    // Neither joined nor refused: the kernel drops the SYN, and the dialler tries again.
     if (listener->backlog.size() >= listener->backlog_max) return {};
     auto near = std::make_shared<FakeSocket>();
     auto far = std::make_shared<FakeSocket>();
@@ -138,6 +143,7 @@ FakeNetwork::Dialled FakeNetwork::dial(const core::Address& to) {
     near->peer = far->local = to;
     near->local = far->peer =
         to.is_unix() ? core::Address{} : core::Address::loopback(next_port_++);
+    // As accepted sockets have them: the server sets its options on the listener alone.
     far->options = listener->options;
     listener->backlog.push_back(std::move(far));
     return {.socket = std::move(near)};
@@ -204,9 +210,11 @@ int FakeNetwork::connect(int fd, const sockaddr* address, socklen_t bytes) {
     }
     auto near = dial(to).socket;
     if (near == nullptr) {
+        // Told later and by SO_ERROR alone, as to a socket that does not block.
         found->socket->error = ECONNREFUSED;
     } else {
         near->options = std::move(found->socket->options);
+        // The descriptor keeps its number and its options, and has the joined socket from now on.
         found->socket = std::move(near);
     }
     return static_cast<int>(note("connect", fd, -EINPROGRESS));
@@ -238,6 +246,7 @@ int FakeNetwork::get_option(int fd, int level, int name, void* value, socklen_t*
     if (target == nullptr) return -EBADF;
     const auto set = target->options.find({level, name});
     int number = set != target->options.end() ? set->second : 0;
+    // The kernel forgets an error once it is read.
     if (level == SOL_SOCKET && name == SO_ERROR) number = std::exchange(target->error, 0);
     std::memcpy(value, &number, std::min<std::size_t>(*bytes, sizeof number));
     return 0;
@@ -277,6 +286,8 @@ ssize_t FakeNetwork::send_fault(FakeSocket& socket) {
 ssize_t FakeNetwork::send_now(FakeSocket& socket, const iovec* pieces, int count) {
     if (const ssize_t fault = send_fault(socket); fault != 0) return fault;
     std::string gathered;
+    // One byte is tried even without room, so that put() itself says whether that is EAGAIN or
+    // EPIPE.
     const std::size_t room = std::max<std::size_t>(socket.room(), 1);
     for (int i = 0; i < count && gathered.size() < room; ++i) {
         gathered.append(static_cast<const char*>(pieces[i].iov_base),
@@ -294,6 +305,7 @@ ssize_t FakeNetwork::send_file(int fd, int file, off_t* offset, std::size_t byte
 ssize_t FakeNetwork::send_file_now(FakeSocket& socket, int file, off_t* offset, std::size_t bytes) {
     if (const ssize_t fault = send_fault(socket); fault != 0) return fault;
     if (happens(plan_.file_shrinks)) {
+        // A file of the machine is not touched: it ends here as if it had shrunk.
         const Entry* const memory = entry(file);
         if (memory == nullptr) return 0;
         truncate_file(file, std::min(memory->file->size(), static_cast<std::size_t>(*offset)));
@@ -319,6 +331,8 @@ int FakeNetwork::close(int fd) {
     if (fd < first_descriptor) return ForwardingKernel::close(fd);
     Entry* const gone = entry(fd);
     TR_CHECK(gone != nullptr, "a descriptor was closed twice");
+    // The number is free before the socket closes: that tells the other end, which may open
+    // sockets.
     const Entry last = std::exchange(*gone, Entry{});
     --open_;
     if (last.socket != nullptr) last.socket->close();

@@ -46,6 +46,8 @@ void FakePoller::remove(int fd, core::Afterwards) {
 
 int FakePoller::look(std::span<core::Ready> out) {
     std::size_t told = 0;
+    // Starts behind the last one reported: with `out` short, the low numbers would otherwise
+    // always come first and fill it.
     auto next = watched_.upper_bound(start_after_);
     for (std::size_t i = 0; i < watched_.size() && told < out.size(); ++i, ++next) {
         if (next == watched_.end()) next = watched_.begin();
@@ -76,6 +78,7 @@ std::size_t FakePoller::look_outside(std::span<core::Ready> out) {
             (watched.interest.readable ? POLLIN : 0) | (watched.interest.writable ? POLLOUT : 0);
         asked.push_back({.fd = fd, .events = static_cast<short>(events), .revents = 0});
     }
+    // Does not wait: only the test's clock passes time here.
     if (::poll(asked.data(), asked.size(), 0) <= 0) return 0;
     std::size_t told = 0;
     for (const pollfd& each : asked) {

@@ -63,12 +63,15 @@ void FakeSocket::shut_down_sending() {
 
 void FakeSocket::close() {
     if (state_ == State::connected) {
+        // As in TCP: a close with bytes unread resets the connection. So each test shows a server
+        // that does not drain its input.
         if (reset_on_close || !in_->bytes.empty()) {
             reset();
         } else {
             shut_down_sending();
         }
     }
+    // Their diallers take themselves for connected.
     for (const auto& waiting : backlog) waiting->reset();
     backlog.clear();
     state_ = State::closed;
@@ -85,6 +88,7 @@ void FakeSocket::break_off() {
     if (state_ != State::connected) return;
     state_ = State::broken;
     error = ECONNRESET;
+    // What had arrived unread goes, too: no program may count on reading it after a reset.
     in_->bytes.clear();
     changed();
 }
@@ -103,11 +107,13 @@ bool FakeSocket::readable() const {
 }
 
 bool FakeSocket::writable() const {
+    // Writable, though finished: a send does not have to wait for its EPIPE.
     if (state_ == State::connected) return out_->finished || out_->room() > 0;
     return state_ == State::broken || (state_ == State::fresh && error != 0);
 }
 
 bool FakeSocket::failed() const {
+    // Only with both directions over, as EPOLLHUP.
     if (state_ == State::connected) return in_->finished && out_->finished;
     return state_ == State::broken || (state_ == State::fresh && error != 0);
 }

@@ -60,12 +60,14 @@ int StandInQueue::exchange(std::span<const struct kevent> changes, std::span<str
             const int outcome = apply(change);
             triggered |= (change.fflags & NOTE_TRIGGER) != 0;
             if (outcome == 0 && (change.flags & EV_RECEIPT) == 0) continue;
+            // As kevent(): an error without room in the list becomes the result of the call.
             if (told == events.size()) return outcome;
             events[told] = change;
             events[told].flags = EV_ERROR;
             events[told++].data = -outcome;
         }
     }
+    // After the lock: the sleeper that it wakes takes it at once.
     if (triggered) poke();
     if (told > 0 || events.empty()) return static_cast<int>(told);
     return wait(to_duration(wait_max), [&] {
@@ -101,6 +103,8 @@ int StandInQueue::apply_to_descriptor(const struct kevent& change) {
     if (!owner) return -EBADF;
     const Key key{change.ident, change.filter};
     auto found = filters_.find(key);
+    // The number was closed and given away since. In kqueue the filters go with the close, which
+    // this queue does not see.
     if (found != filters_.end() && found->second.owner != owner) {
         filters_.erase(found);
         found = filters_.end();
@@ -116,6 +120,7 @@ int StandInQueue::apply_to_descriptor(const struct kevent& change) {
     Filter& filter = found->second;
     if ((change.flags & EV_ADD) != 0) {
         filter.udata = change.udata;
+        // EV_ADD on a known filter reports the present state once more, as in kqueue.
         filter.said.reset();
     }
     if ((change.flags & EV_ENABLE) != 0) filter.enabled = true;
@@ -137,6 +142,7 @@ int StandInQueue::collect(std::span<struct kevent> events) {
         start_after_ = key;
         if (filter.once) done.push_back(key);
     }
+    // Only now: the walk above holds a place in the map.
     for (const Key& key : done) filters_.erase(key);
     return static_cast<int>(told);
 }
@@ -153,6 +159,8 @@ bool StandInQueue::tell(const Key& key, Filter& filter, struct kevent& event) {
         return false;
     }
     if (filter.clears) {
+        // The kernel tells each arrival once. Seen from outside, an arrival is a number that
+        // changed.
         const bool same = filter.said && filter.said->data == side.data &&
                           filter.said->eof == side.eof && filter.said->error == side.error;
         filter.said = side;
@@ -178,11 +186,13 @@ void StandInQueue::for_each_watched(const std::function<void(int, bool)>& each) 
 std::optional<std::uint64_t> PolledQueue::identity(int fd) {
     struct stat status;
     if (::fstat(fd, &status) != 0) return std::nullopt;
+    // A socket's inode is its own; the descriptor's number may be another's next.
     return static_cast<std::uint64_t>(status.st_ino);
 }
 
 StandInQueue::Side PolledQueue::look_at(int fd, bool writing) {
     Side side;
+    // POLLRDHUP: EV_EOF comes with the peer's FIN, and POLLIN alone would not tell it from bytes.
     const short asked = writing ? POLLOUT : POLLIN | POLLRDHUP;
     const short ready = poll_at_once(fd, asked);
     side.ready = ready != 0;
@@ -194,6 +204,7 @@ StandInQueue::Side PolledQueue::look_at(int fd, bool writing) {
         if (::ioctl(fd, TIOCOUTQ, &bytes) != 0) bytes = 0;
         side.data = std::max(option(fd, SO_SNDBUF) - bytes, 0);
     } else if (option(fd, SO_ACCEPTCONN) != 0) {
+        // kqueue tells how many wait there; that it is not none is all that can be seen from here.
         side.data = 1;
     } else if (::ioctl(fd, FIONREAD, &bytes) == 0) {
         side.data = bytes;

@@ -31,6 +31,8 @@ int FakeWait::until(Duration wait, const std::function<int()>& look) {
             nothing_to_come_ = true;
             return 0;
         }
+        // Nothing is ready, so nothing can happen before `next`: the clock jumps there, and hours
+        // of a test take no time.
         const Instant next = for_ever ? *event : event ? std::min(*event, end) : end;
         if (next > clock.now()) clock.advance(next - clock.now());
         if (!for_ever && clock.now() >= end) {
