@@ -146,6 +146,23 @@ TEST_F(Records13Test, AnswersWhatIsOutOfPlaceWithItsAlert) {
     }
 }
 
+// RFC 8446, 5.4: of these types no record is empty. Padding does not make one longer.
+TEST_F(Records13Test, AnEmptyAlertOrHandshakeRecordIsUnexpected) {
+    for (const ContentType type : {ContentType::alert, ContentType::handshake}) {
+        for (const std::size_t padding : {0U, 1U, 300U}) {
+            SCOPED_TRACE(padding);
+            renew();
+            const std::string inside = static_cast<char>(type) + std::string(padding, '\0');
+            std::string stream = record("before");
+            stream += record(inside, static_cast<ContentType>(0));
+            EXPECT_EQ(open(stream), Event::failed);
+            EXPECT_EQ(received_, "before");
+            EXPECT_EQ(used_, stream.size());
+            EXPECT_EQ(sent(), std::vector<std::string>{alert(10)});
+        }
+    }
+}
+
 TEST_F(Records13Test, AnOuterTypeIsApplicationDataAndNothingElse) {
     for (int type = 0; type < 256; ++type) {
         if (type == 23) continue;

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "tiderace/tls/both_roles_fixture.h"
+#include "tiderace/tls/record_cipher.h"
+#include "tiderace/tls/traffic_secrets.h"
 
 namespace tiderace::tls {
 namespace {
@@ -171,6 +173,38 @@ TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
     EXPECT_TRUE(run_until([&] { return other->heard() == "onetwo"; }));
     EXPECT_EQ(server_->size(), 1U);
     EXPECT_EQ(world_.loop().blocks().taken(), 0U);
+}
+
+// What a peer seals with its application key is ours to refuse (RFC 8446, 5.4).
+using EmptyRecordsTest = BothRolesTest;
+
+TEST_F(EmptyRecordsTest, AnEmptyAlertOrHandshakeRecordEndsTheConnectionAsUnexpected) {
+    static TrafficSecrets of_last;
+    prepare(Role::server, TLS1_3_VERSION);
+    SSL_CTX_set_keylog_callback(raw_context_.get(),
+                                [](const SSL*, const char* line) { of_last.take_line(line); });
+    for (const ContentType type :
+         {ContentType::alert, ContentType::handshake, ContentType::application_data}) {
+        of_last = {};
+        RawPeer raw = meet();
+        ASSERT_TRUE(run_until([&] { return raw.pump(); }));
+        world_.settle();
+        raw.pump();
+        ASSERT_TRUE(of_last.complete());
+        RecordCipher seals(*Suite13::find(SSL_get_current_cipher(raw.ssl())), of_last.client,
+                           RecordCipher::Direction::seal, 0);
+        std::array<char, RecordCipher::overhead_bytes> empty;
+        seals.seal(type, {}, 0, empty.data());
+        raw.below().say({empty.data(), empty.size()});
+        world_.settle();
+        raw.pump();
+        const bool is_data = type == ContentType::application_data;  // which may be empty
+        EXPECT_EQ(raw.below().over(), !is_data) << static_cast<int>(type);
+        EXPECT_EQ(raw.reason(), is_data ? 0 : SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
+        raw.below().close();
+        world_.settle();
+    }
+    EXPECT_EQ(server_->size(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(, AlertsTest,
