@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tiderace/http/websocket/connection.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h2_fixture.h"
@@ -149,10 +151,6 @@ TEST_F(AcceptWebSocket, GivesWindowsToSoManySocketsAndNoMore) {
 
 // --- over HTTP/2 (RFC 8441) -------------------------------------------------------------------
 
-using WebSocketOverHttp2 = testing::H2Test;
-INSTANTIATE_TEST_SUITE_P(Worlds, WebSocketOverHttp2, ::testing::ValuesIn(testing::world_names()),
-                         [](const auto& world) { return testing::label_of_world(world.param); });
-
 class EchoHandler final : public WebSocketHandler {
   public:
     void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
@@ -164,15 +162,19 @@ class EchoHandler final : public WebSocketHandler {
     int closed = 0;
 };
 
-TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
-    using Opcode = wire::WebSocketOpcode;
-    WebSocketService service(world_->loop(), {});
-    EchoHandler handler;
-    auto refusal = WebSocketRefusal::not_asked_for;
-    stage_->on("/ws",
-               [&](Exchange& exchange) { refusal = accept_websocket(exchange, service, handler); });
-    testing::H2Client& client = connect();
-    const auto ask = [&](std::uint32_t stream, const std::string& protocol) {
+class WebSocketOverHttp2 : public testing::H2Test {
+  protected:
+    void SetUp() override {
+        H2Test::SetUp();
+        service_.emplace(world_->loop(), WebSocketOptions{});
+        stage_->on("/ws", [&](Exchange& exchange) {
+            refusal_ = accept_websocket(exchange, *service_, handler_);
+        });
+    }
+    void TearDown() override {
+        stage_.reset();  // its streams go before the service
+    }
+    static void ask(testing::H2Client& client, std::uint32_t stream, const std::string& protocol) {
         client.headers(stream,
                        {{":method", "CONNECT"},
                         {":scheme", "http"},
@@ -183,22 +185,21 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
                         {"origin", "http://a.example"},
                         {"sec-websocket-extensions", "permessage-deflate"}},
                        false);
-    };
-    ask(1, "websocket");
-    ASSERT_TRUE(run_until([&] { return client.answer(1).status == 200; }));
-    // Two streams of one connection: each is found by its own id, which no connection has.
-    ask(5, "websocket");
-    ASSERT_TRUE(run_until([&] { return client.answer(5).status == 200; }));
-    ASSERT_EQ(handler.opened.size(), 2u);
-    EXPECT_FALSE(handler.opened[0]->id() == handler.opened[1]->id());
-    for (WebSocketConnection* socket : handler.opened) {
-        EXPECT_EQ(service.find(socket->id()), socket);
     }
-    const WebSocketId gone = handler.opened[1]->id();
-    client.reset(5, wire::H2Error::cancel);
-    ASSERT_TRUE(run_until([&] { return handler.closed != 0; }));
-    EXPECT_EQ(service.find(gone), nullptr);
-    EXPECT_EQ(refusal, WebSocketRefusal::none);
+
+    std::optional<WebSocketService> service_;
+    EchoHandler handler_;
+    WebSocketRefusal refusal_ = WebSocketRefusal::not_asked_for;
+};
+INSTANTIATE_TEST_SUITE_P(Worlds, WebSocketOverHttp2, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& world) { return testing::label_of_world(world.param); });
+
+TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
+    using Opcode = wire::WebSocketOpcode;
+    testing::H2Client& client = connect();
+    ask(client, 1, "websocket");
+    ASSERT_TRUE(run_until([&] { return client.answer(1).status == 200; }));
+    EXPECT_EQ(refusal_, WebSocketRefusal::none);
     EXPECT_EQ(client.answer(1).field("sec-websocket-accept"), "");
     EXPECT_NE(client.answer(1).field("sec-websocket-extensions"), "");
     client.data(1, testing::client_frame(Opcode::text, "Hello"), false);
@@ -208,11 +209,31 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
     })) << testing::describe_server_frames(client.answer(1).body);
     ASSERT_TRUE(ended(1));
     client.data(1, "", true);
-    EXPECT_TRUE(run_until([&] { return handler.closed == 1000; }));
-    ask(7, "something-else");
-    ASSERT_TRUE(run_until([&] { return client.answer(7).status == 426; }));
-    EXPECT_EQ(client.answer(7).field("upgrade"), "");
-    stage_.reset();
+    EXPECT_TRUE(run_until([&] { return handler_.closed == 1000; }));
+    ask(client, 3, "something-else");
+    ASSERT_TRUE(run_until([&] { return client.answer(3).status == 426; }));
+    EXPECT_EQ(client.answer(3).field("upgrade"), "");
+}
+
+// The streams of one connection: an id that were the connection's would be the same for both, and
+// one that were the stream's would find a connection of the server.
+TEST_P(WebSocketOverHttp2, IsFoundByAnIdOfItsOwnAndNotOfItsConnection) {
+    testing::H2Client& client = connect();
+    for (const std::uint32_t stream : {1U, 5U}) {
+        ask(client, stream, "websocket");
+        ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    }
+    ASSERT_EQ(handler_.opened.size(), 2U);
+    EXPECT_FALSE(handler_.opened[0]->id() == handler_.opened[1]->id());
+    for (WebSocketConnection* socket : handler_.opened) {
+        EXPECT_EQ(service_->find(socket->id()), socket);
+    }
+    const WebSocketId gone = handler_.opened[1]->id();
+    client.reset(5, wire::H2Error::cancel);
+    ASSERT_TRUE(run_until([&] { return handler_.closed != 0; }));
+    EXPECT_EQ(service_->find(gone), nullptr);
+    EXPECT_EQ(service_->find(handler_.opened[0]->id()), handler_.opened[0]);
+    EXPECT_EQ(stage_->server().size(), 1U);
 }
 
 }  // namespace
