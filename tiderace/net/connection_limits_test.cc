@@ -183,5 +183,27 @@ TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
     ::close(ends[1]);
 }
 
+// The end is asked for while a turn delivers: what arrived by the next turn is still answered.
+TEST(ConnectionWhenQuiet, AnswersWhatArrivedBeforeItEnds) {
+    testing::FakeWorld world;
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView data) {
+        if (data == "first") connection.close_when_quiet();
+        connection.write(data);
+        return data.size();
+    };
+    TcpServer server(world.loop(), sessions, {});
+    server.listen(world.listen());
+    const auto peer = world.connect();
+    peer->say("first");
+    while (sessions.received.empty()) world.loop().turn(Duration::zero());
+    EXPECT_TRUE(sessions.closed.empty());
+    peer->say("second");
+    ASSERT_TRUE(world.run_until([&] { return peer->over(); }));
+    EXPECT_EQ(peer->heard(), "firstsecond");
+    EXPECT_EQ(sessions.closed, std::vector{CloseReason::finished});
+    EXPECT_EQ(world.elapsed() / 1s, 0);
+}
+
 }  // namespace
 }  // namespace tiderace::net

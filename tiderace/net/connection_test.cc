@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "tiderace/testing/engine.h"
 #include "tiderace/testing/scripted_session.h"
@@ -248,6 +249,24 @@ TEST_P(EveryConnection, PausesReadingWhileThePeerIsSlowAndGoesOnWhenItCaughtUp) 
     EXPECT_GE(sessions_.drained, 1);
     EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == 2 * much().size(); }));
     EXPECT_EQ(sessions_.drained, 2);
+}
+
+TEST_P(EveryConnection, WhatTheSessionLeftForItsBacklogIsGivenAgainOnceThatIsSent) {
+    bool answered = false;
+    sessions_.on_data = [&](Connection& connection, ByteView data) {
+        if (std::exchange(answered, true)) return data.size();
+        EXPECT_EQ(send_much(connection), Backlog::high);
+        return std::size_t{5};
+    };
+    start();
+    peer_->set_listening(false);
+    peer_->say("firstsecond");
+    ASSERT_TRUE(world_->run_until([&] { return answered; }));
+    world_->settle();
+    EXPECT_EQ(sessions_.received, "first");
+    peer_->set_listening(true);
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.received == "firstsecond"; }));
+    EXPECT_EQ(sessions_.deliveries, (std::vector<std::string>{"firstsecond", "second"}));
 }
 
 TEST_P(EveryConnection, DrainedComesAtTheLowMarkAndOnlyAfterTheHighOne) {

@@ -1,15 +1,19 @@
 #include "tiderace/net/listener.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
+#include "tiderace/core/backend/forwarding_kernel.h"
 #include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/temporary_folder.h"
 
@@ -219,6 +223,40 @@ TEST_F(UnixListenerTest, OpensAndAnswers) {
     ASSERT_TRUE(listener) << message(listener);
     EXPECT_TRUE(answers(at_));
     EXPECT_EQ(local_address(kernel_, *listener), at_);
+}
+
+// Looks whether the folder is locked when the name is taken.
+class LockSeen final : public core::ForwardingKernel {
+  public:
+    explicit LockSeen(std::string folder)
+        : ForwardingKernel(core::system_kernel()), folder_(std::move(folder)) {}
+    int bind(int fd, const sockaddr* address, socklen_t bytes) override {
+        const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        locked = ::flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        ::close(folder);
+        return ForwardingKernel::bind(fd, address, bytes);
+    }
+
+    bool locked = false;
+
+  private:
+    std::string folder_;
+};
+
+TEST_F(UnixListenerTest, TakesItsNameInALockedFolder) {
+    LockSeen kernel(folder_.path_of("."));
+    const auto listener = open_listener(kernel, at_, {});
+    ASSERT_TRUE(listener) << message(listener);
+    EXPECT_TRUE(kernel.locked);
+    // A name without a folder is in the current one.
+    const int before = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(::chdir(folder_.path_of(".").c_str()), 0);
+    LockSeen here(".");
+    const auto relative = open_listener(here, *Address::parse("unix:relative.sock"), {});
+    EXPECT_EQ(::fchdir(before), 0);
+    ::close(before);
+    EXPECT_TRUE(relative) << message(relative);
+    EXPECT_TRUE(here.locked);
 }
 
 TEST_F(UnixListenerTest, ASocketFileWithoutAListenerIsReplaced) {

@@ -134,6 +134,18 @@ TEST_F(ServingTest, EachPlaceHasItsProtocolOnEveryLoop) {
     EXPECT_EQ(answers, "abcabcabcabcabcabcabcabc");
 }
 
+TEST_F(ServingTest, OneLoopServesAllPlaces) {
+    options_.listen = {"127.0.0.1:0", "127.0.0.1:0"};
+    options_.threads = 1;
+    std::string answers;
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  for (const core::Address& address : addresses) answers += Client(address).ask();
+                  serving_->stop();
+              }),
+              0);
+    EXPECT_EQ(answers, "ab");
+}
+
 TEST_F(ServingTest, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
     options_.threads = 0;
     std::atomic<std::size_t> made = 0;
@@ -279,6 +291,22 @@ TEST_F(ServingTest, OwnSignalsComeToTheirCallbacksAndEndNothing) {
               }),
               0);
     EXPECT_THAT(heard, ::testing::UnorderedElementsAre('h', 'u'));
+}
+
+// As nohup leaves it: the end of a terminal does not end the server.
+TEST_F(ServingTest, AHangUpThatWasIgnoredBeforeEndsNothing) {
+    std::signal(SIGHUP, SIG_IGN);
+    std::latch later(1);
+    options_.on_sigusr1 = [&] { later.count_down(); };  // a loop takes the lower number first
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  ::kill(::getpid(), SIGHUP);
+                  ::kill(::getpid(), SIGUSR1);
+                  later.wait();
+                  EXPECT_EQ(Client(addresses[0]).ask(), 'a');
+                  serving_->stop();
+              }),
+              0);
+    heed_hang_ups();
 }
 
 TEST_F(ServingTest, ACallbackWithoutMemoryEndsNothing) {

@@ -150,6 +150,7 @@ class NamingLayer final : public TransportLayer {
         void close(core::SendQueue&& unsent) override { below_->close(std::move(unsent)); }
         void set_reset_on_close() override { below_->set_reset_on_close(); }
         const TransportSecurity* security() const override { return &security_; }
+        std::uint64_t held_bytes() const override { return 12'345; }
 
       private:
         std::unique_ptr<Transport> below_;
@@ -164,9 +165,12 @@ TEST_P(EveryServer, PutsALayerOnTheConnectionsOfTheSocketThatHasOne) {
     connect();
     ASSERT_TRUE(run_until_opened(1));
     EXPECT_EQ(sessions_.connection->security(), nullptr);
+    EXPECT_EQ(sessions_.connection->held_bytes().copied, 0U);
     server_->listen(world_->listen(), &layer);
     connect();
     ASSERT_TRUE(run_until_opened(2));
+    // What the layer keeps counts for the connection.
+    EXPECT_EQ(sessions_.connection->held_bytes().copied, 12'345U);
     ASSERT_NE(sessions_.connection->security(), nullptr);
     EXPECT_EQ(sessions_.connection->security()->protocol, "h2");
     server_.reset();
