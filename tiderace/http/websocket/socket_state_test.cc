@@ -54,5 +54,22 @@ TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
     }
 }
 
+TEST(SocketState, KeepsWhyAClientWasRefused) {
+    Ended keeper;
+    auto* state = new WebSocketState;
+    state->set_keeper(&keeper);
+    state->ask(nullptr);
+    EXPECT_TRUE(state->asked());
+    WebSocketHandler& handler = *state;
+    handler.on_refused(403, "not you");
+    EXPECT_FALSE(state->asked());
+    EXPECT_TRUE(state->refused());
+    EXPECT_EQ(state->http_status(), 403);
+    EXPECT_EQ(state->reason(), "not you");
+    EXPECT_TRUE(state->ended());
+    EXPECT_EQ(keeper.said, "ended ");
+    state->disown();
+}
+
 }  // namespace
 }  // namespace tiderace::http

@@ -103,5 +103,55 @@ TEST_F(SocketOfATask, TellsItsUserOnceThatItEnded) {
     EXPECT_EQ(said_, "done");
 }
 
+// What was received makes room, to the byte: a long life of short messages is never held up.
+TEST_F(SocketOfATask, ReceivesMoreMessagesThanItMayHold) {
+    auto peer = open();
+    int count = 0;
+    runner_.spawn([](WebSocket& socket, int& seen) -> Task<> {
+        while (auto message = co_await socket.receive()) {
+            EXPECT_EQ(message->text(), std::to_string(seen));
+            ++seen;
+        }
+    }(*socket_, count));
+    constexpr int all = 2 * WebSocketState::held_bytes_max / WebSocketState::message_cost;
+    for (int i = 0; i < all; ++i) {
+        peer->say(client_frame(Opcode::text, std::to_string(i)));
+        world_.settle();
+    }
+    EXPECT_EQ(count, all);
+    peer->close();
+    world_.settle();
+}
+
+// Some are taken while others wait and more arrive: none is lost, and the order stays.
+TEST_F(SocketOfATask, ReceivesInOrderWhatArrivesBetween) {
+    auto peer = open();
+    int next = 0;
+    const auto say = [&](int count) {
+        std::string frames;
+        for (const int end = next + count; next < end; ++next) {
+            frames += client_frame(Opcode::text, std::to_string(next));
+        }
+        peer->say(frames);
+        world_.settle();
+    };
+    const auto receive = [&](int count) {
+        runner_.spawn([](WebSocket& socket, std::string& said, int left) -> Task<> {
+            for (; left > 0; --left) {
+                const auto message = co_await socket.receive();
+                said += message ? message->text() + ' ' : "end ";
+            }
+        }(*socket_, said_, count));
+        world_.settle();
+    };
+    say(5);
+    receive(4);
+    say(3);
+    receive(2);
+    say(4);
+    receive(6);
+    EXPECT_EQ(said_, "0 1 2 3 4 5 6 7 8 9 10 11 ");
+}
+
 }  // namespace
 }  // namespace tiderace::http

@@ -225,6 +225,8 @@ TEST(WebSocketTopics, HaveTheirLimits) {
     EXPECT_TRUE(loop.topics->subscribe(other, "b"));
     loop.topics->unsubscribe(one, "a");
     EXPECT_EQ(loop.topics->topics(), 2u);
+    EXPECT_FALSE(loop.topics->subscribe(one, "eleven byte"));
+    EXPECT_TRUE(loop.topics->subscribe(one, "ten bytes."));
 }
 
 TEST(WebSocketTopics, ReachTheSubscribersOfOtherLoops) {
