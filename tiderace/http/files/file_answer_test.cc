@@ -247,5 +247,18 @@ TEST_F(FileAnswerTest, ASiblingThatIsNoFileIsNone) {
     EXPECT_FALSE(answer.has("Vary"));
 }
 
+TEST_F(FileAnswerTest, EveryAnswerAboutAFileHasItsCacheControl) {
+    options_.paths.cache_control = {{"*.txt", "max-age=60"}};
+    folder_.write("b.css", "b");
+    EXPECT_EQ(get("/plain.txt").field("Cache-Control"), "max-age=60");
+    const std::string tag = exchange_->field("ETag");
+    EXPECT_EQ(get("/plain.txt", {{"If-None-Match", tag}}).field("Cache-Control"), "max-age=60");
+    EXPECT_EQ(exchange_->status(), 304);
+    EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=0-1"}}).field("Cache-Control"), "max-age=60");
+    EXPECT_EQ(exchange_->status(), 206);
+    EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "gzip"}}).field("Cache-Control"), "max-age=60");
+    EXPECT_FALSE(get("/b.css").has("Cache-Control"));
+}
+
 }  // namespace
 }  // namespace tiderace::http::files

@@ -185,6 +185,19 @@ TEST_F(FileCacheTest, ALargeFileAskedForNowAndThenStaysOnDisk) {
     EXPECT_EQ(cache().descriptors(), 1U);
 }
 
+TEST_F(FileCacheTest, AHitAtTheEndOfItsWindowIsTheFirstOfTheNext) {
+    options_.cache.revalidate = 24h;
+    for (const Duration late : {Duration(1ms), Duration::zero()}) {
+        server_.reset();
+        folder_.replace("big.bin", std::string(300'000, 'x'));
+        get("/big.bin");
+        get("/big.bin");
+        pass(options_.cache.hot_window - late);
+        get("/big.bin");
+        EXPECT_EQ(cache().descriptors(), late > Duration::zero() ? 0U : 1U) << late / 1ms;
+    }
+}
+
 TEST_F(FileCacheTest, AFileBeyondTheLimitIsNeverInMemory) {
     options_.cache.memory_file_bytes_max = 100'000;
     folder_.write("big.bin", std::string(100'001, 'x'));

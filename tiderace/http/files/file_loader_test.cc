@@ -194,6 +194,17 @@ TEST_F(FileLoaderInARoom, WithoutADescriptorAFaultOfTheDiskIsTold) {
     EXPECT_TRUE(loaded.stable);
 }
 
+TEST_F(FileLoaderInARoom, WithoutADescriptorAFileIsServedOnceAndNotKept) {
+    folder_.write("long.txt", "longer than the room");
+    folder_.write("a.txt", "8 bytes.");
+    const auto first = bounded_.load(bounded_.open("/long.txt"), false).file;
+    const auto second = bounded_.load(bounded_.open("/long.txt"), false).file;
+    const auto once = bounded_.load(bounded_.open("/a.txt"), false);
+    ASSERT_TRUE(once.file);
+    EXPECT_EQ(once.file->bytes(), "8 bytes.");
+    EXPECT_FALSE(once.stable);
+}
+
 TEST_F(FileLoaderInARoom, OneDescriptorMoreIsNotHad) {
     folder_.write("a.txt", "longer than the room");
     auto first = bounded_.load(bounded_.open("/a.txt"), true).file;

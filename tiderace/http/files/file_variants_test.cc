@@ -1,6 +1,8 @@
 // Compressed files as clients see them: cold, pending, warm, changed, evicted.
 #include "tiderace/http/files/file_variants.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <thread>
 
@@ -300,6 +302,18 @@ TEST_F(FileVariantsTest, TheHandlerMayEndWhileAJobRuns) {
     }
     SUCCEED();
 }
+
+#if defined(__linux__)
+// Where a thread has a niceness of its own.
+TEST_F(FileVariantsTest, AreMadeBehindAllOtherWork) {
+    folder_.write("a.css", text_of(57'000));
+    warm("/a.css", "gzip");
+    std::atomic<int> niceness = 0;
+    pool_.submit([&] { niceness = ::getpriority(PRIO_PROCESS, 0); });
+    settle();
+    EXPECT_GE(niceness, 10);
+}
+#endif
 
 }  // namespace
 }  // namespace tiderace::http::files

@@ -231,6 +231,24 @@ TEST_P(EveryChange, HiddenFoldersThatLinksLeadThroughAreReplaced) {
     EXPECT_EQ(next("/a.txt"), "two");
 }
 
+TEST_P(EveryChange, ALinkThatIsReplacedTakesNothingFromTheOthers) {
+    folder_.write("..1/a.txt", "one");
+    folder_.write("..2/a.txt", "two");
+    folder_.link("..data", "..1");
+    folder_.link("a.txt", "..data/a.txt");
+    folder_.write("b/b.txt", "b");
+    folder_.link("b.txt", "b/b.txt");
+    EXPECT_EQ(next("/a.txt"), "one");
+    EXPECT_EQ(next("/b.txt"), "b");
+    folder_.write("c/b.txt", "c");
+    folder_.link("b_tmp", "c/b.txt");
+    rename("b_tmp", "b.txt");
+    EXPECT_EQ(next("/b.txt"), "c");
+    folder_.link("..data_tmp", "..2");
+    rename("..data_tmp", "..data");
+    EXPECT_EQ(next("/a.txt"), "two");
+}
+
 TEST_P(EveryChange, TheRootIsReplaced) {
     folder_.write("one/a.txt", "one");
     folder_.write("two/a.txt", "two");

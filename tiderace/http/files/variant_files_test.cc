@@ -1,8 +1,10 @@
 #include "tiderace/http/files/variant_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -113,6 +115,25 @@ TEST_F(VariantFilesTest, OneThatCannotBeWrittenLeavesNothing) {
     EXPECT_EQ(kept->bytes(), bytes);
     fs::remove_all(path_);
     EXPECT_FALSE(kept->write(key_, "compressed"));
+}
+
+// A full disk, as a limit for files makes one.
+TEST_F(VariantFilesTest, OneThatTheDiskHasNoRoomForLeavesNothing) {
+    auto kept = open();
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    for (const rlim_t room : {rlim_t{0}, rlim_t{1'000}}) {  // not even the head; not all bytes
+        rlimit full = before;
+        full.rlim_cur = room;
+        ::setrlimit(RLIMIT_FSIZE, &full);
+        const bool written = kept->write(key_, std::string(5'000, 'x'));
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT_FALSE(written) << room;
+        EXPECT_TRUE(files().empty()) << room;
+        EXPECT_EQ(kept->bytes(), 0U);
+    }
+    std::signal(SIGXFSZ, handler);
 }
 
 // Down to nine tenths and no further, the oldest first.
