@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 
 namespace tiderace::http {
@@ -117,6 +118,28 @@ TEST(Response, KeptTextMayFillTheInsideToTheLastByte) {
     EXPECT_EQ(response.keep(full), full);
     EXPECT_EQ(response.keep(""), "");
     EXPECT_EQ(response.keep("y"), "y");
+}
+
+TEST(Response, KeepsShortTextInsideAndTheRestOutside) {
+    Response response;
+    const auto is_inside = [&](ByteView text) {
+        const auto* const begin = reinterpret_cast<const char*>(&response);
+        return std::less_equal<>()(begin, text.data()) &&
+               std::less<>()(text.data(), begin + sizeof response);
+    };
+    EXPECT_TRUE(is_inside(response.keep("short")));
+    EXPECT_FALSE(is_inside(response.keep(std::string(Response::text_inline_bytes, 'x'))));
+    EXPECT_TRUE(is_inside(response.keep(std::string(Response::text_inline_bytes - 5, 'x'))));
+    EXPECT_FALSE(is_inside(response.keep("y")));
+}
+
+TEST(Response, ABodyIsSharedAboveItsLimit) {
+    for (const std::size_t more : {0U, 1U}) {
+        Response response;
+        response.set_body(std::string(Response::copied_bytes_max + more, 'b'));
+        EXPECT_EQ(static_cast<bool>(response.body_owner()), more > 0);
+        EXPECT_EQ(response.body_bytes(), Response::copied_bytes_max + more);
+    }
 }
 
 TEST(Response, ABodyOfAStringIsKept) {
