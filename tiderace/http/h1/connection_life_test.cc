@@ -6,6 +6,7 @@
 #include "tiderace/http/h1/messages_fixture.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
+#include "tiderace/testing/h2_stage.h"
 
 namespace tiderace::http {
 namespace {
@@ -176,6 +177,49 @@ TEST(H1LifeFake, ABodyThatBeginsFastIsHeldToTheMinimumRateInEachPeriod) {
     EXPECT_EQ(H1Stage::heard(*peer), too_late);
     EXPECT_GE(world.elapsed() - began, 40s);
     EXPECT_LT(world.elapsed() - began, 50s);
+}
+
+// The rest of the body may be on its way, and must not reset what carries the answer.
+TEST(H1LifeFake, ABodyThatStallsIsAnsweredAndItsRestIsStillTaken) {
+    testing::FakeWorld world;
+    H1Options options = H1Stage::plain();
+    options.body_timeout = 10s;
+    H1Stage stage(world, std::move(options));
+    stage.add_usual_paths();
+    const auto peer = stage.connect();
+    peer->say("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nfirst");
+    world.advance(10s);
+    ASSERT_TRUE(stage.run_until([&] { return H1Stage::heard(*peer) == too_late; }));
+    EXPECT_EQ(stage.server().size(), 1U);
+    peer->say("the rest");
+    world.advance(100ms);
+    EXPECT_FALSE(peer->was_reset());
+    peer->finish();
+    EXPECT_TRUE(stage.run_until([&] { return stage.server().size() == 0; }));
+}
+
+// --- HTTP/2 in clear, by its preface ---------------------------------------------------------
+
+TEST(H1Preface, HandsItsConnectionToHttp2) {
+    testing::FakeWorld world;
+    testing::H2Stage stage(world);
+    const auto peer = stage.connect();
+    testing::H2Client client(*peer);
+    const auto first = client.get("/hello");
+    ASSERT_TRUE(stage.run_until([&] { return client.answer(first).ended; }));
+    EXPECT_EQ(client.answer(first).status, 200);
+    EXPECT_EQ(client.answer(first).body, "hello\n");
+    const auto second = client.get("/hello");
+    ASSERT_TRUE(stage.run_until([&] { return client.answer(second).ended; }));
+}
+
+TEST(H1Preface, WithoutItsFirstByteIsNoRequest) {
+    testing::FakeWorld world;
+    testing::H2Stage stage(world);
+    const auto peer = stage.connect();
+    peer->say("RI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    ASSERT_TRUE(stage.run_until([&] { return !peer->heard().empty(); }));
+    EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 "));
 }
 
 // A bug of a server before us: the idle limit ran while a download did.
