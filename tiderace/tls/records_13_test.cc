@@ -444,5 +444,25 @@ TEST_F(Records13Test, SealsNoMoreThanRequested) {
     EXPECT_GT(plain.bytes(), 100'000U);
 }
 
+// Of the room that was reserved for its bytes nothing is left in the queue.
+TEST_F(Records13Test, AFileWithoutABytesLeavesNoBlockBehind) {
+    testing::TemporaryFolder folder;
+    folder.write("file", "");
+    struct File final : core::SharedFile {
+        explicit File(int fd) : file(fd) {}
+        ~File() override { ::close(file); }
+        int descriptor() const override { return file; }
+        int file;
+    };
+    core::SendQueue plain;
+    plain.append_file(
+        core::make_ref<File>(::open(folder.path_of("file").c_str(), O_RDONLY | O_CLOEXEC)), 0, 10);
+    EXPECT_EQ(records_.seal(plain, out(), 10'000, core::system_kernel()), -EBADMSG);
+    EXPECT_TRUE(queue_.empty());
+    iovec piece{};
+    EXPECT_EQ(queue_.gather({&piece, 1}), 0U);
+    EXPECT_EQ(pool_.taken(), 0U);
+}
+
 }  // namespace
 }  // namespace tiderace::tls

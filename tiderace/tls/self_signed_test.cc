@@ -104,6 +104,16 @@ TEST_F(SelfSignedTest, AKeyThatOthersCouldReadIsNotTrusted) {
     EXPECT_NE(second.authority_fingerprint, first.authority_fingerprint);
 }
 
+TEST_F(SelfSignedTest, AKeyOfAnotherUserIsNotTrusted) {
+    const SelfSigned first = made();
+    if (::chown((path_ + "/authority-key.pem").c_str(), 54'321, 54'321) != 0) {
+        GTEST_SKIP() << "only root can give a file away";
+    }
+    const SelfSigned second = made();
+    EXPECT_TRUE(second.authority_is_new);
+    EXPECT_NE(second.authority_fingerprint, first.authority_fingerprint);
+}
+
 TEST_F(SelfSignedTest, ALinkInThePlaceOfAKeyIsNotFollowed) {
     made();
     folder_.write("elsewhere", "precious");

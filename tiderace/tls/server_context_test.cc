@@ -45,6 +45,15 @@ TEST_F(ServerTest, SpeaksTheNewestVersionThatTheClientKnows) {
     }
 }
 
+TEST_F(ServerTest, KnowsTheRequestedNameInLowerCase) {
+    const SslContextPtr context = raw_context();
+    RawPeer client = raw(context.get());
+    SSL_set_tlsext_host_name(client.ssl(), "AZ.az-09.Test");
+    ASSERT_TRUE(shakes_hands(client));
+    ASSERT_TRUE(run_until([&] { return client.pump() && sessions_.secured == 1; }));
+    EXPECT_EQ(security().server_name, "az.az-09.test");
+}
+
 TEST_F(ServerTest, RefusesOldVersionsWithTheRightAlert) {
     const SslContextPtr context = raw_context(TLS1_VERSION, TLS1_1_VERSION);
     RawPeer client = raw(context.get());

@@ -1,6 +1,8 @@
 // Every type of record in every state of a connection, with lengths and versions that it must not
 // have: each is answered by its alert, ends that connection, and no other.
 #include <array>
+#include <memory>
+#include <optional>
 
 #include "tiderace/tls/both_roles_fixture.h"
 #include "tiderace/tls/record_cipher.h"
@@ -175,36 +177,68 @@ TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
     EXPECT_EQ(world_.loop().blocks().taken(), 0U);
 }
 
-// What a peer seals with its application key is ours to refuse (RFC 8446, 5.4).
-using EmptyRecordsTest = BothRolesTest;
+// What a peer seals with its application key is ours to open.
+class SealedRecordsTest : public BothRolesTest {
+  protected:
+    // A new connection that has shaken hands.
+    std::unique_ptr<RawPeer> meet_13() {
+        prepare(Role::server, TLS1_3_VERSION);
+        secrets() = {};
+        SSL_CTX_set_keylog_callback(
+            raw_context_.get(), [](const SSL*, const char* line) { secrets().take_line(line); });
+        std::unique_ptr<RawPeer> raw(new RawPeer(meet()));
+        EXPECT_TRUE(run_until([&] { return raw->pump(); }));
+        world_.settle();
+        raw->pump();
+        EXPECT_TRUE(secrets().complete());
+        seals_.emplace(*Suite13::find(SSL_get_current_cipher(raw->ssl())), secrets().client,
+                       RecordCipher::Direction::seal, 0);
+        return raw;
+    }
+    std::string sealed(ContentType type, const std::string& payload) {
+        std::string made(payload.size() + RecordCipher::overhead_bytes, '\0');
+        const iovec piece{const_cast<char*>(payload.data()), payload.size()};
+        seals_->seal(type, {&piece, 1}, payload.size(), made.data());
+        return made;
+    }
+    // A callback of OpenSSL's without a context of its own fills it.
+    static TrafficSecrets& secrets() {
+        static TrafficSecrets of_last;
+        return of_last;
+    }
 
-TEST_F(EmptyRecordsTest, AnEmptyAlertOrHandshakeRecordEndsTheConnectionAsUnexpected) {
-    static TrafficSecrets of_last;
-    prepare(Role::server, TLS1_3_VERSION);
-    SSL_CTX_set_keylog_callback(raw_context_.get(),
-                                [](const SSL*, const char* line) { of_last.take_line(line); });
+    std::optional<RecordCipher> seals_;
+};
+
+// RFC 8446, 5.4.
+TEST_F(SealedRecordsTest, AnEmptyAlertOrHandshakeRecordEndsTheConnectionAsUnexpected) {
     for (const ContentType type :
          {ContentType::alert, ContentType::handshake, ContentType::application_data}) {
-        of_last = {};
-        RawPeer raw = meet();
-        ASSERT_TRUE(run_until([&] { return raw.pump(); }));
+        const auto raw = meet_13();
+        raw->below().say(sealed(type, ""));
         world_.settle();
-        raw.pump();
-        ASSERT_TRUE(of_last.complete());
-        RecordCipher seals(*Suite13::find(SSL_get_current_cipher(raw.ssl())), of_last.client,
-                           RecordCipher::Direction::seal, 0);
-        std::array<char, RecordCipher::overhead_bytes> empty;
-        seals.seal(type, {}, 0, empty.data());
-        raw.below().say({empty.data(), empty.size()});
-        world_.settle();
-        raw.pump();
+        raw->pump();
         const bool is_data = type == ContentType::application_data;  // which may be empty
-        EXPECT_EQ(raw.below().over(), !is_data) << static_cast<int>(type);
-        EXPECT_EQ(raw.reason(), is_data ? 0 : SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
-        raw.below().close();
+        EXPECT_EQ(raw->below().over(), !is_data) << static_cast<int>(type);
+        EXPECT_EQ(raw->reason(), is_data ? 0 : SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE);
+        raw->below().close();
         world_.settle();
     }
-    EXPECT_EQ(server_->size(), 0U);
+}
+
+// RFC 8446, 6.1.
+TEST_F(SealedRecordsTest, NothingIsReadBehindTheEnd) {
+    const auto raw = meet_13();
+    const std::string before = sealed(ContentType::application_data, "before");
+    const std::string end = sealed(ContentType::alert, std::string("\1\0", 2));
+    raw->below().say(before + end + sealed(ContentType::application_data, "behind"));
+    world_.settle();
+    raw->below().say(sealed(ContentType::application_data, "later"));
+    world_.settle();
+    EXPECT_EQ(sessions_.received, "before");
+    EXPECT_EQ(sessions_.peer_finished, 1);
+    raw->below().close();
+    world_.settle();
 }
 
 INSTANTIATE_TEST_SUITE_P(, AlertsTest,
