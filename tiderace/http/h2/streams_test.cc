@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "tiderace/http/h2/connection.h"
 #include "tiderace/testing/h2_stage.h"
 #include "tiderace/testing/pipe_transport.h"
@@ -101,6 +103,34 @@ TEST_F(H2StreamsTest, AllEndWithTheirConnection) {
     EXPECT_TRUE(kept_.at(0)->abandoned());
     EXPECT_TRUE(kept_.at(1)->abandoned());
     EXPECT_EQ(streams().held_bytes().all(), 0U);
+}
+
+// What SendRelief compares: how long the peer has not taken what waits for it.
+TEST_F(H2StreamsTest, SayHowLongTheirAnswersWait) {
+    ask();
+    EXPECT_EQ(streams().held_bytes().waits, Duration::zero());
+    Response response;
+    response.set_body(std::string(200'000, 'x'));  // more than the window
+    kept_.at(0)->respond(response);
+    world_->settle();
+    EXPECT_GT(streams().held_bytes().all(), 0U);
+    const Duration before = streams().held_bytes().waits;
+    world_->advance(5s);
+    EXPECT_EQ((streams().held_bytes().waits - before) / 1s, 5);
+    EXPECT_LT(before, 1s);
+}
+
+TEST_F(H2StreamsTest, OneWhoseHandlerThrowsAfterItsAnswerIsReset) {
+    stage_.on("/late", [](Exchange& exchange) {
+        Response response;
+        response.set_body(std::string(200'000, 'x'));
+        exchange.respond(response);
+        throw std::runtime_error("too late");
+    });
+    const std::uint32_t stream = client_->get("/late");
+    EXPECT_TRUE(was_reset(stream, H2Error::internal_error));
+    EXPECT_TRUE(streams().empty());
+    ask();  // the connection goes on
 }
 
 }  // namespace
