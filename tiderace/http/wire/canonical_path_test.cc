@@ -125,6 +125,16 @@ TEST(CanonicalPath, RefusesOverlongUtf8ButTakesOtherBytes) {
           "/%f8%80%80%80%af", "/%fc%80%80%80%80%af", "/\xC0\xAF", "/%c0\xAF", "/\xC0%af"}) {
         EXPECT_EQ(resolve(raw), refused(PathFault::bad_escape)) << raw;
     }
+    // Each lead byte to its last overlong follower, and no further.
+    for (const ByteView raw : {"/%e0%9f", "/%f0%8f", "/%f8%87", "/%fc%83"}) {
+        EXPECT_EQ(resolve(raw), refused(PathFault::bad_escape)) << raw;
+    }
+    EXPECT_EQ(resolve("/%e0%a0"), path("/\xE0\xA0"));
+    EXPECT_EQ(resolve("/%f0%90"), path("/\xF0\x90"));
+    EXPECT_EQ(resolve("/%f8%88"), path("/\xF8\x88"));
+    EXPECT_EQ(resolve("/%fc%84"), path("/\xFC\x84"));
+    EXPECT_EQ(resolve("/%fca"), path("/\xFC"
+                                     "a"));
     EXPECT_EQ(resolve("/%c0"), path("/\xC0"));
     EXPECT_EQ(resolve("/%ff%fe"), path("/\xFF\xFE"));
     EXPECT_EQ(resolve("/%c0/%af"), path("/\xC0/\xAF"));

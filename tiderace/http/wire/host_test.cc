@@ -48,7 +48,8 @@ TEST(Host, AMemoSaysTheSameAsTheFunction) {
          {ByteView(), ByteView("a.example"), ByteView("a.example"), ByteView("b.example"),
           ByteView("b exampl"), ByteView("b exampl"), ByteView("b.example"), ByteView("b.exampl "),
           ByteView(longest), ByteView(too_long), ByteView(too_long), ByteView(longest),
-          ByteView("[::1]:443"), ByteView("[::g]:443"), ByteView(":99999"), ByteView()}) {
+          ByteView("[::1]:443"), ByteView("[::g]:443"), ByteView("[::1]"), ByteView("[::1"),
+          ByteView(":99999"), ByteView()}) {
         EXPECT_EQ(memo.is_valid(host), valid_host(host)) << host;
         EXPECT_EQ(memo.is_valid(host), valid_host(host)) << host;
     }
