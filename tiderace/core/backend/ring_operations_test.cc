@@ -1,6 +1,7 @@
 #include "tiderace/core/backend/ring_operations.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <set>
 
@@ -23,6 +24,19 @@ TEST(RingOperations, AUsersHaveABitEach) {
     for (const Operation operation : users_operations) bits.insert(bit(operation));
     EXPECT_EQ(bits.size(), users_operations.size());
     EXPECT_FALSE(bits.contains(0));
+}
+
+TEST(RingOperations, AWatchRequestsExactlyItsInterest) {
+    constexpr unsigned masks[] = {0, POLLIN, POLLOUT, POLLIN | POLLOUT};
+    for (unsigned watched = 0; watched < 4; ++watched) {
+        io_uring_sqe ask{};
+        prepare(ask, Operation::watch, 5, watched);
+        EXPECT_EQ(ask.opcode, IORING_OP_POLL_ADD);
+        EXPECT_EQ(ask.fd, 5);
+        io_uring_sqe expected{};
+        io_uring_prep_poll_add(&expected, 5, masks[watched]);
+        EXPECT_EQ(ask.poll32_events, expected.poll32_events) << watched;
+    }
 }
 
 }  // namespace

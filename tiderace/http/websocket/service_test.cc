@@ -23,6 +23,9 @@ TEST(WebSocketService, KeepsOneStreamForEachWindow) {
     EXPECT_EQ(&service.deflater(15), &service.deflater(15));
     EXPECT_NE(&service.deflater(9), &service.deflater(15));
     EXPECT_EQ(&service.inflater(), &service.inflater());
+    std::set<const void*> streams{&service.inflater()};
+    for (int bits = 9; bits <= 15; ++bits) streams.insert(&service.deflater(bits));
+    EXPECT_EQ(streams.size(), 8U);
 }
 
 TEST(WebSocketService, GivesBackScratchThatAGiantMessageLeft) {
