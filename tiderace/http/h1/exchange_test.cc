@@ -297,6 +297,19 @@ class H1Limits : public ::testing::Test {
     std::unique_ptr<Peer> peer_;
 };
 
+// What has arrived already need not be dropped.
+TEST_F(H1Limits, OnlyTheRestOfABodyIsMeasuredWhereItIsAnsweredEarly) {
+    struct Early final : BodyReceiver {
+        void on_body(Exchange& exchange, ByteView) override { exchange.respond_status(202); }
+        void on_body_end(Exchange&) override {}
+        void on_body_failed(Exchange&) override {}
+    } early;
+    stage_.on("/early", [&](Exchange& exchange) { testing::receive_into(exchange, early, 1'000); });
+    const std::string answer = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n";
+    EXPECT_EQ(heard_after(post("/early", 17, "7 bytes")), answer + "\r\n");
+    EXPECT_EQ(heard_after(post("/early", 18, "7 bytes")), answer + "Connection: close\r\n\r\n");
+}
+
 TEST_F(H1Limits, AnEndlessRequestLineIsRefusedHoweverSlowlyItComes) {
     peer_ = stage_.connect();
     peer_->say("GET /");
