@@ -231,6 +231,21 @@ TEST_P(EveryChange, HiddenFoldersThatLinksLeadThroughAreReplaced) {
     EXPECT_EQ(next("/a.txt"), "two");
 }
 
+TEST_P(EveryChange, ALinkInAFolderIsFollowedToo) {
+    folder_.write("..1/a.txt", "one");
+    folder_.write("..2/a.txt", "two");
+    folder_.link("..data", "..1");
+    folder_.make_folder("sub");
+    folder_.link("sub/a.txt", "../..data/a.txt");
+    EXPECT_EQ(next("/sub/a.txt"), "one");
+    folder_.link("..data_tmp", "..2");
+    rename("..data_tmp", "..data");
+    EXPECT_EQ(next("/sub/a.txt"), "two");
+    folder_.link("sub/tmp", "../..1/a.txt");
+    rename("sub/tmp", "sub/a.txt");
+    EXPECT_EQ(next("/sub/a.txt"), "one");
+}
+
 TEST_P(EveryChange, ALinkThatIsReplacedTakesNothingFromTheOthers) {
     folder_.write("..1/a.txt", "one");
     folder_.write("..2/a.txt", "two");
@@ -323,6 +338,23 @@ TEST_P(EveryChange, AChangeBetweenTwoRequestsOfOneTurnIsSeenByTheSecond) {
 }
 
 // There are 128 instances for all programs of a user.
+TEST_P(EveryChange, OfAConnectionThatAsksTwiceInATurnTheSecondSeesTheChange) {
+    const auto asks = [&](std::uint32_t connection) {
+        exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/a.txt", Fields{});
+        exchange_->set_connection({connection, 1});
+        server().handle(*exchange_);
+        exchange_->finish();
+        return exchange_->body();
+    };
+    folder_.write("a.txt", "old");
+    next("/a.txt");
+    loop_->turn(0s);
+    EXPECT_EQ(asks(1), "old");
+    folder_.replace("a.txt", "new");
+    EXPECT_EQ(asks(2), "old") << "its only one may have been sent before the change";
+    EXPECT_EQ(asks(2), "new");
+}
+
 TEST_P(EveryChange, ManyLoopsShareOneInstanceAndEachSeesTheChange) {
     struct Other {
         std::unique_ptr<core::EventLoop> loop;
@@ -418,6 +450,15 @@ TEST_F(FileWatchTest, AFolderIsWatchedOnceAndNoLongerThanItIsThere) {
     remove_all("dir");
     EXPECT_EQ(next("/dir/f0"), "404");
     EXPECT_EQ(server().watch()->watches(), before - 1);
+}
+
+TEST_F(FileWatchTest, AsManyFoldersAreWatchedAsAreAllowed) {
+    options_.watch.watches_max = 5;
+    for (int i = 0; i < 20; ++i) {
+        folder_.write("d" + std::to_string(i) + "/a.txt", "x");
+        next("/d" + std::to_string(i) + "/a.txt");
+    }
+    EXPECT_EQ(server().watch()->watches(), 6U) << "five, and the root's name in its parent";
 }
 
 TEST_F(FileWatchTest, OnlySoManyFoldersAreWatched) {
