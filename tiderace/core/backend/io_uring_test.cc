@@ -2,7 +2,6 @@
 // core/backend_test.cc, which runs on this engine with every answer by the ring, too.
 #include "tiderace/core/backend/io_uring.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -239,31 +238,6 @@ TEST_F(AnIoUring, WhatIsAcceptedBeyondATurnsShareOrInAPauseComesLaterAndNothingI
     backend->set_accepting(server, true);
     EXPECT_EQ(turn_until(10), 10U);
     backend->close(server, {});
-}
-
-// Number 0 is a descriptor as any other: a program may have been started without standard input.
-TEST_F(AnIoUring, AConnectionMayHaveTheNumberZero) {
-    struct Accepting final : IoObserver {
-        void on_accepted(int fd, const Address&) override { accepted.push_back(fd); }
-        std::vector<int> accepted;
-    };
-    testing::Listening listening = testing::listen_on_loopback(kernel_, 16);
-    sockaddr_storage at;
-    const socklen_t bytes = listening.at.to_sockaddr(at);
-    Accepting accepting;
-    IoHandle server = *backend_->attach(listening.socket.release(), accepting);
-    backend_->set_accepting(server, true);
-    turn();
-    const Descriptor client(kernel_, ::socket(AF_INET, SOCK_STREAM, 0));
-    const int input = ::fcntl(0, F_DUPFD_CLOEXEC, 3);
-    ::close(0);
-    EXPECT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&at), bytes), 0);
-    backend_->wait(5s);
-    backend_->dispatch();
-    EXPECT_EQ(accepting.accepted, std::vector<int>{0});
-    input >= 0 ? ::dup2(input, 0) : ::close(0);
-    if (input >= 0) ::close(input);
-    backend_->close(server, {});
 }
 
 // A second close would hit the number's next owner.

@@ -476,24 +476,6 @@ TEST_P(H2Requests, ABodyTooLargeIsAnswered413AndNotWaitedFor) {
     EXPECT_EQ(client.answer(came).reset, H2Error::no_error);
 }
 
-// A single byte shows it.
-TEST_P(H2Requests, APeerThatDidNotWaitIsSentNo100) {
-    H2Client& client = connect();
-    const auto stream = client.request(
-        "POST", "/kept", {{"expect", "100-continue"}, {"content-length", "3"}}, false);
-    client.data(stream, "a", false);
-    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
-    world_->settle();
-    const core::Ref<Exchange> exchange = std::exchange(kept_, {});
-    testing::receive_whole(*exchange, 100, [](Exchange& here, const testing::ReceivedBody& body) {
-        EXPECT_EQ(body.bytes, "abc");
-        here.respond_status(204);
-    });
-    client.data(stream, "bc", true);
-    ASSERT_TRUE(ended(stream));
-    EXPECT_EQ(client.answer(stream).heads, std::vector<int>{204});
-}
-
 TEST_P(H2Requests, SaysContinueWhenTheBodyIsWanted) {
     H2Client& client = connect();
     const auto stream = client.request(

@@ -133,5 +133,22 @@ TEST_F(H2StreamsTest, OneWhoseHandlerThrowsAfterItsAnswerIsReset) {
     ask();  // the connection goes on
 }
 
+// A single byte shows it.
+TEST_F(H2StreamsTest, APeerThatDidNotWaitIsSentNo100) {
+    const auto stream = client_->request(
+        "POST", "/kept", {{"expect", "100-continue"}, {"content-length", "3"}}, false);
+    client_->data(stream, "a", false);
+    world_->settle();
+    ASSERT_EQ(kept_.size(), 1U);
+    testing::receive_whole(*kept_.at(0), 100,
+                           [](Exchange& here, const testing::ReceivedBody& body) {
+                               EXPECT_EQ(body.bytes, "abc");
+                               here.respond_status(204);
+                           });
+    client_->data(stream, "bc", true);
+    ASSERT_TRUE(world_->run_until([&] { return client_->answer(stream).ended; }));
+    EXPECT_EQ(client_->answer(stream).heads, std::vector<int>{204});
+}
+
 }  // namespace
 }  // namespace tiderace::http

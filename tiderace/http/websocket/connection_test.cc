@@ -591,55 +591,5 @@ TEST_F(WebSocketLife, KeepsWindowsBothWaysWhereThatWasAgreedOn) {
               "deflated text(the same words again) deflated text() deflated text()");
 }
 
-// What the window holds need not be sent again.
-TEST_F(WebSocketLife, SendsLessOfWhatItsWindowHasSeen) {
-    WebSocketOptions options;
-    options.deflate = {.server_context_takeover = true, .client_context_takeover = true};
-    WebSocketStage stage(world_, options);
-    auto peer = stage.open(deflate);
-    std::string noise;
-    for (std::uint32_t i = 0, x = 1; i < 1'000; ++i) {
-        x = x * 1'664'525 + 1'013'904'223;
-        noise += static_cast<char>('0' + (x >> 24U) % 64);
-    }
-    std::size_t heard = peer->heard().size();
-    const auto echo_bytes = [&] {
-        peer->say(client_frame(Opcode::text, noise));
-        world_.settle();
-        return peer->heard().size() - std::exchange(heard, peer->heard().size());
-    };
-    const std::size_t first = echo_bytes();
-    EXPECT_GT(first, 500U);
-    EXPECT_LT(echo_bytes(), 100U);
-    EXPECT_LT(echo_bytes(), 100U);
-}
-
-// At the mark of its queue it still reads.
-TEST_F(WebSocketLife, ReadsUpToTheMarkOfItsQueueAndNoFurther) {
-    for (const std::size_t over : {0U, 1U}) {
-        SCOPED_TRACE(over);
-        WebSocketStage stage(world_);
-        auto peer = stage.open();
-        peer->set_listening(false);
-        WebSocketConnection& socket = *stage.sockets()[0];
-        net::Connection& connection = socket.connection();
-        while (connection.queue_bytes() == 0) {  // until the peer's buffers are full
-            socket.send(WebSocketKind::binary, std::string(10'000, 'x'));
-            world_.settle();
-        }
-        const std::uint64_t mark = connection.limits().queue_bytes_high;
-        const std::string rest(mark + over - connection.queue_bytes(), 'x');
-        connection.queue().append(connection.blocks(), rest);
-        ASSERT_EQ(connection.queue_bytes(), mark + over);
-        const std::uint64_t before = stage.service().counters().messages_in;
-        const std::string frame = client_frame(Opcode::pong, "") + client_frame(Opcode::text, "x");
-        net::Session& session = socket;
-        EXPECT_EQ(session.on_data(connection, frame), over == 0 ? frame.size() : 0U);
-        EXPECT_EQ(stage.service().counters().messages_in - before, over == 0 ? 1U : 0U);
-        peer->reset();
-        world_.settle();
-    }
-}
-
 }  // namespace
 }  // namespace tiderace::http
