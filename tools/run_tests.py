@@ -741,7 +741,8 @@ GROUPS = {
     "tools": Group(tools_group),
     "unit": unit_group("unit", "dev"),
     "server": server_group("server", "release"),
-    "asan": unit_group("asan", "asan"),
+    # The documents' programs run once: their blocks are examples, and their rooms are tested here.
+    "asan": unit_group("asan", "asan", without={"documents"}),
     "server-asan": server_group("server-asan", "asan", without={"test_opponents.py"}),
     "fuzz": Group(fuzz_group, FUZZ_PRESET, fuzz_drivers),
     # Without those whose tests have one thread only, and without the engines whose threads meet in
@@ -751,7 +752,7 @@ GROUPS = {
         "tsan",
         without={
             *("http", "http_h1", "http_h2", "http_websocket", "http_coding", "http_wire"),
-            *("http_wire_h2", "http_wire_websocket", "lab_report", "seeds"),
+            *("http_wire_h2", "http_wire_websocket", "lab_report", "seeds", "documents"),
         },
         only={"net": "-*/epoll_*:*/poll:*/select:*/kqueue:*/fake*"},
     ),

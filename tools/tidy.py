@@ -104,7 +104,7 @@ ARROWS = {
     "examples": EVERYTHING | {"serve"},
     "bench": EVERYTHING | {"testing", "core/backend", "server", "load", "lab"},
     "fuzz": EVERYTHING | {"testing", "core/backend", "server", "load"},
-    "tests": EVERYTHING | {"testing", "core/backend", "server"},
+    "tests": EVERYTHING | {"testing", "core/backend", "serve", "server"},
 }
 # The others are in tiderace/.
 TOP_ROOMS = {"server", "load", "lab", "examples", "bench", "fuzz", "tests"}

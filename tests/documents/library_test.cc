@@ -1,0 +1,225 @@
+// The programs of docs/library.md and README.md, asked over the network.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/documents/program.h"
+#include "tiderace/http/client/client.h"
+#include "tiderace/json.h"
+#include "tiderace/task.h"
+
+namespace documents {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr const char* form = "application/x-www-form-urlencoded";
+constexpr const char* json = "application/json";
+
+class Library : public ::testing::Test {
+  protected:
+    Program start(const std::string& name, const std::string& server = "") {
+        return Program(folder, name, {}, server);
+    }
+    // The session's cookie of an answer, as a client sends it back.
+    static std::string cookie_of(const tiderace::http::Answer& answer) {
+        const std::string cookie(answer.field("Set-Cookie"));
+        return cookie.substr(0, cookie.find(';'));
+    }
+
+    tiderace::testing::TemporaryFolder folder;
+};
+
+TEST_F(Library, TheFirstProgramAnswers) {
+    Program program = start("readme/a_first_program");
+    EXPECT_EQ(get(program.url("/")).body, "hello\n");
+    EXPECT_EQ(get(program.url("/users/7")).body, "{\"id\":7,\"name\":\"ann\"}");
+    EXPECT_EQ(get(program.url("/users/8")).status, 404);
+    EXPECT_EQ(get(program.url("/users/x")).status, 400);
+    EXPECT_EQ(ask("POST", program.url("/echo"), "tide").body, "tide");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, Routes) {
+    Program program = start("library/routes");
+    EXPECT_EQ(get(program.url("/")).body, "hello\n");
+    EXPECT_EQ(get(program.url("/square/12")).body, "144\n");
+    EXPECT_EQ(get(program.url("/files/a/b")).body, "a/b");
+    EXPECT_EQ(ask("POST", program.url("/")).status, 405);
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, FormsCookiesAndUploads) {
+    Program program = start("library/forms_cookies_and_uploads");
+    EXPECT_EQ(get(program.url("/search?q=tea&tag=a&tag=b")).body, "tea\n");
+    EXPECT_EQ(get(program.url("/search?q=tea&page=101")).status, 400);
+    const auto made = ask("POST", program.url("/sign-up"), "name=ann&age=30", form);
+    EXPECT_EQ(made.status, 201);
+    EXPECT_EQ(made.body, "welcome\n");
+    EXPECT_EQ(get(program.url("/me"), {{"Cookie", cookie_of(made)}}).body, "ann");
+    EXPECT_EQ(ask("POST", program.url("/sign-up"), "name=ann&age=3", form).status, 422);
+    const std::string upload =
+        "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n"
+        "ten bytes.\r\n--b--\r\n";
+    EXPECT_EQ(ask("POST", program.url("/upload"), upload, "multipart/form-data; boundary=b").body,
+              "10\n");
+    EXPECT_EQ(std::filesystem::file_size(folder.path_of("upload.bin")), 10u);
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, WhatAHandlerReturns) {
+    Program program = start("library/what_a_handler_returns");
+    const auto made = ask("POST", program.url("/users"), R"({"name":"ann","age":30})", json);
+    EXPECT_EQ(made.status, 201);
+    EXPECT_EQ(made.field("Location"), "/users/7");
+    EXPECT_EQ(made.body, "{\"id\":7,\"name\":\"ann\"}");
+    const auto taken = ask("POST", program.url("/users"), R"({"name":"root","age":30})", json);
+    EXPECT_EQ(taken.status, 409);
+    EXPECT_THAT(taken.body, HasSubstr("the name is taken"));
+    EXPECT_EQ(ask("POST", program.url("/users"), R"({"name":"","age":1})", json).status, 422);
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, Pages) {
+    folder.write("templates/feed.html",
+                 block_after("docs/library.md", "With `templates/feed.html`"));
+    Program program = start("library/pages");
+    EXPECT_EQ(get(program.url("/")).body, "<h1>tides</h1>\n<p><a href=\"/ebb\">Ebb</a></p>\n");
+    const auto closed = get(program.url("/closed"));
+    EXPECT_EQ(closed.status, 403);
+    EXPECT_THAT(closed.body, HasSubstr("<h1>closed</h1>"));
+    EXPECT_EQ(program.end(), 0);
+}
+
+tiderace::Task<std::string> first_events(std::string url) {
+    tiderace::http::Client client;
+    auto events = co_await client.open(tiderace::http::ClientRequest("GET", std::move(url)));
+    if (!events) co_return events.error().message;
+    std::string heard;
+    while (heard.find("data: 1\n") == std::string::npos) {
+        auto piece = co_await events->read();
+        if (!piece || piece->empty()) break;
+        heard += *piece;
+    }
+    co_return heard;
+}
+
+TEST_F(Library, TasksAndStreams) {
+    Program program = start("library/tasks_and_streams");
+    EXPECT_EQ(get(program.url("/answer")).body, "42\n");
+    EXPECT_EQ(tiderace::run(first_events(program.url("/ticks"))), "data: 0\n\ndata: 1\n\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, RequestsOverBothVersions) {
+    Program server = start("library/routes");
+    Program one = start("library/requests", server.url("/"));
+    EXPECT_EQ(one.wait(), 0) << one.output();
+    EXPECT_EQ(one.output(), "hello\n\n");
+    Program ten = start("library/requests_2", server.url("/"));
+    EXPECT_EQ(ten.wait(), 0) << ten.output();
+    EXPECT_EQ(server.end(), 0);
+    Program late = start("library/requests", server.url("/"));
+    EXPECT_EQ(late.wait(), 1);
+}
+
+TEST_F(Library, GroupsAndMiddleware) {
+    folder.write("public/a.txt", "a file\n");
+    Program program = start("library/groups_and_middleware");
+    const auto user = get(program.url("/api/users/7"));
+    EXPECT_EQ(user.body, "7\n");
+    EXPECT_EQ(user.field("X-Harbour"), "north");
+    EXPECT_EQ(get(program.url("/api/users/1")).status, 403);
+    EXPECT_EQ(ask("POST", program.url("/api/import"), "much").body, "done\n");
+    EXPECT_EQ(get(program.url("/admin")).status, 401);
+    const auto admin = get(program.url("/admin"), {{"Authorization", "Basic YW5uOnNlY3JldA=="}});
+    EXPECT_EQ(admin.body, "admin\n");
+    const auto file = get(program.url("/static/a.txt"));
+    EXPECT_EQ(file.body, "a file\n");
+    EXPECT_EQ(file.field("Cache-Control"), "max-age=3600");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, ErrorPages) {
+    folder.write("templates/error.html", "<h1>{{ status }} {{ title }}</h1><p>{{ detail }}</p>");
+    Program program = start("library/error_pages");
+    EXPECT_EQ(get(program.url("/shop/7")).body, "a boat\n");
+    EXPECT_THAT(get(program.url("/nothing"), {{"Accept", "text/html"}}).body,
+                HasSubstr("<h1>404 Not Found</h1>"));
+    EXPECT_EQ(get(program.url("/shop/8"), {{"Accept", "text/html"}}).body,
+              "<h1>Not in this shop</h1>\n");
+    EXPECT_THAT(get(program.url("/nothing"), {{"Accept", "application/json"}}).body,
+                HasSubstr("\"status\":404"));
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, Sessions) {
+    Program program = start("library/sessions");
+    EXPECT_EQ(get(program.url("/")).body, "hello \n");
+    const auto wrong = ask("POST", program.url("/login"), "name=ann&password=x", form);
+    EXPECT_EQ(wrong.field("Location"), "/login?wrong");
+    const auto right = ask("POST", program.url("/login"), "name=ann&password=secret", form);
+    EXPECT_EQ(right.field("Location"), "/");
+    const std::string cookie = cookie_of(right);
+    EXPECT_THAT(cookie, HasSubstr("__Host-"));
+    EXPECT_EQ(get(program.url("/"), {{"Cookie", cookie}}).body, "hello ann\n");
+    ask("POST", program.url("/logout"), "", "", {{"Cookie", cookie}});
+    EXPECT_EQ(get(program.url("/"), {{"Cookie", cookie}}).body, "hello \n");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, SignedCookies) {
+    Program without = start("library/sessions_2");
+    EXPECT_EQ(without.wait(), 2) << "there is no secret";
+    ::setenv("COOKIE_SECRET", "32 bytes that are no secret here", 1);
+    Program program = start("library/sessions_2");
+    ::unsetenv("COOKIE_SECRET");
+    EXPECT_EQ(get(program.url("/")).body, "theme: light\n");
+    const auto dark = ask("POST", program.url("/dark"));
+    EXPECT_EQ(dark.status, 204);
+    EXPECT_EQ(get(program.url("/"), {{"Cookie", cookie_of(dark)}}).body, "theme: dark\n");
+    EXPECT_EQ(get(program.url("/"), {{"Cookie", "theme=dark"}}).body, "theme: light\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, TokensInForms) {
+    Program program = start("library/tokens_in_forms");
+    const auto page = get(program.url("/"));
+    const auto begin = page.body.find("value=") + 6;
+    const std::string token = page.body.substr(begin, page.body.find('>', begin) - begin);
+    const Fields cookie = {{"Cookie", cookie_of(page)}};
+    EXPECT_EQ(ask("POST", program.url("/notes"), "text=tea", form, cookie).status, 403);
+    EXPECT_EQ(ask("POST", program.url("/notes"), "csrf=" + token + "&text=tea", form, cookie).body,
+              "kept tea\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, BehindAProxyAndCompression) {
+    Program program = start("library/behind_a_proxy_and_compression");
+    const auto answer = get(program.url("/"), {{"X-Forwarded-Proto", "https"}});
+    EXPECT_EQ(answer.body, "in clear\n") << "127.0.0.1 is not trusted";
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, OpenApi) {
+    Program program = start("library/openapi");
+    EXPECT_EQ(get(program.url("/boats/3")).body, "{\"id\":3,\"name\":\"heron\"}");
+    EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"tern"})", json).status, 201);
+    const auto document = get(program.url("/openapi.json"));
+    EXPECT_THAT(document.body, HasSubstr("\"title\":\"Harbour\""));
+    EXPECT_THAT(document.body, HasSubstr("\"maxLength\":40"));
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, Serving) {
+    Program program = start("library/serving");
+    EXPECT_EQ(get(program.url("/healthz")).status, 200);
+    EXPECT_EQ(get(program.url("/readyz")).status, 200);
+    EXPECT_TRUE(std::filesystem::is_socket(folder.path_of("app.sock")));
+    EXPECT_EQ(ask("POST", program.url("/end")).status, 204);
+    EXPECT_EQ(get(program.url("/readyz")).status, 503) << "during the notice";
+    EXPECT_EQ(program.wait(), 0) << "after the notice of five seconds";
+}
+
+}  // namespace
+}  // namespace documents

@@ -1,0 +1,67 @@
+// The programs of docs/tcp.md.
+#include <gtest/gtest.h>
+
+#include "tests/documents/program.h"
+#include "tiderace/serve/stream_tls.h"
+#include "tiderace/task.h"
+#include "tiderace/tcp.h"
+#include "tiderace/testing/certificates.h"
+
+namespace documents {
+namespace {
+
+namespace tcp = tiderace::tcp;
+using tiderace::run;
+using tiderace::Task;
+
+Task<std::string> say(std::string place, std::string text, tcp::ConnectOptions options) {
+    auto stream = co_await tcp::connect(place, options);
+    if (!stream) co_return stream.error().message();
+    co_await stream->write(text);
+    stream->finish();
+    std::string heard;
+    while (auto bytes = co_await stream->read()) heard += *bytes;
+    co_return heard;
+}
+
+class Tcp : public ::testing::Test {
+  protected:
+    tiderace::testing::TemporaryFolder folder;
+};
+
+TEST_F(Tcp, AServerAsACoroutineEchoes) {
+    Program program(folder, "tcp/a_server_as_a_coroutine");
+    EXPECT_EQ(run(say(program.place(), "low tide", {})), "low tide");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Tcp, AServerAsCallbacksEchoes) {
+    Program program(folder, "tcp/a_server_as_callbacks");
+    EXPECT_EQ(run(say(program.place(), "low tide", {})), "low tide");
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Tcp, AClientAsksTheServer) {
+    Program server(folder, "tcp/a_server_as_a_coroutine");
+    Program client(folder, "tcp/a_client", {server.place()});
+    EXPECT_EQ(client.wait(), 0) << client.output();
+    EXPECT_EQ(server.end(), 0);
+    Program late(folder, "tcp/a_client", {server.place()});
+    EXPECT_EQ(late.wait(), 1);
+    EXPECT_NE(late.output().find("connection refused"), std::string::npos) << late.output();
+}
+
+TEST_F(Tcp, TlsIsVerifiedByTheClient) {
+    const tiderace::testing::Authority authority;
+    const auto files = authority.issue(folder, "server", {.names = {"127.0.0.1", "localhost"}});
+    Program program(folder, "tcp/tls", {files.certificate, files.key});
+    const std::string place = "localhost" + program.place().substr(9);
+    const tcp::ClientTls tls(tcp::ClientTlsOptions{.ca = authority.write(folder, "ca.pem")});
+    EXPECT_EQ(run(say(place, "", {.security = &tls})), "in secret\n");
+    const tcp::ClientTls strangers;
+    EXPECT_NE(run(say(place, "", {.security = &strangers})), "in secret\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
+}  // namespace
+}  // namespace documents
