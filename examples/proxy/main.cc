@@ -17,8 +17,7 @@ Task<> pump(tcp::Stream& from, tcp::Stream& to) {
     while (auto bytes = co_await from.read()) {
         if (!co_await to.write(*bytes)) break;
     }
-    if (from.end() == tcp::End::lost) to.abort();
-    to.finish();
+    from.end() == tcp::End::lost ? to.abort() : to.finish();
 }
 
 Task<> forward(tcp::Stream client, std::string target) {
@@ -34,8 +33,7 @@ Task<> forward(tcp::Stream client, std::string target) {
 
 int main(int argc, char** argv) {
     if (argc != 3) return std::fputs("usage: proxy LISTEN TARGET\n", stderr), 2;
-    const std::string target = argv[2];
-    const auto session = [target](tcp::Stream client) {
+    const auto session = [target = argv[2]](tcp::Stream client) {
         return forward(std::move(client), target);
     };
     return tcp::serve(argv[1], session, {.program = "proxy"});
