@@ -87,9 +87,20 @@ CHAPTERS = sorted((ROOT / "docs/tutorial").glob("[0-9]-*.md"))
 def test_a_chapters_code_is_that_of_the_programs_it_links_to(chapter):
     # CMake builds these programs, and tests/test_tutorial.py and test_todo.py run them.
     text = chapter.read_text()
-    linked = re.findall(r"\]\(([^)#]+\.(?:cc|html))\)", text)
+    linked = re.findall(r"\]\(([^)#]+\.(?:cc|h|html|sql))\)", text)
     sources = [(chapter.parent / target).read_text() for target in linked]
-    blocks = re.findall(r"```(?:cpp|html)\n(.*?)```", text, re.S)
+    blocks = re.findall(r"```(?:cpp|html|sql)\n(.*?)```", text, re.S)
     assert blocks
     for block in blocks:
         assert any(block.rstrip() in source for source in sources), block
+
+
+SERVICE = ROOT / "examples/todo"
+
+
+@pytest.mark.parametrize("name", ["main.cc", "migrations/0001_items.sql", "todo.cc", "todo.h"])
+def test_the_chapters_show_the_whole_program(name):
+    text = "".join(map(read, CHAPTERS))
+    shown = "".join(re.findall(r"```\w+\n(.*?)```", text, re.S)).splitlines()
+    for line in (SERVICE / name).read_text().splitlines():
+        assert line in shown or not line or line.startswith("//"), line
