@@ -14,12 +14,12 @@
 #include <optional>
 #include <vector>
 
-#include "server/access_logs.h"
 #include "server/account.h"
 #include "server/banner.h"
 #include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
+#include "server/path/access_logs.h"
 #include "server/root_files.h"
 #include "server/root_folder.h"
 #include "server/terminal.h"
@@ -78,7 +78,7 @@ class Assembly {
     Result<> make_workers();
     Result<> make_loops();
     Result<> open_variants();
-    Result<> load_passwords();
+    Result<> load_access_rules();
     void bound_connections();
     Result<> share_ticket_keys();
     Result<> open_sockets();
@@ -293,7 +293,7 @@ Result<> Assembly::find_certificates() {
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
 Result<> Assembly::check_descriptors(std::size_t loops) const {
     const std::size_t needed =
-        descriptors_least + options_.path_logs.size() + descriptors_least_per_loop * loops;
+        descriptors_least + options_.paths.logs.size() + descriptors_least_per_loop * loops;
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
     return fail(Error(EMFILE, "start", std::to_string(loops) + (loops == 1 ? " loop" : " loops"),
                       "this process may open " + std::to_string(descriptors_.after) +
@@ -334,13 +334,14 @@ Result<> Assembly::make_loops() {
     return {};
 }
 
-Result<> Assembly::load_passwords() {
-    if (options_.basic_auth.empty()) return {};
-    auto passwords = PasswordFile::load(options_.basic_auth);
+Result<> Assembly::load_access_rules() {
+    parts_.path_rates = make_path_rates(options_);
+    auto passwords = load_passwords(options_);
     if (!passwords) return fail(passwords.error());
-    parts_.passwords = std::make_shared<PasswordFile>(std::move(*passwords));
+    parts_.passwords = std::move(*passwords);
+    if (!parts_.passwords.any()) return {};
     pool_ = std::make_unique<core::WorkerPool>(2, 256);
-    parts_.pool = pool_.get();
+    parts_.passwords.pool = pool_.get();
     return {};
 }
 
@@ -351,7 +352,7 @@ void Assembly::bound_connections() {
         parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
     // With few descriptors, files and descriptors in passing are served first.
     const std::size_t loops = parts_.loops;
-    const std::size_t fixed = descriptors_least + options_.path_logs.size() +
+    const std::size_t fixed = descriptors_least + options_.paths.logs.size() +
                               (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
     const std::size_t limit = static_cast<std::size_t>(descriptors_.after);
     const std::size_t least = fixed + std::max(files_open_least * loops, limit / files_share);
@@ -375,7 +376,7 @@ void Assembly::bound_connections() {
 Result<> Assembly::make_workers() {
     if (auto done = make_loops(); !done) return done;
     if (auto done = open_variants(); !done) return done;
-    if (auto done = load_passwords(); !done) return done;
+    if (auto done = load_access_rules(); !done) return done;
     bound_connections();
     for (std::size_t i = 0; i < parts_.loops; ++i) {
         loop_loggers_.push_back(std::make_unique<log::Logger>(

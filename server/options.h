@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "server/cache_sizes.h"
+#include "server/path/path_options.h"
 #include "server/program_options.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
@@ -66,18 +67,8 @@ struct TlsOptions {
     bool on() const { return self_signed || !certificates.empty(); }
 };
 
-struct ErrorPage {
-    std::uint16_t code = 0;  // 400..599
-    std::string file;        // as given, relative to the root
-};
-
 struct CacheControlRule {
     std::string pattern;  // a glob over the path below the root: *.css, /assets/*
-    std::string value;
-};
-
-struct AddedHeader {
-    std::string name;  // a token; never one of the fields that the server itself must decide
     std::string value;
 };
 
@@ -160,15 +151,10 @@ struct ServeOptions {
     // The users with access. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
+    PathOptions paths;
+
     // Logs.
     std::string access_log = "off";  // "off", "-" for standard output, or a file
-    // For a path and all below it, instead of access_log; see access_logs.h.
-    struct PathLog {
-        std::string prefix;  // without a '/' at its end
-        std::string file;    // as access_log
-    };
-    static constexpr std::size_t path_logs_max = 16;
-    std::vector<PathLog> path_logs;
     LogFormat log_format = LogFormat::combined;
     LogLevel log_level = LogLevel::info;
     Duration log_flush_interval = 1s;

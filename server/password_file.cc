@@ -114,7 +114,7 @@ Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
         const std::string user = source.substr(0, colon);
         auto hash = crypt_password(std::string_view(source).substr(colon + 1), random_setting());
         if (!hash) return fail(Error(0, "hash the password of", user, "crypt(3) refuses it"));
-        if (auto added = file.add({user, std::move(*hash)}, "--basic-auth"); !added)
+        if (auto added = file.add({user, std::move(*hash)}, "the command line"); !added)
             return fail(added.error());
     }
     if (file.entries_.empty()) {

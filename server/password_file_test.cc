@@ -102,7 +102,7 @@ TEST(PasswordFile, NamesTheLineThatCannotBeUsed) {
 TEST(PasswordFile, RefusesOneNameTwice) {
     const auto file = PasswordFile::load(std::vector<std::string>{"alice:a", "alice:b"});
     ASSERT_FALSE(file);
-    EXPECT_EQ(file.error().message(), "read passwords from --basic-auth: alice is there twice");
+    EXPECT_EQ(file.error().message(), "read passwords from the command line: alice is there twice");
 }
 
 TEST(PasswordFile, ReadsAFileFromDisk) {

@@ -32,8 +32,8 @@ Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
 Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
                                                    const ServeOptions& options,
                                                    std::shared_ptr<http::cgi::ProgramPlaces> places,
-                                                   http::Handler& rest) {
-    std::unique_ptr<Programs> programs(new Programs(rest));
+                                                   PathRules& rules, http::Handler& rest) {
+    std::unique_ptr<Programs> programs(new Programs(rules, rest));
     for (const CgiFolder& folder : options.cgi.folders) {
         if (auto hidden = check_hidden(options, folder); !hidden) return fail(hidden.error());
         http::cgi::CgiOptions cgi;
@@ -44,9 +44,10 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         cgi.rules.body_bytes_max = options.limits.body_bytes_max;
         cgi.limits.memory_bytes_max = options.cgi.memory_bytes_max;
         cgi.places = places;
-        cgi.server_authenticates = !options.basic_auth.empty();
+        cgi.server_authenticates = [&rules](ByteView path) { return rules.asks_password(path); };
         cgi.server_software = "tiderace/" + std::string(version());
         cgi.local = programs.get();
+        cgi.local_access = rules.passwords();
         auto made = http::cgi::Cgi::create(loop, std::move(cgi));
         if (!made) return fail(made.error());
         programs->cgi_.push_back(std::move(*made));
@@ -69,9 +70,12 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
     fastcgi.index = options.index;
     fastcgi.rules.timeout = options.cgi.timeout;
     fastcgi.rules.body_bytes_max = options.limits.body_bytes_max;
-    fastcgi.server_authenticates = !options.basic_auth.empty();
+    fastcgi.server_authenticates = [rules = rules_](ByteView path) {
+        return rules->asks_password(path);
+    };
     fastcgi.server_software = "tiderace/" + std::string(version());
     fastcgi.local = this;
+    fastcgi.local_access = rules_->passwords();
     auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
     if (!made) return fail(made.error());
     fastcgi_.push_back(std::move(*made));

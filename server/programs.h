@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/options.h"
+#include "server/path/path_rules.h"
 #include "tiderace/base/result.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/fastcgi.h"
@@ -19,10 +20,10 @@ namespace tiderace::server {
 
 class Programs final : public http::Handler {
   public:
-    // `places` is shared by all loops; `rest` outlives this.
+    // `places` is shared by all loops; `rules` and `rest` outlive this.
     static Result<std::unique_ptr<Programs>> create(
         core::EventLoop& loop, const ServeOptions& options,
-        std::shared_ptr<http::cgi::ProgramPlaces> places, http::Handler& rest);
+        std::shared_ptr<http::cgi::ProgramPlaces> places, PathRules& rules, http::Handler& rest);
 
     // Whether the options name any.
     static bool wanted(const ServeOptions& options) {
@@ -32,9 +33,10 @@ class Programs final : public http::Handler {
     void handle(http::Exchange& exchange) override;
 
   private:
-    explicit Programs(http::Handler& rest) : rest_(&rest) {}
+    Programs(PathRules& rules, http::Handler& rest) : rules_(&rules), rest_(&rest) {}
     Result<> add(core::EventLoop& loop, const ServeOptions& options, const FastCgiRoute& route);
 
+    PathRules* rules_;
     http::Handler* rest_;
     std::vector<std::unique_ptr<http::cgi::Cgi>> cgi_;
     std::vector<std::unique_ptr<http::cgi::FastCgi>> fastcgi_;

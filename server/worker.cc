@@ -171,6 +171,8 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
         worker->tls_ = std::move(*context);
     }
 
+    worker->path_rules_ = std::make_unique<PathRules>(options);
+    worker->path_rules_->make_passwords(loop, parts.passwords);
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
     worker->add_access_rules(parts);
@@ -198,7 +200,8 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     if (!files) return fail(files.error());
     files_ = std::move(*files);
     if (Programs::wanted(*parts.options)) {
-        auto programs = Programs::create(*loop_, *parts.options, parts.places, *files_);
+        auto programs =
+            Programs::create(*loop_, *parts.options, parts.places, *path_rules_, *files_);
         if (!programs) return fail(programs.error());
         programs_ = std::move(*programs);
         site_ = std::make_unique<http::Site>(*programs_);
@@ -216,7 +219,7 @@ Result<> Worker::load_error_pages(const ServeOptions& options) {
     auto pages = http::filter::ErrorPages::load(files);
     if (!pages) return fail(pages.error());
     error_pages_ = std::move(*pages);
-    return {};
+    return path_rules_->load_error_pages();
 }
 
 void Worker::add_protocols(const SharedParts& parts) {
@@ -261,26 +264,20 @@ void Worker::add_access_rules(const SharedParts& parts) {
         about_ = std::make_unique<About>(parts.engine, parts.loops);
         site_->add(*about_);
     }
+    // Before the passwords, so that it bounds guesses.
+    path_rules_->add_rates(*site_, parts.path_rates);
     if (parts.options->cors_origin) {
         cors_ = std::make_unique<http::filter::Cors>(
             http::filter::CorsOptions{.origins = {*parts.options->cors_origin}});
-        // Before the password: browsers send preflights without credentials (Fetch standard).
-        site_->add(static_cast<http::AccessRule&>(*cors_));
     }
-    if (parts.passwords != nullptr) {
-        http::filter::BasicAuthOptions auth;
-        auth.verify = [passwords = parts.passwords](ByteView user, ByteView password) {
-            return passwords->verify(user, password);
-        };
-        basic_auth_ =
-            std::make_unique<http::filter::BasicAuth>(*loop_, *parts.pool, std::move(auth));
-        site_->add(*basic_auth_);
-    }
+    // Before the password: browsers send preflights without credentials (Fetch standard).
+    path_rules_->add_cors(*site_, cors_.get());
+    path_rules_->add_passwords(*site_);
 }
 
 void Worker::add_filters(const ServeOptions& options) {
-    site_->add(error_pages_);
-    if (cors_ != nullptr) site_->add(static_cast<http::ResponseFilter&>(*cors_));
+    path_rules_->add_error_pages(*site_, error_pages_);
+    path_rules_->add_cors_fields(*site_, cors_.get());
     std::vector<http::filter::AddedField> fields;
     if (options.tls.hsts > Duration::zero()) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.tls.hsts);
@@ -290,9 +287,11 @@ void Worker::add_filters(const ServeOptions& options) {
     for (const AddedHeader& header : options.added_headers) {
         fields.push_back({header.name, header.value});
     }
-    if (fields.empty()) return;
-    added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
-    site_->add(*added_fields_);
+    if (!fields.empty()) {
+        added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
+        site_->add(*added_fields_);
+    }
+    path_rules_->add_fields(*site_);
 }
 
 // The last of the filters: what is added to the answer counts.

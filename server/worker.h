@@ -1,8 +1,8 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> H1Service, H2Service -> Site: [basic auth, CORS] -> StaticFiles -> [error pages,
-//   added fields] -> log
+//   TcpServer -> H1Service, H2Service -> Site: [rates, CORS, passwords] -> StaticFiles ->
+//   [error pages, added fields] -> log
 //   TcpServer -> H1Service -> Site: HttpsRedirect -> log           where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
@@ -12,14 +12,13 @@
 #include <memory>
 
 #include "server/about.h"
-#include "server/access_logs.h"
 #include "server/echo.h"
 #include "server/options.h"
-#include "server/password_file.h"
+#include "server/path/access_logs.h"
+#include "server/path/path_rules.h"
 #include "server/programs.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/filter/added_fields.h"
-#include "tiderace/http/filter/basic_auth.h"
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
@@ -38,15 +37,15 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    net::LoopGroup* group = nullptr;                // nullptr: the loops stand alone, in a test
-    bool small = false;                             // many workers of one connection each
-    std::string_view engine = "auto";               // its name, for reports
-    std::string_view listening_engine = "auto";     // of a loop that only listens
-    log::Stream* access_stream = nullptr;           // nullptr: no access log
-    std::vector<AccessLogs::Place> path_logs;       // instead of it
-    std::shared_ptr<const PasswordFile> passwords;  // nullptr: no passwords needed
-    core::WorkerPool* pool = nullptr;               // with passwords
-    core::WorkerPool* compress_pool = nullptr;      // nullptr: no file is compressed
+    net::LoopGroup* group = nullptr;             // nullptr: the loops stand alone, in a test
+    bool small = false;                          // many workers of one connection each
+    std::string_view engine = "auto";            // its name, for reports
+    std::string_view listening_engine = "auto";  // of a loop that only listens
+    log::Stream* access_stream = nullptr;        // nullptr: no access log
+    std::vector<AccessLogs::Place> path_logs;    // instead of it
+    SharedPasswords passwords;
+    PathRates path_rates;
+    core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed
     http::files::VariantStore* variants = nullptr;
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
     std::shared_ptr<http::cgi::ProgramPlaces> places;  // with programs
@@ -94,6 +93,7 @@ class Worker {
     void add_protocols(const SharedParts& parts);
 
     core::EventLoop* loop_;
+    std::unique_ptr<PathRules> path_rules_;
     std::unique_ptr<http::handler::StaticFiles> files_;
     std::unique_ptr<Programs> programs_;  // none: only files
     std::unique_ptr<http::Site> site_;
@@ -102,7 +102,6 @@ class Worker {
     std::unique_ptr<http::filter::Compress> compress_;
     std::unique_ptr<About> about_;
     std::unique_ptr<http::filter::Cors> cors_;
-    std::unique_ptr<http::filter::BasicAuth> basic_auth_;
     std::unique_ptr<AccessLogs> access_logs_;
     Echo echo_;
     std::unique_ptr<http::H1Service> http1_;

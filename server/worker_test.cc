@@ -122,9 +122,9 @@ TEST_P(WorkerTest, AConnectionAboveTheMaximumIsRefusedAsBusy) {
 TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
     core::WorkerPool pool(1, 10);
     const std::vector<std::string> sources{"ebb:flow"};
-    parts_.passwords =
+    parts_.passwords.otherwise =
         std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)));
-    parts_.pool = &pool;
+    parts_.passwords.pool = &pool;
     EXPECT_THAT(answer("/"), ::testing::StartsWith("HTTP/1.1 401 "));
     const std::string known = "Authorization: Basic ZWJiOmZsb3c=\r\n";
     EXPECT_THAT(answer("/", known), ::testing::StartsWith("HTTP/1.1 200 "));

@@ -159,6 +159,22 @@ def test_a_password_that_the_server_asks_for_is_not_given_to_programs(cgi, progr
     assert "AUTHORIZATION" not in body and "secret" not in body
 
 
+def test_a_local_redirect_needs_the_password_of_its_path(cgi, programs):
+    programs.program("env", HEAD + "env")
+    programs.program("lead", "echo 'Location: /cgi-bin/env'; echo")
+    server = cgi("--path-auth", "/cgi-bin/env=ada:secret", "--basic-auth", "bob:b",
+                 "--path-auth", "/cgi-bin/lead=off")
+    ada, bob = "Authorization: Basic YWRhOnNlY3JldA==", "Authorization: Basic Ym9iOmI="
+    for forged in ((), (bob,), ("Authorization: Basic YWRhOng=",)):
+        answer = server.get("/cgi-bin/lead", *forged)
+        assert answer.status == 401 and b"REMOTE_USER" not in answer.body, forged
+    assert "REMOTE_USER=ada\n" in server.get("/cgi-bin/lead", ada).text
+    programs.program("lead", HEAD + "env")
+    open_text = server.get("/cgi-bin/lead", ada).text
+    assert "REMOTE_USER" not in open_text, "nothing was checked here"
+    nothing_runs(server)
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, MiB, 64 * MiB])
 def test_bodies_of_every_size(cgi, programs, size):

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import pytest
 
+from h2_client import Client
 from raw_client import request
 from server import wait_until
 from site_folder import BIG, INDEX, MIDDLE, pattern
@@ -439,12 +440,54 @@ def test_cors_for_one(serve, site):
     assert stranger.get("access-control-allow-origin") in (None, "https://friend.example")
 
 
+def basic(text):
+    return "Authorization: Basic " + base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.quick
+def test_paths_have_users_of_their_own(serve, site):
+    server = serve(site, "--path-auth", "/dir=ada:a", "--path-auth", "/dir/open/=off")
+    for target in ("/dir", "/dir/", "/dir/absent", "/%64ir/x", "//dir//x", "/x/../dir/x",
+                   "/dir/open/../x", "/dir?/dir/open"):
+        answer = server.get(target)
+        assert answer.status == 401, target
+        assert 'realm="restricted /dir"' in answer.get("www-authenticate"), target
+        assert server.get(target, basic("ada:b")).status == 401, target
+        assert server.get(target, basic("ada:a")).status != 401, target
+    for target in ("/a.txt", "/dirs", "/dir/open/x"):
+        assert server.get(target).status in (200, 404), target
+    with Client(server.address) as client:  # HTTP/2
+        assert client.answer(client.get("/dir/x")).status == 401
+        assert client.answer(client.get("/a.txt")).status == 200
+
+
+def test_paths_have_rules_of_their_own(serve, site):
+    (site / "api-404.json").write_text('{"why": "none"}\n')
+    server = serve(site, "--header", "X-Where: site", "--path-header", "/dir=X-Where: dir",
+                   "--path-header", "/dir/deep=X-Deep: 1", "--cors=https://site.example",
+                   "--path-cors", "/dir=*", "--path-cors", "/dir/shut=off",
+                   "--path-error-page", "/dir=404=api-404.json",
+                   "--path-rate", "/dir/few=1,2", "--path-rate", "/dir/few/free=off")
+    origin = "Origin: https://a.example"
+    assert server.get("/a.txt").get("x-where") == "site"
+    assert server.get("/dir/x").get("x-where") == "dir"
+    deep = server.get("/dir/deep/x")
+    assert (deep.get("x-where"), deep.get("x-deep")) == ("dir", "1")
+    assert server.get("/a.txt", origin).get("access-control-allow-origin") is None
+    assert server.get("/dir/x", origin).get("access-control-allow-origin") == "*"
+    assert server.get("/dir/shut", origin).get("access-control-allow-origin") is None
+    assert server.get("/dir/x").body == b'{"why": "none"}\n'
+    assert b'"why"' not in server.get("/x").body
+    few = [server.get(f"/dir/few/{i}") for i in range(3)]
+    assert [answer.status for answer in few] == [404, 404, 429]
+    assert int(few[2].get("retry-after")) > 0 and few[2].get("x-where") == "dir"
+    assert server.get("/dir/few/free").status == 404
+    assert server.get("/dir/x").status == 404
+
+
 @pytest.mark.quick
 def test_passwords_are_asked_for(serve, site):
     server = serve(site, "--basic-auth", "neap:spr:ing")
-
-    def basic(text):
-        return "Authorization: Basic " + base64.b64encode(text.encode()).decode()
     for target in ("/a.txt", "/absent", "/dir", "/"):
         for method in ("GET", "HEAD", "OPTIONS", "POST"):
             answer = server.get(target, method=method)

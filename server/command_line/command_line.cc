@@ -135,7 +135,7 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
     if (options.log_files_kept && options.log_rotate_bytes == 0) {
         return refuse("--log-keep needs --log-rotate SIZE: without it no file is rotated");
     }
-    if (options.access_log == "off" && options.path_logs.empty()) {
+    if (options.access_log == "off" && options.paths.logs.empty()) {
         const ServeOptions defaults;
         const char* alone = options.log_format != defaults.log_format ? "--log-format"
                             : options.log_rotate_bytes != 0           ? "--log-rotate"

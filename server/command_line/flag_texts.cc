@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/listen_address.h"
+#include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::server {
 namespace {
@@ -293,12 +294,122 @@ Applied set_access_log(ServeOptions& options, std::string_view value) {
 Applied set_path_log(ServeOptions& options, std::string_view value) {
     auto sides = path_and_value(value);
     if (!sides) return std::unexpected("expects PATH=FILE, for example /api=api.log");
-    if (options.path_logs.size() >= ServeOptions::path_logs_max) {
-        return std::unexpected("expects at most " + std::to_string(ServeOptions::path_logs_max) +
+    if (options.paths.logs.size() >= PathOptions::logs_max) {
+        return std::unexpected("expects at most " + std::to_string(PathOptions::logs_max) +
                                " of these");
     }
-    options.path_logs.push_back({std::move(sides->first), std::move(sides->second)});
+    options.paths.logs.push_back({std::move(sides->first), std::move(sides->second)});
     return {};
+}
+
+namespace {
+
+enum class OffWord : std::uint8_t { is_a_value, ends_the_rule };
+
+// The path as requests have it, so that "/a%20b" or "/x/../a" holds for what it looks like. False:
+// no request has such a path.
+bool make_canonical(std::string& prefix) {
+    if (prefix.empty()) return true;
+    std::string scratch(prefix.size(), '\0');
+    const http::wire::PathResult path = http::wire::canonicalize(prefix, scratch);
+    if (path.fault != http::wire::PathFault::none) return false;
+    std::string canonical(path.path);
+    if (canonical.ends_with('/')) canonical.pop_back();
+    prefix = std::move(canonical);
+    return true;
+}
+
+// Splits PATH=VALUE and lets `set` read the value, as the flag of the whole site does, into options
+// of its own: what it made there is what the path gets.
+template <typename Rule>
+Applied add_path_rule(std::vector<Rule>& rules, std::string_view value, std::string_view example,
+                      OffWord off, Applied (*set)(ServeOptions&, std::string_view),
+                      Rule (*make)(std::string prefix, std::string_view value, ServeOptions read)) {
+    auto sides = path_and_value(value);
+    if (!sides || !make_canonical(sides->first)) {
+        return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
+    }
+    if (rules.size() >= PathOptions::rules_max) {
+        return std::unexpected("expects at most " + std::to_string(PathOptions::rules_max) +
+                               " of these");
+    }
+    ServeOptions read;
+    if (off == OffWord::is_a_value || sides->second != "off") {
+        if (auto applied = set(read, sides->second); !applied) return applied;
+    }
+    rules.push_back(make(std::move(sides->first), sides->second, std::move(read)));
+    return {};
+}
+
+std::optional<std::uint32_t> positive_number(std::string_view text) {
+    std::uint32_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = failure == std::errc{} && end == text.data() + text.size();
+    return is_number && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+constexpr std::uint32_t rate_per_minute_max = 1'000'000;
+
+// N[,BURST]
+Applied read_rate(ServeOptions& options, std::string_view value) {
+    const std::size_t comma = value.find(',');
+    http::filter::RateLimitOptions limit;
+    const auto per_minute = positive_number(value.substr(0, comma));
+    const auto burst =
+        comma == value.npos ? std::optional(limit.burst) : positive_number(value.substr(comma + 1));
+    if (!per_minute || !burst || *per_minute > rate_per_minute_max ||
+        *burst > rate_per_minute_max) {
+        return std::unexpected(
+            "expects PATH=N[,BURST] with numbers from 1 to 1000000, for example /login=20,5");
+    }
+    limit.per_minute = *per_minute;
+    limit.burst = *burst;
+    options.paths.rates.push_back({"", limit});
+    return {};
+}
+
+}  // namespace
+
+Applied set_path_auth(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathAuth>(options.paths.auth, value, "/private=users.htpasswd",
+                                   OffWord::ends_the_rule, set_basic_auth,
+                                   [](std::string prefix, std::string_view source, ServeOptions) {
+                                       return PathAuth{std::move(prefix), std::string(source)};
+                                   });
+}
+
+Applied set_path_cors(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathCors>(options.paths.cors, value, "'/api=*'", OffWord::ends_the_rule,
+                                   set_cors,
+                                   [](std::string prefix, std::string_view, ServeOptions read) {
+                                       return PathCors{std::move(prefix), read.cors_origin};
+                                   });
+}
+
+Applied set_path_rate(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathRate>(
+        options.paths.rates, value, "/login=20,5", OffWord::ends_the_rule, read_rate,
+        [](std::string prefix, std::string_view, ServeOptions read) {
+            return PathRate{std::move(prefix), read.paths.rates.empty()
+                                                   ? std::nullopt
+                                                   : read.paths.rates.front().limit};
+        });
+}
+
+Applied set_path_header(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathHeader>(
+        options.paths.headers, value, "/app=X-Frame-Options:DENY", OffWord::is_a_value, set_header,
+        [](std::string prefix, std::string_view, ServeOptions read) {
+            return PathHeader{std::move(prefix), std::move(read.added_headers.front())};
+        });
+}
+
+Applied set_path_error_page(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathErrorPage>(
+        options.paths.error_pages, value, "/api=404=404.json", OffWord::is_a_value, set_error_page,
+        [](std::string prefix, std::string_view, ServeOptions read) {
+            return PathErrorPage{std::move(prefix), std::move(read.error_pages.front())};
+        });
 }
 
 Applied set_user(ServeOptions& options, std::string_view value) {

@@ -108,16 +108,66 @@ TEST(CgiFlag, TakesAPathAndAFolder) {
 TEST(PathLogFlag, TakesAPathAndALog) {
     ServeOptions options;
     ASSERT_TRUE(set_path_log(options, "/api/=/var/log/a=b"));
-    EXPECT_EQ(options.path_logs[0].prefix, "/api");
-    EXPECT_EQ(options.path_logs[0].file, "/var/log/a=b");
+    EXPECT_EQ(options.paths.logs[0].prefix, "/api");
+    EXPECT_EQ(options.paths.logs[0].file, "/var/log/a=b");
     ASSERT_TRUE(set_path_log(options, "/=-"));
-    EXPECT_EQ(options.path_logs[1].prefix, "");
+    EXPECT_EQ(options.paths.logs[1].prefix, "");
     ASSERT_TRUE(set_path_log(options, "/healthz=off"));
-    while (options.path_logs.size() < ServeOptions::path_logs_max) {
+    while (options.paths.logs.size() < PathOptions::logs_max) {
         ASSERT_TRUE(set_path_log(options, "/a=off"));
     }
     EXPECT_FALSE(set_path_log(options, "/a=off"));
     expect_refused(set_path_log, {"", "/api", "/api=", "api=a.log", "//=a.log", "=a.log"});
+}
+
+TEST(PathRuleFlags, TakeAPathAndWhatTheSitesFlagTakes) {
+    ServeOptions options;
+    ASSERT_TRUE(set_path_auth(options, "/a=ada:l=v"));
+    ASSERT_TRUE(set_path_auth(options, "/a/open/=off"));
+    EXPECT_EQ(options.paths.auth[0].prefix, "/a");
+    EXPECT_EQ(options.paths.auth[0].source, "ada:l=v");
+    EXPECT_EQ(options.paths.auth[1].prefix, "/a/open");
+    ASSERT_TRUE(set_path_cors(options, "/api=*"));
+    ASSERT_TRUE(set_path_cors(options, "/api/own=off"));
+    EXPECT_EQ(options.paths.cors[0].origin, "*");
+    EXPECT_FALSE(options.paths.cors[1].origin);
+    ASSERT_TRUE(set_path_rate(options, "/=60"));
+    ASSERT_TRUE(set_path_rate(options, "/login=20,5"));
+    ASSERT_TRUE(set_path_rate(options, "/free=off"));
+    EXPECT_EQ(options.paths.rates[0].prefix, "");
+    EXPECT_EQ(options.paths.rates[0].limit->burst, http::filter::RateLimitOptions{}.burst);
+    EXPECT_EQ(options.paths.rates[1].limit->per_minute, 20U);
+    EXPECT_EQ(options.paths.rates[1].limit->burst, 5U);
+    EXPECT_FALSE(options.paths.rates[2].limit);
+    ASSERT_TRUE(set_path_header(options, "/app=X-A:b=off"));
+    EXPECT_EQ(options.paths.headers[0].field.value, "b=off");
+    ASSERT_TRUE(set_path_error_page(options, "/api=404=a=b.json"));
+    EXPECT_EQ(options.paths.error_pages[0].page.code, 404);
+    EXPECT_EQ(options.paths.error_pages[0].page.file, "a=b.json");
+    EXPECT_TRUE(options.basic_auth.empty() && !options.cors_origin && options.error_pages.empty());
+}
+
+TEST(PathRuleFlags, RefuseWhatTheSitesFlagRefuses) {
+    expect_refused(set_path_auth, {"", "/a", "/a=", "a=ada:x", "/a=:x", "/a=ada:", "//=ada:x"});
+    expect_refused(set_path_cors, {"/a=example.com", "/a=https://a/b"});
+    expect_refused(set_path_rate, {"/a=0", "/a=x", "/a=5,", "/a=5,0", "/a=-1", "/a=1,2,3",
+                                   "/a=1000001", "/a=99999999999"});
+    expect_refused(set_path_header, {"/a=off", "/a=X", "/a=Date:x", "/a=X:a\nb"});
+    expect_refused(set_path_error_page, {"/a=off", "/a=404", "/a=200=x.html"});
+    ServeOptions options;
+    for (std::size_t i = 0; i < PathOptions::rules_max; ++i) {
+        ASSERT_TRUE(set_path_auth(options, "/a=off"));
+    }
+    EXPECT_FALSE(set_path_auth(options, "/a=off"));
+}
+
+TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {
+    ServeOptions options;
+    for (const char* spelled : {"/a b=off", "/a%20b=off", "/x/../a%20b/=off", "/./a%20b=off"}) {
+        ASSERT_TRUE(set_path_auth(options, spelled));
+        EXPECT_EQ(options.paths.auth.back().prefix, "/a b") << spelled;
+    }
+    expect_refused(set_path_auth, {"/a%2Fb=off", "/%zz=off", "/../a=off", "/a\\b=off"});
 }
 
 TEST(FastCgiFlag, TakesAPatternAndAnAddress) {

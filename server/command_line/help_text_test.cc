@@ -76,6 +76,9 @@ Files and folders
       --clean-urls           find about.html as /about
       --error-page CODE=FILE
                              the page of an error: 404=404.html; repeatable
+      --path-error-page PATH=CODE=FILE
+                             the same for PATH and all below it:
+                             /api=404=404.json; repeatable
       --mime EXT=TYPE        a type to know: glb=model/gltf-binary; repeatable
       --no-precompressed     leave .br, .zst and .gz siblings alone
       --compress CODINGS     compress for clients that accept it: auto, off, or
@@ -103,6 +106,12 @@ Response fields
                              '*.css=max-age=3600'; first wins; repeatable
       --header NAME:VALUE    a field for every answer; repeatable
       --cors[=ORIGIN]        let other sites' scripts read (bare: all sites)
+      --path-header PATH=NAME:VALUE
+                             a field for PATH and all below it, beside --header;
+                             repeatable
+      --path-cors PATH=ORIGIN|off
+                             --cors for PATH and all below it: '/api=*';
+                             repeatable
       --no-server-header     leave out the Server field
       --about                show version, engine and loops at
                              /.well-known/tiderace.json
@@ -111,6 +120,12 @@ Access
       --basic-auth USER:PASSWORD|FILE
                              ask for a name and password; FILE has htpasswd
                              lines (bcrypt, SHA-2, yescrypt); repeatable
+      --path-auth PATH=USER:PASSWORD|FILE|off
+                             who may enter PATH and all below it, in place of
+                             --basic-auth; repeatable
+      --path-rate PATH=N[,BURST]|off
+                             requests a minute of one client, BURST (10) at
+                             once; more get a 429; repeatable
 
 Logs
       --access-log FILE|-|off

@@ -37,6 +37,7 @@ Cgi::Cgi(core::EventLoop& loop, CgiOptions options, ProgramFolder folder)
     room_.rules = options_.rules;
     if (options_.local == nullptr) return;
     local_ = std::make_unique<Site>(*options_.local);
+    if (options_.local_access != nullptr) local_->add(*options_.local_access);
     room_.local = local_.get();
 }
 
@@ -68,7 +69,8 @@ void Cgi::handle(Exchange& exchange) {
         case ProgramFolder::Found::program:
             break;
     }
-    RequestTexts texts(request, options_.server_authenticates);
+    RequestTexts texts(request, options_.server_authenticates != nullptr &&
+                                    options_.server_authenticates(request.path));
     const std::string script_name = options_.prefix + opened.script;
     const std::string file = folder_.path() + opened.script;
     texts.facts.script_name = script_name;

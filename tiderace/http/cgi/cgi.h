@@ -16,6 +16,7 @@
 //          programs take options from clients.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,7 @@
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/cgi/program_places.h"
 #include "tiderace/http/handler.h"
+#include "tiderace/http/site.h"
 
 namespace tiderace::http::cgi {
 
@@ -38,10 +40,13 @@ struct CgiOptions {
     // How many may run and wait, of all loops; nullptr: 32 and 256 for this one.
     std::shared_ptr<ProgramPlaces> places;
     bool arguments_by_ampersand = false;  // "/cgi-bin/add&1&2" runs `add 1 2`
-    // The server has asked for the password (RFC 7617): it is not given to programs, the name is.
-    bool server_authenticates = false;
+    // Whether a request of this path has a password that the server has checked (RFC 7617): it is
+    // not given to programs, the name is. {}: none has.
+    std::function<bool(ByteView path)> server_authenticates;
     std::string server_software = "tiderace";
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
+    // Checks them before: they go to paths that the client did not request. nullptr: they pass.
+    AccessRule* local_access = nullptr;
 };
 
 class CgiRun;

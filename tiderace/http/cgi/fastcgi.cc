@@ -39,6 +39,7 @@ FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<Pr
     peer_ = std::make_unique<FastCgiPeer>(loop, options_);
     if (options_.local == nullptr) return;
     local_ = std::make_unique<Site>(*options_.local);
+    if (options_.local_access != nullptr) local_->add(*options_.local_access);
     room_.local = local_.get();
 }
 
@@ -100,7 +101,8 @@ void FastCgi::handle(Exchange& exchange) {
     if (!script || (!is_path() && !known_.has(*folder_, script->name, loop_->now()))) {
         return exchange.respond_status(404);
     }
-    RequestTexts texts(request, options_.server_authenticates);
+    RequestTexts texts(request, options_.server_authenticates != nullptr &&
+                                    options_.server_authenticates(request.path));
     std::string file, translated;
     if (folder_) {
         file = folder_->path() + script->name;

@@ -19,6 +19,7 @@
 // Limits   FastCgiOptions.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@
 #include "tiderace/http/cgi/program_call.h"
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/handler.h"
+#include "tiderace/http/site.h"
 
 namespace tiderace::http::cgi {
 
@@ -48,9 +50,11 @@ struct FastCgiOptions {
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
     std::size_t output_bytes_high = 256_KiB;
-    bool server_authenticates = false;
+    std::function<bool(ByteView path)> server_authenticates;  // as CgiOptions has it
     std::string server_software = "tiderace";
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
+    // Checks them before: they go to paths that the client did not request. nullptr: they pass.
+    AccessRule* local_access = nullptr;
 };
 
 class FastCgiCall;

@@ -1,4 +1,4 @@
-#include "server/access_logs.h"
+#include "server/path/access_logs.h"
 
 #include <gtest/gtest.h>
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/options.h"
+#include "server/path/path_table.h"
 #include "tiderace/base/result.h"
 #include "tiderace/http/access_log.h"
 #include "tiderace/log/stream.h"
@@ -42,7 +43,7 @@ class AccessLogs final : public http::AccessLog {
     http::RingAccessLog* log_of(log::Stream* stream, http::AccessLogFormat format);
 
     std::map<log::Stream*, http::RingAccessLog> logs_;
-    std::vector<std::pair<std::string, http::RingAccessLog*>> places_;  // the longest first
+    PathTable<http::RingAccessLog*> places_;
     http::RingAccessLog* otherwise_;
 };
 

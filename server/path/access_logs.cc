@@ -1,4 +1,4 @@
-#include "server/access_logs.h"
+#include "server/path/access_logs.h"
 
 #include <unistd.h>
 
@@ -10,24 +10,10 @@
 #include "tiderace/log/file_sink.h"
 
 namespace tiderace::server {
-namespace {
-
-bool is_below(std::string_view path, std::string_view prefix) {
-    return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
-}
-
-}  // namespace
-
 AccessLogs::AccessLogs(log::Stream* otherwise, std::span<const Place> places,
                        http::AccessLogFormat format)
     : otherwise_(log_of(otherwise, format)) {
-    for (const Place& place : places) {
-        places_.emplace_back(place.prefix, log_of(place.stream, format));
-    }
-    // The longest prefix wins; of equal ones the flag that was given last.
-    std::ranges::reverse(places_);
-    std::ranges::stable_sort(places_, std::ranges::greater(),
-                             [](const auto& place) { return place.first.size(); });
+    for (const Place& place : places) places_.set(place.prefix, log_of(place.stream, format));
 }
 
 http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogFormat format) {
@@ -40,9 +26,8 @@ http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogForm
 }
 
 void AccessLogs::write(const http::AccessRecord& record) {
-    const auto found = std::ranges::find_if(
-        places_, [&](const auto& place) { return is_below(record.request->path, place.first); });
-    http::RingAccessLog* const log = found != places_.end() ? found->second : otherwise_;
+    http::RingAccessLog* const* const found = places_.find(record.request->path);
+    http::RingAccessLog* const log = found != nullptr ? *found : otherwise_;
     if (log != nullptr) log->write(record);
 }
 
@@ -57,7 +42,7 @@ std::vector<std::string> access_log_files(const ServeOptions& options) {
         if (path != "-" && path != "off" && !known) files.push_back(path);
     };
     add(options.access_log);
-    for (const auto& log : options.path_logs) add(log.file);
+    for (const auto& log : options.paths.logs) add(log.file);
     return files;
 }
 
@@ -89,7 +74,7 @@ Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writ
     const auto otherwise = stream_of(options.access_log);
     if (!otherwise) return fail(otherwise.error());
     all.otherwise = *otherwise;
-    for (const auto& log : options.path_logs) {
+    for (const auto& log : options.paths.logs) {
         const auto stream = stream_of(log.file);
         if (!stream) return fail(stream.error());
         all.places.push_back({log.prefix, *stream});

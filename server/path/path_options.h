@@ -1,0 +1,72 @@
+// What `tiderace serve` was given for a path and all below it (--path-auth and its like), and the
+// parts of it that the whole site may have, too. path_rules.h and access_logs.h apply it.
+//
+// A prefix is as canonical paths are, without a '/' at its end: "/api"; "" for all paths.
+//
+// Thread   Plain data: written before the loops start, read-only after.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/filter/rate_limit.h"
+
+namespace tiderace::server {
+
+struct ErrorPage {
+    std::uint16_t code = 0;  // 400..599
+    std::string file;        // as given, relative to the root
+};
+
+struct AddedHeader {
+    std::string name;  // a token; never one of the fields that the server itself must decide
+    std::string value;
+};
+
+struct PathAuth {
+    std::string prefix;
+    std::string source;  // USER:PASSWORD or a file of such; "off": open
+};
+
+struct PathCors {
+    std::string prefix;
+    std::optional<std::string> origin;  // "*" or one origin; unset: no CORS
+};
+
+struct PathRate {
+    std::string prefix;
+    std::optional<http::filter::RateLimitOptions> limit;  // unset: not limited
+};
+
+struct PathHeader {
+    std::string prefix;
+    AddedHeader field;
+};
+
+struct PathErrorPage {
+    std::string prefix;
+    ErrorPage page;
+};
+
+struct PathLog {
+    std::string prefix;
+    std::string file;  // "off", "-" for standard output, or a file
+};
+
+// Each in the place of what the site has; headers beside it.
+struct PathOptions {
+    static constexpr std::size_t rules_max = 64;  // of each kind
+    static constexpr std::size_t logs_max = 16;   // each has a descriptor
+
+    std::vector<PathAuth> auth;
+    std::vector<PathCors> cors;
+    std::vector<PathRate> rates;
+    std::vector<PathHeader> headers;
+    std::vector<PathErrorPage> error_pages;
+    std::vector<PathLog> logs;
+};
+
+}  // namespace tiderace::server

@@ -1,0 +1,198 @@
+#include "server/path/path_rules.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tiderace::server {
+namespace {
+
+// The prefixes of `values`, each once, the shortest first.
+template <typename Values>
+std::vector<std::string> prefixes_of(const Values& values) {
+    std::vector<std::string> prefixes;
+    for (const auto& value : values) {
+        if (std::ranges::find(prefixes, value.prefix) == prefixes.end()) {
+            prefixes.push_back(value.prefix);
+        }
+    }
+    std::ranges::stable_sort(prefixes, {}, &std::string::size);
+    return prefixes;
+}
+
+std::string file_of(const ServeOptions& options, const ErrorPage& page) {
+    return page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
+}
+
+}  // namespace
+
+Result<SharedPasswords> load_passwords(const ServeOptions& options) {
+    SharedPasswords all;
+    const auto load =
+        [](const std::vector<std::string>& sources) -> Result<std::shared_ptr<const PasswordFile>> {
+        if (sources.empty()) return nullptr;
+        auto passwords = PasswordFile::load(sources);
+        if (!passwords) return fail(passwords.error());
+        return std::make_shared<const PasswordFile>(std::move(*passwords));
+    };
+    auto otherwise = load(options.basic_auth);
+    if (!otherwise) return fail(otherwise.error());
+    all.otherwise = std::move(*otherwise);
+    for (const std::string& prefix : prefixes_of(options.paths.auth)) {
+        std::vector<std::string> sources;
+        for (const auto& rule : options.paths.auth) {
+            if (rule.prefix == prefix && rule.source != "off") sources.push_back(rule.source);
+        }
+        // Users win over an "off" of the same path: a mistake should not open it.
+        auto passwords = load(sources);
+        if (!passwords) return fail(passwords.error());
+        all.paths.emplace_back(prefix, std::move(*passwords));
+    }
+    return all;
+}
+
+PathRates make_path_rates(const ServeOptions& options) {
+    PathRates all;
+    for (const auto& rate : options.paths.rates) {
+        std::shared_ptr<http::filter::RateTable> table;
+        if (rate.limit) table = std::make_shared<http::filter::RateTable>(*rate.limit);
+        all.emplace_back(rate.prefix, std::move(table));
+    }
+    return all;
+}
+
+http::AccessRule* PathAccess::rule_of(std::string_view path) const {
+    http::AccessRule* const* const rule = rules_.find(path);
+    return rule != nullptr ? *rule : nullptr;
+}
+
+http::AccessRule::Verdict PathAccess::check(http::Exchange& exchange) {
+    http::AccessRule* const rule = rule_of(exchange.request().path);
+    return rule != nullptr ? rule->check(exchange) : Verdict::pass;
+}
+
+void PathFilter::filter(http::Exchange& exchange, http::Response& response) {
+    http::ResponseFilter* const* const filter = filters_.find(exchange.request().path);
+    if (filter != nullptr && *filter != nullptr) (*filter)->filter(exchange, response);
+}
+
+PathFields::PathFields(const std::vector<PathHeader>& headers) {
+    for (const std::string& prefix : prefixes_of(headers)) {
+        std::vector<http::filter::AddedField> fields;
+        for (const auto& header : headers) {
+            if (header.prefix == prefix) fields.push_back({header.field.name, header.field.value});
+        }
+        fields_.emplace_back(prefix, std::move(fields));
+    }
+}
+
+void PathFields::filter(http::Exchange& exchange, http::Response& response) {
+    for (auto& [prefix, fields] : fields_) {
+        if (is_below(exchange.request().path, prefix)) fields.filter(exchange, response);
+    }
+}
+
+void PathRules::add_rates(http::Site& site, const PathRates& rates) {
+    if (rates.empty()) return;
+    for (const auto& [prefix, table] : rates) {
+        if (table == nullptr) {
+            rate_access_.set(prefix, nullptr);
+            continue;
+        }
+        rates_.push_back(std::make_unique<http::filter::RateLimit>(table));
+        rate_access_.set(prefix, rates_.back().get());
+    }
+    site.add(rate_access_);
+}
+
+void PathRules::add_cors(http::Site& site, http::filter::Cors* otherwise) {
+    if (options_->paths.cors.empty()) {
+        if (otherwise != nullptr) site.add(static_cast<http::AccessRule&>(*otherwise));
+        return;
+    }
+    cors_access_.set("", otherwise);
+    cors_filter_.set("", otherwise);
+    for (const auto& rule : options_->paths.cors) {
+        http::filter::Cors* cors = nullptr;
+        if (rule.origin) {
+            cors_.push_back(std::make_unique<http::filter::Cors>(
+                http::filter::CorsOptions{.origins = {*rule.origin}}));
+            cors = cors_.back().get();
+        }
+        cors_access_.set(rule.prefix, cors);
+        cors_filter_.set(rule.prefix, cors);
+    }
+    site.add(cors_access_);
+}
+
+void PathRules::add_cors_fields(http::Site& site, http::filter::Cors* otherwise) {
+    if (!options_->paths.cors.empty()) {
+        site.add(cors_filter_);
+    } else if (otherwise != nullptr) {
+        site.add(static_cast<http::ResponseFilter&>(*otherwise));
+    }
+}
+
+void PathRules::make_passwords(core::EventLoop& loop, const SharedPasswords& passwords) {
+    const auto make = [&](std::string_view prefix,
+                          const std::shared_ptr<const PasswordFile>& file) {
+        if (file == nullptr) return password_access_.set(prefix, nullptr);
+        http::filter::BasicAuthOptions auth;
+        // Browsers keep one password for each realm of a site.
+        if (!prefix.empty()) auth.realm.append(" ").append(prefix);
+        auth.verify = [file](ByteView user, ByteView password) {
+            return file->verify(user, password);
+        };
+        passwords_.push_back(
+            std::make_unique<http::filter::BasicAuth>(loop, *passwords.pool, std::move(auth)));
+        password_access_.set(prefix, passwords_.back().get());
+    };
+    has_passwords_ = passwords.any();
+    make("", passwords.otherwise);
+    for (const auto& [prefix, file] : passwords.paths) make(prefix, file);
+}
+
+bool PathRules::asks_password(std::string_view path) const {
+    return password_access_.rule_of(path) != nullptr;
+}
+
+// A site with one list of users has no path to look up.
+void PathRules::add_passwords(http::Site& site) {
+    if (!has_passwords_) return;
+    if (options_->paths.auth.empty()) return site.add(*passwords_.front());
+    site.add(password_access_);
+}
+
+// A path has the pages of those above it, and its own in their place.
+Result<> PathRules::load_error_pages() {
+    for (const std::string& prefix : prefixes_of(options_->paths.error_pages)) {
+        std::map<int, std::string> files;
+        for (const ErrorPage& page : options_->error_pages) {
+            files[page.code] = file_of(*options_, page);
+        }
+        for (const std::string& outer : prefixes_of(options_->paths.error_pages)) {
+            if (!is_below(prefix, outer)) continue;
+            for (const auto& own : options_->paths.error_pages) {
+                if (own.prefix == outer) files[own.page.code] = file_of(*options_, own.page);
+            }
+        }
+        auto pages = http::filter::ErrorPages::load(files);
+        if (!pages) return fail(pages.error());
+        error_pages_.emplace_back(prefix, std::move(*pages));
+    }
+    return {};
+}
+
+void PathRules::add_error_pages(http::Site& site, http::filter::ErrorPages& otherwise) {
+    if (error_pages_.empty()) return site.add(otherwise);
+    page_filter_.set("", &otherwise);
+    for (auto& [prefix, pages] : error_pages_) page_filter_.set(prefix, &pages);
+    site.add(page_filter_);
+}
+
+void PathRules::add_fields(http::Site& site) {
+    if (options_->paths.headers.empty()) return;
+    fields_ = std::make_unique<PathFields>(options_->paths.headers);
+    site.add(*fields_);
+}
+
+}  // namespace tiderace::server
