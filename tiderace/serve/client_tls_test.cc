@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tiderace/http/client/client.h"
+#include "tiderace/http/client/websocket/connect.h"
 #include "tiderace/http/wire/h2/frame_reader.h"
 #include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/serve/stream_tls.h"
@@ -95,6 +96,114 @@ TEST_F(ClientTlsTest, Http2IsSpokenWhereBothSidesWantIt) {
     serve({});
     make(ClientVersions::http_2);
     EXPECT_THAT(get("/hello")[0], ::testing::EndsWith("the server does not offer HTTP/2"));
+}
+
+// What a redirect leads to, by path: whether it came over TLS, and with credentials.
+class ClientTlsRedirects : public ClientTlsTest {
+  protected:
+    ClientTlsRedirects() {
+        stage_.on("/see", [this](Exchange& exchange) {
+            const Request& request = exchange.request();
+            seen_ = std::string(request.secure ? "https" : "http") +
+                    (request.has(wire::FieldName::authorization) ? " Authorization" : "") +
+                    (request.has(wire::FieldName::cookie) ? " Cookie" : "");
+            Response response;
+            response.set_body(std::string(seen_));
+            exchange.respond(response);
+        });
+    }
+    void lead(const std::string& location) {
+        stage_.on("/lead", [location](Exchange& exchange) {
+            Response response(302);
+            response.add(wire::FieldName::location, response.keep(location));
+            exchange.respond(response);
+        });
+    }
+    WebSocketConnect wss() {
+        WebSocketConnect how;
+        how.tls.ca = authority_.write(folder_, "ca.pem");
+        return how;
+    }
+    // GET /lead with credentials.
+    std::string follow() {
+        std::string told;
+        seen_.clear();
+        runner_.spawn(ask(*client_, url_ + "/lead", told));
+        EXPECT_TRUE(world_.run_until([&] { return !told.empty(); }));
+        return told;
+    }
+    static task::Task<> ask(Client& client, std::string url, std::string& told) {
+        ClientRequest request("GET", std::move(url));
+        request.field("Authorization", "Basic YTpi").field("Cookie", "a=1");
+        const auto answer = co_await client.request(std::move(request));
+        told =
+            answer ? std::to_string(answer->status) + ' ' + answer->body : answer.error().message;
+    }
+
+    std::string seen_;
+};
+
+TEST_F(ClientTlsRedirects, FromHttpsToHttpsKeepTlsAndLeaveCredentialsAtTheirOrigin) {
+    for (const ClientVersions versions : {ClientVersions::http_1_1, ClientVersions::any}) {
+        serve({"h2", "http/1.1"});
+        const std::string other = url_;
+        serve({"h2", "http/1.1"});
+        make(versions);
+        lead("/see");
+        EXPECT_EQ(follow(), "200 https Authorization Cookie");
+        lead(url_ + "/see");
+        EXPECT_EQ(follow(), "200 https Authorization Cookie");
+        lead(other + "/see");
+        EXPECT_EQ(follow(), "200 https") << "another port is another origin";
+        EXPECT_EQ(client_->pool()->counters().opened, 2U);
+    }
+}
+
+TEST_F(ClientTlsRedirects, ToACertificateThatIsNotTrustedEndThere) {
+    serve({"http/1.1"});
+    lead("https://127.0.0.1" + url_.substr(url_.rfind(':')) + "/see");  // not one of its names
+    make(ClientVersions::any);
+    EXPECT_THAT(follow(), ::testing::Not(::testing::StartsWith("200")));
+    EXPECT_EQ(seen_, "");
+}
+
+TEST_F(ClientTlsRedirects, FromHttpsToHttpAreRefused) {
+    serve({"h2", "http/1.1"});
+    (void)stage_.connect();  // the plain one
+    const std::string plain = "http://localhost:" + std::to_string(world_.listening_at().port());
+    for (const ClientVersions versions : {ClientVersions::http_1_1, ClientVersions::any}) {
+        make(versions);
+        lead(plain + "/see");
+        EXPECT_EQ(follow(), url_ + "/lead: leads from https to http");
+        EXPECT_EQ(seen_, "") << "it is not asked, with or without credentials";
+    }
+    // Not of https: it is followed, without what is the other origin's.
+    const std::string https = url_;
+    url_ = plain;
+    lead(https + "/see");
+    EXPECT_EQ(follow(), "200 https");
+}
+
+TEST_F(ClientTlsRedirects, OfAWebSocketAreNotFollowed) {
+    serve({"h2", "http/1.1"});
+    make(ClientVersions::any);
+    EXPECT_THAT(get("/hello"), ::testing::ElementsAre("HTTP/2.0 200 hello\n"));
+    lead(url_ + "/see");
+    std::string told;
+    runner_.spawn([](Client& client, std::string url, WebSocketConnect how,
+                     std::string& message) -> task::Task<> {
+        how.proxy_from_environment = false;
+        const auto alone = co_await connect_websocket(url, how);
+        const auto by_client = co_await connect_websocket(client, url, how);
+        message = (alone ? "open" : alone.error().message) + "\n" +
+                  (by_client ? "open" : by_client.error().message);
+    }(*client_, "wss" + url_.substr(5) + "/lead", wss(), told));
+    EXPECT_TRUE(world_.run_until([&] { return !told.empty(); }));
+    EXPECT_EQ(std::ranges::count(told, '\n'), 1);
+    for (std::size_t at = 0, i = 0; i < 2; ++i, at = told.find('\n') + 1) {
+        EXPECT_THAT(told.substr(at), ::testing::HasSubstr("/lead: the server answered 302: "));
+    }
+    EXPECT_EQ(seen_, "");
 }
 
 TEST_F(ClientTlsTest, ABurstToANewServerSharesOneConnection) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "tiderace/http/coding/content_decoder.h"
@@ -33,6 +34,26 @@ bool is_ours(std::string_view name) {
         "TE",   "Trailer",        "Upgrade",           "Expect",     "Proxy-Connection"};
     return std::ranges::any_of(
         names, [&](const char* own) { return wire::equals_ignoring_case(name, own); });
+}
+
+// Nothing that was to be known before the body, or with it (RFC 9110, 6.5.1).
+bool may_be_trailer(const Field& field) {
+    static constexpr std::array names{"Authorization", "Cookie", "Content-Type", "Content-Encoding",
+                                      "Content-Range"};
+    return !is_ours(field.name) && std::ranges::none_of(names, [&](const char* name) {
+        return wire::equals_ignoring_case(field.name, name);
+    });
+}
+
+std::function<Fields()> checked_trailers(const std::function<Fields()>& make) {
+    if (!make) return {};
+    return [make] {
+        Fields made = make();
+        if (!made.valid() || !std::ranges::all_of(made, may_be_trailer)) {
+            throw std::invalid_argument("a trailer that no message may have");
+        }
+        return made;
+    };
 }
 
 // What this build can decode never changes, so the text is made once.
@@ -190,7 +211,8 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
         made->body = journey.body;
         if (journey.streams) {
             made->pieces = std::move(journey.request.pieces_);
-            made->piece_bytes_left = journey.request.stream_bytes_;
+            made->piece_bytes_left = journey.request.known_stream_bytes();
+            made->make_trailers = checked_trailers(journey.request.trailers_);
             journey.sent_stream = true;
         }
         made->send(*runner_, connection);
@@ -261,10 +283,10 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     for (const Field& field : own) {
         if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
-    const bool known_length = !journey.streams || journey.request.stream_bytes_;
+    const bool known_length = !journey.streams || journey.request.known_stream_bytes();
     if (has_body && known_length) {
         const std::uint64_t bytes =
-            journey.streams ? *journey.request.stream_bytes_ : journey.body->size();
+            journey.streams ? *journey.request.known_stream_bytes() : journey.body->size();
         fields.add("Content-Length", std::to_string(bytes));
     }
     return {.method = journey.method,

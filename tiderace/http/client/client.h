@@ -90,6 +90,8 @@ class Client {
     void set_proxies(Proxies proxies) { proxies_ = std::move(proxies); }
     // nullptr before the first request.
     ClientPool* pool() { return pool_.get(); }
+    // The TLS that agrees on HTTP/1.1 alone; nullptr: none.
+    const tcp::ClientSecurity* http_1_1_security() const { return http_1_1_.get(); }
 
   private:
     struct Journey;

@@ -23,7 +23,7 @@ void ClientExchange::leave() {
 void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
     pieces_ = static_cast<bool>(pieces);
     link_ = connection.begin(*this);
-    if (link_ == nullptr) return;
+    if (link_ == nullptr || tunnels()) return;
     const ByteView whole = body != nullptr ? ByteView(*body) : ByteView();
     if (!pieces_ && whole.size() <= piece_bytes_max) {
         link_->write(whole, true);
@@ -63,7 +63,9 @@ task::Task<> ClientExchange::upload() {
     if (piece_bytes_left.value_or(0) > 0) {
         throw std::length_error("the body is shorter than its length says");
     }
-    if (pieces_ && link_ != nullptr) link_->write({}, true);
+    if (!pieces_ || link_ == nullptr) co_return;
+    if (make_trailers) request_trailers = make_trailers();
+    link_->write({}, true);
 }
 
 void ClientExchange::on_done(std::exception_ptr failure) {
@@ -90,6 +92,7 @@ void ClientExchange::on_data(ByteView bytes) {
     buffer_ += bytes;
     if (link_ != nullptr) link_->kept(buffer_.size());
     changed_.wake_all();
+    notify();
 }
 
 void ClientExchange::on_end() {
@@ -98,6 +101,7 @@ void ClientExchange::on_end() {
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
+    notify();
 }
 
 void ClientExchange::on_failed(ClientFault fault, Progress progress) {
@@ -108,6 +112,7 @@ void ClientExchange::on_failed(ClientFault fault, Progress progress) {
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
+    notify();
 }
 
 std::string ClientExchange::take_buffer() {

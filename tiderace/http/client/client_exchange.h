@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct ClientHead {
     bool secure = false;
     std::string authority;  // "example.org:8080"
     std::string target;     // "/path?query"; the whole URL for a proxy
+    std::string protocol;   // of an extended CONNECT (RFC 8441), HTTP/2 alone; "" for none
     Fields fields;
 };
 
@@ -68,6 +70,15 @@ class ClientExchange final : private task::Root {
         touched,
     };
 
+    // What is no task: called when there is news, inside of what brings it.
+    class Watcher {
+      public:
+        virtual void on_exchange_news() = 0;
+
+      protected:
+        ~Watcher() = default;
+    };
+
     ClientExchange() = default;
     ~ClientExchange() override;
 
@@ -77,8 +88,13 @@ class ClientExchange final : private task::Root {
     task::Generator<std::string> pieces;            // instead of `body`
     std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: unknown
 
+    std::function<Fields()> make_trailers;  // behind `pieces`; {}: none
+    Fields request_trailers;                // of these, once made: the body ends with them
+
     bool to_head() const { return head.method == "HEAD"; }
-    bool has_body() const { return pieces || (body != nullptr && !body->empty()); }
+    // An extended CONNECT: bytes both ways, by write() below.
+    bool tunnels() const { return !head.protocol.empty(); }
+    bool has_body() const { return tunnels() || pieces || (body != nullptr && !body->empty()); }
     bool unknown_length() const { return pieces_ && !piece_bytes_left; }
 
     // Sends it all on a connection that has room.
@@ -92,7 +108,28 @@ class ClientExchange final : private task::Root {
     void on_trailers(Fields trailers) { trailers_ = std::move(trailers); }
     void on_end();
     void on_failed(ClientFault fault, Progress progress);
-    void on_writable() { writable_.wake_all(); }
+    void on_writable() {
+        writable_.wake_all();
+        notify();
+    }
+    // All of the answer is here; the request may still be under way.
+    void on_answer_end() {
+        answer_ended_ = true;
+        notify();
+    }
+
+    // Of one that tunnels. ------------------------------------------------------------------------
+
+    // nullptr: none any more. It outlives the exchange, or leaves before.
+    void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+    // False: its stream is over, and write() has no effect.
+    bool connected() const { return link_ != nullptr; }
+    // Wait then; the watcher is called when it is over.
+    bool has_backlog() const TR_ON_LOOP { return link_ != nullptr && link_->has_backlog(); }
+    void write(ByteView piece, bool last) TR_ON_LOOP {
+        if (link_ != nullptr) link_->write(piece, last);
+    }
+    bool answer_ended() const { return answer_ended_; }
 
     HttpVersion version() const { return version_; }
     int status() const { return status_; }
@@ -110,7 +147,11 @@ class ClientExchange final : private task::Root {
     task::Task<bool> upload_piece(ByteView piece, bool last);
     void on_done(std::exception_ptr failure) override;
     void leave();
+    void notify() {
+        if (watcher_ != nullptr) watcher_->on_exchange_news();
+    }
 
+    Watcher* watcher_ = nullptr;
     ClientLink* link_ = nullptr;
     Signal changed_;
     Signal writable_;
@@ -123,6 +164,7 @@ class ClientExchange final : private task::Root {
     ReceiveShare share_;  // of HTTP/2: its window, then what is unread of the whole answer
     std::optional<ClientFault> fault_;
     bool pieces_ = false;  // the body is a generator
+    bool answer_ended_ = false;
     bool ended_ = false;
 };
 

@@ -27,6 +27,15 @@ std::string render(const ClientHead& head, bool chunked) {
     return text += "\r\n";
 }
 
+// With trailers (RFC 9112, 7.1.2).
+std::string render_last_chunk(const Fields& trailers) {
+    std::string text = "0\r\n";
+    for (const Field& field : trailers) {
+        text.append(field.name).append(": ").append(field.value).append("\r\n");
+    }
+    return text += "\r\n";
+}
+
 class ClientH1 final : public ClientProtocol, private ClientLink {
   public:
     explicit ClientH1(ClientConnection& connection) : connection_(&connection) {}
@@ -91,7 +100,10 @@ net::Backlog ClientH1::write(ByteView piece, bool last) {
     }
     const net::Backlog backlog = below.write(piece);
     if (!last) return backlog;
-    if (chunked) below.write(wire::last_chunk);
+    if (chunked && exchange_->request_trailers.empty()) below.write(wire::last_chunk);
+    if (chunked && !exchange_->request_trailers.empty()) {
+        below.write(render_last_chunk(exchange_->request_trailers));
+    }
     request_sent_ = true;
     if (answer_ended_) finish_exchange(true);
     return net::Backlog::low;

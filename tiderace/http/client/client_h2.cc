@@ -24,6 +24,10 @@ std::size_t list_bytes(const ClientHead& head) {
     constexpr std::size_t pseudo_names = 4 * wire::hpack_field_overhead + 32;
     std::size_t bytes =
         pseudo_names + head.method.size() + head.authority.size() + head.target.size();
+    if (!head.protocol.empty()) {
+        bytes += to_string(wire::PseudoField::protocol).size() + head.protocol.size() +
+                 wire::hpack_field_overhead;
+    }
     for (const Field& field : head.fields) {
         bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
     }
@@ -38,6 +42,7 @@ ByteView encode(wire::HpackEncoder& encoder, const ClientHead& head, std::span<c
     block.pseudo(PseudoField::scheme, head.secure ? "https" : "http");
     block.pseudo(PseudoField::authority, head.authority);
     block.pseudo(PseudoField::path, head.target);
+    if (!head.protocol.empty()) block.pseudo(PseudoField::protocol, head.protocol);
     for (const Field& field : head.fields) block.field(field.name, field.value);
     return block.finish();
 }
@@ -95,6 +100,18 @@ void ClientH2::say_head(std::uint32_t stream, ByteView block, bool end_stream) {
         type = wire::H2FrameType::continuation;
         flags = 0;
     } while (!block.empty());
+}
+
+void ClientH2::say_trailers(const Stream& stream) {
+    const Fields& trailers = stream.exchange_->request_trailers;
+    std::size_t bytes = wire::hpack_field_overhead;
+    for (const Field& field : trailers) {
+        bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
+    }
+    std::string out(bytes, '\0');
+    wire::HpackEncoder::Block block(encoder_, out);
+    for (const Field& field : trailers) block.field(field.name, field.value);
+    say_head(stream.id_, block.finish(), true);
 }
 
 void ClientH2::update_window(std::uint32_t stream, std::uint32_t increment) {
@@ -174,14 +191,16 @@ bool ClientH2::send_piece(Stream& stream) {
         return true;
     }
     const bool ends = stream.last_ && bytes == unsent;
-    if (bytes > 0 || ends) {
+    const bool trailers = ends && !stream.exchange_->request_trailers.empty();
+    if (bytes > 0 || (ends && !trailers)) {
         std::array<char, wire::h2_frame_header_bytes> header;
         wire::write_h2_frame_header(
             header, {bytes, wire::H2FrameType::data,
-                     ends ? wire::h2_flag::end_stream : std::uint8_t{0}, stream.id_});
+                     ends && !trailers ? wire::h2_flag::end_stream : std::uint8_t{0}, stream.id_});
         say({header.data(), header.size()});
         say(ByteView(stream.unsent_).substr(stream.unsent_begin_, bytes));
     }
+    if (trailers) say_trailers(stream);
     stream.unsent_begin_ += bytes;
     stream.send_.spend(bytes);
     send_.spend(bytes);

@@ -96,6 +96,7 @@ class ClientH2 final : public ClientProtocol {
     std::size_t room() const override;
     std::size_t exchanges() const override { return streams_.size(); }
     bool multiplexes() const override { return true; }
+    bool takes_tunnels() const override { return peer_.enable_connect_protocol; }
     bool may_grow() const override { return !over_ && !reader_.settled(); }
 
     std::size_t on_data(ByteView data) override;
@@ -121,6 +122,7 @@ class ClientH2 final : public ClientProtocol {
     void say(ByteView frames);
     void say_settings();
     void say_head(std::uint32_t stream, ByteView block, bool end_stream);
+    void say_trailers(const Stream& stream);
     void update_window(std::uint32_t stream, std::uint32_t increment);
     void reset(std::uint32_t stream, wire::H2Error error);
     void fill();

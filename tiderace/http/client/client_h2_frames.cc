@@ -99,6 +99,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
     }
     stream->exchange_->on_trailers(std::move(fields));
     stream->answer_ended_ = true;
+    stream->exchange_->on_answer_end();
     finish_if_done(*stream);
 }
 
@@ -113,17 +114,21 @@ void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fie
     }
     stream.has_head_ = true;
     stream.without_body_ = stream.exchange_->to_head() || wire::has_no_body(parse.code);
-    stream.length_ = wire::H2BodyLength(parse.content_length);
+    // A tunnel has no length (RFC 9110, 9.3.6).
+    const bool is_tunnel = stream.exchange_->tunnels() && parse.code < 300;
+    const auto length = is_tunnel ? std::nullopt : parse.content_length;
+    stream.length_ = wire::H2BodyLength(length);
     if (end_stream && !stream.without_body_ && !stream.length_.complete()) {
         return fail_stream(stream, H2Error::protocol_error, "the body is shorter than its length");
     }
     if (!end_stream && !stream.without_body_ &&
-        parse.content_length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
+        length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
         widen(stream);
     }
     stream.exchange_->on_head(HttpVersion::http_2, parse.code, std::move(fields));
     if (!end_stream) return;
     stream.answer_ended_ = true;
+    stream.exchange_->on_answer_end();
     finish_if_done(stream);
 }
 
@@ -173,6 +178,7 @@ void ClientH2::take_data(Stream& stream, const wire::H2Data& frame) {
     if (!frame.bytes.empty()) stream.exchange_->on_data(frame.bytes);
     if (!frame.end_stream) return;
     stream.answer_ended_ = true;
+    stream.exchange_->on_answer_end();
     finish_if_done(stream);
 }
 

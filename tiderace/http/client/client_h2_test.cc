@@ -51,6 +51,43 @@ class ClientH2Test : public ClientTest {
     std::string url;
 };
 
+TEST_F(ClientH2Test, TrailersBehindAStreamedBodyReachTheServer) {
+    stage.on("/trailers", [](Exchange& exchange) {
+        testing::receive_whole(exchange, 10'000'000,
+                               [](Exchange& done, const testing::ReceivedBody& body) {
+                                   if (body.failed) return;
+                                   std::string text = std::to_string(body.bytes.size());
+                                   for (const auto& [name, value] : body.trailers) {
+                                       text += ' ' + name + '=' + value;
+                                   }
+                                   Response response;
+                                   response.set_body(std::move(text));
+                                   done.respond(response);
+                               });
+    });
+    const auto with = [&](Fields fields, int count) {
+        return ClientRequest("POST", url + "/trailers")
+            .stream("text/plain", pieces(count, 30'000), 30'000U * static_cast<unsigned>(count))
+            .trailers([fields] { return fields; });
+    };
+    Fields two;
+    two.add("checksum", "7");
+    two.add("x-count", "3");
+    for (const ClientVersions versions : {ClientVersions::http_2, ClientVersions::http_1_1}) {
+        make({.versions = versions});
+        EXPECT_EQ(ask(with(two, 3)), "200 90000 checksum=7 x-count=3");
+        EXPECT_EQ(ask(with(two, 0)), "200 0 checksum=7 x-count=3");
+        EXPECT_EQ(ask(with(Fields(), 2)), "200 60000");
+        for (const char* const name :
+             {"Content-Length", "Transfer-Encoding", "Host", "Authorization", "a b", ""}) {
+            Fields bad;
+            bad.add(name, "1");
+            EXPECT_THAT(ask(with(bad, 1)), ::testing::StartsWith("! body_failed: ")) << name;
+        }
+        EXPECT_EQ(ask(with(two, 3)), "200 90000 checksum=7 x-count=3") << "the next one is whole";
+    }
+}
+
 TEST_F(ClientH2Test, ManyRequestsShareOneConnection) {
     std::vector<std::shared_ptr<std::string>> all;
     for (int i = 0; i < 300; ++i) all.push_back(begin(ClientRequest("GET", url + "/hello")));

@@ -118,6 +118,19 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
     return nullptr;
 }
 
+ClientConnection* ClientPool::take_for_tunnel(const Url& url) {
+    const std::string key = key_of(url);
+    const auto host = hosts_.find(key);
+    if (host == hosts_.end() || has_fallen_back(key)) return nullptr;
+    const auto& ready = host->second.ready;
+    const auto found = std::ranges::find_if(ready, [](const ClientConnection* each) {
+        return each->takes_tunnels() && each->room() > 0;
+    });
+    if (found == ready.end()) return nullptr;
+    ++counters_.reused;
+    return *found;
+}
+
 bool ClientPool::has_ready(const std::string& key) const {
     const auto host = hosts_.find(key);
     const auto serves = [&](const ClientConnection* each) {

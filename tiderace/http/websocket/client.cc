@@ -1,11 +1,11 @@
 #include "tiderace/http/websocket/client.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
 
 #include "tiderace/base/random.h"
-#include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/wire/websocket/handshake.h"
 
 namespace tiderace::http {
@@ -15,7 +15,7 @@ namespace {
 class ClientHandshake final : public net::Session {
   public:
     ClientHandshake(WebSocketService& service, WebSocketHandler& handler)
-        : service_(&service), handler_(&handler), wishes_(service.options().deflate) {
+        : service_(&service), handler_(&handler), offer_(service) {
         std::array<unsigned char, 16> random;
         secure_random(random);
         key_ = wire::websocket_key(random);
@@ -27,7 +27,7 @@ class ClientHandshake final : public net::Session {
                                                   .key = key(),
                                                   .origin = request.origin,
                                                   .subprotocols = service_->options().subprotocols,
-                                                  .extensions = offer(),
+                                                  .extensions = offer_.extensions(),
                                                   .fields = request.fields}));
         connection.set_deadline(service_->loop().now() + request.timeout);
         if (request.secure) why_ = websocket_no_tls;
@@ -38,18 +38,6 @@ class ClientHandshake final : public net::Session {
 
     ByteView key() const { return {key_.data(), key_.size()}; }
 
-    // Only a client that can keep a window may offer one.
-    std::string offer() {
-        if (!service_->options().compression) return {};
-        if (wishes_.server_context_takeover || wishes_.client_context_takeover) {
-            context_ = service_->take_context();
-        }
-        if (context_ == nullptr) {
-            wishes_.server_context_takeover = wishes_.client_context_takeover = false;
-        }
-        return wire::deflate_offer(wishes_);
-    }
-
     void on_secured(net::Connection&) override { why_ = no_answer; }
 
     std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override {
@@ -59,18 +47,9 @@ class ClientHandshake final : public net::Session {
         if (answer.status == wire::ParseStatus::refused) {
             return refuse(connection, answer.http_status, answer.why), data.size();
         }
-        WebSocketSetup setup{.is_client = true, .subprotocol = std::string(answer.subprotocol)};
-        if (!answer.extensions.empty()) {
-            if (service_->options().compression) {
-                setup.deflate = wire::accept_deflate_answer(answer.extensions, wishes_);
-            }
-            if (!setup.deflate) {
-                return refuse(connection, answer.http_status, "an extension that was not offered"),
-                       data.size();
-            }
-            if (!setup.deflate->stands_alone()) setup.context = std::move(context_);
-        }
-        auto* socket = new WebSocketConnection(*service_, connection, *handler_, std::move(setup));
+        auto setup = offer_.accept(answer.subprotocol, answer.extensions);
+        if (!setup) return refuse(connection, answer.http_status, setup.error()), data.size();
+        auto* socket = new WebSocketConnection(*service_, connection, *handler_, std::move(*setup));
         connection.replace_session(*socket);
         delete this;
         socket->open();
@@ -95,14 +74,49 @@ class ClientHandshake final : public net::Session {
 
     WebSocketService* service_;
     WebSocketHandler* handler_;
-    wire::DeflateWishes wishes_;
-    std::unique_ptr<WebSocketService::Context> context_;
+    WebSocketOffer offer_;
     wire::WebSocketKey key_;
     int http_status_ = 0;
     std::string_view why_ = no_answer;
 };
 
 }  // namespace
+
+// Only a client that can keep a window may offer one.
+WebSocketOffer::WebSocketOffer(WebSocketService& service)
+    : service_(&service), wishes_(service.options().deflate) {
+    if (!service.options().compression) return;
+    if (wishes_.server_context_takeover || wishes_.client_context_takeover) {
+        context_ = service.take_context();
+    }
+    if (context_ == nullptr) {
+        wishes_.server_context_takeover = wishes_.client_context_takeover = false;
+    }
+    extensions_ = wire::deflate_offer(wishes_);
+}
+
+std::expected<WebSocketSetup, std::string_view> WebSocketOffer::accept(ByteView subprotocol,
+                                                                       ByteView extensions) {
+    const auto& offered = service_->options().subprotocols;
+    if (!subprotocol.empty() && std::ranges::find(offered, subprotocol) == offered.end()) {
+        return std::unexpected("a subprotocol that was not offered");
+    }
+    WebSocketSetup setup{.is_client = true, .subprotocol = std::string(subprotocol)};
+    if (extensions.empty()) return setup;
+    if (service_->options().compression) {
+        setup.deflate = wire::accept_deflate_answer(extensions, wishes_);
+    }
+    if (!setup.deflate) return std::unexpected("an extension that was not offered");
+    if (!setup.deflate->stands_alone()) setup.context = std::move(context_);
+    return setup;
+}
+
+void start_websocket(net::Connection& connection, WebSocketService& service,
+                     WebSocketHandler& handler, WebSocketSetup setup) {
+    auto* socket = new WebSocketConnection(service, connection, handler, std::move(setup));
+    connection.start(*socket);  // which owns it from here on
+    socket->open();
+}
 
 void open_websocket(net::Connection& connection, WebSocketService& service,
                     WebSocketHandler& handler, WebSocketClientRequest request) {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "tiderace/base/slot_map.h"
+#include "tiderace/http/client/client_pool.h"
 #include "tiderace/http/client/tunnel.h"
+#include "tiderace/http/client/websocket/tunnel_transport.h"
 #include "tiderace/http/websocket/client.h"
 #include "tiderace/http/websocket/socket_state.h"
 #include "tiderace/http/wire/field_syntax.h"
@@ -51,6 +53,7 @@ class OutgoingSockets final : private net::Connection::Owner {
             });
             loop_->turn(Duration::zero());
         }
+        loop_->turn(Duration::zero());  // for what their transports left to a turn's end
     }
 
     // One for all sockets with the same options. Of those that none uses some are kept.
@@ -156,6 +159,12 @@ bool may_be_sent(const WebSocketConnect& how) {
                                [](const std::string& name) { return wire::is_token(name); });
 }
 
+std::string cookies_for(const Url& url, const WebSocketConnect& how, const core::EventLoop& loop) {
+    if (how.cookies == nullptr) return {};
+    const std::string path = url.path();
+    return how.cookies->field({url.secure, url.host, path}, loop.unix_now());
+}
+
 WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
                                   core::EventLoop& loop) {
     WebSocketClientRequest request{.authority = url.authority(),
@@ -166,9 +175,7 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
                                    // connection's would come first, and report less.
                                    .timeout = how.timeout + std::chrono::seconds(1)};
     for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
-    if (how.cookies == nullptr) return request;
-    const std::string path = url.path();
-    const std::string cookies = how.cookies->field({url.secure, url.host, path}, loop.unix_now());
+    const std::string cookies = cookies_for(url, how, loop);
     if (!cookies.empty()) request.fields.push_back("Cookie: " + cookies);
     return request;
 }
@@ -219,16 +226,110 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, st
     co_return std::move(socket);
 }
 
-}  // namespace
+task::Task<> wait_for_change(ClientExchange& exchange) {
+    co_await exchange.changed();
+}
 
-task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity* security,
-                                                      std::string url, WebSocketConnect how) {
-    const Duration limit = how.timeout;
-    auto made = co_await task::within(limit, open(security, url, std::move(how)));
+// The fields of an extended CONNECT (RFC 8441, 5): there is no key.
+Fields stream_fields(const WebSocketConnect& how, const WebSocketOffer& offer,
+                     std::string cookies) {
+    Fields fields;
+    fields.add("Sec-WebSocket-Version", "13");
+    std::string names;
+    for (const std::string& name : how.subprotocols) names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty()) fields.add("Sec-WebSocket-Protocol", std::move(names));
+    if (!offer.extensions().empty()) fields.add("Sec-WebSocket-Extensions", offer.extensions());
+    if (!how.origin.empty()) fields.add("Origin", how.origin);
+    if (!cookies.empty()) fields.add("Cookie", std::move(cookies));
+    for (const Field& field : how.fields) fields.add(field.name, field.value);
+    return fields;
+}
+
+// On a stream of `connection`, which has room. Nothing: the server did nothing with it, and a
+// connection of its own may do better.
+task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection& connection,
+                                                               std::string url, Url parsed,
+                                                               WebSocketConnect how) {
+    task::Runner& runner = *task::Context::here().runner;
+    auto& outgoing = runner.local<OutgoingSockets>();
+    const auto service = outgoing.service(options_of(how));
+    core::Address peer = connection.below().peer();
+    WebSocketOffer offer(*service);
+    auto exchange = std::make_unique<ClientExchange>();
+    exchange->head = {.method = "CONNECT",
+                      .secure = parsed.secure,
+                      .authority = parsed.authority(),
+                      .target = parsed.target,
+                      .protocol = "websocket",
+                      .fields = stream_fields(how, offer, cookies_for(parsed, how, runner.loop()))};
+    exchange->send(runner, connection);
+    while (exchange->status() == 0 && !exchange->over()) co_await wait_for_change(*exchange);
+    if (exchange->status() == 0) {
+        if (exchange->progress() != ClientExchange::Progress::touched) co_return std::nullopt;
+        co_return std::unexpected(*exchange->fault());
+    }
+    const Fields& fields = exchange->fields();
+    const auto refuse = [&](std::string_view why) {
+        return std::unexpected(ClientFault(
+            Kind::bad_answer, url + ": the server answered " + std::to_string(exchange->status()) +
+                                  ": " + std::string(why)));
+    };
+    if (exchange->status() / 100 != 2) co_return refuse("it opens no WebSocket here");
+    if (fields.all("Sec-WebSocket-Protocol").size() > 1 ||
+        fields.all("Sec-WebSocket-Extensions").size() > 1) {
+        co_return refuse("a field that may stand once");
+    }
+    auto setup = offer.accept(fields.find("Sec-WebSocket-Protocol"),
+                              fields.find("Sec-WebSocket-Extensions"));
+    if (!setup) co_return refuse(setup.error());
+    tcp::Dialed made{
+        .layer = nullptr,
+        .transport = std::make_unique<TunnelTransport>(runner.loop(), std::move(exchange)),
+        .peer = std::move(peer)};
+    net::Connection& stream = outgoing.add(std::move(made), service);
+    WebSocket socket(*new WebSocketState);
+    start_websocket(stream, *service, socket.state(), std::move(*setup));
+    co_return std::move(socket);
+}
+
+task::Task<ClientResult<WebSocket>> open_by(Client& client, std::string url, WebSocketConnect how) {
+    const auto parsed = parse(url);
+    if (how.cookies == nullptr) how.cookies = &client.cookies();
+    ClientConnection* const shared = parsed && may_be_sent(how) && client.pool() != nullptr
+                                         ? client.pool()->take_for_tunnel(*parsed)
+                                         : nullptr;
+    if (shared != nullptr) {
+        auto opened = co_await open_stream(*shared, url, *parsed, how);
+        if (opened) co_return std::move(*opened);
+    }
+    auto opened = co_await open(client.http_1_1_security(), std::move(url), std::move(how));
+    co_return std::move(opened);
+}
+
+// Ends `opening` when `limit` is over.
+task::Task<ClientResult<WebSocket>> in_time(Duration limit, std::string url,
+                                            task::Task<ClientResult<WebSocket>> opening) {
+    auto made = co_await task::within(limit, std::move(opening));
     if (!made) {
         co_return std::unexpected(ClientFault(Kind::timed_out, url + ": no answer in time"));
     }
     co_return std::move(*made);
+}
+
+}  // namespace
+
+task::Task<ClientResult<WebSocket>> connect_websocket(Client& client, std::string url,
+                                                      WebSocketConnect how) {
+    const Duration limit = how.timeout;
+    std::string name = url;
+    return in_time(limit, std::move(name), open_by(client, std::move(url), std::move(how)));
+}
+
+task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity* security,
+                                                      std::string url, WebSocketConnect how) {
+    const Duration limit = how.timeout;
+    std::string name = url;
+    return in_time(limit, std::move(name), open(security, std::move(url), std::move(how)));
 }
 
 }  // namespace tiderace::http

@@ -247,7 +247,8 @@ bool HpackEncoder::Block::pseudo(PseudoField field, ByteView value) {
         if (entry.value == value && !value.empty()) return indexed(i);
         if (name_index == 0) name_index = i;
     }
-    TR_CHECK(name_index != 0, "not a pseudo-field of every request");
+    // The static table has all but the one of RFC 8441.
+    TR_CHECK(name_index != 0 || field == PseudoField::protocol, "not a pseudo-field of requests");
     const ByteView name = to_string(field);
     const bool insert = field != PseudoField::path;  // the others repeat
     if (insert) {
