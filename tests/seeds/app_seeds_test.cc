@@ -19,8 +19,10 @@
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/app/form.h"
 #include "tiderace/http/app/multipart.h"
+#include "tiderace/http/app/pages/page.h"
 #include "tiderace/http/app/stream.h"
 #include "tiderace/task.h"
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::testing {
 namespace {
@@ -70,6 +72,25 @@ Generator<std::string> pieces(int count, bool breaks) {
         co_yield std::move(one);
     }
     if (breaks) throw std::runtime_error("on purpose");
+}
+
+struct Word {
+    std::string word;
+};
+
+// A page whose template turns into one that includes itself, before it is shown: the last good
+// version is, whatever the folder has become.
+TemporaryFolder& template_folder() {
+    static TemporaryFolder folder;
+    return folder;
+}
+void add_page(App& app) {
+    template_folder().write("self.html", "<p>{{ word }}</p>");
+    app.templates(template_folder().path(), {.reload = true, .show_faults = false});
+    app.get<"/self">([] {
+        template_folder().write("self.html", "<i>{% include \"self.html\" %}</i>");
+        return http::page<"self.html">(Word{"tide"});
+    });
 }
 
 void add_answers(App& app) {
@@ -161,6 +182,7 @@ class AppSite {
         app_.state<ManualClock>([&world](core::EventLoop&) {
             return std::shared_ptr<ManualClock>(&world.clock(), [](ManualClock*) {});
         });
+        add_page(app_);
         add_answers(app_);
         add_readers(app_);
         add_background(app_);
@@ -212,6 +234,7 @@ std::vector<std::string> all_requests() {
         get("/pieces"),
         get("/breaks"),
         get("/events"),
+        get("/self"),
         get("/nothing"),
         get("/cookies", "Cookie: b=2; a=1\r\n"),
         get("/cookies", "Cookie: " + std::string(2'000, ';') + " =; a=\"; a=1,2; \xC3=1\r\n"),
@@ -342,6 +365,14 @@ TEST(AppSeeds, HandlersOfEveryKind) {
     run_seeds(handlers, {.one_in = 2, .one_in_sanitized = 2});
 }
 
+TEST(AppSeeds, ATemplateThatIncludesItselfIsNotShown) {
+    const auto& all = all_asked_of_the_app();
+    const auto self = std::ranges::find_if(
+        all, [](const Asked& one) { return one.request.starts_with("GET /self"); });
+    ASSERT_NE(self, all.end());
+    EXPECT_TRUE(self->answer.ends_with("<p>tide</p>")) << self->answer;
+}
+
 TEST(AppSeeds, EveryRequestHasTheStatusThatIsItsDue) {
     std::vector<std::string> statuses;
     for (const Asked& one : all_asked_of_the_app()) {
@@ -349,7 +380,7 @@ TEST(AppSeeds, EveryRequestHasTheStatusThatIsItsDue) {
         statuses.push_back(one.answer.substr(9, 3));
     }
     EXPECT_EQ(statuses, (std::vector<std::string>{
-                            "200", "500", "200", "500", "503", "200", "200",
+                            "200", "500", "200", "500", "503", "200", "200", "200",
                             "200", "200", "200", "404", "200", "200", "200",  //
                             "200", "422", "400", "400", "415",                // JSON
                             "200", "422", "200", "200", "200", "400", "200",  // other bodies
