@@ -16,27 +16,24 @@ def data(name, about, **facts):
     return Workload(f"data-{name}", about, group=GROUP, **facts)
 
 
+
+def of_a_server(name, system, floor, ours):
+    """Beside a bare loop on the same client library."""
+    return data(
+        name,
+        f"{QUERY} from {system}, 64 tasks on 8 connections",
+        kind="queries",
+        servers=(floor, ours),
+        targets=(
+            Target(ours, 1.3, (floor,)),
+            AtLeast(ours, "requests_per_second", 40_000, "a second"),
+        ),
+    )
+
+
 DATA_WORKLOADS = [
-    data(
-        "postgres",
-        f"{QUERY} from PostgreSQL, 64 tasks on 8 connections",
-        kind="queries",
-        servers=(LIBPQ, POSTGRES),
-        targets=(
-            Target(POSTGRES, 1.3, (LIBPQ,)),
-            AtLeast(POSTGRES, "requests_per_second", 40_000, "a second"),
-        ),
-    ),
-    data(
-        "mariadb",
-        f"{QUERY} from MariaDB, 64 tasks on 8 connections",
-        kind="queries",
-        servers=(CONNECTOR, MARIADB),
-        targets=(
-            Target(MARIADB, 1.3, (CONNECTOR,)),
-            AtLeast(MARIADB, "requests_per_second", 40_000, "a second"),
-        ),
-    ),
+    of_a_server("postgres", "PostgreSQL", LIBPQ, POSTGRES),
+    of_a_server("mariadb", "MariaDB", CONNECTOR, MARIADB),
     data(
         "sqlite",
         f"{QUERY} from a file of SQLite, 64 tasks, on one core",
