@@ -44,6 +44,10 @@ bool Error::worth_another() const {
            kind_ == Fault::connection_lost;
 }
 
+bool Error::passes() const noexcept {
+    return worth_another() || kind_ == Fault::timeout;
+}
+
 Error Error::with_statement(std::string_view statement) const {
     return Error(kind_, message_, statement);
 }

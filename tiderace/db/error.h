@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/passing_fault.h"
+
 namespace tiderace::db {
 
 enum class Fault : std::uint8_t {
@@ -45,7 +47,7 @@ enum class Fault : std::uint8_t {
 // "unique", "foreign_key", …
 std::string_view name_of(Fault fault);
 
-class Error : public std::runtime_error {
+class Error : public std::runtime_error, public PassingFault {
   public:
     static constexpr std::size_t statement_bytes_max = 200;
 
@@ -59,6 +61,9 @@ class Error : public std::runtime_error {
     // It failed before anything was done, and may well succeed from its start: serialization,
     // deadlock, busy, connection_lost.
     bool worth_another() const;
+    // These, and timeout: an App answers 503. An unknown outcome does not: what was asked for may
+    // have been done.
+    bool passes() const noexcept override;
 
     Error with_statement(std::string_view statement) const;
     Error with_kind(Fault kind) const;

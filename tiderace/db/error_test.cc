@@ -26,6 +26,16 @@ TEST(Error, OnlyWhatDidNothingIsWorthAnother) {
     EXPECT_FALSE(Error(Fault::unique, "").worth_another());
 }
 
+TEST(Error, AnOutagePassesAndAnUnknownOutcomeDoesNot) {
+    for (const Fault kind :
+         {Fault::connection_lost, Fault::busy, Fault::timeout, Fault::deadlock}) {
+        EXPECT_TRUE(Error(kind, "x").passes()) << name_of(kind);
+    }
+    for (const Fault kind : {Fault::unknown_outcome, Fault::unique, Fault::syntax, Fault::full}) {
+        EXPECT_FALSE(Error(kind, "x").passes()) << name_of(kind);
+    }
+}
+
 TEST(Error, AnotherKindKeepsTheRest) {
     const Error error =
         Error(Fault::connection_lost, "gone", "commit").with_kind(Fault::unknown_outcome);

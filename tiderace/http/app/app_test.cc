@@ -169,6 +169,41 @@ TEST_F(AppTest, ViewsOfATaskOutliveTheReceiveBuffer) {
     EXPECT_EQ(body_of(second->heard()), "bbbb xyz");
 }
 
+// What a database throws while it restarts.
+struct Outage : std::runtime_error, PassingFault {
+    explicit Outage(bool does_pass) : std::runtime_error("secret"), does_pass_(does_pass) {}
+    bool passes() const noexcept override { return does_pass_; }
+
+  private:
+    bool does_pass_;
+};
+
+TEST_F(AppTest, AnOutageThatPassesIs503WithATimeToTryAgain) {
+    app.error_page([](const ErrorAnswer& error) { return "page of " + error.title; });
+    app.get<"/now/{passes}">([](int passes) -> std::string { throw Outage(passes == 1); });
+    app.get<"/later/{passes}">([](int passes) -> task::Task<std::string> {
+        co_await task::sleep(1ms);
+        throw Outage(passes == 1);
+    });
+    app.group("/rule")
+        .use([]() -> task::Task<std::optional<Problem>> {
+            co_await task::sleep(1ms);
+            throw Outage(true);
+        })
+        .get<"/x">([] { return "x"; });
+    for (const char* path : {"/now/1", "/later/1", "/rule/x"}) {
+        const std::string answer = get(path);
+        EXPECT_EQ(status_of(answer), "503") << path;
+        EXPECT_TRUE(answer.contains("Retry-After: 2\r\n")) << answer;
+        EXPECT_EQ(body_of(answer), "page of Service Unavailable") << path;
+    }
+    for (const char* path : {"/now/0", "/later/0"}) {
+        const std::string answer = get(path);
+        EXPECT_EQ(status_of(answer), "500") << path;
+        EXPECT_FALSE(answer.contains("Retry-After")) << answer;
+    }
+}
+
 TEST_F(AppTest, WhatAHandlerThrowsIs500AndOthersGoOn) {
     app.get<"/throw">([]() -> std::string { throw std::runtime_error("secret"); });
     app.get<"/throw-later">([]() -> task::Task<std::string> {

@@ -1,6 +1,19 @@
 #include "tiderace/http/app/invocation.h"
 
+#include "tiderace/core/contain.h"
+
 namespace tiderace::http::app {
+
+// Without a body, so that it is shown as the application shows its errors. Two seconds are longer
+// than most restarts of a connection, and short enough for a person who waits.
+bool answer_passing(Exchange& exchange, const PassingFault& fault) {
+    if (!fault.passes() || exchange.responded()) return false;
+    core::log_exception(exchange.loop().log(), "http", "a handler");
+    Reply reply(503);
+    reply.field("Retry-After", "2");
+    std::move(reply).send(exchange);
+    return true;
+}
 
 Invocation::Invocation(Call& call) : exchange_(call.exchange.defer()), runner_(&call.runner) {}
 

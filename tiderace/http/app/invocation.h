@@ -3,7 +3,8 @@
 //
 // Owner    Itself.
 // Thread   The loop's.
-// Errors   A Problem that it throws is answered; anything else is answered 500, with a log line.
+// Errors   A Problem that it throws is answered; a PassingFault that passes is answered 503 with
+//          Retry-After, and anything else 500, both with a log line.
 #pragma once
 
 #include <exception>
@@ -12,13 +13,17 @@
 #include <utility>
 #include <variant>
 
+#include "tiderace/base/passing_fault.h"
 #include "tiderace/http/app/call.h"
 #include "tiderace/http/app/results.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::http::app {
 
-// Runs code of the application: a Problem that it throws is answered.
+// Inside a catch. False: it does not pass, or an answer has begun; it is to be thrown on.
+bool answer_passing(Exchange& exchange, const PassingFault& fault);
+
+// Runs code of the application: a Problem or a PassingFault that it throws is answered.
 template <typename Code>
 void answer_problems(Exchange& exchange, Code&& code) {
     try {
@@ -26,6 +31,8 @@ void answer_problems(Exchange& exchange, Code&& code) {
     } catch (const Problem& problem) {
         if (exchange.responded()) throw;  // a body that was sent already
         problem.reply().send(exchange);
+    } catch (const PassingFault& fault) {
+        if (!answer_passing(exchange, fault)) throw;
     }
 }
 

@@ -22,7 +22,8 @@
 //
 // Owner    The App. One copy for all loops, called as const; make() makes the parts of a loop.
 // Thread   Any loop's, at once.
-// Errors   An exception is answered as a handler's: a Problem as itself, any other with 500.
+// Errors   An exception is answered as a handler's: a Problem as itself, a PassingFault
+//          with 503, any other with 500.
 #pragma once
 
 #include <cstdint>

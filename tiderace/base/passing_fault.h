@@ -1,0 +1,21 @@
+// PassingFault: what an exception has as a base if it may report an outage that is soon over: a
+// database that restarts, a queue that is full. What was asked for has not been done.
+//
+//   struct TooBusy : std::runtime_error, PassingFault { … };
+//
+// An App answers it with 503 and Retry-After, where any other exception is a 500.
+//
+// Thread   Any.
+#pragma once
+
+namespace tiderace {
+
+class PassingFault {
+  public:
+    virtual ~PassingFault() = default;
+
+    // False: this one stays, or its outcome is unknown. A type may report both kinds.
+    virtual bool passes() const noexcept { return true; }
+};
+
+}  // namespace tiderace
