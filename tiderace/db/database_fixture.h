@@ -30,6 +30,22 @@ class Folder {
 
 using Server = testing::DatabaseServer;
 
+// An empty database of each kind; skipped where its server is not installed.
+class OnEachDatabase : public ::testing::TestWithParam<Dialect> {
+  protected:
+    void SetUp() override {
+        url = "sqlite:" + data.file("test.db");
+        if (GetParam() == Dialect::sqlite) return;
+        if (const std::string missing = Server::missing(GetParam()); !missing.empty()) {
+            GTEST_SKIP() << missing;
+        }
+        url = Server::shared(GetParam()).fresh("test");
+    }
+
+    Folder data;
+    std::string url;
+};
+
 // Runs `task` to its end on a loop with this engine.
 void run_on(const std::string& engine, Task<> task);
 

@@ -35,16 +35,11 @@ Words words_of(Dialect dialect) {
             " select x < 0 from c where x < 0"};
 }
 
-class DatabaseTest : public ::testing::TestWithParam<Dialect> {
+class DatabaseTest : public OnEachDatabase {
   protected:
     void SetUp() override {
-        if (GetParam() == Dialect::sqlite) {
-            url = "sqlite:" + folder.file("test.db");
-        } else {
-            const std::string missing = Server::missing(GetParam());
-            if (!missing.empty()) GTEST_SKIP() << missing;
-            url = Server::shared(GetParam()).fresh("test");
-        }
+        OnEachDatabase::SetUp();
+        if (IsSkipped()) return;
         words = words_of(GetParam());
         task::run(make_tables());
     }
@@ -68,8 +63,6 @@ class DatabaseTest : public ::testing::TestWithParam<Dialect> {
         task::run(body(db));
     }
 
-    Folder folder;
-    std::string url;
     Words words;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tiderace/db/database_fixture.h"
 
@@ -19,17 +20,8 @@ std::string sleep_of(Dialect dialect, const char* seconds) {
            " select x < 0 from c where x < 0";  // until it is stopped
 }
 
-class GatherTest : public ::testing::TestWithParam<Dialect> {
+class GatherTest : public OnEachDatabase {
   protected:
-    void SetUp() override {
-        url = "sqlite:" + folder.file("test.db");
-        if (GetParam() == Dialect::sqlite) return;
-        if (const std::string missing = Server::missing(GetParam()); !missing.empty()) {
-            GTEST_SKIP() << missing;
-        }
-        url = Server::shared(GetParam()).fresh("gather");
-    }
-
     // One connection: all but the first read go together.
     template <typename F>
     void with_one_connection(F body, Options options = {}) {
@@ -42,9 +34,6 @@ class GatherTest : public ::testing::TestWithParam<Dialect> {
         task::run(prepare(db));
         task::run(body(db));
     }
-
-    Folder folder;
-    std::string url;
 };
 
 // Asks for each of the numbers, over and over.
@@ -101,6 +90,17 @@ TEST_P(GatherTest, AFailureIsTheOneReadsAlone) {
     });
 }
 
+// One among a dozen readers, each of which is answered.
+Task<> among_readers(Database db, Task<> one) {
+    int right = 0;
+    Scope scope;
+    for (int n = 0; n < 6; ++n) scope.spawn(ask(db, n, 3, right));
+    scope.spawn(std::move(one));
+    for (int n = 6; n < 12; ++n) scope.spawn(ask(db, n, 3, right));
+    co_await scope.join();
+    EXPECT_EQ(right, 36);
+}
+
 Task<> give_up(Database db, std::string slow, int& gone) {
     const auto late = co_await within(100ms, db.one<bool>(slow));
     if (!late) ++gone;
@@ -109,14 +109,8 @@ Task<> give_up(Database db, std::string slow, int& gone) {
 TEST_P(GatherTest, OneThatIsCancelledStopsAndTheOthersAreAnswered) {
     with_one_connection([](Database& db) -> Task<> {
         const std::string slow = sleep_of(db.dialect(), "60");
-        int right = 0;
         int gone = 0;
-        Scope scope;
-        for (int n = 0; n < 6; ++n) scope.spawn(ask(db, n, 3, right));
-        scope.spawn(give_up(db, slow, gone));
-        for (int n = 6; n < 12; ++n) scope.spawn(ask(db, n, 3, right));
-        co_await scope.join();
-        EXPECT_EQ(right, 36);
+        co_await among_readers(db, give_up(db, slow, gone));
         EXPECT_EQ(gone, 1);
     });
 }
@@ -132,14 +126,8 @@ TEST_P(GatherTest, OneThatTakesTooLongIsToldAndTheOthersAreAnswered) {
     with_one_connection(
         [](Database& db) -> Task<> {
             const std::string slow = sleep_of(db.dialect(), "60");
-            int right = 0;
             int timed_out = 0;
-            Scope scope;
-            for (int n = 0; n < 6; ++n) scope.spawn(ask(db, n, 3, right));
-            scope.spawn(time_out(db, slow, timed_out));
-            for (int n = 6; n < 12; ++n) scope.spawn(ask(db, n, 3, right));
-            co_await scope.join();
-            EXPECT_EQ(right, 36);
+            co_await among_readers(db, time_out(db, slow, timed_out));
             EXPECT_EQ(timed_out, 1);
         },
         options);

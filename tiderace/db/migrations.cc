@@ -233,7 +233,14 @@ std::vector<Migration> compare(const std::vector<File>& files, const std::vector
     return sorted;
 }
 
-void check(const std::vector<Migration>& all) {
+// Without a file, and above all files: done by a newer program.
+bool is_newer(const Migration& migration, const std::vector<File>& files) {
+    return migration.state == MigrationState::removed && !files.empty() &&
+           migration.number > files.back().number;
+}
+
+void check(const std::vector<Migration>& all, const std::vector<File>& files,
+           MigrateOptions options) {
     const Migration* pending = nullptr;
     for (const Migration& each : all) {
         const std::string name = std::to_string(each.number) + "_" + each.name;
@@ -241,6 +248,7 @@ void check(const std::vector<Migration>& all) {
             case MigrationState::changed:
                 refuse(name + " was changed after it was done; write another one");
             case MigrationState::removed:
+                if (options.newer_allowed && is_newer(each, files)) break;
                 refuse(name + " was done, and its file is not there");
             case MigrationState::half_done:
                 refuse(name +
@@ -297,10 +305,11 @@ Pool& pool_of(const Database& database) {
 
 }  // namespace
 
-task::Task<std::vector<Migration>> migrate(Database database, std::string folder) {
+task::Task<std::vector<Migration>> migrate(Database database, std::string folder,
+                                           MigrateOptions options) {
     const std::vector<File> files = co_await files_of(database, folder);
     if (files.empty()) {
-        check(co_await migration_states(database, folder));
+        check(co_await migration_states(database, folder), files, options);
         refuse("no file in " + folder + " is called NUMBER_NAME.sql");
     }
     Session session(pool_of(database));
@@ -308,9 +317,9 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
     co_await session.lock();
     co_await session.make_table();
     std::vector<Migration> all = compare(files, co_await session.rows());
-    check(all);
+    check(all, files, options);
     for (Migration& each : all) {
-        if (each.state == MigrationState::done) continue;
+        if (each.state != MigrationState::pending) continue;
         const auto same = [&](const File& file) { return file.number == each.number; };
         co_await apply(session, *std::find_if(files.begin(), files.end(), same));
         each.state = MigrationState::done;

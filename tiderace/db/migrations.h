@@ -12,9 +12,10 @@
 // file that fails there may be half done, and is reported as such from then on.
 //
 // Thread   A loop's, in a task; files are read on the worker pool.
-// Errors   Error{configuration}: a file that was changed or removed after it was done, that comes
-//          before one that was done, that is half done, or a name or number twice. What the
-//          database says about a file, with its name and, where that is known, the line.
+// Errors   Error{configuration}: a file that was changed or removed after it was done (unless the
+//          options allow newer ones), that comes before one that was done, that is half done, or a
+//          name or number twice. What the database says about a file, with its name and, where that
+//          is known, the line.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,13 @@ namespace tiderace::db {
 
 enum class MigrationState : std::uint8_t { done, pending, changed, removed, half_done };
 
+struct MigrateOptions {
+    // True: migrations above the newest file are a newer program's, and this one runs beside it or
+    // after it was rolled back. Set it only where every migration leaves the tables usable for the
+    // program before it (docs/databases.md). Their state stays `removed`.
+    bool newer_allowed = false;
+};
+
 struct Migration {
     std::uint32_t number = 0;
     std::string name;  // "members"
@@ -36,7 +44,8 @@ struct Migration {
 
 // Does the pending ones; a folder without any files is an error. Returns all, by number, with
 // their states afterwards.
-task::Task<std::vector<Migration>> migrate(Database database, std::string folder);
+task::Task<std::vector<Migration>> migrate(Database database, std::string folder,
+                                           MigrateOptions options = {});
 // Changes nothing, and makes no file.
 task::Task<std::vector<Migration>> migration_states(Database database, std::string folder);
 

@@ -11,17 +11,8 @@
 namespace tiderace::db {
 namespace {
 
-class MigrationsTest : public ::testing::TestWithParam<Dialect> {
+class MigrationsTest : public OnEachDatabase {
   protected:
-    void SetUp() override {
-        if (GetParam() == Dialect::sqlite) {
-            url = "sqlite:" + data.file("test.db");
-            return;
-        }
-        const std::string missing = Server::missing(GetParam());
-        if (!missing.empty()) GTEST_SKIP() << missing;
-        url = Server::shared(GetParam()).fresh("migrations");
-    }
     void write(const std::string& name, const std::string& text) const {
         std::ofstream(folder.file(name)) << text;
     }
@@ -42,9 +33,7 @@ class MigrationsTest : public ::testing::TestWithParam<Dialect> {
         return task::run(db.all<T>(sql));
     }
 
-    Folder data;
     Folder folder;
-    std::string url;
 };
 
 TEST_P(MigrationsTest, EachFileIsDoneOnceInTheOrderOfItsNumber) {
@@ -86,6 +75,23 @@ TEST_P(MigrationsTest, WhatWasDoneMayNotChange) {
     remove("0001_b.sql");
     remove("0002_a.sql");
     EXPECT_EQ(complaint(), "migrations: 2_a was done, and its file is not there");
+}
+
+TEST_P(MigrationsTest, ANewerProgramsMayStayWhereTheOptionsAllowIt) {
+    write("0001_a.sql", "create table a (n int);");
+    write("0002_b.sql", "create table b (n int);");
+    write("0003_c.sql", "create table c (n int);");
+    migrate_all();
+    const MigrateOptions rolling{.newer_allowed = true};
+    const auto older = [&] { return task::run(migrate(open(url), folder.path(), rolling)); };
+    remove("0003_c.sql");
+    EXPECT_NE(complaint().find("3_c was done, and its file is not there"), std::string::npos);
+    const auto states = older();
+    ASSERT_EQ(states.size(), 3U);
+    EXPECT_EQ(states[2].state, MigrationState::removed);
+    EXPECT_FALSE(states[2].done_now);
+    remove("0001_a.sql");
+    EXPECT_THROW(older(), Error) << "a gap is no newer program";
 }
 
 TEST_P(MigrationsTest, AFileThatFailsIsNamedAndNotDone) {
