@@ -238,7 +238,7 @@ def run_example(binary, tmp_path_factory):
     running = {}
 
     def start(name, *flags, **more):
-        key = (name, flags)
+        key = (name, flags, tuple(sorted((more.get("env") or {}).items())))
         if key not in running:
             places = [binary.parent / folder / name / name for folder in ("examples", "tests")]
             program = next((place for place in places if place.exists()), places[0])

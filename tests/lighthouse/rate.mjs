@@ -1,6 +1,6 @@
 // rate: Lighthouse's scores of pages, in a Chromium that runs already.
 //
-//   node rate.mjs FOLDER < {"port": 9222, "cookie": "…", "addresses": ["http://…", …]}
+//   node rate.mjs FOLDER < {"port": 9222, "cookie": "…", "language": "zh", "addresses": ["http://…", …]}
 //
 // FOLDER has node_modules. One line of JSON for each address: the two scores, the audits that cost
 // a point and its fault, if it could not be rated.
@@ -12,14 +12,17 @@ const { default: lighthouse } = await import(pathToFileURL(inFolder.resolve("lig
 
 let asked = "";
 for await (const piece of process.stdin) asked += piece;
-const { port, cookie, addresses } = JSON.parse(asked);
+const { port, cookie, language, addresses } = JSON.parse(asked);
 
 for (const address of addresses) {
   const { lhr } = await lighthouse(address, {
     port,
     logLevel: "error",
     onlyCategories: ["accessibility", "best-practices"],
-    extraHeaders: cookie ? { Cookie: cookie } : {},
+    extraHeaders: {
+      ...(cookie && { Cookie: cookie }),
+      ...(language && { "Accept-Language": language }),
+    },
     throttlingMethod: "provided",
     // A member's page keeps an event stream open, so that its network is never idle.
     maxWaitForLoad: 5000,
