@@ -13,7 +13,8 @@ from test_browser import SCREENS, Visit
 PASSWORD = "tidepool"  # of every member of the demo
 PAGES = ["/", "/members/ada_1", "/members/brook_2", "/members/ada_1/followers",
          "/members/ada_1/following", "/posts/3", "/search", "/search?q=tide",
-         "/search?q=nothingofthiskind", "/tags/tide", "/notifications", "/settings", "/about",
+         "/search?q=nothingofthiskind", "/tags/tide", "/notifications", "/settings",
+         "/settings/muted", "/settings/blocked", "/about",
          "/nowhere"]
 
 
@@ -42,7 +43,8 @@ def accessible(page):
 def tidepool(run_example, tmp_path_factory):
     database = tmp_path_factory.mktemp("tidepool") / "tidepool.db"
     program = run_example("tidepool", "--listen", "127.0.0.1:0", "--demo", "20",
-                          env={"TIDEPOOL_DB": f"sqlite:{database}"})
+                          env={"TIDEPOOL_DB": f"sqlite:{database}",
+                               "TIDEPOOL_MODERATORS": "lark_12"})
     return "http://{}:{}".format(*program.places()[0])
 
 
@@ -100,6 +102,57 @@ def test_every_page_fits_its_screen_and_complains_of_nothing(chromium, tidepool,
             name = re.sub("[/?=]", "-", path.strip("/")) or "feed"
             ada.picture(f"tidepool-{name}-{scheme}-{screen}")
         assert not [one for one in ada.complaints if "/nowhere" not in (one[1] or "")]
+
+
+LONG_NAME = "W" * 50
+LONG_USERNAME = "w" * 30
+FULL_PAGES = ["/notifications", "/settings", "/settings/muted", "/settings/blocked", "/reports",
+              f"/members/{LONG_USERNAME}", "/"]
+
+
+@pytest.fixture(scope="module")
+def crowded(chromium, tidepool):
+    """lark_12 has something on each page, much of it from the longest of names."""
+    with Member(chromium, tidepool, None) as guest:
+        guest.go("/sign-up")
+        for field, text in (("name", LONG_NAME), ("username", LONG_USERNAME), ("again", PASSWORD),
+                            ("email", "w@example.org"), ("password", PASSWORD)):
+            guest.page.fill(f"#{field}", text)
+        guest.page.keyboard.press("Enter")
+        guest.page.wait_for_url(tidepool + "/")
+        guest.write(f"{'x' * 200} @lark_12 #{'long' * 12} \u6f6e\u6c34\u9000\u4e86")
+        guest.go("/members/lark_12")
+        guest.page.locator("[data-follow] button").click()
+        guest.page.wait_for_load_state()
+    with Member(chromium, tidepool, "lark_12") as lark:
+        lark.go(f"/members/{LONG_USERNAME}")
+        lark.page.locator("article summary").first.click()
+        lark.page.get_by_role("button", name="Report").click()
+        lark.page.wait_for_url("**notice=reported")
+        for member, button in ((LONG_USERNAME, "Mute"), ("ada_1", "Block")):
+            lark.page.once("dialog", lambda dialog: dialog.accept())
+            lark.go(f"/members/{member}")
+            lark.page.get_by_role("button", name=button, exact=True).click()
+            lark.page.wait_for_load_state()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("scheme, screen", [("light", "phone"), ("dark", "phone"),
+                                            ("dark", "desk")])
+def test_pages_full_of_long_names_fit(chromium, tidepool, crowded, scheme, screen, language):
+    with Member(chromium, tidepool, "lark_12", scheme, screen) as lark:
+        if language == "zh":
+            lark.page.click("footer button[name=language]")
+            lark.page.wait_for_load_state()
+        for path in FULL_PAGES:
+            assert lark.go(path).status == 200, path
+            assert lark.page.locator("html").get_attribute("lang") == language
+            assert lark.page.locator(".empty").count() == 0, path
+            assert not lark.is_wider_than_the_screen(), path
+            assert accessible(lark.page) == [], path
+            name = re.sub("[/?=]", "-", path.strip("/")) or "feed"
+            lark.picture(f"tidepool-full-{name}-{language}-{scheme}-{screen}")
+        assert not lark.complaints
 
 
 def test_two_members_follow_like_and_hear_of_each_other(chromium, tidepool):

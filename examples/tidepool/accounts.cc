@@ -54,7 +54,10 @@ struct Export {
     ExportedMember member;
     std::vector<ExportedPost> posts;
     std::vector<std::string> following;
+    std::vector<std::string> muted;
+    std::vector<std::string> blocked;
     std::vector<std::int64_t> liked_posts;
+    std::vector<std::int64_t> reported_posts;
 };
 
 // Whether mail arrives there is the only real test; this one finds what was typed into the wrong
@@ -249,7 +252,13 @@ Task<std::string> Accounts::exported(std::int64_t member) {
     auto about = co_await db_.one<ExportedMember>(
         "select username, name, email, about, created_at from members where id = ?", member);
     if (!about) co_return "{}";
-    Export all{.member = std::move(*about), .posts = {}, .following = {}, .liked_posts = {}};
+    Export all{.member = std::move(*about),
+               .posts = {},
+               .following = {},
+               .muted = {},
+               .blocked = {},
+               .liked_posts = {},
+               .reported_posts = {}};
     all.posts = co_await db_.all<ExportedPost>(
         "select id, created_at, edited_at, parent as in_reply_to, body from posts"
         " where author = ? order by id desc limit ?",
@@ -258,8 +267,19 @@ Task<std::string> Accounts::exported(std::int64_t member) {
         "select m.username from follows f join members m on m.id = f.followee"
         " where f.follower = ? order by m.username limit ?",
         member, exported_posts_max);
+    all.muted = co_await db_.all<std::string>(
+        "select m.username from mutes u join members m on m.id = u.muted"
+        " where u.muter = ? order by m.username limit ?",
+        member, exported_posts_max);
+    all.blocked = co_await db_.all<std::string>(
+        "select m.username from blocks b join members m on m.id = b.blocked"
+        " where b.blocker = ? order by m.username limit ?",
+        member, exported_posts_max);
     all.liked_posts = co_await db_.all<std::int64_t>(
         "select post from likes where member = ? order by post limit ?", member,
+        exported_posts_max);
+    all.reported_posts = co_await db_.all<std::int64_t>(
+        "select post from reports where reporter = ? order by post limit ?", member,
         exported_posts_max);
     co_return json::write(all);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 
 #include "examples/tidepool/posts.h"
@@ -16,11 +15,6 @@ using namespace tiderace::http;
 namespace {
 
 constexpr std::int64_t minute_ms = 60'000;
-
-std::int64_t milliseconds_now() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
 
 std::int64_t interval_of(SharedLimits::Rate rate) {
     return minute_ms / std::max<std::int64_t>(rate.per_minute, 1);
@@ -40,6 +34,11 @@ const redis::Script take(
     "return 1");
 
 }  // namespace
+
+// The loop's seconds are fine enough for limits of a minute.
+std::int64_t SharedLimits::milliseconds_now() const {
+    return loop_->unix_now() * 1'000;
+}
 
 Task<bool> SharedLimits::allows(std::string key, Rate rate) {
     try {

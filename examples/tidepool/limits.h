@@ -26,8 +26,9 @@ class SharedLimits {
   public:
     using Rate = tiderace::http::filter::RateLimitOptions;
 
-    SharedLimits(tiderace::db::Database db, std::optional<tiderace::redis::Client> redis)
-        : db_(std::move(db)), redis_(std::move(redis)) {}
+    SharedLimits(tiderace::core::EventLoop& loop, tiderace::db::Database db,
+                 std::optional<tiderace::redis::Client> redis)
+        : loop_(&loop), db_(std::move(db)), redis_(std::move(redis)) {}
 
     // False: not yet.
     tiderace::Task<bool> allows(std::string key, Rate rate);
@@ -38,6 +39,9 @@ class SharedLimits {
     tiderace::Task<bool> redis_allows(std::string key, Rate rate);
     tiderace::Task<bool> database_allows(std::string key, Rate rate);
 
+    std::int64_t milliseconds_now() const;
+
+    tiderace::core::EventLoop* loop_;
     tiderace::db::Database db_;
     std::optional<tiderace::redis::Client> redis_;
 };

@@ -1,6 +1,6 @@
 // Tidepool: a small social network, in one program.
 //
-//   tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]
+//   tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS] [--database-timeout SECONDS]
 //   tidepool migrate
 //   tidepool backup FILE
 //   tidepool restore FILE
@@ -12,6 +12,7 @@
 // folder of pictures (tidepool-pictures beside a database file, or here; "" for none),
 // TIDEPOOL_FOLDER where templates, static files and migrations lie, and TIDEPOOL_PROXIES the
 // networks of balancers that are believed about the client's address: "10.0.0.0/8,unix".
+// TIDEPOOL_MODERATORS names the members who see reported posts: "ada_1,brook_2".
 
 #include <tiderace/app.h>
 #include <tiderace/db.h>
@@ -39,7 +40,8 @@ namespace {
 using namespace tiderace;
 
 constexpr const char* usage =
-    "usage: tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]\n"
+    "usage: tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]"
+    " [--database-timeout SECONDS]\n"
     "       tidepool migrate\n"
     "       tidepool backup FILE\n"
     "       tidepool restore FILE";
@@ -52,6 +54,7 @@ struct Options {
     std::string listen = "127.0.0.1:8080";
     std::size_t demo = 0;
     std::size_t drain_notice_seconds = 0;
+    std::size_t database_timeout_seconds = 5;
     std::string fault = {};
 };
 
@@ -77,6 +80,11 @@ Options read_options(std::span<char*> words) {
         } else if (word == "--drain-notice") {
             options.fault = read_number(value, 3600, "--drain-notice expects seconds, up to 3600",
                                         options.drain_notice_seconds);
+        } else if (word == "--database-timeout") {
+            constexpr std::string_view expects = "--database-timeout expects seconds, 1 to 3600";
+            std::size_t& seconds = options.database_timeout_seconds;
+            options.fault = read_number(value, 3600, expects, seconds);
+            if (seconds == 0) options.fault = expects;
         } else if (word == "migrate" && words.size() == 1) {
             options.work = Options::Work::migrate;
         } else if ((word == "backup" || word == "restore") && alone) {
@@ -94,14 +102,14 @@ std::string setting(const char* name, const char* otherwise) {
     return value != nullptr ? value : otherwise;
 }
 
-std::vector<std::string> networks_in(std::string_view list) {
-    std::vector<std::string> networks;
+std::vector<std::string> names_in(std::string_view list) {
+    std::vector<std::string> names;
     while (!list.empty()) {
         const std::size_t comma = std::min(list.find(','), list.size());
-        if (comma > 0) networks.emplace_back(list.substr(0, comma));
+        if (comma > 0) names.emplace_back(list.substr(0, comma));
         list.remove_prefix(std::min(comma + 1, list.size()));
     }
-    return networks;
+    return names;
 }
 
 std::string pictures_beside(const std::string& database) {
@@ -111,11 +119,43 @@ std::string pictures_beside(const std::string& database) {
     return place.parent_path() / "tidepool-pictures";
 }
 
+// Every request of a member needs its session, so that one that waits long only keeps a person from
+// seeing that Redis is away.
+redis::Options redis_options() {
+    redis::Options options;
+    options.waiting_timeout = std::chrono::seconds(2);
+    options.command_timeout = std::chrono::seconds(2);
+    options.reconnect_pause_max = std::chrono::seconds(1);
+    return options;
+}
+
+// Of a node that serves: a database that does not answer is one that this node is cut off from.
+db::Options database_options(const Options& words) {
+    db::Options options;
+    options.statement_timeout = std::chrono::seconds(words.database_timeout_seconds);
+    options.waiting_timeout =
+        std::min<Duration>(options.waiting_timeout, options.statement_timeout);
+    options.reconnect_pause_max = std::chrono::seconds(1);
+    return options;
+}
+
+// Nodes are replaced one by one, and a version may be rolled back: a database that a newer one has
+// migrated is good enough for this one (README.md, "A new version").
+Task<> make_tables(db::Database db, std::string folder) {
+    const db::MigrateOptions options{.newer_allowed = true};
+    for (const db::Migration& one : co_await db::migrate(db, folder, options)) {
+        if (one.done_now) std::printf("migrated: %04u %s\n", one.number, one.name.c_str());
+        if (one.state != db::MigrationState::removed) continue;
+        std::fprintf(stderr, "tidepool: a newer version has done migration %04u %s\n", one.number,
+                     one.name.c_str());
+    }
+}
+
 // What carries live notices to the programs that share this database.
 tidepool::Bus bus_of(const std::string& redis, const db::Database& db) {
     tidepool::Bus bus;
     if (!redis.empty()) {
-        bus.redis = redis::open(redis);
+        bus.redis = redis::open(redis, redis_options());
     } else if (db.dialect() == db::Dialect::postgres) {
         bus.postgres = db;
     } else if (db.dialect() == db::Dialect::mariadb) {
@@ -127,7 +167,7 @@ tidepool::Bus bus_of(const std::string& redis, const db::Database& db) {
 }
 
 Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
-    co_await db::migrate(db, migrations);
+    co_await make_tables(db, migrations);
     const std::size_t added = co_await tidepool::add_demo(db, demo);
     if (added > 0) {
         std::printf("%zu members of a demo were added; the password of each is \"tidepool\"\n",
@@ -137,13 +177,12 @@ Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
 }
 
 Task<int> migrate_only(db::Database db, std::string migrations) {
-    for (const db::Migration& one : co_await db::migrate(db, migrations))
-        if (one.done_now) std::printf("migrated: %04u %s\n", one.number, one.name.c_str());
+    co_await make_tables(db, migrations);
     co_return 0;
 }
 
 Task<int> keep(db::Database db, std::string migrations, std::string pictures, Options options) {
-    co_await db::migrate(db, migrations);
+    co_await make_tables(db, migrations);
     const bool saves = options.work == Options::Work::backup;
     Task<std::size_t> work = saves ? tidepool::back_up(db, pictures, options.file)
                                    : tidepool::restore(db, pictures, options.file);
@@ -175,9 +214,12 @@ int main(int count, char** words) {
         }
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
-        http::App app =
-            tidepool::make_app(db, folder, pictures, bus_of(setting("TIDEPOOL_REDIS", ""), db));
-        const std::vector<std::string> proxies = networks_in(setting("TIDEPOOL_PROXIES", ""));
+        const auto judges = names_in(setting("TIDEPOOL_MODERATORS", ""));
+        const db::Database serving = db::open(database, database_options(options));
+        http::App app = tidepool::make_app(serving, folder, pictures,
+                                           bus_of(setting("TIDEPOOL_REDIS", ""), serving),
+                                           {judges.begin(), judges.end()});
+        const std::vector<std::string> proxies = names_in(setting("TIDEPOOL_PROXIES", ""));
         if (!proxies.empty()) app.trusted_proxies({.networks = proxies});
         return app.serve({.listen = options.listen,
                           .drain_notice = std::chrono::seconds(options.drain_notice_seconds)});

@@ -69,6 +69,7 @@ struct SettingsPage {
     std::string about;
     std::string face;
     std::vector<LoginView> logins;
+    bool more_logins = false;  // than the visitor's own
     std::string fault = {};
 };
 

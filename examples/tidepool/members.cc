@@ -274,6 +274,31 @@ Task<People> Members::following(std::int64_t member, std::string from) {
     return people("followee", "follower", member, std::move(from));
 }
 
+// `list`: the table with its members, up to the column that is the member's.
+Task<People> Members::hidden(std::string_view list, std::int64_t member, std::string from) {
+    auto rows = co_await db_.all<PersonRow>(
+        "select m.id, m.username, m.name, coalesce(m.face, '') as face from " + std::string(list) +
+            " = ? and m.username > ? order by m.username limit ?",
+        member, from, page_size + 1);
+    People page;
+    if (rows.size() > static_cast<std::size_t>(page_size)) {
+        rows.pop_back();
+        page.next = rows.back().username;
+    }
+    page.people = people_of(std::move(rows));
+    co_return page;
+}
+
+Task<People> Members::muted(std::int64_t member, std::string from) {
+    return hidden("mutes h join members m on m.id = h.muted where h.muter", member,
+                  std::move(from));
+}
+
+Task<People> Members::blocked(std::int64_t member, std::string from) {
+    return hidden("blocks h join members m on m.id = h.blocked where h.blocker", member,
+                  std::move(from));
+}
+
 Task<std::vector<Person>> Members::search(std::int64_t viewer, std::string words) {
     const std::string pattern = containing(words);
     co_return people_of(co_await db_.all<PersonRow>(

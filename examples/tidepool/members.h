@@ -49,6 +49,9 @@ class Members {
     // The latest first, from where `from` (the `next` of a page; "": the beginning) ends.
     tiderace::Task<People> followers(std::int64_t member, std::string from);
     tiderace::Task<People> following(std::int64_t member, std::string from);
+    // By user name, from behind `from`; shown to nobody but the member.
+    tiderace::Task<People> muted(std::int64_t member, std::string from);
+    tiderace::Task<People> blocked(std::int64_t member, std::string from);
     // By a piece of the name or of the user name.
     tiderace::Task<std::vector<Person>> search(std::int64_t viewer, std::string words);
 
@@ -62,6 +65,7 @@ class Members {
   private:
     tiderace::Task<People> people(std::string_view whom, std::string_view of, std::int64_t member,
                                   std::string from);
+    tiderace::Task<People> hidden(std::string_view list, std::int64_t member, std::string from);
     tiderace::Task<std::optional<std::int64_t>> other(std::int64_t viewer, std::string username);
 
     tiderace::db::Database db_;

@@ -36,6 +36,7 @@ struct Model {
     std::set<std::pair<std::size_t, std::int64_t>> likes;
     std::set<Pair> follows;
     std::set<Pair> blocks;
+    std::set<Pair> mutes;
 
     bool strangers(std::size_t a, std::size_t b) const {
         return blocks.contains({a, b}) || blocks.contains({b, a});
@@ -62,8 +63,26 @@ struct Model {
     std::vector<std::int64_t> feed(std::size_t who) const {
         return some([&](const Post& post) {
             return post.parent == 0 && !strangers(who, post.author) &&
+                   !mutes.contains({who, post.author}) &&
                    (post.author == who || follows.contains({who, post.author}));
         });
+    }
+    std::vector<std::int64_t> of(std::size_t who, std::size_t author) const {
+        return some(
+            [&](const Post& post) { return post.author == author && !strangers(who, author); });
+    }
+    std::vector<std::int64_t> tagged(std::size_t who, std::string_view word) const {
+        const std::string tag = "#" + std::string(word);
+        return some([&](const Post& post) {
+            return post.body.contains(tag) && !strangers(who, post.author);
+        });
+    }
+    std::vector<std::string> others(const std::set<Pair>& pairs, std::size_t who) const {
+        std::vector<std::string> names;
+        for (const auto& [a, b] : pairs) {
+            if (a == who) names.push_back("member_" + std::to_string(b));
+        }
+        return names;
     }
     std::vector<std::int64_t> search(std::size_t who, std::string_view word) const {
         return some([&](const Post& post) {
@@ -96,7 +115,7 @@ class ModelTest : public TidepoolTest {
         const std::size_t who = below(people);
         const std::size_t other = below(people);
         const std::int64_t id = any_post();
-        switch (below(9)) {
+        switch (below(10)) {
             case 0:
             case 1:
             case 2:
@@ -115,6 +134,9 @@ class ModelTest : public TidepoolTest {
             case 7:
                 co_await edit(who, id);
                 break;
+            case 8:
+                co_await mute(who, other);
+                break;
             default:
                 if (below(3) == 0) co_await remove(who, id);
         }
@@ -122,6 +144,7 @@ class ModelTest : public TidepoolTest {
     }
     Task<> add(std::size_t who, std::int64_t parent) {
         std::string body = std::string(words[below(words.size())]) + " and ";
+        if (below(2) == 0) body += '#';
         body += words[below(words.size())];
         Draft draft{.body = body};
         if (parent != 0) draft.parent = parent;
@@ -167,8 +190,18 @@ class ModelTest : public TidepoolTest {
             model_.follows.erase({other, who});
         }
     }
+    Task<> mute(std::size_t who, std::size_t other) {
+        const bool ends = below(2) == 0;
+        Task<bool> work = ends ? others_->unmute(stores_[who], name(other))
+                               : others_->mute(stores_[who], name(other));
+        const bool done = co_await std::move(work);
+        EXPECT_EQ(done, who != other);
+        if (ends) model_.mutes.erase({who, other});
+        if (!ends && done) model_.mutes.insert({who, other});
+    }
     Task<> edit(std::size_t who, std::int64_t id) {
-        const std::string body = "changed " + std::string(words[below(words.size())]);
+        const std::string body = std::string(below(2) == 0 ? "changed " : "changed #") +
+                                 std::string(words[below(words.size())]);
         const bool done = co_await posts_->edit(stores_[who], id, body);
         const auto post = model_.posts.find(id);
         const bool own = post != model_.posts.end() && post->second.author == who;
@@ -188,6 +221,11 @@ class ModelTest : public TidepoolTest {
         for (const PostView& post : posts.posts) ids.push_back(post.id);
         return ids;
     }
+    static std::vector<std::string> names_of(const People& people) {
+        std::vector<std::string> names;
+        for (const Person& person : people.people) names.push_back(person.username);
+        return names;
+    }
     Task<> compare(std::size_t who) {
         constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
         const Posts feed = co_await posts_->feed(stores_[who], newest);
@@ -195,6 +233,15 @@ class ModelTest : public TidepoolTest {
         const std::string word(words[below(words.size())]);
         const Posts found = co_await posts_->with_words(stores_[who], word, newest);
         EXPECT_EQ(ids_of(found), model_.search(who, word)) << word;
+        const Posts tagged = co_await posts_->with_tag(stores_[who], word, newest);
+        EXPECT_EQ(ids_of(tagged), model_.tagged(who, word)) << word;
+        const std::size_t author = below(people);
+        const Posts of = co_await posts_->of_member(stores_[who], stores_[author], newest);
+        EXPECT_EQ(ids_of(of), model_.of(who, author));
+        const People muted = co_await others_->muted(stores_[who], "");
+        EXPECT_EQ(names_of(muted), model_.others(model_.mutes, who));
+        const People blocked = co_await others_->blocked(stores_[who], "");
+        EXPECT_EQ(names_of(blocked), model_.others(model_.blocks, who));
         for (const PostView& post : feed.posts) {
             EXPECT_EQ(post.liked, model_.likes.contains({who, post.id}));
         }

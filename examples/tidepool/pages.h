@@ -37,6 +37,8 @@ struct Frame {
     std::string query = {};
     std::string notice = {};
     std::int64_t unseen = 0;
+    bool moderator = false;
+    bool outage = false;    // shown without asking who the visitor is
     bool pictures = false;  // forms take them
     std::string form = {};  // of the form for a post: one press, one post (posts.h, Draft::form)
 };
@@ -60,6 +62,7 @@ struct PostView {
     std::int64_t replies;
     bool liked;
     bool own;
+    std::int64_t reports = 0;  // by as many members; on the page of reports alone
 };
 
 // A page of a list, newest first.
@@ -132,6 +135,13 @@ struct EditPage {
 struct SearchPage {
     Frame frame;
     std::vector<Person> people;
+    std::vector<PostView> posts;
+    std::string next;
+    std::string empty;
+};
+// Posts that members reported, for moderators.
+struct ReportsPage {
+    Frame frame;
     std::vector<PostView> posts;
     std::string next;
     std::string empty;

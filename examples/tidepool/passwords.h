@@ -8,9 +8,11 @@
 // Thread   The loop's.
 #pragma once
 
+#include <tiderace/base/passing_fault.h>
 #include <tiderace/task.h>
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -22,7 +24,9 @@ class Passwords {
     static constexpr std::size_t bytes_max = 800;  // 200 characters of four bytes
     static constexpr std::size_t waiting_max = 64;
 
-    struct TooBusy {};
+    struct TooBusy : std::runtime_error, tiderace::PassingFault {
+        TooBusy() : std::runtime_error("too many passwords wait for their hash") {}
+    };
 
     // Throws TooBusy.
     tiderace::Task<std::string> hash(std::string password);

@@ -39,6 +39,11 @@ struct Row {
     bool liked;
 };
 
+struct Counted {
+    std::int64_t post;
+    std::int64_t times;
+};
+
 // The post that a reply answers.
 struct Answered {
     std::int64_t author;
@@ -327,15 +332,25 @@ Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string bod
 
 Task<std::optional<std::vector<std::string>>> PostStore::remove(std::int64_t author,
                                                                 std::int64_t id) {
+    return remove_where(id, "author = ?", {author});
+}
+
+Task<std::optional<std::vector<std::string>>> PostStore::remove_reported(std::int64_t id) {
+    return remove_where(id, "exists (select 1 from reports r where r.post = posts.id)", {});
+}
+
+Task<std::optional<std::vector<std::string>>> PostStore::remove_where(
+    std::int64_t id, std::string allowed, std::vector<db::Value> values) {
     using Gone = std::optional<std::vector<std::string>>;
     auto write = [&](db::Transaction& tx) -> Task<Gone> {
         auto pictures = co_await tx.all<std::string>(
-            "with recursive gone (id) as (select id from posts where id = ? and author = ?"
-            " union all select p.id from posts p join gone g on p.parent = g.id)"
-            " select p.picture from posts p join gone g on g.id = p.id where p.picture is not null",
-            id, author);
+            "with recursive gone (id) as (select id from posts where id = ? and " + allowed +
+                " union all select p.id from posts p join gone g on p.parent = g.id)"
+                " select p.picture from posts p join gone g on g.id = p.id"
+                " where p.picture is not null",
+            id, values);
         const db::Done done =
-            co_await tx.exec("delete from posts where id = ? and author = ?", id, author);
+            co_await tx.exec("delete from posts where id = ? and " + allowed, id, values);
         if (done.rows == 0) co_return std::nullopt;
         co_return pictures;
     };
@@ -379,6 +394,28 @@ Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
             once(db_.dialect(), "reporter"),
         now(), member, "reader", id);
     co_return done.rows > 0;
+}
+
+Task<bool> PostStore::dismiss_reports(std::int64_t id) {
+    const db::Done done = co_await db_.exec("delete from reports where post = ?", id);
+    co_return done.rows > 0;
+}
+
+Task<Posts> PostStore::reported(std::int64_t before) {
+    constexpr std::int64_t guest = 0;  // who blocks nobody, and whom nobody blocks
+    std::vector<db::Value> values{before};
+    Posts posts =
+        co_await list(Order::newest_first, guest, "p.id in (select post from reports) and p.id < ?",
+                      std::move(values));
+    if (posts.posts.empty()) co_return posts;
+    const auto counted = co_await db_.all<Counted>(
+        "select post, count(*) as times from reports where post between ? and ? group by post",
+        posts.posts.back().id, posts.posts.front().id);
+    for (PostView& post : posts.posts) {
+        const auto found = std::ranges::find(counted, post.id, &Counted::post);
+        if (found != counted.end()) post.reports = found->times;
+    }
+    co_return posts;
 }
 
 // `where` takes `values`; the viewer of the columns comes before them and the blocks after.

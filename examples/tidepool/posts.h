@@ -66,6 +66,12 @@ class PostStore {
     // nullopt: there is no such post. To like twice is to like.
     tiderace::Task<std::optional<Liked>> like(std::int64_t member, std::int64_t id, bool liked);
     tiderace::Task<bool> report(std::int64_t member, std::int64_t id);
+    // For moderators, whom no block hides anything from.
+    tiderace::Task<Posts> reported(std::int64_t before);
+    // The post stays, and its reports go. False: there were none.
+    tiderace::Task<bool> dismiss_reports(std::int64_t id);
+    // As remove(), of a post that was reported.
+    tiderace::Task<std::optional<std::vector<std::string>>> remove_reported(std::int64_t id);
 
     // `viewer`: 0 is a guest. `before`: posts with a smaller id.
     tiderace::Task<Posts> feed(std::int64_t viewer, std::int64_t before);
@@ -83,6 +89,10 @@ class PostStore {
 
     tiderace::Task<Posts> list(Order order, std::int64_t viewer, std::string where,
                                std::vector<tiderace::db::Value> values);
+
+    // `allowed`: a condition on the post, with `values`.
+    tiderace::Task<std::optional<std::vector<std::string>>> remove_where(
+        std::int64_t id, std::string allowed, std::vector<tiderace::db::Value> values);
 
     // One attempt; its members are those that have a notice of it.
     tiderace::Task<std::optional<Added>> write(std::int64_t author, const Draft& draft,

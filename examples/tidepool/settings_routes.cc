@@ -46,11 +46,13 @@ Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::s
     std::string about = co_await site.accounts.about(visitor.id());
     std::string face = co_await site.accounts.face(visitor.id());
     auto logins = co_await site.accounts.logins(visitor.id(), visitor.viewer().login);
+    const bool more_logins = logins.size() > 1;
     SettingsPage settings{.frame = std::move(frame),
                           .name = visitor.viewer().name,
                           .about = std::move(about),
                           .face = std::move(face),
                           .logins = std::move(logins),
+                          .more_logins = more_logins,
                           .fault = std::move(fault)};
     co_return page<"settings.html">(std::move(settings), Reply(status));
 }
@@ -144,6 +146,29 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
     co_return std::unexpected(Redirect{"/"});
 }
 
+struct FromPerson {
+    std::optional<std::string> from;
+};
+
+// Whom the member muted or blocked, so that it can be undone without knowing their names.
+template <bool blocked>
+Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Session session,
+                         Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    std::string from = query->from.value_or("");
+    Task<People> work = blocked ? site.members.blocked(visitor.id(), std::move(from))
+                                : site.members.muted(visitor.id(), std::move(from));
+    People found = co_await std::move(work);
+    const SettingsWords& words = visitor.words().settings;
+    const std::string path = blocked ? "/settings/blocked" : "/settings/muted";
+    PeoplePage shown{.frame = visitor.frame(),
+                     .title = std::string(blocked ? words.blocked : words.muted),
+                     .people = std::move(found.people),
+                     .next = found.next.empty() ? "" : path + "?from=" + found.next};
+    co_return page<"people.html">(std::move(shown));
+}
+
 using Exported = std::expected<Reply, Redirect>;
 
 Task<Exported> export_data(const Request& request, Session session, Site& site) {
@@ -165,6 +190,8 @@ void add_settings_routes(App& app) {
     app.post<"/settings/log-out-there">(log_out_there);
     app.post<"/settings/log-out-elsewhere">(log_out_elsewhere);
     app.post<"/settings/delete">(delete_account, guessing());
+    app.get<"/settings/muted">(show_hidden<false>);
+    app.get<"/settings/blocked">(show_hidden<true>);
     app.get<"/settings/export">(export_data, rate_limit({.per_minute = 6, .burst = 3}));
 }
 

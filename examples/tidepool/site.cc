@@ -31,7 +31,9 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.form = random_word();
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
-    if (visitor.is_member()) visitor.frame_.unseen = visitor.viewer().unseen;
+    if (!visitor.is_member()) co_return visitor;
+    visitor.frame_.unseen = visitor.viewer().unseen;
+    visitor.frame_.moderator = site.moderators->contains(visitor.viewer().username);
     co_return visitor;
 }
 
@@ -97,17 +99,46 @@ Task<bool> answers(db::Database db) {
     }
 }
 
+struct ErrorWords {
+    std::string_view title;
+    std::string_view explanation;
+};
+
+ErrorWords words_for(int status, const FaultWords& words) {
+    if (status == 404) return {words.not_found, words.not_found_more};
+    if (status == 429) return {words.busy, words.busy_more};
+    if (status == 503) return {words.away, words.away_more};
+    if (status >= 500) return {words.broken, words.broken_more};
+    return {words.refused, words.refused_more};
+}
+
+// What the library answers by itself, in our own look. The session is not asked for, because the
+// database that has it may be what is missing.
+Page error_page(const ErrorAnswer& error) {
+    Frame frame{.words = &words_in(error.request.field("Accept-Language")),
+                .viewer = std::nullopt,
+                .csrf = {},
+                .path = std::string(error.request.path)};
+    frame.outage = true;
+    const ErrorWords words = words_for(error.status, frame.words->fault);
+    return page<"fault.html">(
+        FaultPage{std::move(frame), std::string(words.title), std::string(words.explanation)});
+}
+
 }  // namespace
 
-App make_app(db::Database db, const std::string& folder, const std::string& pictures, Bus bus) {
+App make_app(db::Database db, const std::string& folder, const std::string& pictures, Bus bus,
+             Moderators moderators) {
     App app;
     std::shared_ptr<SessionStore> store = std::make_shared<DbSessions>(db);
     if (bus.redis) store = std::make_shared<RedisSessions>(*bus.redis);
     const auto hub = std::make_shared<WakeHub>(std::move(bus));
-    app.state<Site>([db, pictures, hub](core::EventLoop& loop) {
-        return std::make_unique<Site>(loop, db, pictures, hub);
+    const auto judges = std::make_shared<const Moderators>(std::move(moderators));
+    app.state<Site>([db, pictures, hub, judges](core::EventLoop& loop) {
+        return std::make_unique<Site>(loop, db, pictures, hub, judges);
     });
     app.templates(folder + "/templates");
+    app.error_page(error_page);
     app.use(request_ids())
         .use(security_headers())
         .use(cross_origin())
@@ -120,6 +151,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     add_post_routes(app);
     add_member_routes(app);
     add_picture_routes(app, pictures);
+    add_report_routes(app);
     add_settings_routes(app);
     add_live_routes(app, db);
     add_keeper(app, db);

@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -31,19 +33,23 @@ namespace tidepool {
 using tiderace::http::Page;
 using tiderace::http::Redirect;
 
+// The user names of those who see what was reported.
+using Moderators = std::set<std::string, std::less<>>;
+
 // What most handlers return.
 using Answer = std::expected<Page, Redirect>;
 
 struct Site {
     Site(tiderace::core::EventLoop& loop, tiderace::db::Database db, std::string pictures_folder,
-         std::shared_ptr<WakeHub> wake_hub)
+         std::shared_ptr<WakeHub> wake_hub, std::shared_ptr<const Moderators> judges)
         : hub(std::move(wake_hub)),
           wakes(loop, hub),
           pictures(std::move(pictures_folder)),
-          limits(db, hub->bus().redis),
+          limits(loop, db, hub->bus().redis),
           accounts(db, passwords),
           members(db, &wakes),
-          posts(std::move(db), &wakes) {}
+          posts(std::move(db), &wakes),
+          moderators(std::move(judges)) {}
 
     std::shared_ptr<WakeHub> hub;
     Wakes wakes;
@@ -54,6 +60,7 @@ struct Site {
     Accounts accounts;
     Members members;
     PostStore posts;
+    std::shared_ptr<const Moderators> moderators;
 };
 
 // The visitor of one request.
@@ -63,6 +70,7 @@ class Visitor {
                                       const tiderace::http::Request& request);
 
     bool is_member() const { return frame_.viewer.has_value(); }
+    bool is_moderator() const { return frame_.moderator; }
     // 0: a guest.
     std::int64_t id() const { return frame_.viewer ? frame_.viewer->id : 0; }
     const Viewer& viewer() const { return *frame_.viewer; }
@@ -95,6 +103,7 @@ void add_account_routes(tiderace::http::App& app);
 void add_post_routes(tiderace::http::App& app);
 void add_member_routes(tiderace::http::App& app);
 void add_picture_routes(tiderace::http::App& app, const std::string& folder);
+void add_report_routes(tiderace::http::App& app);
 void add_settings_routes(tiderace::http::App& app);
 
 // A page with the posts of those whom the visitor follows, and the form for a new one.
@@ -107,7 +116,10 @@ tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame fra
 // All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
 // files; `pictures` is made where it is missing; "": no pictures. `bus`: to the other nodes that
 // share the database; its Redis keeps sessions and rate limits, too.
+// `moderators` without a member of that name do no harm, until somebody signs up by it: register
+// the name first.
 tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
-                             const std::string& pictures = {}, Bus bus = {});
+                             const std::string& pictures = {}, Bus bus = {},
+                             Moderators moderators = {});
 
 }  // namespace tidepool

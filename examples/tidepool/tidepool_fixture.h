@@ -110,10 +110,6 @@ class Browser {
     std::string username_;
 };
 
-inline tiderace::Task<> forget_rates(tiderace::db::Database db) {
-    co_await db.exec("delete from rates");
-}
-
 inline std::size_t count(const std::string& text, std::string_view piece) {
     std::size_t found = 0;
     for (std::size_t at = text.find(piece); at != std::string::npos;
@@ -136,13 +132,12 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         }
         db_ = tiderace::db::open(url);
         EXPECT_EQ(tiderace::run(prepare(*db_, std::string(TIDEPOOL_FOLDER) + "/migrations")), 0);
-        app_ = std::make_unique<tiderace::http::App>(make_app(*db_, TIDEPOOL_FOLDER, pictures()));
+        app_ = std::make_unique<tiderace::http::App>(
+            make_app(*db_, TIDEPOOL_FOLDER, pictures(), {}, {"judge"}));
     }
     std::string pictures() const { return folder_ / "pictures"; }
-    // For a visitor's own limits and for those of all nodes, which go by the wall clock.
-    void pass_a_minute(Browser& visitor) {
+    static void pass_a_minute(Browser& visitor) {
         visitor.client().advance(std::chrono::minutes(1));
-        tiderace::run(forget_rates(*db_));
     }
     std::size_t files() const {
         const std::filesystem::directory_iterator all(pictures());

@@ -79,7 +79,7 @@ constexpr Words english = {
             .nobody = "Nobody.",
             .members = "Members",
             .edited = "edited",
-            .in_reply = "in reply to",
+            .in_reply = "in reply to a post",
             .like = "Like",
             .reply = "Reply",
             .replies = "Replies",
@@ -133,6 +133,14 @@ constexpr Words english = {
             .mentioned_you = "mentioned you:",
             .follows_you = "follows you",
         },
+    .report =
+        {
+            .reports = "Reports",
+            .none = "No post is reported.",
+            .times = "Members who reported it:",
+            .dismiss = "Keep the post",
+            .remove_post = "Remove the post",
+        },
     .settings =
         {
             .about_you = "About you",
@@ -145,6 +153,9 @@ constexpr Words english = {
             .last_used = "last used",
             .this_one = "this browser",
             .log_out_elsewhere = "Log out everywhere else",
+            .hidden = "Members you do not want to read",
+            .muted = "Muted members",
+            .blocked = "Blocked members",
             .your_data = "Your data",
             .export_data = "Export as JSON",
             .delete_account = "Delete account",
@@ -169,9 +180,14 @@ constexpr Words english = {
                 "The request could not be answered as it was sent. Go back, reload the page, and "
                 "try again.",
             .broken = "Something went wrong",
-            .broken_more = "It is not your fault. Try again in a moment.",
+            .broken_more = "It is not your fault. If you sent something, look whether it arrived "
+                           "before you send it again.",
             .busy = "Too fast",
             .busy_more = "That was a lot in a short time. Wait a minute, then try again.",
+            .away = "Back in a moment",
+            .away_more =
+                "Tidepool cannot reach its database just now. Nothing was changed: wait a few "
+                "seconds, then try again.",
         },
 };
 
@@ -246,7 +262,7 @@ constexpr Words chinese = {
             .nobody = "没有人。",
             .members = "成员",
             .edited = "已编辑",
-            .in_reply = "回复",
+            .in_reply = "回复一条帖子",
             .like = "赞",
             .reply = "回复",
             .replies = "回复",
@@ -299,6 +315,14 @@ constexpr Words chinese = {
             .mentioned_you = "提到了你：",
             .follows_you = "关注了你",
         },
+    .report =
+        {
+            .reports = "举报",
+            .none = "没有被举报的帖子。",
+            .times = "举报人数：",
+            .dismiss = "保留帖子",
+            .remove_post = "移除帖子",
+        },
     .settings =
         {
             .about_you = "自我介绍",
@@ -311,6 +335,9 @@ constexpr Words chinese = {
             .last_used = "上次使用",
             .this_one = "这个浏览器",
             .log_out_elsewhere = "退出其他所有地方",
+            .hidden = "你不想看到的成员",
+            .muted = "已静音的成员",
+            .blocked = "已屏蔽的成员",
             .your_data = "你的数据",
             .export_data = "导出为 JSON",
             .delete_account = "删除账号",
@@ -331,9 +358,11 @@ constexpr Words chinese = {
             .refused = "不能这样",
             .refused_more = "请求无法这样处理。请返回并刷新页面，再试一次。",
             .broken = "出了问题",
-            .broken_more = "不是你的错。请稍后再试。",
+            .broken_more = "不是你的错。如果你刚提交了内容，重新提交前请先看看它是否已经保存。",
             .busy = "太快了",
             .busy_more = "短时间内请求太多。请等一分钟再试。",
+            .away = "马上回来",
+            .away_more = "潮池暂时连不上数据库，没有任何内容被改动。请等几秒钟再试。",
         },
 };
 

@@ -121,6 +121,13 @@ struct NoticeWords {
     std::string_view mentioned_you;
     std::string_view follows_you;
 };
+struct ReportWords {
+    std::string_view reports;
+    std::string_view none;
+    std::string_view times;
+    std::string_view dismiss;
+    std::string_view remove_post;
+};
 struct SettingsWords {
     std::string_view about_you;
     std::string_view change_password;
@@ -132,6 +139,9 @@ struct SettingsWords {
     std::string_view last_used;
     std::string_view this_one;
     std::string_view log_out_elsewhere;
+    std::string_view hidden;
+    std::string_view muted;
+    std::string_view blocked;
     std::string_view your_data;
     std::string_view export_data;
     std::string_view delete_account;
@@ -151,6 +161,8 @@ struct FaultWords {
     std::string_view broken_more;
     std::string_view busy;
     std::string_view busy_more;
+    std::string_view away;
+    std::string_view away_more;
 };
 
 struct Words {
@@ -162,6 +174,7 @@ struct Words {
     PictureWords picture;
     MemberWords member;
     NoticeWords notice;
+    ReportWords report;
     SettingsWords settings;
     AboutWords about;
     FaultWords fault;

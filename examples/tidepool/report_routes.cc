@@ -1,0 +1,69 @@
+// What members reported: for moderators, who keep or remove a post. To everybody else these pages
+// are not there.
+
+#include <tiderace/app.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+using namespace tiderace;
+using namespace tiderace::http;
+
+namespace {
+
+constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
+
+struct From {
+    std::optional<std::int64_t> before;
+};
+struct PressForm {
+    std::string csrf;
+};
+
+Task<Page> show_reports(Query<From> from, const Request& request, Session session, Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_moderator()) co_return not_found(visitor);
+    Posts posts = co_await site.posts.reported(from->before.value_or(newest));
+    const std::string next = posts.next.empty() ? "" : "/reports?before=" + posts.next;
+    ReportsPage shown{.frame = visitor.frame(),
+                      .posts = std::move(posts.posts),
+                      .next = next,
+                      .empty = std::string(visitor.words().report.none)};
+    co_return page<"reports.html">(std::move(shown));
+}
+
+Task<Answer> dismiss(std::int64_t id, Form<PressForm> form, const Request& request, Session session,
+                     Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_moderator()) co_return not_found(visitor);
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    co_await site.posts.dismiss_reports(id);
+    co_return std::unexpected(Redirect{"/reports"});
+}
+
+Task<Answer> remove(std::int64_t id, Form<PressForm> form, const Request& request, Session session,
+                    Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_moderator()) co_return not_found(visitor);
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    auto pictures = co_await site.posts.remove_reported(id);
+    if (pictures) co_await site.pictures.remove(std::move(*pictures));
+    co_return std::unexpected(Redirect{"/reports"});
+}
+
+}  // namespace
+
+void add_report_routes(App& app) {
+    app.get<"/reports">(show_reports);
+    app.post<"/reports/{id}/dismiss">(dismiss);
+    app.post<"/reports/{id}/remove">(remove);
+}
+
+}  // namespace tidepool

@@ -1,0 +1,193 @@
+"""Tidepool over a real port, by clients of bytes: what ended the system that it replaces, and what
+happens while Redis or the database is away."""
+
+import re
+import shutil
+import socket
+import sqlite3
+import struct
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+WAIT_SECONDS = 60
+REDIS = shutil.which("redis-server")
+
+
+class Bytes:
+    """A browser with one cookie."""
+
+    def __init__(self, place):
+        self.place = place
+        self.cookie = ""
+        self.token = ""
+
+    def connect(self):
+        return socket.create_connection(self.place, WAIT_SECONDS)
+
+    def head(self, method, path, more="", version="1.1"):
+        cookie = f"Cookie: {self.cookie}\r\n" if self.cookie else ""
+        return (f"{method} {path} HTTP/{version}\r\nHost: tide\r\nConnection: close\r\n"
+                f"Accept: text/html\r\n{cookie}{more}\r\n").encode()
+
+    def read(self, peer):
+        answer = b""
+        while piece := peer.recv(65536):
+            answer += piece
+        head, _, body = answer.partition(b"\r\n\r\n")
+        for cookie in re.findall(rb"(?im)^set-cookie: ([^;\r]+)", head):
+            self.cookie = cookie.decode()
+        return int(head.split()[1]), head.decode(), body.decode()
+
+    def ask(self, *pieces):
+        with self.connect() as peer:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for piece in pieces:
+                peer.sendall(piece)
+                time.sleep(0.05 if len(pieces) > 1 else 0)
+            return self.read(peer)
+
+    def get(self, path, **more):
+        return self.ask(self.head("GET", path, **more))
+
+    def form(self, path, **fields):
+        """(head, body) of a form."""
+        body = urllib.parse.urlencode({**fields, "csrf": self.token}).encode()
+        return self.head("POST", path, f"Content-Type: application/x-www-form-urlencoded\r\n"
+                                       f"Content-Length: {len(body)}\r\n"), body
+
+    def send(self, path, **fields):
+        return self.ask(b"".join(self.form(path, **fields)))
+
+    def sign_up(self, name):
+        status, _, page = self.send("/sign-up", name=name, username=name, password="correct horse",
+                                    email=f"{name}@example.org", again="correct horse")
+        assert status == 303, page
+        self.token = re.search(r'name="csrf" value="([0-9a-f]+)"', self.get("/about")[2])[1]
+        return self
+
+
+def start(run_example, folder, **environment):
+    program = run_example("tidepool", "--listen", "127.0.0.1:0",
+                          env={"TIDEPOOL_DB": f"sqlite:{folder}/tidepool.db", **environment})
+    return program, program.places()[0]
+
+
+@pytest.fixture(scope="module")
+def place(run_example, tmp_path_factory):
+    return start(run_example, tmp_path_factory.mktemp("bytes"))[1]
+
+
+def test_a_form_in_two_packets_is_one_form(place):
+    ann = Bytes(place).sign_up("ann_packets")
+    head, body = ann.form("/posts", body="cut in the middle")
+    for pieces in ((head, body), (head[:9], head[9:] + body[:5], body[5:])):
+        assert ann.ask(*pieces)[0] == 303
+    assert ann.get("/members/ann_packets")[2].count("cut in the middle") == 2
+
+
+def test_a_client_of_http_1_0_gets_the_page(place):
+    status, head, page = Bytes(place).get("/about", version="1.0")
+    assert status == 200 and page.rstrip().endswith("</html>")
+    assert f"content-length: {len(page.encode())}" in head.lower()
+
+
+def test_a_client_that_resets_while_it_is_answered_ends_only_itself(place):
+    ann = Bytes(place).sign_up("ann_reset")
+    for _ in range(200):
+        with ann.connect() as peer:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.sendall(ann.head("GET", "/static/tidepool.css") * 3)
+    assert ann.get("/")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/about/", "/post/", "/like/", "/profile/", "/connect/",
+                                  "/search/?q=%22%3E%3Cscript%3E", "/dashboard/", "/unlike/1/",
+                                  "/..", "/%2e%2e/%2e%2e/etc/passwd", "/static/%00", "/a%2fb"])
+def test_old_addresses_end_nothing(place, path):
+    guest = Bytes(place)
+    for method in ("GET", "POST", "DELETE"):
+        status, _, page = guest.ask(guest.head(method, path, "Content-Length: 0\r\n"))
+        assert 300 <= status < 500, (method, page)
+        assert "root:" not in page and "<script>" not in page
+    assert guest.get("/")[0] == 200
+
+
+class Redis:
+    """On a socket of its own, which a second server may take over."""
+
+    def __init__(self, folder):
+        self.socket = f"{folder}/redis.sock"
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [REDIS, "--port", "0", "--unixsocket", self.socket, "--save", ""],
+            stdout=subprocess.DEVNULL)
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+@pytest.fixture
+def redis(tmp_path):
+    if not REDIS:
+        pytest.skip("redis-server is not installed (apt: redis-server)")
+    server = Redis(tmp_path)
+    server.start()
+    yield server
+    server.end()
+
+
+def eventually(what):
+    until = time.monotonic() + WAIT_SECONDS
+    while not (found := what()):
+        assert time.monotonic() < until, "not in time"
+        time.sleep(0.1)
+    return found
+
+
+def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_example, tmp_path,
+                                                                         redis):
+    _, place = start(run_example, tmp_path, TIDEPOOL_REDIS=f"unix:{redis.socket}")
+    ann = Bytes(place)
+    eventually(lambda: ann.get("/sign-up")[0] == 200)
+    ann.sign_up("ann_redis")
+    redis.end()
+    status, head, page = ann.get("/")
+    assert status == 503
+    assert re.search(r"(?im)^retry-after: [0-9]+\r?$", head), head
+    assert "Back in a moment" in page and "/static/tidepool.css" in page
+    head, body = ann.form("/posts", body="not now")
+    assert ann.ask(head, body)[0] == 503
+    assert Bytes(place).get("/")[0] == 200, "a guest without a session needs no Redis"
+    assert Bytes(place).get("/healthz")[0] == 200
+    redis.start()
+    # The new Redis knows no session: the member has to log in again.
+    eventually(lambda: ann.get("/about")[0] == 200)
+    ann.token = ""
+    status, _, page = ann.send("/log-in", who="ann_redis", password="correct horse")
+    assert status == 303, page
+    page = ann.get("/members/ann_redis")[2]
+    ann.token = re.search(r'name="csrf" value="([0-9a-f]+)"', page)[1]
+    assert "not now" not in page, "a refused post was made"
+    assert ann.send("/posts", body="and on it goes")[0] == 303
+
+
+def test_a_program_older_than_its_database_starts_and_works(run_example, tmp_path):
+    program, _ = start(run_example, tmp_path)
+    program.stop()
+    with sqlite3.connect(tmp_path / "tidepool.db") as database:
+        database.execute("alter table posts add column of_tomorrow text")
+        database.execute("insert into tiderace_migration (number, name, hash, done)"
+                         " values (999, 'tomorrow', 'x', 1)")
+    database.close()
+    program, place = start(run_example, tmp_path, TIDEPOOL_PICTURES="")
+    ann = Bytes(place).sign_up("ann_older")
+    assert ann.send("/posts", body="written by an older program")[0] == 303
+    assert "written by an older program" in ann.get("/")[2]
