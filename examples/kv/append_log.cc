@@ -180,7 +180,10 @@ void AppendLog::job_done(const std::string& failure) {
             // _Exit: destructors would write the batches behind the gap.
             std::_Exit(1);
         }
+        std::fprintf(stderr, "kv: %s; writes are refused until kv is started again\n",
+                     failure.c_str());
         failure_ = failure;
+        sync_failed_ = true;
         return;
     }
     if (sync_ != Sync::always) return;
@@ -213,6 +216,7 @@ void AppendLog::write_now() {
         }
         batches_.erase(batches_.begin());
     }
+    if (sync_failed_) return;
     if (!failure_.empty()) std::fputs("kv: the log can be written again\n", stderr);
     failure_.clear();
 }
@@ -221,11 +225,11 @@ void AppendLog::tick() {
     if (failed() && sync_ != Sync::always) write_now();
     // A tick is 100 ms (server.cc).
     if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || !dirty_ || busy_) return;
-    dirty_ = false;
     std::vector<Batch> batches;
     batches.push_back({file_, {}});
     std::unique_ptr<core::BlockingJob> job = std::make_unique<Job>(*this, std::move(batches));
     busy_ = static_cast<bool>(jobs_.start(job));
+    dirty_ = !busy_;  // without a thread for it: a second later
 }
 
 }  // namespace kv

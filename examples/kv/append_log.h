@@ -11,7 +11,9 @@
 // Owner    The server.
 // Thread   The loop's; a job has its own copy of what it writes.
 // Errors   A full disk: the file is cut back to its last whole command, failed() is true and writes
-//          are refused until a later try succeeds. With `always`, where commands were executed that
+//          are refused until a later try succeeds. After a sync that failed they are refused until
+//          the program is started again: the kernel may have dropped what it could not write, and
+//          the next sync would succeed without it. With `always`, where commands were executed that
 //          cannot be kept, the program ends.
 #pragma once
 
@@ -92,6 +94,7 @@ class AppendLog final : private core::TurnEnd {
     Sync sync_ = Sync::no;
     bool busy_ = false;   // a job is out
     bool dirty_ = false;  // written since the last sync (everysec)
+    bool sync_failed_ = false;
     int ticks_ = 0;
 };
 
