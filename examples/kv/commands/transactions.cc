@@ -25,6 +25,8 @@ void exec(Call& call) {
         end(call);
         return call.reply.error("EXECABORT Transaction discarded because of previous errors.");
     }
+    // One whose time is over was changed, although nothing has looked at it since.
+    for (const std::string& key : transaction.watched) static_cast<void>(call.keys.peek(key));
     if (transaction.dirty) {
         end(call);
         return call.reply.null_array();
@@ -55,7 +57,10 @@ void watch(Call& call) {
     if (call.client.in_transaction()) {
         return call.reply.error("ERR WATCH inside MULTI is not allowed");
     }
-    for (const ByteView key : call.args.from(1)) call.server.watch(key, call.client);
+    for (const ByteView key : call.args.from(1)) {
+        static_cast<void>(call.keys.peek(key));  // an expired one is absent, not changed
+        call.server.watch(key, call.client);
+    }
     call.reply.ok();
 }
 
