@@ -21,15 +21,13 @@ def names(source):
     return found
 
 
-# Tests of commands that kv does not have: bitmaps, further databases, DUMP, LCS, and what Redis 6.2
-# and 7 added to lists and sorted sets.
+# Tests of commands that kv does not have: bitmaps, further databases, DUMP, LCS.
 ABSENT = {
     *("test_bitcount", "test_bitcount_mode", "test_bitop_not_empty_string", "test_bitop_not"),
     *("test_bitop_not_in_place", "test_bitop_single_string", "test_bitop_string_operands"),
     *("test_bitpos", "test_bitpos_mode", "test_get_set_bit", "test_copy_to_another_database"),
     *("test_lcs", "test_dump_and_restore", "test_dump_and_restore_and_replace"),
-    *("test_dump_and_restore_absttl", "test_blmpop", "test_lmpop", "test_zintercard"),
-    *("test_bzpopmax", "test_bzpopmin", "test_zmpop", "test_bzmpop"),
+    "test_dump_and_restore_absttl",
 }
 
 

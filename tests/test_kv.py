@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -208,6 +209,78 @@ def test_a_blocked_pop_gets_what_is_pushed_later(kv):
     assert r.brpop("empty", timeout=0.01) is None
 
 
+def test_pops_from_several_lists_and_sorted_sets(r):
+    r.rpush("l", *"abcde")
+    assert r.lmpop(2, "none", "l", direction="LEFT") == ["l", ["a"]]
+    assert r.lmpop(2, "none", "l", direction="RIGHT", count=2) == ["l", ["e", "d"]]
+    assert r.lmpop(1, "l", direction="LEFT", count=100) == ["l", ["b", "c"]]
+    assert r.lmpop(1, "l", direction="LEFT") is None and not r.exists("l")
+    r.zadd("z", {"a": 1, "b": 2.5, "c": 3, "d": 4})
+    assert numbers_in(r.zmpop(2, ["none", "z"], min=True)) == ["z", [["a", 1]]]
+    assert r.zrange("z", 0, -1) == ["b", "c", "d"]
+    popped = r.zmpop(1, ["z"], max=True, count=2)
+    assert popped[0] == "z"
+    assert [(m, float(score)) for m, score in popped[1]] == [("d", 4), ("c", 3)]
+    assert r.bzpopmin(["none", "z"], timeout=1) in (("z", "b", 2.5), ["z", "b", 2.5])
+    assert not r.exists("z") and r.bzpopmax("z", timeout=0.01) is None
+    assert r.zmpop(1, ["z"], max=True) is None
+    r.zadd("x", {"a": 1, "b": 2, "c": 3})
+    r.sadd("y", "b", "c", "d")
+    assert r.zintercard(2, ["x", "y"]) == 2 and r.zintercard(2, ["x", "y"], limit=1) == 1
+    assert r.zintercard(2, ["x", "none"]) == 0
+    r.set("text", 1)
+    for wrong in (("LMPOP", 0, "l", "LEFT"), ("LMPOP", 2, "l", "LEFT"), ("LMPOP", 1, "l", "UP"),
+                  ("LMPOP", 1, "l", "LEFT", "COUNT", 0), ("LMPOP", 1, "l", "LEFT", "COUNT"),
+                  ("ZMPOP", 1, "z", "LEFT"), ("ZMPOP", "x", "z", "MIN"),
+                  ("LMPOP", 1, "text", "LEFT"), ("ZMPOP", 1, "text", "MIN"),
+                  ("BZPOPMIN", "z", -1), ("BZMPOP", "x", 1, "z", "MIN"),
+                  ("BLMPOP", -1, 1, "l", "LEFT"), ("ZINTERCARD", 1, "x", "LIMIT", -1),
+                  ("ZINTERCARD", 3, "x", "y"), ("ZINTERCARD", 1, "text")):
+        with pytest.raises(redis.ResponseError):
+            r.execute_command(*wrong)
+    r.lpush("again", 1)
+    with pytest.raises(redis.ResponseError, match="numkeys"):
+        r.execute_command("LMPOP", 0, "again", "LEFT")
+    assert r.llen("again") == 1
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_blocked_pops_of_several_keys_wait(kv, protocol):
+    """Each waits, gets what comes, and is done again from the log in the same way."""
+    server = kv("--appendonly", "yes", "--fsync", "always")
+    r = client_of(server)
+    waits = [
+        (("BLMPOP", 0, 2, "none", "l", "RIGHT", "COUNT", 2), lambda: r.rpush("l", *"abc"),
+         ["l", ["c", "b"]]),
+        (("BZMPOP", 0, 2, "none", "z", "MAX", "COUNT", 2),
+         lambda: r.zadd("z", {"a": 1, "b": 2, "c": 3}), ["z", [["c", 3], ["b", 2]]]),
+        (("BZPOPMIN", "none", "p", 0), lambda: r.zadd("p", {"a": 1, "b": 2}), ["p", "a", 1]),
+        (("BZPOPMAX", "none", "q", 0), lambda: r.zadd("q", {"a": 1, "b": 2}), ["q", "b", 2]),
+    ]
+    for words, change, wanted in waits:
+        heard = []
+        waiter = redis.Connection("127.0.0.1", server.port, protocol=protocol,
+                                  socket_timeout=SECONDS_MAX, decode_responses=True)
+        waiter.send_command(*words)
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        change()
+        heard = waiter.read_response()
+        assert numbers_in(heard) == wanted
+        waiter.disconnect()
+    left = [r.lrange("l", 0, -1), *(r.zrange(k, 0, -1) for k in "zpq")]
+    assert left == [["a"], ["a"], ["b"], ["a"]]
+    kill(server)
+    r = client_of(kv("--appendonly", "yes"))
+    assert left == [r.lrange("l", 0, -1), *(r.zrange(k, 0, -1) for k in "zpq")]
+
+
+def numbers_in(reply):
+    """RESP 2 has no numbers with fractions: scores are text there."""
+    if isinstance(reply, (list, tuple)):
+        return [numbers_in(each) for each in reply]
+    return float(reply) if str(reply).isdigit() else reply
+
+
 def test_hashes(r):
     assert r.hset("h", mapping={"a": 1, "b": 2}) == 2 and r.hset("h", "a", 3) == 0
     assert r.hget("h", "a") == "3" and r.hmget("h", "a", "x") == ["3", None]
@@ -316,6 +389,63 @@ def test_transactions(kv):
         while not heard.endswith(b"+PONG\r\n"):
             heard += raw.recv(4096)
         assert b"-EXECABORT" in heard
+
+
+def test_a_watched_key_that_expires_is_changed(kv):
+    """Also when nothing has looked at it since; one that had expired before WATCH is absent."""
+    server = kv()
+    with connect(server) as raw:
+        def ask(*commands, ends):
+            raw.sendall(b"".join(encode(*each) for each in commands))
+            heard = b""
+            while not heard.endswith(ends):
+                heard += raw.recv(4096)
+            return heard
+
+        for _ in range(10):  # now and then the server itself looks for expired keys
+            ask(("SET", "a", 1, "PX", 20), ("WATCH", "a"), ("PING",), ends=b"+PONG\r\n")
+            time.sleep(0.021)
+            assert ask(("MULTI",), ("SET", "b", 1), ("EXEC",), ("PING",), ends=b"+PONG\r\n") == (
+                b"+OK\r\n+QUEUED\r\n*-1\r\n+PONG\r\n")
+        ask(("SET", "a", 1, "PX", 1), ("PING",), ends=b"+PONG\r\n")
+        time.sleep(0.002)
+        ask(("WATCH", "a"), ("PING",), ends=b"+PONG\r\n")
+        assert ask(("MULTI",), ("SET", "b", 2), ("EXEC",), ("PING",), ends=b"+PONG\r\n") == (
+            b"+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n+PONG\r\n")
+
+
+def test_info_has_its_fields(kv):
+    """What monitoring programs read, each with the value that it has to have."""
+    server = kv("--appendonly", "yes", "--maxmemory", "100mb")
+    r = client_of(server)
+    other = client_of(server)
+    r.set("a", 1)
+    r.set("short", 1, px=1)
+    r.get("a")
+    r.get("none")
+    listener = other.pubsub()
+    listener.subscribe("news")
+    assert listener.get_message(timeout=SECONDS_MAX)["type"] == "subscribe"
+    wait_until(lambda: r.info()["expired_keys"] == 1)
+    info = r.info()
+    assert info["redis_version"] == "7.0.0" and info["redis_mode"] == "standalone"
+    assert info["process_id"] == server.process.pid and info["arch_bits"] in (32, 64)
+    assert info["uptime_in_seconds"] >= 0
+    assert info["connected_clients"] >= 2 and info["blocked_clients"] == 0
+    assert 0 < info["used_memory"] < info["maxmemory"] == 100 * 1024 * 1024
+    assert info["maxmemory_policy"]
+    assert info["loading"] == 0 and info["rdb_bgsave_in_progress"] == 0
+    assert info["rdb_last_bgsave_status"] == info["aof_last_write_status"] == "ok"
+    assert info["aof_enabled"] == 1 and info["aof_current_size"] > 0
+    assert info["total_connections_received"] >= 2
+    assert info["keyspace_hits"] == 1 and info["keyspace_misses"] == 1
+    assert info["pubsub_channels"] == 1 and info["pubsub_patterns"] == 0
+    assert info["role"] == "master" and info["connected_slaves"] == 0
+    assert info["cluster_enabled"] == 0
+    assert info["db0"] == {"keys": 1, "expires": 0, "avg_ttl": 0}
+    commands = info["total_commands_processed"]
+    r.ping()
+    assert r.info()["total_commands_processed"] == commands + 2
 
 
 def test_pub_sub(r):
@@ -533,6 +663,33 @@ def test_a_full_disk_loses_nothing_acknowledged(binary, tmp_path):
         assert [int(one.split(":")[0]) for one in elements] == list(range(len(elements)))
     finally:
         kill(server)
+
+
+def test_a_sync_that_failed_stays_failed(kv, tmp_path):
+    """Under `everysec`: the kernel may have dropped what it could not write, so a later sync that
+    succeeds proves nothing. The log is a link to /dev/null, which takes writes and refuses to be
+    synced, until it is started again."""
+    log = tmp_path / "log-1"
+    log.symlink_to("/dev/null")
+    server = kv("--appendonly", "yes", "--fsync", "everysec")
+    r = client_of(server)
+    assert r.set("a", 1)
+    wait_until(lambda: r.info()["aof_last_write_status"] == "err")
+
+    def refused():
+        with pytest.raises(redis.ResponseError, match="MISCONF.*sync"):
+            r.set("a", 2)
+
+    refused()
+    begun = r.info()["uptime_in_seconds"]
+    wait_until(lambda: r.info()["uptime_in_seconds"] > begun + 2)
+    refused()
+    assert r.info()["aof_last_write_status"] == "err" and r.get("a") == "1"
+    assert "writes are refused until kv is started again" in server.stderr
+    kill(server)
+    log.unlink()
+    r = client_of(kv("--appendonly", "yes", "--fsync", "everysec"))
+    assert r.set("a", 3) and r.info()["aof_last_write_status"] == "ok"
 
 
 # Limits

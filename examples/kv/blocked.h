@@ -1,4 +1,4 @@
-// Blocked: clients that wait for elements: BLPOP, BRPOP, BLMOVE, BZPOPMIN.
+// Blocked: clients that wait for elements: BLPOP, BLMPOP, BLMOVE, BZPOPMIN, BZMPOP …
 //
 // After a command changed a key that clients wait for, their commands are executed again, in the
 // order in which they came.

@@ -55,6 +55,19 @@ std::optional<double> Call::real(ByteView text) {
     return value;
 }
 
+void Call::wait_for(std::string_view name, resp::Arguments awaited, ByteView timeout) {
+    const auto seconds = resp::parse_double(timeout);
+    if (!seconds || *seconds < 0) {
+        return reply.error(seconds ? "ERR timeout is negative"
+                                   : "ERR timeout is not a float or out of range");
+    }
+    // The second try found nothing either: the client goes on waiting.
+    if (client.blocked()) return;
+    // A transaction is one step, during which no element can arrive.
+    if (client.in_exec() || client.replays()) return reply.null_array();
+    server.blocked().wait(*this, *server.commands().find(name), awaited, *seconds);
+}
+
 void Call::changed(ByteView key) {
     is_changed_ = true;
     server.key_changed(key);

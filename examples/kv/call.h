@@ -71,6 +71,10 @@ class Call {
     // What log_as() wrote; empty: the command as it came.
     const std::string& log_text() const { return log_text_; }
 
+    // Answers later, when one of the keys has changed: the command is executed again then. At once,
+    // where nothing may wait; not at all, if this is the second try.
+    void wait_for(std::string_view name, resp::Arguments keys, ByteView timeout);
+
     void syntax_error() { reply.error("ERR syntax error"); }
     void wrong_type() {
         reply.error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "examples/kv/commands.h"
+#include "examples/kv/commands/counted_keys.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -296,20 +297,6 @@ void rpoplpush(Call& call) {
     if (!move(call, false, true)) call.reply.null();
 }
 
-// Waits, unless this is the second try, or nothing may wait.
-void wait_for(Call& call, std::string_view name, resp::Arguments keys, ByteView timeout) {
-    const auto seconds = resp::parse_double(timeout);
-    if (!seconds || *seconds < 0) {
-        return call.reply.error(seconds ? "ERR timeout is negative"
-                                        : "ERR timeout is not a float or out of range");
-    }
-    // The second try found nothing either: the client goes on waiting.
-    if (call.client.blocked()) return;
-    // A transaction is one step, during which no element can arrive.
-    if (call.client.in_exec() || call.client.replays()) return call.reply.null_array();
-    call.server.blocked().wait(call, *call.server.commands().find(name), keys, *seconds);
-}
-
 void pop_first(Call& call, std::string_view name, bool front) {
     const std::size_t last = call.args.size() - 1;
     for (std::size_t i = 1; i < last; ++i) {
@@ -322,7 +309,7 @@ void pop_first(Call& call, std::string_view name, bool front) {
         call.shrank(call.args[i], *list);
         return call.log_as({front ? "LPOP" : "RPOP", call.args[i]});
     }
-    wait_for(call, name, call.args.part(1, last), call.args[last]);
+    call.wait_for(name, call.args.part(1, last), call.args[last]);
 }
 
 void blpop(Call& call) {
@@ -332,16 +319,46 @@ void brpop(Call& call) {
     pop_first(call, "brpop", false);
 }
 
+// False: the keys are empty, and nothing was answered.
+bool pop_several(Call& call, const MultiPop& wanted) {
+    for (const ByteView key : wanted.keys) {
+        List* list = nullptr;
+        if (!call.find(key, list)) return true;
+        if (list == nullptr) continue;
+        const Index taken = std::min(wanted.count, size_of(*list));
+        call.reply.array(2);
+        call.reply.bulk(key);
+        call.reply.array(static_cast<std::size_t>(taken));
+        for (Index i = 0; i < taken; ++i) call.reply.bulk(take(*list, wanted.first));
+        call.shrank(key, *list);
+        call.log_as({wanted.first ? "LPOP" : "RPOP", key, std::to_string(taken)});
+        return true;
+    }
+    return false;
+}
+
+void lmpop(Call& call) {
+    const auto wanted = read_multi_pop(call, 1, "LEFT", "RIGHT");
+    if (wanted && !pop_several(call, *wanted)) call.reply.null_array();
+}
+
+void blmpop(Call& call) {
+    const auto wanted = read_multi_pop(call, 2, "LEFT", "RIGHT");
+    if (wanted && !pop_several(call, *wanted)) {
+        call.wait_for("blmpop", wanted->keys, call.args[1]);
+    }
+}
+
 void blmove(Call& call) {
     const auto from = side(call, call.args[3]);
     if (!from) return;
     const auto to = side(call, call.args[4]);
     if (!to) return;
-    if (!move(call, *from, *to)) wait_for(call, "blmove", call.args.part(1, 2), call.args[5]);
+    if (!move(call, *from, *to)) call.wait_for("blmove", call.args.part(1, 2), call.args[5]);
 }
 
 void brpoplpush(Call& call) {
-    if (!move(call, false, true)) wait_for(call, "brpoplpush", call.args.part(1, 2), call.args[3]);
+    if (!move(call, false, true)) call.wait_for("brpoplpush", call.args.part(1, 2), call.args[3]);
 }
 
 }  // namespace
@@ -364,6 +381,8 @@ Commands list_commands() {
         {"lpos", lpos, -3, 0, 1, 1, 1},
         {"lmove", lmove, 5, flag::write | flag::grows, 1, 2, 1},
         {"rpoplpush", rpoplpush, 3, flag::write | flag::grows, 1, 2, 1},
+        {"lmpop", lmpop, -4, flag::write},
+        {"blmpop", blmpop, -5, flag::write},
         {"blpop", blpop, -3, flag::write, 1, -2, 1},
         {"brpop", brpop, -3, flag::write, 1, -2, 1},
         {"blmove", blmove, 6, flag::write | flag::grows, 1, 2, 1},

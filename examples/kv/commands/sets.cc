@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "examples/kv/commands.h"
+#include "examples/kv/commands/counted_keys.h"
 #include "examples/kv/commands/random_nodes.h"
 #include "examples/kv/server.h"
 
@@ -176,27 +177,11 @@ void store(Call& call) {
 }
 
 void sintercard(Call& call) {
-    const auto count = call.integer(call.args[1]);
-    if (!count) return;
-    const std::size_t arguments = call.args.size();
-    if (*count <= 0) return call.reply.error("ERR numkeys should be greater than 0");
-    if (static_cast<std::size_t>(*count) > arguments - 2) {
-        return call.reply.error("ERR Number of keys can't be greater than number of args");
-    }
-    const std::size_t end = 2 + static_cast<std::size_t>(*count);
-    Index limit = 0;
-    if (arguments == end + 2 && same_word(call.args[end], "LIMIT")) {
-        const auto given = call.integer(call.args[end + 1]);
-        if (!given) return;
-        if (*given < 0) return call.reply.error("ERR LIMIT can't be negative");
-        limit = *given;
-    } else if (arguments != end) {
-        return call.syntax_error();
-    }
+    const auto read = read_limited_keys(call);
+    if (!read) return;
     std::vector<std::string> members;
-    if (!combine(call, Operation::intersection, call.args.part(2, end), members)) return;
-    const auto found = static_cast<Index>(members.size());
-    call.reply.integer(limit > 0 ? std::min(found, limit) : found);
+    if (!combine(call, Operation::intersection, read->keys, members)) return;
+    call.reply.integer(read->limited(members.size()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "examples/kv/commands.h"
+#include "examples/kv/commands/counted_keys.h"
 #include "examples/kv/commands/random_nodes.h"
 #include "examples/kv/server.h"
 
@@ -192,6 +193,71 @@ void zpopmax(Call& call) {
     pop(call, true);
 }
 
+// BZPOPMIN, BZPOPMAX: one member of the first key that has one.
+void pop_first(Call& call, std::string_view name, bool highest) {
+    const std::size_t last = call.args.size() - 1;
+    for (const ByteView key : call.args.part(1, last)) {
+        SortedSet* set = nullptr;
+        if (!call.find(key, set)) return;
+        if (set == nullptr) continue;
+        const auto* node = set->at(highest ? set->size() - 1 : 0);
+        const std::string member(node->member());
+        call.reply.array(3);
+        call.reply.bulk(key);
+        call.reply.bulk(member);
+        call.reply.real(node->score());
+        set->erase(member);
+        call.shrank(key, *set);
+        return call.log_as({highest ? "ZPOPMAX" : "ZPOPMIN", key});
+    }
+    call.wait_for(name, call.args.part(1, last), call.args[last]);
+}
+
+void bzpopmin(Call& call) {
+    pop_first(call, "bzpopmin", false);
+}
+void bzpopmax(Call& call) {
+    pop_first(call, "bzpopmax", true);
+}
+
+// False: the keys are empty, and nothing was answered.
+bool pop_several(Call& call, const MultiPop& wanted) {
+    for (const ByteView key : wanted.keys) {
+        SortedSet* set = nullptr;
+        if (!call.find(key, set)) return true;
+        if (set == nullptr) continue;
+        const auto taken =
+            std::min<std::size_t>(static_cast<std::size_t>(wanted.count), set->size());
+        call.reply.array(2);
+        call.reply.bulk(key);
+        call.reply.array(taken);
+        for (std::size_t i = 0; i < taken; ++i) {
+            const auto* node = set->at(wanted.first ? 0 : set->size() - 1);
+            const std::string member(node->member());
+            call.reply.array(2);
+            call.reply.bulk(member);
+            call.reply.real(node->score());
+            set->erase(member);
+        }
+        call.shrank(key, *set);
+        call.log_as({wanted.first ? "ZPOPMIN" : "ZPOPMAX", key, std::to_string(taken)});
+        return true;
+    }
+    return false;
+}
+
+void zmpop(Call& call) {
+    const auto wanted = read_multi_pop(call, 1, "MIN", "MAX");
+    if (wanted && !pop_several(call, *wanted)) call.reply.null_array();
+}
+
+void bzmpop(Call& call) {
+    const auto wanted = read_multi_pop(call, 2, "MIN", "MAX");
+    if (wanted && !pop_several(call, *wanted)) {
+        call.wait_for("bzmpop", wanted->keys, call.args[1]);
+    }
+}
+
 void zrandmember(Call& call) {
     SortedSet* set = nullptr;
     if (!call.find(call.args[1], set)) return;
@@ -326,6 +392,17 @@ void show(Call& call) {
     }
 }
 
+void zintercard(Call& call) {
+    const auto read = read_limited_keys(call);
+    if (!read) return;
+    Sources sources;
+    sources.weights.assign(read->keys.size(), 1.0);
+    if (!read_sets(call, 2, read->keys.size(), sources)) return;
+    SortedSet result;
+    combine(sources, Operation::intersection, result);
+    call.reply.integer(read->limited(result.size()));
+}
+
 template <Operation operation>
 void store(Call& call) {
     Sources sources;
@@ -356,6 +433,11 @@ Commands sorted_set_commands() {
         {"zrevrank", zrevrank, 3, 0, 1, 1, 1},
         {"zpopmin", zpopmin, -2, flag::write, 1, 1, 1},
         {"zpopmax", zpopmax, -2, flag::write, 1, 1, 1},
+        {"bzpopmin", bzpopmin, -3, flag::write, 1, -2, 1},
+        {"bzpopmax", bzpopmax, -3, flag::write, 1, -2, 1},
+        {"zmpop", zmpop, -4, flag::write},
+        {"bzmpop", bzmpop, -5, flag::write},
+        {"zintercard", zintercard, -3, 0},
         {"zrandmember", zrandmember, -2, 0, 1, 1, 1},
         {"zunion", show<Operation::combination>, -3, 0},
         {"zinter", show<Operation::intersection>, -3, 0},
