@@ -10,17 +10,6 @@
 namespace tiderace::db {
 namespace {
 
-class Counted {
-  public:
-    explicit Counted(std::size_t& count) : count_(&count) { ++*count_; }
-    ~Counted() { --*count_; }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
-
-  private:
-    std::size_t* count_;
-};
-
 // What became of it is known: its task goes on.
 void end(Read& read) {
     read.over = true;

@@ -10,21 +10,6 @@
 #include "tiderace/task/within.h"
 
 namespace tiderace::db {
-namespace {
-
-// Counts a waiting task, however it ends.
-class Counted {
-  public:
-    explicit Counted(std::size_t& count) : count_(&count) { ++*count_; }
-    ~Counted() { --*count_; }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
-
-  private:
-    std::size_t* count_;
-};
-
-}  // namespace
 
 Loan& Loan::operator=(Loan&& other) noexcept {
     if (this != &other) {

@@ -43,6 +43,18 @@ class Pooled {
     virtual bool broken() const = 0;
 };
 
+// One more in a count for as long as it lives, however its task ends.
+class Counted final {
+  public:
+    explicit Counted(std::size_t& count) : count_(&count) { ++*count_; }
+    ~Counted() { --*count_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+  private:
+    std::size_t* count_;
+};
+
 struct ReserveOptions {
     std::size_t connections_max = 8;
     std::size_t waiting_max = 1'024;

@@ -11,6 +11,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "tiderace/testing/socket_world.h"
+
 namespace tiderace::db::redis {
 namespace {
 
@@ -23,6 +25,14 @@ std::string find_server() {
         }
     }
     return "";
+}
+
+// It takes no port 0. Another program may take this one before it does: then it ends at
+// once, and is started with another.
+std::uint16_t free_port() {
+    testing::SocketWorld world("auto");
+    const core::Descriptor listener = world.listen();
+    return world.listening_at().port();
 }
 
 void send_all(int fd, std::string_view bytes) {
@@ -81,8 +91,19 @@ std::string RedisServer::missing() {
     return find_server().empty() ? "redis-server is not installed: it is not tested" : "";
 }
 
-RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
-    start();
+RedisServer::RedisServer(std::vector<std::string> arguments, Network network)
+    : arguments_(std::move(arguments)), network_(network) {
+    if (network == Network::none) {
+        start();
+        return;
+    }
+    // Another program may take the ports first.
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        port_ = free_port();
+        bus_port_ = network == Network::cluster ? free_port() : 0;
+        if (try_start()) return;
+    }
+    throw std::runtime_error("redis-server does not start");
 }
 
 RedisServer::~RedisServer() {
@@ -91,11 +112,35 @@ RedisServer::~RedisServer() {
     process_->wait(10s);
 }
 
+std::vector<std::string> RedisServer::network_arguments() const {
+    const std::string port = std::to_string(port_);
+    switch (network_) {
+        case Network::none:
+            return {"--port", "0"};
+        case Network::tls:
+            return {"--port", "0", "--bind", "127.0.0.1", "--tls-port", port};
+        case Network::cluster:
+            break;
+    }
+    return {"--port",
+            port,
+            "--bind",
+            "127.0.0.1",
+            "--cluster-port",
+            std::to_string(bus_port_),
+            "--cluster-enabled",
+            "yes",
+            "--cluster-config-file",
+            file("nodes.conf")};
+}
+
 void RedisServer::start() {
+    if (!try_start()) throw std::runtime_error("redis-server does not start");
+}
+
+bool RedisServer::try_start() {
     core::ChildOptions options;
     options.arguments = {find_server(),
-                         "--port",
-                         "0",
                          "--unixsocket",
                          file("redis.sock"),
                          "--save",
@@ -108,14 +153,20 @@ void RedisServer::start() {
                          file("log"),
                          "--enable-debug-command",
                          "yes"};
-    options.arguments.insert(options.arguments.end(), arguments_.begin(), arguments_.end());
+    for (const auto& more : {network_arguments(), arguments_}) {
+        options.arguments.insert(options.arguments.end(), more.begin(), more.end());
+    }
     auto process = core::ChildProcess::start(options);
     if (!process) throw std::runtime_error(process.error().message());
     process_.emplace(std::move(*process));
     while (!answers()) {
-        if (process_->exit()) throw std::runtime_error("redis-server does not start");
+        if (process_->exit()) {
+            process_.reset();
+            return false;
+        }
         std::this_thread::sleep_for(1ms);
     }
+    return true;
 }
 
 bool RedisServer::answers() const {

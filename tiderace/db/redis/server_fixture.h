@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tiderace/core/child_process.h"
-#include "tiderace/db/database_fixture.h"
+#include "tiderace/db/task_fixture.h"
 #include "tiderace/redis.h"
 #include "tiderace/task.h"
 #include "tiderace/task/awaitable.h"
@@ -25,7 +25,10 @@ namespace tiderace::db::redis {
 // A redis-server with a folder of its own.
 class RedisServer {
   public:
-    explicit RedisServer(std::vector<std::string> arguments = {});
+    // How it is reached besides its Unix socket, at 127.0.0.1.
+    enum class Network : std::uint8_t { none, tls, cluster };
+
+    explicit RedisServer(std::vector<std::string> arguments = {}, Network network = Network::none);
     ~RedisServer();
     RedisServer(const RedisServer&) = delete;
     RedisServer& operator=(const RedisServer&) = delete;
@@ -34,6 +37,8 @@ class RedisServer {
 
     std::string url() const { return "unix:" + folder_.file("redis.sock"); }
     std::string file(const std::string& name) const { return folder_.file(name); }
+    std::uint16_t port() const { return port_; }
+    std::uint16_t bus_port() const { return bus_port_; }
     void start();
     // As when its machine fails.
     void kill();
@@ -42,8 +47,13 @@ class RedisServer {
 
   private:
     bool answers() const;
+    std::vector<std::string> network_arguments() const;
+    bool try_start();
 
     std::vector<std::string> arguments_;
+    Network network_;
+    std::uint16_t port_ = 0;
+    std::uint16_t bus_port_ = 0;  // among the servers of a cluster
     Folder folder_;
     std::optional<core::ChildProcess> process_;
 };
