@@ -39,12 +39,16 @@ void read_options(Url& url, std::string_view text) {
         const auto name = take_before(value, "=");
         if (name == "socket") {
             url.socket = unescaped(value);
+        } else if (name == "ca") {
+            url.ca = unescaped(value);
         } else if (name == "tls" && (value == "require" || value == "verify" || value == "off")) {
             url.tls = value == "off" ? Tls::off : value == "verify" ? Tls::verify : Tls::require;
         } else {
-            refuse("after the ? are socket=PATH and tls=off|require|verify");
+            refuse("after the ? are socket=PATH, tls=off|require|verify and ca=FILE");
         }
     }
+    // Otherwise the file would seem to protect, and would not.
+    if (!url.ca.empty() && url.tls != Tls::verify) refuse("ca=FILE is for tls=verify");
 }
 
 }  // namespace
@@ -125,6 +129,12 @@ Url Url::parse(std::string_view text) {
     if (authority.port != 0) url.port = authority.port;
     if (url.host.empty() == url.socket.empty()) refuse("either a host or ?socket=PATH");
     return url;
+}
+
+std::string Url::trust() const {
+    if (tls != Tls::verify) return "tls=require asks for a server with TLS";
+    return "tls=verify asks for a certificate that is valid for " + host +
+           " and signed by an authority of " + (ca.empty() ? "the client library's" : ca);
 }
 
 std::string Url::shown() const {

@@ -6,8 +6,10 @@
 //   mariadb://user:password@host:3306/name                  mysql:// is the same
 //   mariadb://user@/name?socket=/run/mysqld/mysqld.sock     a Unix socket: its path
 //
-// Other characters are escaped with %XX. `tls=require` and `tls=verify` after the `?` ask
-// for TLS; names are looked up off the loop.
+// Other characters are escaped with %XX. After the `?`, `tls=require` asks for TLS with any server,
+// and `tls=verify` for one whose certificate is valid for the host; `ca=FILE` names the PEM file of
+// the authorities to trust. Without it MariaDB trusts the system's, and PostgreSQL those of
+// ~/.postgresql/root.crt. Names are looked up off the loop.
 //
 // Errors   Error{configuration}; it never repeats a password.
 // Thread   Any; pure functions.
@@ -38,6 +40,10 @@ struct Url {
     std::string name;
     std::string socket;  // a Unix socket instead of host and port
     Tls tls = Tls::off;
+    std::string ca;  // with Tls::verify; "": the client library's own
+
+    // Which servers TLS accepts, for the error of one that it refuses.
+    std::string trust() const;
 };
 
 // "user:password@host:port", "[::1]:5432": what the URLs of all servers have. Throws

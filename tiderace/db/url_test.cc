@@ -23,6 +23,7 @@ TEST(Url, AServerHasAHostAndAnAccount) {
     EXPECT_EQ(url.name, "tidepool");
     EXPECT_EQ(url.tls, Tls::verify);
     EXPECT_EQ(url.shown(), "postgres://ada@db.example:7000/tidepool");
+    EXPECT_EQ(Url::parse("mysql://x/y?tls=verify&ca=/etc/a%26b.pem").ca, "/etc/a&b.pem");
     EXPECT_EQ(Url::parse("mysql://[::1]/x").host, "::1");
     EXPECT_EQ(Url::parse("mysql://[::1]/x").port, 3306);
 }
@@ -34,10 +35,11 @@ TEST(Url, AServerMayBeAtAUnixSocket) {
 }
 
 TEST(Url, WhatIsNoneIsRefusedWithoutItsPassword) {
-    for (const auto text : {"", "tidepool.db", "sqlite:", "redis://x/y", "postgres:x/y",
-                            "postgres://x", "postgres://x/", "postgres:///x", "postgres://x:0/y",
-                            "postgres://x:99999/y", "postgres://[x/y", "postgres://x/y?z=1",
-                            "postgres://a:se%cret@x/y", "postgres://x/y?socket=/z"}) {
+    for (const auto text :
+         {"", "tidepool.db", "sqlite:", "redis://x/y", "postgres:x/y", "postgres://x",
+          "postgres://x/", "postgres:///x", "postgres://x:0/y", "postgres://x:99999/y",
+          "postgres://[x/y", "postgres://x/y?z=1", "postgres://a:se%cret@x/y",
+          "postgres://x/y?socket=/z", "postgres://x/y?ca=/z", "mysql://x/y?tls=require&ca=/z"}) {
         try {
             Url::parse(text);
             ADD_FAILURE() << text;

@@ -13,6 +13,7 @@
 
 #include "tiderace/core/child_process.h"
 #include "tiderace/task.h"
+#include "tiderace/testing/socket_world.h"
 
 namespace tiderace::testing {
 
@@ -56,6 +57,14 @@ const char* account(Dialect dialect) {
     return dialect == Dialect::postgres ? "postgres" : "mysql";
 }
 
+// These servers take no port 0. Another program may take this one before they do: then they end at
+// once, and are started with another.
+std::uint16_t free_port() {
+    SocketWorld world("auto");
+    const core::Descriptor listener = world.listen();
+    return world.listening_at().port();
+}
+
 std::array<std::unique_ptr<DatabaseServer>, 3>& servers() {
     static std::array<std::unique_ptr<DatabaseServer>, 3> all;
     return all;
@@ -95,17 +104,19 @@ std::vector<std::string> DatabaseServer::as_account(std::vector<std::string> com
     return whole;
 }
 
-DatabaseServer::DatabaseServer(Dialect dialect) : dialect_(dialect) {
+DatabaseServer::DatabaseServer(Dialect dialect, const DatabaseTls& tls)
+    : dialect_(dialect), tls_(!tls.certificate.empty()) {
     std::string name = (std::filesystem::temp_directory_path() / "tiderace-db-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for a database");
     folder_ = name;
     const std::string& folder = name;
     if (::geteuid() == 0) run_program({"chown", account(dialect), folder});
+    if (tls_) put_certificate(tls);
     if (dialect == Dialect::postgres) {
-        // No syncs, here and in start(): the data ends with the test. Nor a port, since two test
-        // programs may run at once.
-        run_program(as_account({find_program(dialect, "initdb"), "--no-sync", "-A", "trust", "-U",
-                                "tester", "-E", "UTF8", "--locale=C", "-D", folder + "/data"}));
+        // No syncs, here and in start(): the data ends with the test.
+        run_program(as_account({find_program(dialect, "initdb"), "--no-sync", "--auth-local=trust",
+                                "--auth-host=scram-sha-256", "-U", "tester", "-E", "UTF8",
+                                "--locale=C", "-D", folder + "/data"}));
     } else {
         run_program(as_account({find_program(dialect, "mariadb-install-db"), "--no-defaults",
                                 "--auth-root-authentication-method=normal", "--skip-test-db",
@@ -114,21 +125,63 @@ DatabaseServer::DatabaseServer(Dialect dialect) : dialect_(dialect) {
     start();
 }
 
+void DatabaseServer::put_certificate(const DatabaseTls& tls) const {
+    const std::string certificate = folder_ / "server.pem";
+    const std::string key = folder_ / "server.key";
+    std::filesystem::remove(key);
+    const auto over = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(tls.certificate, certificate, over);
+    std::filesystem::copy_file(tls.key, key);
+    // PostgreSQL refuses a key that others may read.
+    std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+    if (::geteuid() == 0) run_program({"chown", account(dialect_), certificate, key});
+}
+
+void DatabaseServer::show(const DatabaseTls& tls) {
+    kill();
+    put_certificate(tls);
+    start();
+}
+
+std::vector<std::string> DatabaseServer::network_arguments() {
+    const bool is_postgres = dialect_ == Dialect::postgres;
+    if (!tls_) {
+        if (is_postgres) return {"-c", "listen_addresses="};
+        return {"--skip-networking"};
+    }
+    port_ = free_port();
+    const std::string port = std::to_string(port_);
+    const std::string certificate = folder_ / "server.pem";
+    const std::string key = folder_ / "server.key";
+    if (is_postgres) {
+        return {"-p", port,
+                "-c", "listen_addresses=127.0.0.1",
+                "-c", "ssl=on",
+                "-c", "ssl_cert_file=" + certificate,
+                "-c", "ssl_key_file=" + key};
+    }
+    return {"--bind-address=127.0.0.1", "--port=" + port, "--skip-name-resolve",
+            "--ssl-cert=" + certificate, "--ssl-key=" + key};
+}
+
 void DatabaseServer::start() {
     const std::string folder = folder_;
-    core::ChildOptions options;
-    if (dialect_ == Dialect::postgres) {
-        options.arguments =
-            as_account({server_program(dialect_), "-D", folder + "/data", "-k", folder, "-c",
-                        "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=50"});
-    } else {
-        options.arguments = as_account(
-            {server_program(dialect_), "--no-defaults", "--datadir=" + folder + "/data",
-             "--socket=" + folder + "/server.sock", "--skip-networking",
-             "--innodb-flush-log-at-trx-commit=2", "--pid-file=" + folder + "/server.pid"});
-    }
     // A server that was killed a moment ago may still hold what the new one needs: again, then.
     for (int attempt = 0; attempt < 100; ++attempt) {
+        std::vector<std::string> command = {server_program(dialect_)};
+        if (dialect_ == Dialect::postgres) {
+            command.insert(command.end(), {"-D", folder + "/data", "-k", folder, "-c", "fsync=off",
+                                           "-c", "max_connections=50"});
+        } else {
+            command.insert(command.end(), {"--no-defaults", "--datadir=" + folder + "/data",
+                                           "--socket=" + folder + "/server.sock",
+                                           "--innodb-flush-log-at-trx-commit=2",
+                                           "--pid-file=" + folder + "/server.pid"});
+        }
+        const std::vector<std::string> network = network_arguments();
+        command.insert(command.end(), network.begin(), network.end());
+        core::ChildOptions options;
+        options.arguments = as_account(command);
         auto process = core::ChildProcess::start(options);
         if (!process) throw std::runtime_error(process.error().message());
         process_ = std::make_unique<core::ChildProcess>(std::move(*process));
@@ -180,8 +233,30 @@ void DatabaseServer::signal_all(int number) const {
 
 std::string DatabaseServer::url(const std::string& name) const {
     const std::string folder = folder_;
-    if (dialect_ == Dialect::postgres) return "postgres://tester@/" + name + "?socket=" + folder;
+    if (dialect_ == Dialect::postgres) {
+        return "postgres://tester@" + (tls_ ? ":" + std::to_string(port_) : "") + "/" + name +
+               "?socket=" + folder;  // the port is part of the socket's name
+    }
     return "mariadb://root@/" + name + "?socket=" + folder + "/server.sock";
+}
+
+std::string DatabaseServer::tcp_url(const std::string& name, const std::string& account,
+                                    const std::string& password, const std::string& host) const {
+    const std::string scheme(db::name_of(dialect_));
+    return scheme + "://" + account + ":" + password + "@" + host + ":" + std::to_string(port_) +
+           "/" + name;
+}
+
+void DatabaseServer::add_account(const std::string& account, const std::string& password) {
+    const bool is_postgres = dialect_ == Dialect::postgres;
+    db::Database database = db::open(url(is_postgres ? "postgres" : "mysql"));
+    const std::string sql =
+        is_postgres
+            ? "create role " + account + " superuser login password '" + password + "'"
+            : "grant all on *.* to '" + account + "'@'127.0.0.1' identified by '" + password + "'";
+    task::run([](db::Database& base, const std::string& text) -> Task<> {
+        co_await base.exec(text);
+    }(database, sql));
 }
 
 // False: it has ended instead.

@@ -10,6 +10,7 @@
 // Errors   std::runtime_error: a program that does not start.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -23,10 +24,17 @@ class ChildProcess;
 
 namespace tiderace::testing {
 
+// The certificate that a server shows, as PEM files.
+struct DatabaseTls {
+    std::string certificate;
+    std::string key;
+};
+
 class DatabaseServer {
   public:
-    // Makes the folder of its data and starts it.
-    explicit DatabaseServer(db::Dialect dialect);
+    // Makes the folder of its data and starts it. With `tls` it is reached over TCP, too: at
+    // 127.0.0.1, where accounts need their passwords.
+    explicit DatabaseServer(db::Dialect dialect, const DatabaseTls& tls = {});
     ~DatabaseServer();
     DatabaseServer(const DatabaseServer&) = delete;
     DatabaseServer& operator=(const DatabaseServer&) = delete;
@@ -38,6 +46,13 @@ class DatabaseServer {
     // The URL of an empty database whose name begins so, which it makes.
     std::string fresh(const std::string& prefix);
     std::string url(const std::string& name) const;
+    // With `tls`: of an account that may use this database; `host` is 127.0.0.1 by any name.
+    std::string tcp_url(const std::string& name, const std::string& account,
+                        const std::string& password, const std::string& host = "127.0.0.1") const;
+    // Starts it again with another certificate.
+    void show(const DatabaseTls& tls);
+    // Makes an account with this password and all rights.
+    void add_account(const std::string& account, const std::string& password);
 
     void start();
     // As when its machine fails.
@@ -48,12 +63,16 @@ class DatabaseServer {
 
   private:
     std::vector<std::string> as_account(std::vector<std::string> command) const;
+    std::vector<std::string> network_arguments();
+    void put_certificate(const DatabaseTls& tls) const;
     bool answers();
     void signal_all(int number) const;
 
     db::Dialect dialect_;
     std::filesystem::path folder_;
     std::unique_ptr<core::ChildProcess> process_;
+    bool tls_ = false;
+    std::uint16_t port_ = 0;
     int made_ = 0;
 };
 

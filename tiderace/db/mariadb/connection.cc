@@ -1,5 +1,6 @@
 #include "tiderace/db/mariadb/connection.h"
 
+#include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
 
@@ -52,6 +53,17 @@ void set_tls(MYSQL* mysql, const Url& url) {
     my_bool verify = url.tls == Tls::verify ? 1 : 0;
     if (enforce != 0) mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &enforce);
     mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+    if (!url.ca.empty()) mysql_optionsv(mysql, MYSQL_OPT_SSL_CA, url.ca.c_str());
+}
+
+// The library has one number for all that TLS fails with. A certificate that is refused, a file
+// that cannot be read and a server without TLS stay so; a handshake that was cut off is a lost
+// connection.
+bool is_refused_by_tls(std::string_view message) {
+    for (const char* const text : {"certificate", "SSL is required", "No such file", "ermission"}) {
+        if (message.find(text) != message.npos) return true;
+    }
+    return false;
 }
 
 // "kill query" by a connection of its own. Blocks.
@@ -102,7 +114,11 @@ bool Connection::gone() {
 }
 
 void Connection::fail(unsigned number, const char* message) {
-    const Fault fault = fault_of(number);
+    if (number == CR_SSL_CONNECTION_ERROR && is_refused_by_tls(message)) {
+        throw Error(Fault::configuration, std::string(message) + "; " + settings_.url.trust());
+    }
+    const Fault fault =
+        number == CR_SSL_CONNECTION_ERROR ? Fault::connection_lost : fault_of(number);
     if (fault == Fault::connection_lost) broken_ = true;
     // What a killed statement fails with depends on where it was.
     if (killed_ && !broken_) throw Error(Fault::timeout, message);

@@ -73,6 +73,16 @@ std::size_t line_of(const PGresult* result, std::string_view script, std::size_t
     return line_at(script, byte == 0 ? 0 : byte - 1);
 }
 
+// libpq has no number for these: the certificate, the file of authorities, a server without TLS.
+// Trying again does not help. "SSL SYSCALL error" and an unexpected end are handshakes that were
+// cut off: lost connections.
+bool is_refused_by_tls(std::string_view message, Tls tls) {
+    if (tls == Tls::off || message.find("unexpected eof") != message.npos) return false;
+    return message.find("SSL error:") != message.npos ||
+           message.find("certificate") != message.npos ||
+           message.find("SSL was required") != message.npos;
+}
+
 const char* mode_of(Tls tls) {
     switch (tls) {
         case Tls::off:
@@ -128,7 +138,7 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
         url.socket.empty() ? repeated(url.host, addresses.size()) : url.socket;
     const std::string hostaddr = listed(addresses);
     const std::string port = std::to_string(url.port);
-    const std::array<std::pair<const char*, const char*>, 14> settings = {{
+    const std::array<std::pair<const char*, const char*>, 15> settings = {{
         {"host", hosts.c_str()},
         {"hostaddr", hostaddr.c_str()},
         {"port", port.c_str()},
@@ -136,6 +146,7 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
         {"password", url.password.c_str()},
         {"dbname", url.name.c_str()},
         {"sslmode", url.socket.empty() ? mode_of(url.tls) : "disable"},
+        {"sslrootcert", url.ca.c_str()},  // "": libpq's own
         {"gssencmode", "disable"},
         {"client_encoding", "UTF8"},
         {"application_name", "tiderace"},
@@ -172,7 +183,13 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
     const std::string message = first_line(PQerrorMessage(connection_));
     const std::string_view sql_state = state_in(message);
     broken_ = true;
-    throw Error(sql_state.empty() ? Fault::connection_lost : fault_of(sql_state), message);
+    if (!sql_state.empty()) throw Error(fault_of(sql_state), message);
+    if (is_refused_by_tls(message, url.tls)) {
+        throw Error(Fault::configuration, message + "; " + url.trust());
+    }
+    // Without a number, too: the library itself misses a password.
+    const bool lacks_password = PQconnectionNeedsPassword(connection_) == 1;
+    throw Error(lacks_password ? Fault::configuration : Fault::connection_lost, message);
 }
 
 bool Connection::gone() {
