@@ -268,8 +268,14 @@ bool Hub::redirect(Node& from, Call& call, std::string_view text) {
 bool Hub::leave_node(Node& dead, Call& call) {
     if (slots_ == nullptr || call.redirects_ >= redirects_max) return false;
     std::ranges::replace(*slots_, &dead, static_cast<Node*>(nullptr));
-    const auto other = std::ranges::find_if(
+    auto other = std::ranges::find_if(
         nodes_, [&](const auto& each) { return each.get() != &dead && each->link_ != nullptr; });
+    if (other == nodes_.end()) {  // one without a connection, whose last attempt did not fail
+        const Instant now = runner_->loop().now();
+        other = std::ranges::find_if(nodes_, [&](const auto& each) {
+            return each.get() != &dead && each->next_attempt_ <= now;
+        });
+    }
     if (other == nodes_.end()) return false;
     ++call.redirects_;
     (*other)->accept(call);
