@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "tiderace/db/redis/server_fixture.h"
 #include "tiderace/redis.h"
 #include "tiderace/serve/stream_tls.h"
 #include "tiderace/tcp/tcp_fixture.h"
@@ -66,6 +67,63 @@ TEST_F(RedisTls, AServerThatDoesNotProveItsNameIsRefused) {
     EXPECT_EQ(ask(strict, "localhost"), "connection_lost");
     const tcp::ClientTls trusting({.ca = authority_.write(folder_, "ca.pem")});
     EXPECT_EQ(ask(trusting, "127.0.0.1"), "connection_lost");
+}
+
+// A real redis-server, which is reached over TLS alone and wants a password.
+class RealRedisTls : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (const auto why = RedisServer::missing(); !why.empty()) GTEST_SKIP() << why;
+        const auto files = authority_.issue(folder_, "server", {.names = {"127.0.0.1"}});
+        server_.emplace(std::vector<std::string>{"--tls-cert-file", files.certificate,
+                                                 "--tls-key-file", files.key, "--tls-auth-clients",
+                                                 "no", "--requirepass", "open-sesame"},
+                        RedisServer::Network::tls);
+    }
+    // What SET and GET lead to: the value, or the error.
+    std::string outcome_of(const tcp::ClientTls& tls, const std::string& password,
+                           const std::string& host = "127.0.0.1") const {
+        Options options;
+        options.security = &tls;
+        options.waiting_timeout = 1s;
+        const std::string url =
+            "rediss://:" + password + "@" + host + ":" + std::to_string(server_->port());
+        try {
+            return task::run([](Client client) -> task::Task<std::string> {
+                co_await client.set("a", "secret");
+                auto value = co_await client.get("a");
+                co_return value.value_or("nothing");
+            }(open(url, options)));
+        } catch (const Error& error) {
+            return error.what();
+        }
+    }
+    tcp::ClientTls trusting(const testing::Authority& authority) const {
+        return tcp::ClientTls({.ca = authority.write(folder_, "ca.pem")});
+    }
+
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+    std::optional<RedisServer> server_;
+};
+
+TEST_F(RealRedisTls, TheRightPasswordIsAccepted) {
+    EXPECT_EQ(outcome_of(trusting(authority_), "open-sesame"), "secret");
+}
+
+TEST_F(RealRedisTls, AWrongPasswordIsAnErrorWithoutIt) {
+    const std::string outcome = outcome_of(trusting(authority_), "open-barley");
+    EXPECT_NE(outcome.find("configuration: WRONGPASS"), outcome.npos) << outcome;
+    EXPECT_EQ(outcome.find("open-barley"), outcome.npos) << outcome;
+}
+
+TEST_F(RealRedisTls, AnUnknownAuthorityAndAnotherNameAreRefused) {
+    const std::string unknown = outcome_of(trusting(testing::Authority()), "open-sesame");
+    EXPECT_NE(unknown.find("certificate"), unknown.npos) << unknown;
+    const std::string system = outcome_of(tcp::ClientTls(), "open-sesame");
+    EXPECT_NE(system.find("certificate"), system.npos) << system;
+    const std::string other = outcome_of(trusting(authority_), "open-sesame", "localhost");
+    EXPECT_NE(other.find("certificate"), other.npos) << other;
 }
 
 TEST(RedisTlsUrl, WithoutSecurityItIsAnError) {
