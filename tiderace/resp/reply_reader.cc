@@ -219,7 +219,10 @@ Step ReplyReader::scan_aggregate(ByteView message) {
     const std::size_t room =
         limits_->elements_max - std::min(limits_->elements_max, nodes_.size() + pending_);
     const auto count = static_cast<std::size_t>(announced);
-    if (count > room || (pairs && count > room / 2)) return refuse(Fault::too_many_elements);
+    // Nothing announces an attribute, so its own node needs room, even when it is empty.
+    const bool full = kind == Kind::attribute && room == 0;
+    if (full || count > room || (pairs && count > room / 2))
+        return refuse(Fault::too_many_elements);
     if (open_.size() == limits_->depth_max) return refuse(Fault::too_deep);
     const auto elements = static_cast<std::uint32_t>(pairs ? 2 * count : count);
     const auto index = static_cast<std::uint32_t>(nodes_.size());

@@ -123,6 +123,7 @@ TEST(ReplyReader, RefusesWhatIsMalformedAtEverySplit) {
         {"%4\r\n", Fault::too_many_elements},
         {"*999999999999999999\r\n", Fault::too_many_elements},
         {"*3\r\n*3\r\n", Fault::too_many_elements},
+        {"|0\r\n|0\r\n|0\r\n|0\r\n|0\r\n|0\r\n|0\r\n", Fault::too_many_elements},
         {"*1\r\n*1\r\n*1\r\n", Fault::too_deep},
         {"|1\r\n*1\r\n*1\r\n", Fault::too_deep},
         {"*1\r\n>1\r\n+a\r\n", Fault::nested_push},
