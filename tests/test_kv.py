@@ -343,6 +343,15 @@ def test_keys_and_expiry(r):
     assert r.flushall() and r.dbsize() == 0
 
 
+def test_the_greatest_numbers_are_ends_as_any_other(r):
+    most = 2**63 - 1
+    r.zadd("z", {"a": 1, "b": 2})
+    assert r.zrange("z", 0, most) == ["a", "b"] and r.zrevrange("z", 1, most) == ["a"]
+    r.set("s", "text")
+    assert r.getrange("s", 1, most) == "ext"
+    assert r.pexpireat("s", most) and r.expiretime("s") == (most + 500) // 1000
+
+
 def test_keys_expire_without_being_looked_for(kv):
     r = client_of(kv())
     for i in range(100):

@@ -96,14 +96,20 @@ std::optional<std::int64_t> when_of(Call& call) {
     return std::nullopt;
 }
 
+// Without a sum that the greatest moment would overflow.
+std::int64_t rounded_seconds(std::int64_t ms) {
+    return ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
+}
+
 void ttl(Call& call) {
-    if (const auto when = when_of(call)) call.reply.integer((*when - call.keys.now() + 500) / 1000);
+    if (const auto when = when_of(call))
+        call.reply.integer(rounded_seconds(*when - call.keys.now()));
 }
 void pttl(Call& call) {
     if (const auto when = when_of(call)) call.reply.integer(*when - call.keys.now());
 }
 void expiretime(Call& call) {
-    if (const auto when = when_of(call)) call.reply.integer((*when + 500) / 1000);
+    if (const auto when = when_of(call)) call.reply.integer(rounded_seconds(*when));
 }
 void pexpiretime(Call& call) {
     if (const auto when = when_of(call)) call.reply.integer(*when);

@@ -93,7 +93,7 @@ std::optional<Ranks> ranks_by_rank(Call& call, SortedSet& set, const Query& quer
     if (!last) return std::nullopt;
     const auto size = static_cast<Index>(set.size());
     const Index begin = std::max<Index>(0, *first < 0 ? *first + size : *first);
-    const Index end = std::min(size, (*last < 0 ? *last + size : *last) + 1);
+    const Index end = std::min(size - 1, *last < 0 ? *last + size : *last) + 1;
     if (begin >= end) return Ranks{};
     if (query.reversed) {
         return Ranks{static_cast<std::size_t>(size - end), static_cast<std::size_t>(size - begin)};

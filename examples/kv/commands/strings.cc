@@ -224,7 +224,7 @@ void getrange(Call& call) {
         return std::max<std::int64_t>(0, index < 0 ? index + size : index);
     };
     const std::int64_t begin = place(*first);
-    const std::int64_t end = std::min(place(*last) + 1, size);
+    const std::int64_t end = std::min(place(*last), size - 1) + 1;
     if (size == 0 || begin >= end || (*first < 0 && *last < 0 && *first > *last)) {
         return call.reply.bulk("");
     }
