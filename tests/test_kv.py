@@ -472,6 +472,25 @@ def test_pub_sub(r):
     wait_until(lambda: r.publish("news", "gone") == 0)
 
 
+def test_a_name_given_with_hello_is_checked_and_needs_the_password(kv):
+    server = kv("--requirepass", "secret")
+    with connect(server) as raw:
+        def answer(*words, end):
+            raw.sendall(encode(*words))
+            heard = b""
+            while not heard.endswith(end):
+                heard += raw.recv(4096)
+            return heard
+
+        assert answer("HELLO", 2, "SETNAME", "early", end=b"\r\n").startswith(b"-NOAUTH")
+        assert answer("AUTH", "secret", end=b"\r\n") == b"+OK\r\n"
+        assert answer("CLIENT", "GETNAME", end=b"\r\n") == b"$-1\r\n"
+        wrong = answer("HELLO", 2, "SETNAME", "a\nid=7", end=b"\r\n")
+        assert wrong.startswith(b"-ERR Client names")
+        assert answer("HELLO", 2, "SETNAME", "good", end=b"*0\r\n")
+        assert answer("CLIENT", "GETNAME", end=b"good\r\n")
+
+
 def test_a_password_is_asked_for(kv):
     server = kv("--requirepass", "secret")
     with pytest.raises(redis.AuthenticationError):

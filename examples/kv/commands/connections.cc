@@ -58,7 +58,19 @@ void auth(Call& call) {
     if (log_in(call, named ? call.args[1] : "default", call.args[named ? 2 : 1])) call.reply.ok();
 }
 
-bool read_hello(Call& call, std::optional<std::int64_t>& version) {
+// A name stands between spaces in a line of CLIENT LIST, so it holds neither spaces nor newlines.
+bool is_name(Call& call, ByteView name) {
+    for (const char c : name) {
+        if (c >= '!' && c <= '~') continue;
+        call.reply.error(
+            "ERR Client names cannot contain spaces, newlines or "
+            "special characters.");
+        return false;
+    }
+    return true;
+}
+
+bool read_hello(Call& call, std::optional<std::int64_t>& version, std::optional<ByteView>& name) {
     if (call.args.size() == 1) return true;
     version = strict_integer(call.args[1]);
     if (!version || (*version != 2 && *version != 3)) {
@@ -70,7 +82,8 @@ bool read_hello(Call& call, std::optional<std::int64_t>& version) {
             if (!log_in(call, call.args[i + 1], call.args[i + 2])) return false;
             i += 2;
         } else if (same_word(call.args[i], "SETNAME") && i + 1 < call.args.size()) {
-            call.client.name = call.args[++i];
+            name = call.args[++i];
+            if (!is_name(call, *name)) return false;
         } else {
             call.syntax_error();
             return false;
@@ -81,13 +94,16 @@ bool read_hello(Call& call, std::optional<std::int64_t>& version) {
 
 void hello(Call& call) {
     std::optional<std::int64_t> version;
-    if (!read_hello(call, version)) return;
+    std::optional<ByteView> name;
+    if (!read_hello(call, version, name)) return;
     if (!call.client.authenticated) {
         return call.reply.error(
             "NOAUTH HELLO must be called with the client already "
             "authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
             "option can be used to authenticate the client");
     }
+    // Only now, because a client that is not authenticated changes nothing.
+    if (name) call.client.name = *name;
     if (version) {
         call.client.protocol = *version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
         // HELLO itself is answered in the new protocol.
@@ -147,13 +163,7 @@ void client(Call& call) {
         if (call.client.name.empty()) return call.reply.null();
         call.reply.bulk(call.client.name);
     } else if (same_word(word, "SETNAME") && count == 3) {
-        for (const char c : call.args[2]) {
-            if (c < '!' || c > '~') {
-                return call.reply.error(
-                    "ERR Client names cannot contain spaces, newlines or "
-                    "special characters.");
-            }
-        }
+        if (!is_name(call, call.args[2])) return;
         call.client.name = call.args[2];
         call.reply.ok();
     } else if ((same_word(word, "SETINFO") && count == 4) ||
