@@ -646,6 +646,26 @@ def test_shutdown_saves_without_a_log(kv):
     assert client_of(kv()).get("a") == "1"
 
 
+def test_a_snapshot_succeeds_where_the_server_is_process_1(binary, tmp_path):
+    """As in a container."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here (apt: util-linux)")
+    child = subprocess.Popen(["unshare", "-rpf", "--kill-child", binary.parent / "examples/kv/kv",
+                              "--listen", "127.0.0.1:0", "--dir", tmp_path],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        place = re.search(r"listens on [\w.]+:(\d+)", child.stdout.readline())
+        if place is None:
+            pytest.skip("no process numbers of our own here: " + child.communicate()[1])
+        r = redis.Redis("127.0.0.1", int(place[1]), socket_timeout=SECONDS_MAX)
+        r.set("a", 1)
+        assert r.bgsave()
+        wait_until(lambda: (tmp_path / "snapshot-1").exists())
+    finally:
+        child.kill()
+        child.communicate()
+
+
 def test_a_full_disk_loses_nothing_acknowledged(binary, tmp_path):
     """On a file system of 1 MB of its own. With `always` the program ends, because it executed what
     it cannot keep; what it answered is there when there is room again."""

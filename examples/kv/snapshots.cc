@@ -31,11 +31,12 @@ std::string part_path(const std::string& folder, std::uint64_t number) {
 }
 
 // The child holds nothing that its parent, or the next one, may need: ports above all.
-void leave_parent() {
+void leave_parent([[maybe_unused]] pid_t parent) {
 #if defined(__linux__)
     // Without its parent a snapshot is never renamed. The parent may have ended before this call.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() == 1) ::_exit(1);
+    // Not compared with 1, because that is the parent itself in a container.
+    if (::getppid() != parent) ::_exit(1);
 #endif
     constexpr int descriptors_max = 65'536;
     const long open_max = ::sysconf(_SC_OPEN_MAX);
@@ -59,10 +60,11 @@ Snapshots::~Snapshots() {
 Result<> Snapshots::begin(Keyspace& keys, std::uint64_t number) {
     // Or the child would write the parent's buffered output again.
     std::fflush(nullptr);
+    const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) return fail(Error::last("fork", "for a snapshot"));
     if (child == 0) {
-        leave_parent();
+        leave_parent(parent);
         const auto written = write_snapshot(keys, part_path(folder_, number));
         if (!written) std::fprintf(stderr, "kv: %s\n", written.error().message().c_str());
         ::_exit(written ? 0 : 1);
