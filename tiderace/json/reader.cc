@@ -3,11 +3,13 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tiderace/base/check.h"
@@ -447,31 +449,38 @@ class LentParser {
 };
 thread_local std::unique_ptr<Parser> LentParser::kept_;
 
+// `integer` is one of JSON: digits, perhaps behind a '-'.
+bool fits_64_bits(std::string_view integer) {
+    const auto fits = [&](auto value) {
+        const char* const end = integer.data() + integer.size();
+        return std::from_chars(integer.data(), end, value).ec == std::errc{};
+    };
+    return integer.starts_with('-') ? fits(std::int64_t{}) : fits(std::uint64_t{});
+}
+
 // simdjson takes digits alone for an integer and refuses those beyond 64 bits; with ".0" after them
-// they are numbers, which members of floating point take.
+// they are numbers, which members of floating point take. Integers that fit stay as they are,
+// because members of integers take them. `text` is JSON.
 std::string with_large_integers_as_numbers(ByteView text) {
-    constexpr std::size_t digits_max = 18;  // always fit
     std::string widened;
-    std::size_t digits = 0;
-    bool in_string = false;
-    bool in_number = false;  // behind its first character that is not a digit
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        const bool is_digit = c >= '0' && c <= '9';
-        const bool is_more = c == '.' || c == 'e' || c == 'E';
-        if (!in_string && !is_digit) {
-            if (digits > digits_max && !in_number && !is_more) widened += ".0";
-            digits = 0;
-            in_number = is_more || (in_number && (c == '+' || c == '-'));
+    for (std::size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        std::size_t end = at + 1;
+        if (c == '"') {
+            while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+            widened += text.substr(at, ++end - at);
+        } else if (c == '-' || (c >= '0' && c <= '9')) {
+            end = std::min(text.find_first_not_of("0123456789+-.eE", at), text.size());
+            const std::string_view number = text.substr(at, end - at);
+            widened += number;
+            if (number.find_first_of(".eE") == number.npos && !fits_64_bits(number)) {
+                widened += ".0";
+            }
+        } else {
+            widened += c;
         }
-        if (!in_string && is_digit) ++digits;
-        widened += c;
-        if (in_string && c == '\\' && i + 1 < text.size())
-            widened += text[++i];
-        else if (c == '"')
-            in_string = !in_string;
+        at = end;
     }
-    if (digits > digits_max && !in_number) widened += ".0";
     return widened;
 }
 

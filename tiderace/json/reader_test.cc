@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,6 +114,27 @@ TEST(JsonReader, TakesIntegersBeyond64BitsForNumbers) {
     EXPECT_EQ(
         fault_of(R"({"a":100000000000000000000,"b":""})"),
         "content: a: expected an integer from -2147483648 to 2147483647, found 1e+20 (byte 5)");
+}
+
+struct Row {
+    std::int64_t least;
+    std::uint64_t most;
+    std::vector<std::int64_t> ids;
+    double x;
+};
+
+TEST(JsonReader, AnIntegerBeyond64BitsLeavesTheOthersAsTheyAre) {
+    const auto read = json::read<Row>(
+        R"({"least":-9223372036854775808,"most":18446744073709551615,)"
+        R"("ids":[1234567890123456789,9223372036854775807,-0],"x":100000000000000000000})");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->least, INT64_MIN);
+    EXPECT_EQ(read->most, UINT64_MAX);
+    EXPECT_EQ(read->ids, (std::vector<std::int64_t>{1234567890123456789, INT64_MAX, 0}));
+    EXPECT_EQ(read->x, 1e20);
+    // One below and one above what 64 bits hold.
+    EXPECT_EQ(json::read<Numbers>("[-9223372036854775809,18446744073709551616]").value(),
+              (Numbers{-9223372036854775809.0, 18446744073709551616.0}));
 }
 
 TEST(JsonReader, NamesNoMoreFaultsThanItsLimit) {
