@@ -38,7 +38,7 @@ std::string HtmlContext::step(char c, std::string_view rest) {
             step_comment(c);
             return {};
         case State::declaration:
-            if (c == '>') *this = {};
+            if (c == '>') restart();
             return {};
         case State::tag_name:
         case State::tag:
@@ -86,11 +86,11 @@ std::string HtmlContext::step_markup(char c) {
     if (c == '-' && pending_.empty()) {
         pending_ = "-";
     } else if (c == '-' && pending_ == "-") {
-        *this = {};
+        restart();
         state_ = State::comment;
         is_fresh_ = true;
     } else {
-        *this = {};
+        restart();
         state_ = c == '>' ? State::text : State::declaration;
     }
     return {};
@@ -101,7 +101,7 @@ void HtmlContext::step_comment(char c) {
     // A browser that ended the comment earlier than we do would show what we take for a comment, so
     // all four endings of the standard count (13.2.5.43 to 52).
     if (c == '>' && (dashes_ >= 2 || after_bang_ || (is_fresh_ && dashes_ <= 1))) {
-        *this = {};
+        restart();
         return;
     }
     after_bang_ = c == '!' && dashes_ >= 2;
@@ -110,7 +110,7 @@ void HtmlContext::step_comment(char c) {
 }
 
 void HtmlContext::begin_tag(char c, bool is_end) {
-    *this = {};
+    restart();
     state_ = State::tag_name;
     is_end_tag_ = is_end;
     tag_name_ = to_lower_ascii(c);
@@ -224,11 +224,13 @@ void HtmlContext::end_value() {
 
 std::string HtmlContext::end_tag(bool is_self_closing) {
     if (state_ == State::tag_name) element_ = element_of(tag_name_);
+    if (tag_name_ == "svg") count_foreign(svg_depth_, is_self_closing);
+    if (tag_name_ == "math") count_foreign(math_depth_, is_self_closing);
     const bool has_content = element_ == Element::script || element_ == Element::style ||
                              element_ == Element::escapable || element_ == Element::opaque;
     // Back to the start state, in which nothing of this tag is left.
     if (is_end_tag_ || !has_content) {
-        *this = {};
+        restart();
         return {};
     }
     // Browsers ignore the slash and would take the rest of the page for the script's text.
@@ -238,17 +240,43 @@ std::string HtmlContext::end_tag(bool is_self_closing) {
     }
     const bool is_data = element_ == Element::script && script_type_of(type_) == ScriptType::data;
     // No tags in there: only the end tag of the same name ends it.
-    HtmlContext inside;
-    inside.state_ = State::raw;
-    inside.element_ = element_;
-    inside.tag_name_ = tag_name_;
-    inside.script_is_data_ = is_data;
-    *this = std::move(inside);
+    const Element element = element_;
+    const std::string name = tag_name_;
+    restart();
+    state_ = State::raw;
+    element_ = element;
+    tag_name_ = name;
+    script_is_data_ = is_data;
     return {};
+}
+
+void HtmlContext::restart() {
+    HtmlContext fresh;
+    fresh.svg_depth_ = svg_depth_;
+    fresh.math_depth_ = math_depth_;
+    *this = std::move(fresh);
+}
+
+// Where the browser ends the element earlier (a <p> ends an <svg>), we refuse more than we must.
+void HtmlContext::count_foreign(std::uint16_t& depth, bool is_self_closing) {
+    if (is_end_tag_) {
+        if (depth > 0) --depth;
+    } else if (!is_self_closing && depth < UINT16_MAX) {
+        ++depth;
+    }
 }
 
 std::string HtmlContext::step_raw(char c) {
     const std::string end = "</" + tag_name_;
+    // In SVG and MathML browsers read the content of every element as HTML, so the element's end
+    // tag may be inside a comment or an attribute (13.2.6.5).
+    if (is_foreign() && !pending_.empty() && pending_ != end) {
+        const bool is_name = pending_.size() > 2 || is_letter(c) || c == '!' || c == '?';
+        if (is_name && !end.starts_with(pending_ + to_lower_ascii(c))) {
+            return "a tag or comment in a <" + tag_name_ +
+                   "> inside <svg> or <math> is read as such there; write &lt; for a '<'";
+        }
+    }
     // "</script" ends the element only before a space, '/' or '>'; "</scripts" is text (13.2.5.17).
     if (pending_ == end) {
         if (is_html_space(c) || c == '/' || c == '>') {
@@ -369,6 +397,11 @@ std::expected<Escape, std::string> HtmlContext::value_in_raw() {
                                "> has no safe escaping, because it holds neither text nor "
                                "JavaScript");
     }
+    if (is_foreign()) {
+        return std::unexpected(
+            "a value in a <script> inside <svg> or <math> has no safe escaping, because entities "
+            "count there; put the <script> behind it");
+    }
     if (!script_.refusal().empty()) return std::unexpected(std::string(script_.refusal()));
     const Escape how = script_.is_string() ? Escape::js_string : Escape::js_value;
     script_.value();
@@ -415,6 +448,7 @@ bool HtmlContext::join_tags(const HtmlContext& other) {
 
 bool HtmlContext::join(const HtmlContext& other) {
     if (*this == other) return true;
+    if (svg_depth_ != other.svg_depth_ || math_depth_ != other.math_depth_) return false;
     if (is_end_tag_ != other.is_end_tag_ || tag_name_ != other.tag_name_ ||
         pending_ != other.pending_ || script_is_data_ != other.script_is_data_) {
         return false;

@@ -91,6 +91,10 @@ class HtmlContext {
     std::string step_value(char c, std::string_view rest);
     void begin_tag(char c, bool is_end);
     void begin_attribute(char c);
+    // Back to the text, in the same elements.
+    void restart();
+    void count_foreign(std::uint16_t& depth, bool is_self_closing);
+    bool is_foreign() const { return svg_depth_ > 0 || math_depth_ > 0; }
     void end_value();
     std::string end_tag(bool is_self_closing);
     std::expected<Escape, std::string> value_in_attribute();
@@ -110,6 +114,9 @@ class HtmlContext {
     bool has_content_ = false;     // of a <meta>: a value stands in its content
     bool script_is_data_ = false;  // a <script> of a type that is no JavaScript
     std::uint8_t dashes_ = 0;      // in a comment, at its end
+    // Open <svg> and <math>, in which browsers read a <script> or <title> differently.
+    std::uint16_t svg_depth_ = 0;
+    std::uint16_t math_depth_ = 0;
     std::string tag_name_;
     std::string attribute_name_;
     std::string pending_;  // after a < in an element: what may become its end tag, or <!--

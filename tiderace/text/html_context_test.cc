@@ -204,6 +204,16 @@ constexpr Refused refused[] = {
     {"<svg><animate to=\"{{ x }}\">", "in to of <animate>"},
     {"<svg><set attributeName=href to=\"{{ x }}\">", "in to of <set>"},
     {"<svg><script/>{{ x }}", "no empty element"},
+    {"<svg><script>a = '{{ x }}'</script></svg>", "<script> inside <svg>"},
+    {"<svg><script>a = '&apos;{{ x }}'</script></svg>", "<script> inside <svg>"},
+    {"<svg><g><script>{{ x }}</script></g></svg>", "<script> inside <svg>"},
+    {"<svg><svg></svg><script>{{ x }}</script></svg>", "<script> inside <svg>"},
+    {"<MATH><script>{{ x }}</script></MATH>", "<script> inside <svg>"},
+    {"<svg a=b/><script>{{ x }}</script>", "<script> inside <svg>"},
+    {"<svg><title><a href='{{ x }}'></a></title></svg>", "inside <svg>"},
+    {"<svg><title><!--</title>{{ x }}-->", "inside <svg>"},
+    {"{% if yes %}<svg>{% endif %}<script>{{ x }}</script>", "end in different places"},
+    {"{% for i in list %}<script>{{ x }}</script><svg>{% endfor %}", "ends in another place"},
     {"<svg><![CDATA[ {{ x }} ]]>", "CDATA"},
     {"<p title=\"{{ html | safe }}\">", "between tags"},
     {"{{ html | safe | upper }}", "only filter"},
@@ -230,6 +240,22 @@ TEST(Contexts, RefuseWhereNoEscapingIsSafe) {
         ASSERT_FALSE(made) << source;
         EXPECT_NE(made.error().problem.find(because), std::string::npos) << source << "\n"
                                                                          << made.error().message();
+    }
+}
+
+TEST(Contexts, InsideSvgTitlesHoldValuesAndBehindItScripts) {
+    for (const Shown& shown : {
+             Shown{"<svg><title>{{ x }}</title><path d=\"{{ x }}\"/></svg>", "<",
+                   "<svg><title>&lt;</title><path d=\"&lt;\"/></svg>"},
+             Shown{"<svg><g/></svg><script>a = {{ x }}</script>", "a",
+                   "<svg><g/></svg><script>a = \"a\"</script>"},
+             Shown{"<svg/><script>a = {{ x }}</script>", "a", "<svg/><script>a = \"a\"</script>"},
+             Shown{"{% if yes %}<svg></svg>{% endif %}<script>a = {{ x }}</script>", "a",
+                   "<svg></svg><script>a = \"a\"</script>"},
+             Shown{"<svg><script>f(1 < 2)</script></svg>{{ x }}", "<",
+                   "<svg><script>f(1 < 2)</script></svg>&lt;"},
+         }) {
+        EXPECT_EQ(render_or_fault(shown.source, {.x = shown.x}), shown.expected) << shown.source;
     }
 }
 
