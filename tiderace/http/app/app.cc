@@ -144,6 +144,12 @@ void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std
 
 App& App::mount(std::string prefix, App&& other) {
     if (fault_.empty()) fault_ = other.fault_;
+    // These are of all requests of the App that serves, so below a prefix they would do nothing.
+    if (fault_.empty() && (other.on_answer_ || other.proxies_ != nullptr)) {
+        fault_ = "mount " + prefix + ": " +
+                 (other.on_answer_ ? "on_answer()" : "trusted_proxies()") +
+                 " is for the App that serves; call it there";
+    }
     const std::uint32_t root = add_scope(0, std::move(prefix));
     // Its first scope becomes `root`, the others follow.
     const auto moved = [&](std::uint32_t scope) { return root + scope; };
@@ -157,6 +163,10 @@ App& App::mount(std::string prefix, App&& other) {
                            .middleware = std::move(scope.middleware),
                            .error_page = std::move(scope.error_page)});
     }
+    // Those of its error pages, too, which add() below does not see.
+    const std::size_t first_use = page_uses_.size();
+    page_uses_.insert(page_uses_.end(), other.page_uses_.begin(), other.page_uses_.end());
+    check_pages(first_use);
     for (Route& route : other.routes_) {
         // Its pattern holds the prefix of its scope already.
         const std::uint32_t scope = moved(route.scope);
@@ -172,7 +182,7 @@ App& App::mount(std::string prefix, App&& other) {
     for (State& state : other.states_) states_.push_back(std::move(state));
     for (app::Background& one : other.background_) background_.push_back(std::move(one));
     if (pages_ != nullptr && other.pages_ != nullptr) {
-        fault_ = "mount: both Apps have templates; put them into one folder";
+        if (fault_.empty()) fault_ = "mount: both Apps have templates; put them into one folder";
     } else if (other.pages_ != nullptr) {
         pages_ = std::move(other.pages_);
         check_pages(0);

@@ -80,8 +80,8 @@ class App : public Routes<App, 0> {
     // Routes of one host ("api.example.org", or "*.example.org"), without its port. A host with
     // routes has no others; every other host has the App's routes.
     Group<0> host(std::string name);
-    // All routes of another App below a prefix, with their middleware and states. Its options do
-    // not come with it.
+    // All routes of another App below a prefix, with their middleware, states and error pages. Its
+    // options do not come with it; its on_answer() and trusted_proxies() are faults.
     App& mount(std::string prefix, App&& other);
 
     // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,

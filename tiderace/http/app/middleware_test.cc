@@ -244,6 +244,19 @@ TEST_F(MiddlewareTest, AnAppIsMountedWithAllThatItHas) {
         << answer;
 }
 
+TEST_F(MiddlewareTest, AMountedAppHasNothingThatWouldBeDropped) {
+    App logs;
+    logs.on_answer([](const AccessRecord&) {});
+    App outer;
+    outer.mount("/shop", std::move(logs));
+    EXPECT_EQ(outer.fault(), "mount /shop: on_answer() is for the App that serves; call it there");
+    App trusts;
+    trusts.trusted_proxies({.networks = {"::1"}});
+    app.mount("/shop", std::move(trusts));
+    EXPECT_EQ(app.fault(),
+              "mount /shop: trusted_proxies() is for the App that serves; call it there");
+}
+
 std::string where_from(const Request& request) {
     char text[core::Address::ip_text_bytes_max];
     std::string seen(text, request.peer->format_ip(text));

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "tiderace/http/app/pages/error_page.h"
 #include "tiderace/http/app/pages/page_fixture.h"
 
 namespace tiderace::http {
@@ -89,6 +90,32 @@ TEST_F(TemplateFolderTest, TheLastGoodVersionServesWhereFaultsAreNotShown) {
     EXPECT_EQ(body_of(get("/")), "<h1>tide</h1>");
     folder.write("layout.html", "<h4>{% block title %}{% endblock %}</h4>");
     EXPECT_EQ(body_of(get("/")), "<h4>tide</h4>");
+}
+
+TEST_F(TemplateFolderTest, TheErrorPagesOfAMountedAppAreChecked) {
+    const auto shop = [] {
+        App made;
+        made.error_page(
+            [](const ErrorAnswer& error) { return page<"fed.html">(Feed{error.title, {}}); });
+        return made;
+    };
+    const std::string sentence = "page " + folder.path() + "/fed.html: no such template";
+    App before;
+    before.templates(folder.path()).mount("/shop", shop());
+    EXPECT_EQ(before.fault(), sentence);
+    App after;
+    after.mount("/shop", shop()).templates(folder.path());
+    EXPECT_EQ(after.fault(), sentence);
+    App without;
+    without.mount("/shop", shop());
+    EXPECT_EQ(without.fault(), "a handler returns a page, but App::templates was not called");
+    App both;
+    both.templates(folder.path());
+    both.get<"/a/{x}">([](std::string) { return "x"; }).group("/bad/");
+    App with;
+    with.templates(folder.path());
+    both.mount("/shop", std::move(with));
+    EXPECT_EQ(both.fault(), "group /bad/: a prefix begins with '/' and does not end with one");
 }
 
 }  // namespace
