@@ -78,9 +78,21 @@ class Session::Record final : public Attachment {
     }
     task::Task<> save() {
         std::string data = text();
-        if (id.empty()) id = make_id();
-        co_await store->save(key_of(id), std::move(data), expires());
+        co_await end_replaced();
+        // Ours only once the store has it.
+        std::string kept = id.empty() ? make_id() : id;
+        co_await store->save(key_of(kept), std::move(data), expires());
+        id = std::move(kept);
         client = Client::has_to_keep;
+    }
+    void replace_id() {
+        if (!id.empty()) replaced = std::exchange(id, std::string());
+    }
+    task::Task<> end_replaced() {
+        if (replaced.empty()) co_return;
+        co_await store->erase(key_of(replaced));
+        replaced.clear();
+        client = Client::has_to_forget;
     }
     task::Task<> load(std::string given) {
         auto data = co_await store->load(key_of(given), loop->unix_now());
@@ -101,6 +113,9 @@ class Session::Record final : public Attachment {
     const SessionOptions* options;
     core::EventLoop* loop;
     std::string id;  // "": it does not exist
+    // An id that has to end before anything is saved; "": none. Kept until the store erased it, so
+    // that a handler that ignores the failure saves nothing under it.
+    std::string replaced;
     std::map<std::string, std::string, std::less<>> values;
     Client client = Client::keeps;
 };
@@ -186,14 +201,15 @@ bool Session::has(std::string_view name) const {
 }
 
 bool Session::exists() const {
-    return !record()->id.empty();
+    return !record()->id.empty() || !record()->replaced.empty();
 }
 
 task::Task<> Session::set(std::string name, std::string value) {
     // A reference of its own: the exchange may end while the store works.
     const core::Ref<Record> record = this->record();
     auto& values = record->values;
-    if (exists() && has(name) && get(name) == value) co_return;  // the store has it
+    const bool is_saved = !record->id.empty();
+    if (is_saved && has(name) && get(name) == value) co_return;  // the store has it
     const auto [at, is_new] = values.try_emplace(std::move(name));
     std::string before = std::exchange(at->second, std::move(value));
     try {
@@ -207,24 +223,31 @@ task::Task<> Session::set(std::string name, std::string value) {
 
 task::Task<> Session::erase(std::string name) {
     const core::Ref<Record> record = this->record();
-    if (record->values.erase(name) > 0) co_await record->save();
+    auto erased = record->values.extract(name);
+    if (erased.empty()) co_return;
+    try {
+        co_await record->save();
+    } catch (...) {
+        record->values.insert(std::move(erased));  // as in set()
+        throw;
+    }
 }
 
-// The new id is stored before the old one ends: a failure between them leaves two sessions of one
-// user, and not none.
+// The old id ends before the new one is stored: a failure between them signs the user out, and
+// never leaves an id valid that somebody else may know.
 task::Task<> Session::renew() {
     const core::Ref<Record> record = this->record();
-    const std::string old = std::exchange(record->id, std::string());
+    record->replace_id();
     co_await record->save();
-    if (!old.empty()) co_await record->store->erase(key_of(old));
 }
 
 task::Task<> Session::end() {
     const core::Ref<Record> record = this->record();
     record->values.clear();
-    const std::string old = std::exchange(record->id, std::string());
+    record->replace_id();
+    // Only after the store has erased it, so that a log-out that failed can be tried again.
+    co_await record->end_replaced();
     record->client = Record::Client::has_to_forget;
-    if (!old.empty()) co_await record->store->erase(key_of(old));
 }
 
 namespace app {

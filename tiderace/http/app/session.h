@@ -61,12 +61,17 @@ class Session final {
     // It is in the store, or was made by set().
     bool exists() const;
 
-    // Kept in the store when they return.
+    // Kept in the store when they return. When they throw, the values are as before.
     task::Task<> set(std::string name, std::string value);
     task::Task<> erase(std::string name);
     // The same values under a new id; the old one is gone. At each log-in, and when rights change.
+    // When it throws, either the old id could not be erased, and stays valid with the values that
+    // the store has, or it is gone and the new one could not be saved: then the browser has no
+    // session any more. Nothing is saved under the old id in either case: a later set() of the same
+    // request ends it first, and makes a new one.
     task::Task<> renew();
-    // Removes it from the store, and the cookie from the browser. At log-out.
+    // Removes it from the store, and the cookie from the browser. At log-out. When it throws, the
+    // session and its cookie are still there.
     task::Task<> end();
 
   private:

@@ -207,5 +207,150 @@ TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
     world.advance(2h);
 }
 
+// Fails where it is told to.
+class FailingStore final : public SessionStore {
+  public:
+    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
+        if (fails_load) throw std::runtime_error("cannot load");
+        return inner.load(std::move(key), now);
+    }
+    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
+        if (fails_save) throw std::runtime_error("cannot save");
+        return inner.save(std::move(key), std::move(data), expires);
+    }
+    task::Task<> erase(std::string key) override {
+        if (fails_erase) throw std::runtime_error("cannot erase");
+        return inner.erase(std::move(key));
+    }
+
+    MemorySessions inner;
+    bool fails_load = false;
+    bool fails_save = false;
+    bool fails_erase = false;
+};
+
+class FailingSessionTest : public SessionTest {
+  protected:
+    FailingSessionTest() {
+        app.use(sessions(failing));
+        app.get<"/">([](Session session) {
+            return std::string(session.get("user")) + "," + std::string(session.get("cart"));
+        });
+        app.post<"/cart">([](Session session) -> task::Task<std::string> {
+            co_await session.set("cart", "fish");
+            co_return "set";
+        });
+        app.post<"/login">([](Session session) -> task::Task<std::string> {
+            co_await session.renew();
+            co_await session.set("user", "ann");
+            co_return "in";
+        });
+        // As a handler would that takes a failed renew() lightly.
+        app.post<"/careless">([this](Session session) -> task::Task<std::string> {
+            bool failed = false;
+            try {
+                co_await session.renew();
+            } catch (const std::runtime_error&) {
+                failed = true;
+            }
+            failing->fails_save = failing->fails_erase = false;
+            co_await session.set("user", "ann");
+            co_return failed ? "failed" : "renewed";
+        });
+        app.post<"/erase">([](Session session) -> task::Task<std::string> {
+            try {
+                co_await session.erase("cart");
+            } catch (const std::runtime_error&) {
+                co_return "still " + std::string(session.get("cart"));
+            }
+            co_return "gone";
+        });
+        app.post<"/first">([](Session session) -> task::Task<std::string> {
+            try {
+                co_await session.set("cart", "fish");
+            } catch (const std::runtime_error&) {
+                co_return session.exists() ? "exists" : "none";
+            }
+            co_return "set";
+        });
+        app.post<"/logout">([](Session session) -> task::Task<std::string> {
+            co_await session.end();
+            co_return "out";
+        });
+    }
+
+    std::shared_ptr<FailingStore> failing = std::make_shared<FailingStore>();
+};
+
+TEST_F(FailingSessionTest, AStoreThatCannotBeReadLeavesTheCookie) {
+    const std::string id = id_of(ask("POST", "/cart"));
+    failing->fails_load = true;
+    const std::string answer = ask_with("GET", "/", id);
+    EXPECT_EQ(status_of(answer), "500");
+    EXPECT_EQ(set_cookie(answer), "");
+    failing->fails_load = false;
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",fish");
+}
+
+TEST_F(FailingSessionTest, AnEraseThatIsNotSavedIsTakenBack) {
+    const std::string id = id_of(ask("POST", "/cart"));
+    failing->fails_save = true;
+    EXPECT_EQ(body_of(ask_with("POST", "/erase", id)), "still fish");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",fish");
+    failing->fails_save = false;
+    EXPECT_EQ(body_of(ask_with("POST", "/erase", id)), "gone");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",");
+}
+
+TEST_F(FailingSessionTest, AFirstSetThatIsNotSavedMakesNoSession) {
+    failing->fails_save = true;
+    const std::string answer = ask("POST", "/first");
+    EXPECT_EQ(body_of(answer), "none");
+    EXPECT_EQ(set_cookie(answer), "");
+}
+
+TEST_F(FailingSessionTest, ARenewThatCannotEraseTheOldIdChangesNothing) {
+    const std::string id = id_of(ask("POST", "/cart"));
+    failing->fails_erase = true;
+    const std::string answer = ask_with("POST", "/login", id);
+    EXPECT_EQ(status_of(answer), "500");
+    EXPECT_EQ(set_cookie(answer), "");
+    EXPECT_EQ(failing->inner.size(), 1u);
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",fish") << "with the rights that it had";
+}
+
+TEST_F(FailingSessionTest, ARenewThatCannotSaveTheNewIdEndsTheSession) {
+    const std::string id = id_of(ask("POST", "/cart"));
+    failing->fails_save = true;
+    const std::string answer = ask_with("POST", "/login", id);
+    EXPECT_EQ(status_of(answer), "500");
+    EXPECT_TRUE(set_cookie(answer).starts_with("__Host-id=; Path=/; Max-Age=0;")) << answer;
+    EXPECT_EQ(failing->inner.size(), 0u);
+    failing->fails_save = false;
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",");
+}
+
+TEST_F(FailingSessionTest, WhatIsSetAfterAFailedRenewNeverStandsUnderTheOldId) {
+    for (bool FailingStore::* const fails :
+         {&FailingStore::fails_save, &FailingStore::fails_erase}) {
+        const std::string id = id_of(ask("POST", "/cart"));
+        (*failing).*fails = true;
+        const std::string answer = ask_with("POST", "/careless", id);
+        EXPECT_EQ(body_of(answer), "failed");
+        EXPECT_NE(id_of(answer), id);
+        EXPECT_EQ(body_of(ask_with("GET", "/", id_of(answer))), "ann,fish");
+        EXPECT_EQ(body_of(ask_with("GET", "/", id)), ",") << "somebody else may know the old id";
+    }
+}
+
+TEST_F(FailingSessionTest, ALogOutThatCannotEraseIs500) {
+    const std::string id = id_of(ask("POST", "/cart"));
+    failing->fails_erase = true;
+    EXPECT_EQ(status_of(ask_with("POST", "/logout", id)), "500");
+    failing->fails_erase = false;
+    EXPECT_EQ(body_of(ask_with("POST", "/logout", id)), "out");
+    EXPECT_EQ(failing->inner.size(), 0u);
+}
+
 }  // namespace
 }  // namespace tiderace::http
