@@ -1,11 +1,13 @@
 #include "tiderace/http/app/session_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <list>
 #include <memory>
@@ -118,12 +120,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
+[[noreturn]] void throw_error(const char* operation, const std::string& path, int code) {
+    throw fs::filesystem_error(operation, path, std::error_code(code, std::generic_category()));
+}
+
+// nullopt: there is no such file. Every other failure is thrown, because a session that cannot be
+// read now (descriptors ran out, say) is not one that has ended.
+std::optional<std::string> read_file(const std::string& path) {
+    // O_NONBLOCK: a FIFO in the folder must not hold the thread.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        const int code = errno;
+        if (code == ENOENT) return std::nullopt;
+        throw_error("open a session", path, code);
+    }
+    std::string text(SessionStore::data_bytes_max + 32, '\0');
+    std::size_t size = 0;
+    while (size < text.size()) {
+        const ssize_t got = ::read(file, text.data() + size, text.size() - size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            const int code = errno;
+            ::close(file);
+            throw_error("read a session", path, code);
+        }
+        if (got == 0) break;
+        size += static_cast<std::size_t>(got);
+    }
+    ::close(file);
+    text.resize(size);
+    return text;
+}
+
 // A file is its expiry, a line's end and the data. nullopt: none, or not one of ours.
 std::optional<SessionStore::Found> read_session(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::array<char, SessionStore::data_bytes_max + 32> bytes;
-    file.read(bytes.data(), bytes.size());
-    const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
+    const std::optional<std::string> file = read_file(path);
+    if (!file) return std::nullopt;
+    const std::string_view text = *file;
     UnixSeconds expires = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), expires);
     if (fault != std::errc{} || end == text.data() + text.size() || *end != '\n')
@@ -148,6 +181,15 @@ void write_session(const std::string& path, const std::string& text) {
     std::error_code ignored;
     fs::remove(beside, ignored);
     throw fs::filesystem_error("replace a session", path, failed);
+}
+
+// nullopt: there is no such file.
+std::optional<std::uint64_t> size_of(const std::string& path) {
+    std::error_code failed;
+    const std::uint64_t bytes = fs::file_size(path, failed);
+    if (!failed) return bytes;
+    if (failed == std::errc::no_such_file_or_directory) return std::nullopt;
+    throw fs::filesystem_error("examine a session", path, failed);
 }
 
 void remove_session(const std::string& path) {
@@ -179,7 +221,7 @@ class FileSessions::Folder {
     std::string path_of(const std::string& key) const { return path_ + "/" + key; }
     std::vector<File> files() const;
     void count();
-    void make_room(std::uint64_t bytes);
+    void make_room(const std::string& key, std::size_t added, std::uint64_t bytes);
     void remove(const std::string& path);
     bool is_due(UnixSeconds now);
 
@@ -216,11 +258,13 @@ void FileSessions::Folder::count() {
     }
 }
 
-// Down to fifteen sixteenths of the limits, so that a full folder is not read for each new session.
-void FileSessions::Folder::make_room(std::uint64_t bytes) {
+// For so many files and bytes more. Down to fifteen sixteenths of the limits, so that a full folder
+// is not read for each new session.
+void FileSessions::Folder::make_room(const std::string& key, std::size_t added,
+                                     std::uint64_t bytes) {
     // Here and not in the constructor, because this runs on the pool.
     if (!counted_) count();
-    if (count_ < options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
+    if (count_ + added <= options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
     std::vector<File> all = files();
     std::ranges::sort(all, {}, &File::expires);
     count_ = all.size();
@@ -231,6 +275,8 @@ void FileSessions::Folder::make_room(std::uint64_t bytes) {
     const std::uint64_t bytes_kept = options_.bytes_max - options_.bytes_max / 16;
     for (const File& file : all) {
         if (count_ <= count_kept && bytes_ + bytes <= bytes_kept) return;
+        // The one that grows is replaced anyway.
+        if (fs::path(file.path).filename() == key) continue;
         remove_session(file.path);
         --count_;
         bytes_ -= file.bytes;
@@ -238,13 +284,12 @@ void FileSessions::Folder::make_room(std::uint64_t bytes) {
 }
 
 void FileSessions::Folder::remove(const std::string& path) {
-    std::error_code none;
-    const std::uint64_t bytes = fs::file_size(path, none);
-    if (none) return;
+    const auto bytes = size_of(path);
+    if (!bytes) return;
     remove_session(path);
     if (!counted_) return;
     --count_;
-    bytes_ -= bytes;
+    bytes_ -= *bytes;
 }
 
 bool FileSessions::Folder::is_due(UnixSeconds now) {
@@ -258,25 +303,36 @@ bool FileSessions::Folder::is_due(UnixSeconds now) {
 
 std::optional<SessionStore::Found> FileSessions::Folder::load(const std::string& key,
                                                               UnixSeconds now) {
-    if (is_due(now)) sweep(now);
-    auto session = read_session(path_of(key));
+    if (is_due(now)) {
+        try {
+            sweep(now);
+        } catch (const fs::filesystem_error&) {
+            // This session may still be readable. The next sweep tries again.
+        }
+    }
+    const std::string path = path_of(key);
+    auto session = read_session(path);
+    // Without its folder (a volume that is not mounted) no session is there, and none has ended.
+    if (!session && !fs::exists(path_)) throw_error("open the sessions", path_, ENOENT);
     if (!session || session->expires > now) return session;
-    erase(key);
+    const std::lock_guard held(lock_);
+    // Read again, because a save may have replaced it before we had the lock.
+    session = read_session(path);
+    if (!session || session->expires > now) return session;
+    remove(path);
     return std::nullopt;
 }
 
 void FileSessions::Folder::save(const std::string& key, const std::string& text) {
     const std::lock_guard held(lock_);
     const std::string path = path_of(key);
-    std::error_code is_new;
-    std::uint64_t before = fs::file_size(path, is_new);
-    if (is_new) {
-        before = 0;
-        make_room(text.size());
-    }
+    const auto known = size_of(path);
+    const std::uint64_t before = known.value_or(0);
+    const std::size_t added = known ? 0 : 1;
+    if (text.size() > before) make_room(key, added, text.size() - before);
     write_session(path, text);
     if (!counted_) return;
-    if (is_new) ++count_;
+    count_ += added;
     bytes_ += text.size() - before;
 }
 

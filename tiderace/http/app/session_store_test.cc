@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "tiderace/task/run.h"
 #include "tiderace/testing/temporary_folder.h"
@@ -108,6 +110,58 @@ TEST(SessionStore, ReadingSweepsTheFolderNowAndThen) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() + "/old"));
     EXPECT_TRUE(task::run(store.load("kept", 1'100)));
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/old"));
+}
+
+TEST(SessionStore, AFileThatCannotBeReadIsNoMissingSession) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path());
+    EXPECT_FALSE(task::run(store.load("none", 1)));
+    // ELOOP when it is opened, and EISDIR when it is read: root gets these, too.
+    std::filesystem::create_symlink("loop", folder.path() + "/loop");
+    std::filesystem::create_directory(folder.path() + "/folder");
+    for (const std::string key : {"loop", "folder"}) {
+        EXPECT_THROW(task::run(store.load(key, 1)), std::runtime_error) << key;
+        EXPECT_THROW(task::run(store.erase(key)), std::runtime_error) << key;
+    }
+    FileSessions unmounted(folder.path() + "/missing");
+    EXPECT_THROW(task::run(unmounted.load("a", 1)), std::runtime_error);
+}
+
+TEST(SessionStore, ASessionThatGrowsMakesRoomForItself) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path() + "/", {.bytes_max = 40'000});
+    const auto bytes = [&] {
+        std::uint64_t all = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+            all += entry.file_size();
+        }
+        return all;
+    };
+    for (int i = 0; i < 10; ++i) task::run(store.save("s" + std::to_string(i), "x", 100 + i));
+    const std::string text(12'000, 'x');
+    for (int i = 0; i < 10; ++i) {
+        task::run(store.save("s" + std::to_string(i), text, 100 + i));
+        EXPECT_LE(bytes(), 40'000u) << i;
+        EXPECT_TRUE(task::run(store.load("s" + std::to_string(i), 1))) << i;
+    }
+    // The one that expires first is not evicted for its own growth.
+    task::run(store.save("first", "x", 50));
+    task::run(store.save("first", text, 50));
+    EXPECT_EQ(task::run(store.load("first", 1)).value().text, text);
+    EXPECT_LE(bytes(), 40'000u);
+}
+
+// A load that found it expired must not remove what a save has put there since.
+TEST(SessionStore, AnExpiredSessionThatIsSavedMeanwhileStays) {
+    const testing::TemporaryFolder folder;
+    FileSessions store(folder.path());
+    for (int i = 0; i < 300; ++i) {
+        task::run(store.save("a", "old", 10));
+        std::jthread loader([&] { task::run(store.load("a", 10)); });
+        task::run(store.save("a", "new", 20));
+        loader.join();
+        ASSERT_TRUE(task::run(store.load("a", 10))) << i;
+    }
 }
 
 }  // namespace
