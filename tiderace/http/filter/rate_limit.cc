@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
+#include <cstring>
+#include <string_view>
+
+#include "tiderace/http/filter/trusted_proxies.h"
 
 namespace tiderace::http::filter {
 namespace {
@@ -16,18 +19,20 @@ std::uint64_t microseconds(Duration time) {
         std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
-// "192.0.2.1", or the first four groups of an IPv6 address.
-ByteView client_of(const core::Address& peer,
-                   std::array<char, core::Address::ip_text_bytes_max>& memory) {
-    // One subscriber has at least a /64 of IPv6, and could use a new address for each request.
-    ByteView text(memory.data(), peer.format_ip(memory.data()));
-    std::size_t at = 0;
-    for (int groups = 0; groups < 4; ++groups) {
-        at = text.find(':', at);
-        if (at == ByteView::npos) return text;
-        ++at;
-    }
-    return text.substr(0, at);
+constexpr std::size_t ip4_at = 12;           // in the mapped form, ::ffff:a.b.c.d
+constexpr std::size_t subscriber_bytes = 8;  // a /64
+
+// An IPv4 address whole, of IPv6 the first 64 bits. By bytes, because "::" stands for any number of
+// groups in a text. Clients of a Unix socket have no address, so they are one.
+ByteView client_of(const core::Address& peer, std::array<char, 16>& memory) {
+    if (peer.is_unix()) return {};
+    const auto ip = TrustedProxies::ip_of(peer);
+    std::memcpy(memory.data(), ip.data(), ip.size());
+    constexpr std::string_view mapped("\0\0\0\0\0\0\0\0\0\0\xff\xff", ip4_at);
+    const ByteView bytes(memory.data(), memory.size());
+    if (bytes.starts_with(mapped)) return bytes.substr(ip4_at);
+    // One subscriber has at least a /64, and could use a new address for each request.
+    return bytes.substr(0, subscriber_bytes);
 }
 
 }  // namespace
@@ -77,7 +82,7 @@ std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
 }
 
 AccessRule::Verdict RateLimit::check(Exchange& exchange) {
-    std::array<char, core::Address::ip_text_bytes_max> memory;
+    std::array<char, 16> memory;
     const ByteView client = client_of(*exchange.request().peer, memory);
     const auto wait = table_->take(client, exchange.loop().now());
     if (!wait) return Verdict::pass;

@@ -70,5 +70,37 @@ TEST_F(RateLimitTest, ARequestAboveTheLimitGetsARetryAfter) {
     EXPECT_EQ(refused.field("Retry-After"), "60");
 }
 
+// The limit, for requests of one address after the other.
+struct OfPeer final : AccessRule {
+    Verdict check(Exchange& exchange) override {
+        exchange.set_client(*core::Address::parse(peer), false);
+        return limit.check(exchange);
+    }
+    RateLimit limit{std::make_shared<RateTable>(RateLimitOptions{.per_minute = 1, .burst = 1})};
+    std::string peer;
+};
+
+TEST_F(RateLimitTest, ASubscriberOfIpv6IsA64AndOfIpv4AnAddress) {
+    OfPeer rule;
+    const auto status = [&](std::string peer) {
+        rule.peer = std::move(peer);
+        return ask(rule, "GET").status();
+    };
+    // A run of zeros, and none, in the first half or in the second.
+    EXPECT_EQ(status("[2001:db8::a:1:1:1]:1"), 200);
+    EXPECT_EQ(status("[2001:db8::b:1:1:1]:2"), 429);
+    EXPECT_EQ(status("[2001:db8::1]:3"), 429);
+    EXPECT_EQ(status("[2001:db8:0:0:ffff:ffff:ffff:ffff]:4"), 429);
+    EXPECT_EQ(status("[2001:db8:0:1::1]:1"), 200) << "another /64";
+    EXPECT_EQ(status("[2001:db8:1:2:3:4:5:6]:1"), 200);
+    EXPECT_EQ(status("[2001:db8:1:2::]:1"), 429);
+    EXPECT_EQ(status("[::1]:1"), 200);
+    EXPECT_EQ(status("192.0.2.1:1"), 200);
+    EXPECT_EQ(status("192.0.2.2:1"), 200) << "another address";
+    EXPECT_EQ(status("192.0.2.1:2"), 429);
+    EXPECT_EQ(status("[::ffff:192.0.2.1]:1"), 429) << "of a socket for both families";
+    EXPECT_EQ(status("[::ffff:192.0.2.3]:1"), 200);
+}
+
 }  // namespace
 }  // namespace tiderace::http::filter

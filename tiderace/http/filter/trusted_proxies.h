@@ -60,15 +60,16 @@ class TrustedProxies final {
     // Request::peer and Request::secure are the client's from here on, if a proxy reported them.
     void apply(Exchange& exchange) const;
 
-  private:
     using Ip = std::array<std::uint8_t, 16>;  // IPv4 as ::ffff:a.b.c.d
+    static Ip ip_of(const core::Address& address);
+
+  private:
     struct Network {
         Ip ip;
         unsigned bits;
     };
     struct Client;
 
-    static Ip ip_of(const core::Address& address);
     std::string add(std::string_view text);
     bool take(ByteView element, Client& client) const;
 
