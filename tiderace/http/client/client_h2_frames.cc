@@ -106,7 +106,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
 void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
                          bool end_stream) {
     if (parse.interim()) {
-        if (parse.code == 101 || end_stream || ++stream.interim_ > interim_max) {
+        if (end_stream || ++stream.interim_ > interim_max) {
             fail_stream(stream, H2Error::protocol_error,
                         stream.interim_ > interim_max ? "too many 1xx" : "a 1xx that may not be");
         }

@@ -88,7 +88,8 @@ TEST_F(H2FramesTest, AFaultOfOneAnswerEndsItsStream) {
         {[&](auto s) { server.head(s, {{"a", "b"}}, true); }, "PROTOCOL_ERROR", "malformed"},
         {[&](auto s) { server.head(s, {{":status", "200"}, {"Upper", "b"}}, true); },
          "PROTOCOL_ERROR", "malformed"},
-        {[&](auto s) { server.head(s, {{":status", "101"}}, false); }, "PROTOCOL_ERROR", "1xx"},
+        {[&](auto s) { server.head(s, {{":status", "101"}}, false); }, "PROTOCOL_ERROR",
+         "malformed"},
         {[&](auto s) { server.head(s, {{":status", "100"}}, true); }, "PROTOCOL_ERROR", "1xx"},
         {[&](auto s) {
              for (int i = 0; i < 17; ++i) server.head(s, {{":status", "103"}}, false);

@@ -50,6 +50,8 @@ void H2ResponseJudge::take_status(ByteView value) {
     for (const char c : value) {
         parse_.code = static_cast<std::uint16_t>(parse_.code * 10 + (c - '0'));
     }
+    // HTTP/2 has no Upgrade (RFC 9113, 8.6).
+    malformed_ = parse_.code == 101;
 }
 
 void H2ResponseJudge::take_length(ByteView value) {

@@ -2,7 +2,7 @@
 //
 //   H2Headers::block -> HpackDecoder -> H2ResponseJudge -> take(name, value), and the verdict
 //
-// Refused, as malformed (8.1.1): no status or two, a status that is no number, another
+// Refused, as malformed (8.1.1): no status or two, a status that is no number or 101, another
 // pseudo-field, one after a field, upper case, fields that speak of a connection, characters that
 // no field may hold, lengths that differ; in trailers, every pseudo-field, too.
 //

@@ -70,6 +70,7 @@ TEST(H2Response, WhatSectionEightForbidsIsMalformed) {
         {{":status", "2000"}},
         {{":status", "099"}},
         {{":status", "2x0"}},
+        {{":status", "101"}},  // 8.6: HTTP/2 has no Upgrade
         {{":status", "+20"}},
         {{":status", "200"}, {":status", "200"}},
         {{"a", "1"}, {":status", "200"}},
