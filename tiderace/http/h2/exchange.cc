@@ -200,8 +200,10 @@ void H2Exchange::send(Response& response) {
     const bool no_body = !upgrading && (bodiless || response.body_bytes() == 0U);
     // The answer came without a look at the body: release what is held of it.
     if (receiver_ == nullptr && !upgrading) drop_held();
-    if (!write_head(response, no_body)) {
-        // A field that cannot be written is a fault of the handler; half a head must not go out.
+    // A 1xx ends no stream (RFC 9113, 8.1), and 101 may not be sent at all (8.6).
+    if (status_ < 200 || !write_head(response, no_body)) {
+        // A status or field that cannot be written is a fault of the handler; half a head must not
+        // go out.
         const Response fault(500);
         status_ = 500;
         write_head(fault, true);

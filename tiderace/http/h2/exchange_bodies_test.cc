@@ -166,5 +166,18 @@ TEST_P(H2Bodies, ARequestInTheClearIsNotCalledSecure) {
     EXPECT_EQ(secure, false);
 }
 
+TEST_P(H2Bodies, AStatusThatEndsNoStreamIsAFaultOfTheHandler) {
+    H2Client& client = connect();
+    for (const int status : {100, 101, 103, 199}) {
+        stage_->on("/interim", [status](Exchange& exchange) {
+            Response response(status);
+            exchange.respond(response);
+        });
+        const auto stream = client.get("/interim");
+        ASSERT_TRUE(ended(stream));
+        EXPECT_EQ(client.answer(stream).status, 500) << status;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http
