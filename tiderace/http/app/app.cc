@@ -163,7 +163,7 @@ App& App::mount(std::string prefix, App&& other) {
                            .middleware = std::move(scope.middleware),
                            .error_page = std::move(scope.error_page)});
     }
-    // Those of its error pages, too, which add() below does not see.
+    // The pages of its error pages, too, which add() below does not see.
     const std::size_t first_use = page_uses_.size();
     page_uses_.insert(page_uses_.end(), other.page_uses_.begin(), other.page_uses_.end());
     check_pages(first_use);
