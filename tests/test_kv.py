@@ -740,6 +740,16 @@ def test_a_sync_that_failed_stays_failed(kv, tmp_path):
     assert r.set("a", 3) and r.info()["aof_last_write_status"] == "ok"
 
 
+def test_the_log_before_a_rotation_is_synced_too(kv, tmp_path):
+    """Under `everysec`: the link to /dev/null refuses the sync that is still owed to it."""
+    (tmp_path / "log-1").symlink_to("/dev/null")
+    r = client_of(kv("--appendonly", "yes", "--fsync", "everysec"))
+    with r.pipeline(transaction=False) as both:
+        both.set("a", 1).execute_command("BGREWRITEAOF")
+        both.execute()
+    wait_until(lambda: r.info()["aof_last_write_status"] == "err")
+
+
 # Limits
 
 

@@ -53,16 +53,16 @@ class AppendLog::File {
 
     // All of it or nothing: a part is cut off again.
     Result<> write(ByteView text) {
+        if (is_torn_) {
+            if (auto cut = cut_back(); !cut) return cut;
+        }
         const std::size_t whole = text.size();
         while (!text.empty()) {
             const ssize_t written = ::write(fd_, text.data(), text.size());
             if (written < 0 && errno == EINTR) continue;
             if (written < 0) {
                 const Error error = Error::last("write", path_);
-                // A part of a command in the middle of the log could not be replayed.
-                if (::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) {
-                    return fail(Error::last("cut back", path_));
-                }
+                if (auto cut = cut_back(); !cut) return cut;
                 return fail(error);
             }
             text.remove_prefix(static_cast<std::size_t>(written));
@@ -76,9 +76,17 @@ class AppendLog::File {
     }
 
   private:
+    // A part of a command in the middle of the log could not be replayed.
+    Result<> cut_back() {
+        is_torn_ = ::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0;
+        if (is_torn_) return fail(Error::last("cut back", path_));
+        return {};
+    }
+
     int fd_;
     std::string path_;
     std::uint64_t bytes_;
+    bool is_torn_ = false;  // a part may stand behind the last whole command
 };
 
 class AppendLog::Job final : public core::BlockingJob {
@@ -114,7 +122,7 @@ AppendLog::~AppendLog() {
         static_cast<void>(batch.file->write(batch.text));
         static_cast<void>(batch.file->sync());
     }
-    if (file_ != nullptr && sync_ != Sync::no) static_cast<void>(file_->sync());
+    for (const std::shared_ptr<File>& file : unsynced_) static_cast<void>(file->sync());
 }
 
 Result<> AppendLog::open(const std::string& folder, std::uint64_t number, Sync sync) {
@@ -209,7 +217,8 @@ void AppendLog::write_now() {
             failure_ = written.error().message();
             return;
         }
-        dirty_ = true;
+        const bool is_listed = !unsynced_.empty() && unsynced_.back() == batch.file;
+        if (sync_ == Sync::everysec && !is_listed) unsynced_.push_back(batch.file);
         if (batches_.size() == 1 && batch.text.capacity() <= buffer_kept_max) {
             batch.text.clear();
             if (batch.file == file_) break;  // its memory is used again
@@ -224,12 +233,12 @@ void AppendLog::write_now() {
 void AppendLog::tick() {
     if (failed() && sync_ != Sync::always) write_now();
     // A tick is 100 ms (server.cc).
-    if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || !dirty_ || busy_) return;
+    if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || unsynced_.empty() || busy_) return;
     std::vector<Batch> batches;
-    batches.push_back({file_, {}});
+    for (const std::shared_ptr<File>& file : unsynced_) batches.push_back({file, {}});
     std::unique_ptr<core::BlockingJob> job = std::make_unique<Job>(*this, std::move(batches));
     busy_ = static_cast<bool>(jobs_.start(job));
-    dirty_ = !busy_;  // without a thread for it: a second later
+    if (busy_) unsynced_.clear();  // without a thread for it: a second later
 }
 
 }  // namespace kv

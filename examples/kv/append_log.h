@@ -92,8 +92,10 @@ class AppendLog final : private core::TurnEnd {
     std::uint64_t number_ = 0;
     std::uint64_t bytes_ = 0;  // of the present file, with what is not yet written
     Sync sync_ = Sync::no;
-    bool busy_ = false;   // a job is out
-    bool dirty_ = false;  // written since the last sync (everysec)
+    // Written since the last sync (everysec), in order: the present one, and after a rotation the
+    // one before it.
+    std::vector<std::shared_ptr<File>> unsynced_;
+    bool busy_ = false;  // a job is out
     bool sync_failed_ = false;
     int ticks_ = 0;
 };
