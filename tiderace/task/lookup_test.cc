@@ -16,7 +16,6 @@ using Addresses = std::vector<core::Address>;
 
 class LookupTest : public TaskTest {
   protected:
-    // The threads that look names up are real: virtual time stands still meanwhile.
     std::string answer_for(const std::string& host) {
         std::string text;
         Kept root;
@@ -25,7 +24,7 @@ class LookupTest : public TaskTest {
             const auto found = co_await lookup;
             out = found ? found->front().to_string() : found.error().message();
         }(host, text));
-        while (!root.ended) world.loop().turn(0ms);
+        turn_until([&] { return root.ended; });
         return text;
     }
 };
@@ -57,7 +56,7 @@ TEST_F(LookupTest, ACancelledOneIsWithdrawn) {
             (void)co_await lookup;
             ADD_FAILURE() << "it was cancelled";
         }());
-        while (!signals->asked) world.loop().turn(0ms);
+        turn_until([&] { return signals->asked.load(); });
         root.cancel();
     }
     signals->go = true;

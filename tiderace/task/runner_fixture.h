@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tiderace/core/worker_pool.h"
@@ -22,6 +23,15 @@ class TaskTest : public ::testing::Test {
         root.start(runner, std::move(task));
         ASSERT_TRUE(world.run_until([&] { return root.ended; })) << "it never ended";
         if (root.failure) std::rethrow_exception(root.failure);
+    }
+    // For what a thread of the pool does: it is real, so no virtual time passes meanwhile, and it
+    // may need the processor that these turns take.
+    template <typename Done>
+    void turn_until(Done done) {
+        while (!done()) {
+            world.loop().turn(0ms);
+            std::this_thread::sleep_for(1ms);
+        }
     }
     Duration elapsed() const { return world.elapsed(); }
 

@@ -110,12 +110,11 @@ TEST_F(DialTest, UsesAllAddressesOfAName) {
         return Addresses{core::Address::parse("192.0.2.7:0").value(), core::Address::loopback(0)};
     });
     Result<Dialed> made = fail(Error(0, "", ""));
-    // The pool's threads are real: no virtual time passes while one of them works.
     Kept root;
     root.start(runner, [](std::string to, Result<Dialed>& made) -> task::Task<> {
         made = co_await dial(to);
     }("example.org:" + port_, made));
-    while (!root.ended) world.loop().turn(0ms);
+    turn_until([&] { return root.ended; });
     ASSERT_TRUE(made.has_value()) << made.error().message();
     EXPECT_EQ(made->peer, world.listening_at());
 }
@@ -129,7 +128,7 @@ TEST_F(DialTest, AnUnknownHostIsAnError) {
     root.start(runner, [](Result<Dialed>& made) -> task::Task<> {
         made = co_await dial("nowhere.example:80");
     }(made));
-    while (!root.ended) world.loop().turn(0ms);
+    turn_until([&] { return root.ended; });
     EXPECT_EQ(made.error().message(), "look up nowhere.example: there is no such host");
 }
 
