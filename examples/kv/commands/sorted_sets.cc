@@ -6,6 +6,7 @@
 #include "examples/kv/commands.h"
 #include "examples/kv/commands/counted_keys.h"
 #include "examples/kv/commands/random_nodes.h"
+#include "examples/kv/dict.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -284,8 +285,15 @@ void zrandmember(Call& call) {
 enum class Operation { combination, intersection, difference };
 enum class Aggregate { sum, min, max };
 
+// With the key of the process, as in Dict: clients choose the members.
+struct MemberHash {
+    std::size_t operator()(const std::string& member) const { return hash_of(member); }
+};
+template <typename Value>
+using ByMember = std::unordered_map<std::string, Value, MemberHash>;
+
 struct Sources {
-    std::vector<std::unordered_map<std::string, double>> sets;
+    std::vector<ByMember<double>> sets;
     std::vector<double> weights;
     Aggregate aggregate = Aggregate::sum;
     bool with_scores = false;
@@ -353,7 +361,7 @@ double weighed(double score, double weight) {
 }
 
 void combine(const Sources& sources, Operation operation, SortedSet& result) {
-    std::unordered_map<std::string, std::pair<double, std::size_t>> all;
+    ByMember<std::pair<double, std::size_t>> all;
     for (std::size_t i = 0; i < sources.sets.size(); ++i) {
         for (const auto& [member, score] : sources.sets[i]) {
             const double part = weighed(score, sources.weights[i]);
