@@ -60,7 +60,7 @@ struct ClientOptions {
     bool cookies = false;                   // kept and sent back; they are one user's
     bool compression = true;
     ClientVersions versions = ClientVersions::any;
-    bool proxy_from_environment = true;   // HTTP_PROXY and others; see proxy.h
+    bool proxy_from_environment = true;   // http_proxy and others; see proxy.h
     std::string user_agent = "tiderace";  // "" for none
     PoolLimits pool;
     ClientTlsOptions tls;
