@@ -180,6 +180,7 @@ App& App::mount(std::string prefix, App&& other) {
         scopes_[scope].prefix = std::move(own);
     }
     for (State& state : other.states_) states_.push_back(std::move(state));
+    other.life_->join(life_);  // its ready() asks it
     for (app::Background& one : other.background_) background_.push_back(std::move(one));
     if (pages_ != nullptr && other.pages_ != nullptr) {
         if (fault_.empty()) fault_ = "mount: both Apps have templates; put them into one folder";

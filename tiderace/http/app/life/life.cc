@@ -5,6 +5,7 @@
 namespace tiderace::http::app {
 
 void Life::drain() {
+    if (outer_ != nullptr) return outer_->drain();
     const std::lock_guard held(lock_);
     if (!draining_.exchange(true) && stop_) stop_();
 }

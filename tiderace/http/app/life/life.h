@@ -8,13 +8,19 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace tiderace::http::app {
 
 class Life final {
   public:
-    bool draining() const { return draining_.load(std::memory_order_relaxed); }
+    bool draining() const {
+        return outer_ != nullptr ? outer_->draining() : draining_.load(std::memory_order_relaxed);
+    }
+    // The App is mounted: from now on this one tells of that App's life. Before anything serves.
+    void join(std::shared_ptr<Life> outer) { outer_ = std::move(outer); }
     // Once; of an App that does not serve yet it is remembered.
     void drain();
 
@@ -29,7 +35,8 @@ class Life final {
     void release_first_loop() { first_loop_ = false; }
 
   private:
-    std::mutex lock_;  // stop_ is called and replaced under it
+    std::shared_ptr<Life> outer_;  // nullptr: not mounted
+    std::mutex lock_;              // stop_ is called and replaced under it
     std::function<void()> stop_;
     std::atomic<bool> draining_ = false;
     std::atomic<bool> first_loop_ = false;

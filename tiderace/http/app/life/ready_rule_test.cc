@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "tiderace/http/app/app_fixture.h"
 
@@ -30,6 +31,15 @@ TEST_F(ReadyTest, ReadinessEndsWithTheBeginningOfDrainingAndHealthDoesNot) {
     app.drain();
     EXPECT_EQ(status_of(get("/readyz")), "503");
     EXPECT_EQ(status_of(get("/healthz")), "200");
+}
+
+TEST_F(ReadyTest, OfAMountedAppEndsWithTheAppThatServes) {
+    App shop;
+    shop.ready("/readyz");
+    app.mount("/shop", std::move(shop));
+    EXPECT_EQ(status_of(get("/shop/readyz")), "200");
+    app.drain();
+    EXPECT_EQ(status_of(get("/shop/readyz")), "503");
 }
 
 TEST_F(ReadyTest, AHandlerMayDrain) {
