@@ -225,6 +225,19 @@ TEST_P(H1Answers, ASourceLongerThanPromisedBreaksTheConnection) {
     broken({"one", "two"}, 5, State::end, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\none");
 }
 
+TEST_P(H1Answers, AStatusThatEndsNoAnswerIsAFaultOfTheHandler) {
+    for (const int status : {100, 101, 103, 199}) {
+        stage_.on("/interim", [status](Exchange& exchange) {
+            Response response(status);
+            exchange.respond(response);
+        });
+        const auto peer = stage_.connect();
+        peer->say(get("/interim"));
+        EXPECT_TRUE(stage_.run_until([&] { return peer->over(); })) << status;
+        EXPECT_TRUE(H1Stage::heard(*peer).starts_with("HTTP/1.1 500 ")) << status;
+    }
+}
+
 TEST_P(H1Answers, ADeferredRequestStaysReadable) {
     const auto peer = stage_.connect();
     peer->say("POST //k%65pt?a=%20b HTTP/1.1\r\nHost: tide.example\r\nX-Own: value\r\n\r\n");

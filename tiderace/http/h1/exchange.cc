@@ -228,7 +228,9 @@ void H1Exchange::send(Response& response) {
     enter(Answer::begun);
     status_ = response.status();
     decide_framing(response);
-    if (!write_head(response)) {
+    // A 1xx announces another answer (RFC 9110, 15.2), which would never come; 101 is upgrade()'s.
+    const bool is_final = status_ >= 200 || upgrading;
+    if (!is_final || !write_head(response)) {
         // A field that cannot be written (CR, LF or NUL in a value, or too long) is a fault of the
         // handler. Half a head, or a line that an attacker has put into a value, must not go out.
         Response fault(500);
