@@ -266,6 +266,12 @@ def test_a_signal_in_the_first_milliseconds_does_not_end_it(binary, site, tmp_pa
         process.wait()
 
 
+def takes_connections(path):
+    """The file is there once it is bound, and refuses until the server listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+        return wire.connect_ex(str(path)) == 0
+
+
 @needs_root
 def test_as_pid_1_it_reaps_orphans(binary, site, tmp_path):
     if subprocess.run(["unshare", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
@@ -279,7 +285,7 @@ def test_as_pid_1_it_reaps_orphans(binary, site, tmp_path):
     process = subprocess.Popen(["unshare", "--pid", "--fork", "sh", "-c", script],
                                stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        wait_until(lambda: takes_connections(tmp_path / "sock"), what="the socket")
         server = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
         children = Path(f"/proc/{server}/task/{server}/children")
         assert get_once(str(tmp_path / "sock"), "/a.txt").body == b"hello\n"
@@ -324,7 +330,7 @@ def test_each_line_through_a_pipe_is_written_or_counted(binary, site, tmp_path, 
         except Exception as failure:  # told below, not lost in a thread
             failures.append(failure)
     try:
-        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        wait_until(lambda: takes_connections(tmp_path / "sock"), what="the socket")
         threads = [threading.Thread(target=ask) for _ in range(clients)]
         for thread in threads:
             thread.start()
@@ -349,7 +355,7 @@ def test_a_reader_that_stands_still_for_half_a_second_loses_no_line(binary, site
         [binary, "serve", site, "--listen", f"unix:{tmp_path}/sock", "--threads", "1", "--quiet",
          "--access-log", "-", *STAY_ROOT], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        wait_until(lambda: (tmp_path / "sock").exists(), what="the socket")
+        wait_until(lambda: takes_connections(tmp_path / "sock"), what="the socket")
         with Connection(str(tmp_path / "sock")) as connection:
             for _ in range(lines // at_once):
                 connection.send(request("/a.txt") * at_once)
