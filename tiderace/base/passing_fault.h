@@ -1,5 +1,5 @@
 // PassingFault: what an exception has as a base if it may report an outage that is soon over: a
-// database that restarts, a queue that is full. What was asked for has not been done.
+// database that restarts, a queue that is full. The operation has not been done.
 //
 //   struct TooBusy : std::runtime_error, PassingFault { … };
 //

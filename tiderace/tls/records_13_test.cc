@@ -444,7 +444,7 @@ TEST_F(Records13Test, SealsNoMoreThanRequested) {
     EXPECT_GT(plain.bytes(), 100'000U);
 }
 
-// Of the room that was reserved for its bytes nothing is left in the queue.
+// Nothing of the room that was reserved for its bytes is left in the queue.
 TEST_F(Records13Test, AFileWithoutABytesLeavesNoBlockBehind) {
     testing::TemporaryFolder folder;
     folder.write("file", "");

@@ -70,7 +70,7 @@ class ClientExchange final : private task::Root {
         touched,
     };
 
-    // What is no task: called when there is news, inside of what brings it.
+    // For code that is no task. Called when there is news, inside the call that brings it.
     class Watcher {
       public:
         virtual void on_exchange_news() = 0;
@@ -118,7 +118,7 @@ class ClientExchange final : private task::Root {
         notify();
     }
 
-    // Of one that tunnels. ------------------------------------------------------------------------
+    // Of an exchange that tunnels. ----------------------------------------------------------------
 
     // nullptr: none any more. It outlives the exchange, or leaves before.
     void set_watcher(Watcher* watcher) { watcher_ = watcher; }

@@ -19,7 +19,7 @@ class Life final {
     bool draining() const {
         return outer_ != nullptr ? outer_->draining() : draining_.load(std::memory_order_relaxed);
     }
-    // The App is mounted: from now on this one tells of that App's life. Before anything serves.
+    // The App is mounted: from now on this one reports that App's life. Before anything serves.
     void join(std::shared_ptr<Life> outer) { outer_ = std::move(outer); }
     // Once; of an App that does not serve yet it is remembered.
     void drain();
