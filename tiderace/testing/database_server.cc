@@ -191,6 +191,9 @@ void DatabaseServer::start() {
 }
 
 void DatabaseServer::kill() {
+    // Stopped first: a child that it made behind the search would live on, wait a minute for its
+    // client, and keep the next server from starting.
+    ::kill(process_->pid(), SIGSTOP);
     signal_all(SIGKILL);
     process_.reset();
 }
