@@ -3,7 +3,6 @@
 #include <tiderace/app.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,16 +15,11 @@ using namespace tiderace::http;
 
 namespace {
 
-constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
-
 struct From {
     std::optional<std::int64_t> before;
 };
 struct FromPerson {
     std::optional<std::string> from;
-};
-struct PressForm {
-    std::string csrf;
 };
 
 Task<Page> show_profile(std::string username, Query<From> from, const Request& request,

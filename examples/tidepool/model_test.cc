@@ -227,7 +227,6 @@ class ModelTest : public TidepoolTest {
         return names;
     }
     Task<> compare(std::size_t who) {
-        constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
         const Posts feed = co_await posts_->feed(stores_[who], newest);
         EXPECT_EQ(ids_of(feed), model_.feed(who));
         const std::string word(words[below(words.size())]);

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +20,6 @@ using namespace tiderace::http;
 
 namespace {
 
-constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t alt_characters_max = 300;
 
 // What a form with a file sent. The token comes first: no file of a stranger is taken.
@@ -136,10 +134,6 @@ Task<Answer> set_face(Multipart form, const Request& request, Session session, S
     }
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
-
-struct PressForm {
-    std::string csrf;
-};
 
 Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session session,
                          Site& site) {

@@ -3,7 +3,6 @@
 #include <tiderace/app.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +17,6 @@ using namespace tiderace::http;
 
 namespace {
 
-constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t query_characters_max = 100;
 
 struct From {
@@ -40,7 +38,7 @@ struct EditForm {
     std::string body;
     std::string csrf;
 };
-struct PressForm {
+struct PostPressForm {
     std::string csrf;
     std::optional<std::string> back;
 };
@@ -126,7 +124,7 @@ Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& requ
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id)});
 }
 
-Task<Answer> delete_post(std::int64_t id, Form<PressForm> form, const Request& request,
+Task<Answer> delete_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                          Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
@@ -137,7 +135,7 @@ Task<Answer> delete_post(std::int64_t id, Form<PressForm> form, const Request& r
     co_return std::unexpected(Redirect{"/"});
 }
 
-Task<Answer> report_post(std::int64_t id, Form<PressForm> form, const Request& request,
+Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                          Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
@@ -149,7 +147,7 @@ Task<Answer> report_post(std::int64_t id, Form<PressForm> form, const Request& r
 // To a page of a form, back to it; to the script of a page, the new number.
 using Pressed = std::variant<Json<Liked>, Page, Redirect>;
 
-Task<Pressed> press(std::int64_t id, bool liked, const PressForm& form, const Request& request,
+Task<Pressed> press(std::int64_t id, bool liked, const PostPressForm& form, const Request& request,
                     Session session, Site& site) {
     const bool script = request.field("Accept").starts_with("application/json");
     const Visitor visitor = co_await Visitor::of(site, session, request);
@@ -161,11 +159,11 @@ Task<Pressed> press(std::int64_t id, bool liked, const PressForm& form, const Re
     co_return Redirect{own_path(form.back.value_or("/")) + "#post-" + std::to_string(id)};
 }
 
-Task<Pressed> like_post(std::int64_t id, Form<PressForm> form, const Request& request,
+Task<Pressed> like_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                         Session session, Site& site) {
     co_return co_await press(id, true, *form, request, session, site);
 }
-Task<Pressed> unlike_post(std::int64_t id, Form<PressForm> form, const Request& request,
+Task<Pressed> unlike_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                           Session session, Site& site) {
     co_return co_await press(id, false, *form, request, session, site);
 }

@@ -12,6 +12,7 @@
 #include <tiderace/task.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@
 #include "examples/tidepool/pictures.h"
 
 namespace tidepool {
+
+// In the place of the post that a page of posts comes before: the first page.
+inline constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
 
 class Wakes;
 

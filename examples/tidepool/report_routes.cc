@@ -4,7 +4,6 @@
 #include <tiderace/app.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,13 +17,8 @@ using namespace tiderace::http;
 
 namespace {
 
-constexpr std::int64_t newest = std::numeric_limits<std::int64_t>::max();
-
 struct From {
     std::optional<std::int64_t> before;
-};
-struct PressForm {
-    std::string csrf;
 };
 
 Task<Page> show_reports(Query<From> from, const Request& request, Session session, Site& site) {

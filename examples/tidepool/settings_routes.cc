@@ -31,9 +31,6 @@ struct PasswordForm {
     std::string password;
     std::string csrf;
 };
-struct PressForm {
-    std::string csrf;
-};
 struct DeleteForm {
     std::string password;
     std::string csrf;

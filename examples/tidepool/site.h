@@ -99,6 +99,11 @@ std::string own_path(const std::string& path);
 // Notices that a redirect carries in its query, by name, so that no text of a stranger's is shown.
 std::string notice_named(std::string_view name, const Words& words);
 
+// The form of a button alone.
+struct PressForm {
+    std::string csrf;
+};
+
 void add_account_routes(tiderace::http::App& app);
 void add_post_routes(tiderace::http::App& app);
 void add_member_routes(tiderace::http::App& app);
