@@ -214,7 +214,9 @@ TEST_F(ServingTest, TheSecondSignalEndsAtOnceAndASecondHangUpDoesNot) {
                   },
                   true),
               0);
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
+    // And perhaps a probe above, which a loop had accepted and not yet seen end.
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::ContainsRegex("[1-9] connections were cut off"));
 }
 
 TEST_F(ServingTest, DuringTheNoticeConnectionsAreStillServed) {
