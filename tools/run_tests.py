@@ -10,6 +10,11 @@ in single cases; the exit status is 1 if any failed or nothing ran.
 Tests wait much and builds do not, so the next groups are built while one is tested, and two
 programs are tested at a time. The limits of time are there for what hangs: they are ten times what
 an idle machine needs, so that a loaded one meets none of them.
+
+What failed is named at the end. A case whose assertion failed runs once more, by itself, when all
+else is over; if it passes then, it counts as passed and is named as unsteady, with its log: a test
+to mend. A crash, a sanitizer's report, a leak, a program past its time and more than a few such
+cases are final. `./dev test --once` runs nothing twice.
 """
 
 import concurrent.futures
@@ -118,6 +123,51 @@ def end_all():
         end_group(child)
 
 
+AGAIN_MOST = 5  # of 33,000 cases; more than that is no accident
+# And what pytest-timeout says: what hangs is final, too.
+NO_ASSERTION = re.compile(r"Sanitizer: |Sanitizer:DEADLYSIGNAL|: runtime error: |Timeout \(>")
+
+
+@dataclasses.dataclass
+class Failures:
+    """The cases of one program that failed."""
+
+    program: str  # asan/net
+    cases: list
+    again: object = None  # again(cases) gives a Finished; None: the failure is final
+
+    @property
+    def group(self):
+        return self.program.partition("/")[0]
+
+
+failures = []  # of this run, from several threads
+
+
+def is_an_assertion(done):
+    """Whether a program with failed cases ran to its end, and neither hung nor broke a rule."""
+    log = done.log.read_text(errors="replace")
+    return done.status == 1 and not done.late and not NO_ASSERTION.search(log)
+
+
+def run_again(results):
+    """Runs failed cases by themselves, and moves those that pass. Returns their names."""
+    steady = [it for it in failures if not it.again]
+    unsteady = []
+    for it in failures:
+        if not it.again:
+            continue
+        done = it.again(it.cases)
+        if done.status != 0:
+            steady.append(it)
+            continue
+        unsteady.append(it)
+        results[it.group].failed -= len(it.cases)
+        results[it.group].passed += len(it.cases)
+    failures[:] = steady
+    return unsteady
+
+
 def report(name, tally, note=""):
     parts = [f"{tally.passed} passed"]
     if tally.failed:
@@ -142,8 +192,23 @@ def without_passed_cases(lines):
     return kept
 
 
-def show_tail(log, lines=40):
-    text = without_passed_cases(log.read_text(errors="replace").splitlines())
+def of_failed_cases(lines):
+    """What a GoogleTest log says of the cases that failed; nothing if none ended so."""
+    kept, case = [], []
+    for line in lines:
+        if line.startswith("[ RUN      ]"):
+            case = [line]
+        elif case:
+            case.append(line)
+            if line.startswith("[  FAILED  ]"):
+                kept += case
+            if line.startswith(("[  FAILED  ]", "[       OK ]", "[  SKIPPED ]")):
+                case = []
+    return kept
+
+
+def show_tail(log, lines=40, keep=without_passed_cases):
+    text = keep(log.read_text(errors="replace").splitlines())
     print(f"    --- the end of {log.relative_to(ROOT)}")
     for line in text[-lines:]:
         print(f"    | {line}")
@@ -151,6 +216,7 @@ def show_tail(log, lines=40):
 
 
 def failure(name, finished, note):
+    failures.append(Failures(name, [note]))
     report(name, Tally(failed=1, seconds=finished.seconds), note)
     show_tail(finished.log)
     return Tally(failed=1, seconds=finished.seconds)
@@ -260,16 +326,18 @@ def unit_tests(preset):
 
 
 def count_googletest(path):
-    tally = Tally()
+    """The numbers, and the names of those that failed."""
+    tally, failed = Tally(), []
     for suite in json.loads(path.read_text())["testsuites"]:
         for case in suite["testsuite"]:
             if case.get("failures"):
                 tally.failed += 1
+                failed.append(f"{suite.get('name')}.{case['name']}")
             elif case.get("result") == "COMPLETED":
                 tally.passed += 1
             else:
                 tally.skipped += 1
-    return tally
+    return tally, failed
 
 
 MEMORY = pathlib.Path("/dev/shm")
@@ -285,17 +353,18 @@ def temporary_folder(memory=MEMORY):
     return tempfile.TemporaryDirectory(prefix="tiderace-")
 
 
+def run_program(name, command):
+    """Runs a unit test program with a temporary folder of its own."""
+    with temporary_folder() as folder:
+        os.chmod(folder, 0o755)  # tests become another user, which has to get in
+        return run(name, command, 2400, {**SANITIZER_ENVIRONMENT, "TMPDIR": folder})
+
+
 def run_unit(name, command):
     result = LOGS / (name.replace("/", "-") + ".json")
     result.unlink(missing_ok=True)
-    with temporary_folder() as folder:
-        os.chmod(folder, 0o755)  # tests become another user, which has to get in
-        done = run(
-            name,
-            [*command, f"--gtest_output=json:{result}"],  # the log's end names the one that hangs
-            2400,
-            {**SANITIZER_ENVIRONMENT, "TMPDIR": folder},
-        )
+    # The log's end names the one that hangs.
+    done = run_program(name, [*command, f"--gtest_output=json:{result}"])
     if not result.exists():  # it crashed, or never was a GoogleTest program
         log = done.log.read_text(errors="replace")
         if done.status == 0 and "[==========]" not in log:
@@ -303,13 +372,21 @@ def run_unit(name, command):
             report(name, tally)
             return tally
         return failure(name, done, f"crashed ({done.why()})")
-    tally = count_googletest(result)
+    tally, failed = count_googletest(result)
     tally.seconds = done.seconds
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1  # all cases passed, then a sanitizer or an exit handler objected
+        failed = [f"after the last case ({done.why()})"]
     report(name, tally)
     if tally.failed:
-        show_tail(done.log)
+        plain = is_an_assertion(done)
+        show_tail(done.log, keep=of_failed_cases if plain else without_passed_cases)
+
+        def again(cases):
+            chosen = f"--gtest_filter={':'.join(cases)}"
+            return run_program(f"{name}-again", [*command, chosen])
+
+        failures.append(Failures(name, failed, again if plain else None))
     return tally
 
 
@@ -382,27 +459,34 @@ def virtual_environment(name="venv", requirements="tests/requirements.txt"):
     return None
 
 
+def count_pytest(path):
+    """The numbers, and the node ids of those that failed; None where pytest gives no file."""
+    tally, failed = Tally(), []
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed += 1
+            file, kind = case.get("file"), (case.get("classname") or "").split(".")
+            inner = kind[len(pathlib.PurePath(file).with_suffix("").parts) :] if file else []
+            failed.append("::".join([file, *inner, case.get("name")]) if file else None)
+        elif case.find("skipped") is not None:
+            tally.skipped += 1
+        else:
+            tally.passed += 1
+    return tally, failed
+
+
 def run_pytest(name, folders, environment=None):
     broken = virtual_environment()
     if broken:
         return failure(name, broken, "no Python environment")
     result = LOGS / (name + ".xml")
     result.unlink(missing_ok=True)
+    pytest = [BUILD / "venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    pytest += ["--timeout=400", "-o", "junit_family=xunit1"]  # that one has the file of a case
     done = run(
         name,
-        [
-            BUILD / "venv/bin/python",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--numprocesses=3",  # tests wait more than they compute
-            "--dist=worksteal",
-            "--timeout=400",
-            f"--junitxml={result}",
-            *folders,
-        ],
+        # Three at a time: tests wait more than they compute.
+        [*pytest, "--numprocesses=3", "--dist=worksteal", f"--junitxml={result}", *folders],
         5400,
         environment,
     )
@@ -410,18 +494,20 @@ def run_pytest(name, folders, environment=None):
         return skip(name, "no tests yet")
     if not result.exists():
         return failure(name, done, f"crashed ({done.why()})")
-    tally = Tally(seconds=done.seconds)
-    for suite in ElementTree.parse(result).getroot().iter("testsuite"):
-        bad = int(suite.get("failures")) + int(suite.get("errors"))
-        skipped = int(suite.get("skipped"))
-        tally.failed += bad
-        tally.skipped += skipped
-        tally.passed += int(suite.get("tests")) - bad - skipped
+    tally, failed = count_pytest(result)
+    tally.seconds = done.seconds
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1
+        failed = [f"beside the cases ({done.why()})"]
     report(name, tally)
     if tally.failed:
         show_tail(done.log, 80)
+
+        def again(cases):
+            return run(f"{name}-again", [*pytest, *cases], 2400, environment)
+
+        plain = is_an_assertion(done) and None not in failed
+        failures.append(Failures(name, [it or "?" for it in failed], again if plain else None))
     return tally
 
 
@@ -717,6 +803,7 @@ def tidy_group(*_):
     report("tidy", tally)
     if done.status != 0:
         tally.failed = max(tally.failed, 1)
+        failures.append(Failures("tidy", ["see its log above"]))
         show_tail(done.log)
     return tally
 
@@ -780,7 +867,22 @@ def test_group(name, group, wanted, builds):
     return tally
 
 
-def main(filters):
+def show_failures(unsteady):
+    for title, them in (
+        ("failed:", failures),
+        ("unsteady (failed once, passed by themselves; mend these tests):", unsteady),
+    ):
+        if them:
+            print(f"\n{title}")
+        for it in them:
+            for case in it.cases:
+                print(f"  {it.program} {case}")
+
+
+def main(words):
+    filters = [word for word in words if word != "--once"]
+    failures.clear()
+
     def wanted(name):
         return not filters or any(word in name for word in filters)
 
@@ -793,6 +895,8 @@ def main(filters):
             tally = test_group(name, group, wanted, builds)
             if tally != Tally():
                 results[name] = tally
+        count = sum(len(it.cases) for it in failures)
+        unsteady = run_again(results) if "--once" not in words and count <= AGAIN_MOST else []
     finally:
         end_all()
 
@@ -807,6 +911,7 @@ def main(filters):
         print(f"no test matches {' '.join(filters)}" if filters else "no test ran")
         print(f"the groups are: {' '.join(GROUPS)}; unit/net, asan/core, … are parts of them")
     print(f"all of it in {time.monotonic() - began:.0f} s: builds and tests overlap")
+    show_failures(unsteady)
     print(f"\n{total.passed} passed, {total.failed} failed", flush=True)
     return 1 if total.failed or not total.passed else 0
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 import threading
 
@@ -101,6 +102,107 @@ said
 [ RUN      ] Kept.NeverEnds"""
     kept = run_tests.without_passed_cases(log.splitlines())
     assert kept == ["[ RUN      ] Kept.Talks", "said", "[ RUN      ] Kept.NeverEnds"]
+
+
+def test_the_log_of_a_failed_case_is_shown_however_many_skipped_after_it():
+    log = """\
+[ RUN      ] Kept.Talks
+said
+[       OK ] Kept.Talks (0 ms)
+[ RUN      ] Kept.Broken
+1 is not 2
+[  FAILED  ] Kept.Broken (0 ms)
+[ RUN      ] Kept.Absent
+[  SKIPPED ] Kept.Absent (0 ms)
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] Kept.Broken"""
+    kept = run_tests.of_failed_cases(log.splitlines())
+    assert kept == ["[ RUN      ] Kept.Broken", "1 is not 2", "[  FAILED  ] Kept.Broken (0 ms)"]
+
+
+CASE_NAMES = ("Kept.One", "Kept.Two")
+
+
+def fails_at_first(folder, times=1, status=1, says="", cases=CASE_NAMES):
+    """A program whose cases fail `times` times; those that it is asked for are in runs."""
+    suites = [
+        {
+            "name": case.split(".")[0],
+            "testsuite": [
+                {"name": case.split(".")[1], "result": "COMPLETED", "failures": [{"failure": "x"}]}
+            ],
+        }
+        for case in cases
+    ]
+    body = f"""
+echo "$@" >>{folder}/runs
+[[ $(wc -l <{folder}/runs) -gt {times} ]] && exit 0
+cat >$json <<'END'
+{json.dumps({"testsuites": suites})}
+END
+echo "{says}"; exit {status}
+"""
+    return program(folder, body)
+
+
+def run_group(command, monkeypatch, *words):
+    group = run_tests.Group(lambda *_: run_tests.run_unit("unit/a", command))
+    monkeypatch.setattr(run_tests, "GROUPS", {"unit": group})
+    return run_tests.main(list(words))
+
+
+def test_a_case_that_fails_once_is_run_by_itself_and_named(tmp_path, monkeypatch, capsys):
+    assert run_group(fails_at_first(tmp_path), monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert said.endswith("\n2 passed, 0 failed\n")
+    assert "mend these tests):\n  unit/a Kept.One\n  unit/a Kept.Two\n" in said
+    assert (tmp_path / "runs").read_text().splitlines()[1] == "--gtest_filter=Kept.One:Kept.Two"
+
+
+def test_a_case_that_fails_twice_has_failed(tmp_path, monkeypatch, capsys):
+    assert run_group(fails_at_first(tmp_path, times=2), monkeypatch) == 1
+    said = capsys.readouterr().out
+    assert said.endswith("\n0 passed, 2 failed\n")
+    assert "\nfailed:\n  unit/a Kept.One\n  unit/a Kept.Two\n" in said and "unsteady" not in said
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"status": 134},
+        {"says": "==1==ERROR: AddressSanitizer: heap-use-after-free"},
+        {"says": "a.cc:1:2: runtime error: signed integer overflow"},
+        {"cases": [f"Kept.No{i}" for i in range(run_tests.AGAIN_MOST + 1)]},
+    ],
+    ids=["abort", "asan", "ubsan", "many"],
+)
+def test_what_no_accident_explains_is_final(what, tmp_path, monkeypatch):
+    assert run_group(fails_at_first(tmp_path, **what), monkeypatch) == 1
+    assert len((tmp_path / "runs").read_text().splitlines()) == 1
+
+
+def test_once_runs_nothing_twice(tmp_path, monkeypatch):
+    assert run_group(fails_at_first(tmp_path), monkeypatch, "--once") == 1
+    assert len((tmp_path / "runs").read_text().splitlines()) == 1
+
+
+def test_pytest_cases_are_known_by_their_node_ids(tmp_path):
+    suite = tmp_path / "test_it.py"
+    suite.write_text(
+        "import pytest\n"
+        "class TestIn:\n"
+        "    @pytest.mark.parametrize('x', ['a b', 'c'])\n"
+        "    def test_of(self, x): assert x == 'c'\n"
+        "def test_absent(): pytest.skip('not here')\n"
+        "def test_bad(): raise OSError\n"
+    )
+    result = tmp_path / "result.xml"
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path]
+    words += ["-o", "junit_family=xunit1", f"--junitxml={result}", "test_it.py"]
+    subprocess.run(words, cwd=tmp_path, check=False, stdout=subprocess.DEVNULL)
+    tally, failed = run_tests.count_pytest(result)
+    assert count(tally) == (1, 2, 1)
+    assert failed == ["test_it.py::TestIn::test_of[a b]", "test_it.py::test_bad"]
 
 
 def test_nothing_run_is_not_success(capsys, monkeypatch):
