@@ -16,7 +16,6 @@
 
 #include "server/account.h"
 #include "server/banner.h"
-#include "server/lan_address.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
 #include "server/path/access_logs.h"
@@ -29,6 +28,7 @@
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/startup_memory.h"
 #include "tiderace/log/console_sink.h"
+#include "tiderace/net/lan_address.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/tls/read_file.h"
@@ -282,7 +282,7 @@ Result<> Assembly::open_logs() {
 
 Result<> Assembly::find_certificates() {
     if (!options_.tls.self_signed) return {};
-    auto made = local_certificate();
+    auto made = tls::self_signed();
     if (!made) return fail(made.error());
     options_.tls.certificates = {
         {.certificate = made->certificate_file, .key = made->key_file, .ocsp = ""}};
@@ -451,7 +451,7 @@ BannerFacts Assembly::facts() const {
         }
     }
     if (options_.tls.on()) facts.encryption = encryption_facts();
-    facts.lan_addresses = lan_addresses(interface_addresses());
+    facts.lan_addresses = net::lan_addresses(net::interface_addresses());
     facts.root = options_.root;
     facts.engine = engine_name();
     facts.loops = processes_ > 0 ? processes_ : loops_->size();

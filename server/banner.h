@@ -27,7 +27,7 @@ struct EncryptionFacts {
 
 struct BannerFacts {
     std::vector<ListenAddress> listening;    // as bound: the port is the real one
-    std::vector<std::string> lan_addresses;  // of this machine, likeliest first; see lan_address.h
+    std::vector<std::string> lan_addresses;  // this machine's, likeliest first (net/lan_address.h)
     std::string root;                        // absolute
     std::string engine;
     std::uint64_t loops = 1;

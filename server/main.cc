@@ -11,6 +11,7 @@
 #include "server/trust.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/tls/library.h"
+#include "tiderace/tls/self_signed.h"
 
 namespace {
 
@@ -19,7 +20,7 @@ namespace server = tiderace::server;
 constexpr std::string_view program = "tiderace";
 
 int show_trust() {
-    const auto certificate = server::local_certificate();
+    const auto certificate = tiderace::tls::self_signed();
     if (certificate) return server::print(program, server::trust_text(*certificate));
     server::complain(program, certificate.error().message());
     return 1;

@@ -1,15 +1,11 @@
 #include "server/trust.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
 #include <string_view>
 #include <vector>
-
-#include "server/lan_address.h"
 
 namespace tiderace::server {
 namespace {
@@ -110,16 +106,6 @@ std::string power_text(const tls::SelfSigned& certificate) {
 }
 
 }  // namespace
-
-Result<tls::SelfSigned> local_certificate() {
-    auto folder = tls::self_signed_folder();
-    if (!folder) return fail(folder.error());
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return tls::self_signed(*folder, host.data(), lan_addresses(interface_addresses()),
-                            std::chrono::duration_cast<std::chrono::seconds>(now).count());
-}
 
 std::string shell_word(const std::string& text) {
     if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;

@@ -11,9 +11,6 @@
 
 namespace tiderace::server {
 
-// The certificate for this machine's names and addresses, made where there is none that serves.
-Result<tls::SelfSigned> local_certificate();
-
 // What to type, on the system that has these files ("/usr/local/share/ca-certificates", …).
 std::string trust_text(const tls::SelfSigned& certificate,
                        const std::function<bool(const std::string& path)>& exists);

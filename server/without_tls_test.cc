@@ -4,12 +4,13 @@
 
 #include "server/trust.h"
 #include "server/version.h"
+#include "tiderace/tls/self_signed.h"
 
 namespace tiderace::server {
 namespace {
 
 TEST(WithoutTls, ACertificateCannotBeMade) {
-    EXPECT_NE(local_certificate().error().message().find(
+    EXPECT_NE(tls::self_signed().error().message().find(
                   ": this program was built without TLS; it needs OpenSSL 3.0 or later and "
                   "-DTIDERACE_TLS=ON"),
               std::string::npos);

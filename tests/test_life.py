@@ -70,6 +70,33 @@ def test_it_listens_in_the_clear_with_tls_and_on_a_path(live, tmp_path):
         assert client.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
+def test_a_development_certificate_is_made_and_shared_with_the_server(
+        binary, live, serve, site, tmp_path, monkeypatch):
+    environment = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    monkeypatch.setenv("XDG_DATA_HOME", environment["XDG_DATA_HOME"])
+    program = live("127.0.0.1:0", "development")
+    authority = tmp_path / "data/tiderace/authority.pem"
+    assert f"with a development certificate, signed by {authority}\n" in program.stdout
+    trust = ssl.create_default_context(cafile=authority)
+    port = program.places()[0][1]
+    for name in ("localhost", "127.0.0.1"):
+        assert status((name, port), "GET", "/healthz", trust) == 200
+    # The server's own is of the same authority, and serves the App, too.
+    server = serve(site, "--tls-self-signed", env=environment)
+    assert status(("localhost", server.address[1]), "GET", "/a.txt", trust) == 200
+    again = live("127.0.0.1:0", "development")
+    made = authority.parent / "localhost.pem"
+    before = made.read_bytes()
+    assert status(("localhost", again.places()[0][1]), "GET", "/healthz", trust) == 200
+    assert made.read_bytes() == before, "one certificate serves both"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    done = subprocess.run([binary.parent / "tests/samples/sample_life", "127.0.0.1:0",
+                           "development"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "XDG_DATA_HOME" in done.stderr
+
+
 def test_tls_without_a_certificate_is_one_sentence(binary):
     done = subprocess.run([binary.parent / "tests/samples/sample_life", "https://127.0.0.1:0"],
                           capture_output=True, text=True, timeout=60)

@@ -1,5 +1,5 @@
-// life ADDRESS… [CERTIFICATE KEY]: health, readiness, a background task, and an end that POST /end
-// begins. The certificate and its key end in ".pem".
+// life ADDRESS… [CERTIFICATE KEY | development]: health, readiness, a background task, and an end
+// that POST /end begins. The certificate and its key end in ".pem".
 #include <tiderace/app.h>
 
 #include <cstdio>
@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         if (std::string_view(argv[i]).ends_with(".pem")) {
             options.tls = {{argv[i], argv[i + 1]}};
+            break;
+        }
+        if (std::string_view(argv[i]) == "development") {
+            options.tls = {tiderace::http::development_certificate};
             break;
         }
         options.listen.addresses.emplace_back(argv[i]);

@@ -23,6 +23,7 @@
 #include "tiderace/log/writer.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/serve/watchdog.h"
+#include "tiderace/tls/self_signed.h"
 #include "tiderace/tls/server_context.h"
 
 namespace tiderace::http {
@@ -77,10 +78,29 @@ class Logs {
     std::map<std::string, log::Stream*> access_;
 };
 
-tls::ServerOptions tls_options(const ServeOptions& options, bool first) {
+struct Certificates {
+    std::vector<TlsFiles> files;
+    std::string authority;  // of a development certificate; "": there is none
+};
+
+// Makes the development certificate where one is requested; files of the user stay as they are.
+Result<Certificates> find_certificates(const ServeOptions& options) {
+    Certificates found{.files = options.tls, .authority = ""};
+    for (TlsFiles& files : found.files) {
+        if (!files.development) continue;
+        const auto made = tls::self_signed();
+        if (!made) return fail(made.error());
+        files = {.certificate = made->certificate_file, .key = made->key_file};
+        found.authority = made->authority_file;
+    }
+    return found;
+}
+
+tls::ServerOptions tls_options(const std::vector<TlsFiles>& certificates, bool first) {
     tls::ServerOptions made;
-    for (const TlsFiles& files : options.tls)
+    for (const TlsFiles& files : certificates) {
         made.certificates.push_back({files.certificate, files.key});
+    }
     made.says_reloads = first;
     return made;
 }
@@ -129,8 +149,8 @@ class AppService final : public net::LoopService {
         open_logs(loop, logs, options.access_log);
     }
 
-    Result<> add_tls(core::EventLoop& loop, const ServeOptions& options, bool first) {
-        auto context = tls::ServerContext::create(loop, tls_options(options, first));
+    Result<> add_tls(core::EventLoop& loop, const std::vector<TlsFiles>& files, bool first) {
+        auto context = tls::ServerContext::create(loop, tls_options(files, first));
         if (!context) return fail(context.error());
         tls_ = std::move(*context);
         return {};
@@ -174,7 +194,8 @@ class AppService final : public net::LoopService {
     std::optional<serve::Watchdog::Post> post_;
 };
 
-void print_where(const std::vector<core::Address>& addresses, const std::vector<bool>& secure) {
+void print_where(const std::vector<core::Address>& addresses, const std::vector<bool>& secure,
+                 const std::string& authority) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         const std::string text = addresses[i].to_string();
         if (text.starts_with("unix:")) {
@@ -182,6 +203,9 @@ void print_where(const std::vector<core::Address>& addresses, const std::vector<
         } else {
             std::printf("listening on %s://%s/\n", secure[i] ? "https" : "http", text.c_str());
         }
+    }
+    if (!authority.empty()) {
+        std::printf("with a development certificate, signed by %s\n", authority.c_str());
     }
     std::fflush(stdout);
 }
@@ -196,6 +220,8 @@ int refuse(const std::string& sentence) {
 int App::serve(const ServeOptions& options) {
     const auto places = find_places(options);
     if (!places) return refuse(places.error().message());
+    const auto certificates = find_certificates(options);
+    if (!certificates) return refuse(certificates.error().message());
     const std::shared_ptr<app::Life> life = life_;
     std::optional<net::Serving> serving;
     serving.emplace(net::ServingOptions{
@@ -209,7 +235,7 @@ int App::serve(const ServeOptions& options) {
             [&](const std::vector<core::Address>& addresses) {
                 life->attach([&] { serving->stop(); });
                 if (options.on_listening) return options.on_listening(addresses);
-                print_where(addresses, places->secure);
+                print_where(addresses, places->secure, certificates->authority);
             },
         .on_drain = [&] { life->begin(); },
     });
@@ -227,7 +253,8 @@ int App::serve(const ServeOptions& options) {
             auto service =
                 std::make_unique<AppService>(loop, *this, pool, **logs, options, *places);
             if (!options.tls.empty()) {
-                auto added = service->add_tls(loop, options, std::exchange(first, false));
+                auto added =
+                    service->add_tls(loop, certificates->files, std::exchange(first, false));
                 if (!added) return fail(added.error());
             }
             if (watchdog) service->watch(loop, *watchdog);

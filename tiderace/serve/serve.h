@@ -38,7 +38,14 @@ struct ListenOn {
 struct TlsFiles {
     std::string certificate;
     std::string key;
+    bool development = false;  // instead of both
 };
+
+// For development: `.tls = {development_certificate}`. A certificate for localhost, this machine's
+// name and its addresses, made where there is none that serves, and signed by an authority that
+// browsers can be made to trust: the one of `tiderace serve --tls-self-signed`, in the same files
+// ($XDG_DATA_HOME/tiderace, or ~/.local/share/tiderace). `tiderace trust` explains how.
+inline const TlsFiles development_certificate{.certificate = "", .key = "", .development = true};
 
 struct ServeOptions {
     ListenOn listen = ":8080";

@@ -98,5 +98,8 @@ Result<SelfSigned> self_signed(const std::string&, std::string_view,
                                const std::vector<std::string>&, UnixSeconds) {
     return absent("make", "a certificate");
 }
+Result<SelfSigned> self_signed() {
+    return absent("make", "a certificate");
+}
 
 }  // namespace tiderace::tls

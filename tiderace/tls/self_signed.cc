@@ -5,9 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
+
+#include "tiderace/net/lan_address.h"
 
 namespace tiderace::tls {
 namespace {
@@ -162,6 +166,16 @@ Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_
     made.private_ranges = private_range_texts();
     made.authority_ends = ends_at(authority.certificate);
     return made;
+}
+
+Result<SelfSigned> self_signed() {
+    auto folder = self_signed_folder();
+    if (!folder) return fail(folder.error());
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return self_signed(*folder, host.data(), net::lan_addresses(net::interface_addresses()),
+                       std::chrono::duration_cast<std::chrono::seconds>(now).count());
 }
 
 }  // namespace tiderace::tls

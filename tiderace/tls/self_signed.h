@@ -44,5 +44,8 @@ Result<std::string> self_signed_folder();
 // out.
 Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
                                const std::vector<std::string>& addresses, UnixSeconds now);
+// In self_signed_folder(), for this machine's name and the addresses at which others reach it. All
+// programs use this one: another set of names would replace the certificate, or even the authority.
+Result<SelfSigned> self_signed();
 
 }  // namespace tiderace::tls

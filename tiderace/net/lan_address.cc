@@ -1,4 +1,4 @@
-#include "server/lan_address.h"
+#include "tiderace/net/lan_address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tiderace::server {
+namespace tiderace::net {
 namespace {
 
 // Names that container engines and hypervisors give to their side of a bridge.
@@ -103,4 +103,4 @@ std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfa
     return addresses;
 }
 
-}  // namespace tiderace::server
+}  // namespace tiderace::net

@@ -1,8 +1,8 @@
-#include "server/lan_address.h"
+#include "tiderace/net/lan_address.h"
 
 #include <gtest/gtest.h>
 
-namespace tiderace::server {
+namespace tiderace::net {
 namespace {
 
 using Addresses = std::vector<std::string>;
@@ -55,4 +55,4 @@ TEST(InterfaceAddresses, OfThisMachineAreNumeric) {
 }
 
 }  // namespace
-}  // namespace tiderace::server
+}  // namespace tiderace::net

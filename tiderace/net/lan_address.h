@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tiderace::server {
+namespace tiderace::net {
 
 struct InterfaceAddress {
     std::string interface;  // eth0
@@ -22,4 +22,4 @@ std::vector<InterfaceAddress> interface_addresses();
 // out.
 std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces);
 
-}  // namespace tiderace::server
+}  // namespace tiderace::net
