@@ -289,7 +289,7 @@ def test_as_pid_1_it_reaps_orphans(binary, site, tmp_path):
         server = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
         children = Path(f"/proc/{server}/task/{server}/children")
         assert get_once(str(tmp_path / "sock"), "/a.txt").body == b"hello\n"
-        assert len(children.read_text().split()) == 1, "those that had ended are gone"
+        wait_until(lambda: len(children.read_text().split()) == 1, what="those that end at once")
         with open(tmp_path / "fifo", "w") as fifo:
             fifo.write("end\n")
         wait_until(lambda: not children.read_text().split(), what="no child, and no zombie")
