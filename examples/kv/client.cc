@@ -55,11 +55,14 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     // An idle client keeps no memory of its last command.
     if (!reader_.within()) reader_.release();
     if (!killed_) {
-        if (!server_->count_input(counted_input_, reader_.held_bytes())) {
+        // What the reader keeps for the next command is small, and no fault of a client whose
+        // commands are whole: it is served however much others hold.
+        const std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
+        if (!server_->count_input(counted_input_, held)) {
             send("-ERR too many bytes of incomplete commands, of all clients\r\n");
             closing_ = true;
         }
-        counted_input_ = reader_.held_bytes();
+        counted_input_ = held;
         if (closing_ && !holds()) connection_->finish();
     }
     server_->end_batch();
