@@ -475,6 +475,15 @@ def count_pytest(path):
     return tally, failed
 
 
+def from_root(case, folders):
+    """A node id as ROOT sees it; pytest names a file from the folder of its settings."""
+    file = case.partition("::")[0]
+    for folder in (".", *folders):
+        if (ROOT / folder / file).exists():
+            return str(pathlib.PurePath(folder) / file) + case.removeprefix(file)
+    return case
+
+
 def run_pytest(name, folders, environment=None):
     broken = virtual_environment()
     if broken:
@@ -504,7 +513,8 @@ def run_pytest(name, folders, environment=None):
         show_tail(done.log, 80)
 
         def again(cases):
-            return run(f"{name}-again", [*pytest, *cases], 2400, environment)
+            chosen = [from_root(case, folders) for case in cases]
+            return run(f"{name}-again", [*pytest, *chosen], 2400, environment)
 
         plain = is_an_assertion(done) and None not in failed
         failures.append(Failures(name, [it or "?" for it in failed], again if plain else None))

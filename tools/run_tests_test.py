@@ -205,6 +205,14 @@ def test_pytest_cases_are_known_by_their_node_ids(tmp_path):
     assert failed == ["test_it.py::TestIn::test_of[a b]", "test_it.py::test_bad"]
 
 
+def test_a_node_id_is_found_from_the_root(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_a.py").touch()
+    (tmp_path / "test_b.py").touch()
+    ids = ["test_a.py::test_x[a/b]", "test_b.py::test_y"]
+    assert [run_tests.from_root(each, ["tests"]) for each in ids] == [f"tests/{ids[0]}", ids[1]]
+
+
 def test_nothing_run_is_not_success(capsys, monkeypatch):
     monkeypatch.setattr(run_tests, "GROUPS", {})
     assert run_tests.main([]) == 1
