@@ -124,29 +124,45 @@ void EventLoop::run_turn_ends() {
     // Work that a turn end requests runs in this turn too, but bounded: a chain that re-arms itself
     // for ever continues in the next turn, after the kernel was polled.
     for (int round = 0; round < 4 && turn_ends_ != nullptr; ++round) {
-        for (TurnEnd* work = std::exchange(turn_ends_, nullptr); work != nullptr;) {
-            TurnEnd* next = std::exchange(work->next_, nullptr);
-            // The last of the list points at itself, so that next_ also marks that it is queued.
-            next = next == work ? nullptr : next;
+        // A member, because what runs may withdraw what has not run yet.
+        turn_ends_due_ = std::exchange(turn_ends_, nullptr);
+        while (turn_ends_due_ != nullptr) {
+            TurnEnd* const work = turn_ends_due_;
+            turn_ends_due_ = behind(*work);
+            work->next_ = nullptr;
             contain(log_, "core", "work at the end of a turn",
                     [work]() TR_ON_LOOP { work->on_turn_end(); });  // may destroy itself
-            work = next;
         }
     }
+}
+
+// The last of a list points at itself, so that next_ also marks that it is queued.
+TurnEnd* EventLoop::behind(const TurnEnd& work) {
+    return work.next_ == &work ? nullptr : work.next_;
 }
 
 void EventLoop::forget_turn_end(TurnEnd& work) {
     // Not queued.
     if (work.next_ == nullptr) return;
-    TurnEnd* const after = work.next_ == &work ? nullptr : work.next_;
-    if (turn_ends_ == &work) {
-        turn_ends_ = after;
+    if (!unlink(turn_ends_, work)) unlink(turn_ends_due_, work);
+}
+
+bool EventLoop::unlink(TurnEnd*& first, TurnEnd& work) {
+    TurnEnd* before = nullptr;
+    TurnEnd* each = first;
+    while (each != nullptr && each != &work) {
+        before = each;
+        each = behind(*each);
+    }
+    if (each == nullptr) return false;
+    TurnEnd* const after = behind(work);
+    if (before == nullptr) {
+        first = after;
     } else {
-        TurnEnd* before = turn_ends_;
-        while (before->next_ != &work) before = before->next_;
-        before->next_ = after != nullptr ? after : before;  // the last one points at itself
+        before->next_ = after != nullptr ? after : before;
     }
     work.next_ = nullptr;
+    return true;
 }
 
 void EventLoop::turn(Duration wait_max) {

@@ -114,7 +114,8 @@ class EventLoop {
         work.next_ = turn_ends_ != nullptr ? turn_ends_ : &work;
         turn_ends_ = &work;
     }
-    // Withdraws it, for an object that ends before its turn end. Not during turn ends.
+    // Withdraws it, for an object that ends before its turn end; other work of the same turn's end
+    // may do so.
     void forget_turn_end(TurnEnd& work);
     // Called at the end of each turn, after everything else, and after the work of earlier calls of
     // this function. For output that is gathered during a turn (a log ring). It stays for good, so
@@ -150,6 +151,8 @@ class EventLoop {
     Duration wait_for(Duration wait_max) const;
     void expire_timers() TR_ON_LOOP;
     void run_turn_ends() TR_ON_LOOP;
+    static TurnEnd* behind(const TurnEnd& work);
+    static bool unlink(TurnEnd*& first, TurnEnd& work);
     void relieve() TR_ON_LOOP;
 
     LoopOptions options_;
@@ -161,7 +164,8 @@ class EventLoop {
     Mailbox mailbox_;
     std::shared_ptr<WakeupList> wakeups_;
     TimerWheel timers_;
-    TurnEnd* turn_ends_ = nullptr;  // the last request comes first
+    TurnEnd* turn_ends_ = nullptr;      // the last request comes first
+    TurnEnd* turn_ends_due_ = nullptr;  // of the end that runs now
     std::vector<unique_function<void()>> every_turn_end_;
     log::Logger* log_ = nullptr;
     ThreadRole role_;

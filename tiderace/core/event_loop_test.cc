@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <functional>
 #include <new>
 #include <string>
@@ -296,6 +297,34 @@ TEST(EventLoop, WorkThatRequeuesItselfDoesNotHoldTheTurn) {
     loop->turn(Duration(-1));
     EXPECT_LT(ran, 1000);
     while (ran < 1000) loop->turn(Duration(-1));  // never waits while there is work
+}
+
+// Every pair of one that withdraws and one that is withdrawn, among three.
+TEST(EventLoop, WorkAtTheEndOfATurnMayWithdrawOther) {
+    for (int by = 0; by < 3; ++by) {
+        for (int other = 0; other < 3; ++other) {
+            auto loop = make_loop();
+            loop->assert_on_loop();
+            std::array<TestTurnEnd*, 3> all{};
+            std::array<int, 3> ran{};
+            const auto act = [&](int i) {
+                ++ran[static_cast<std::size_t>(i)];
+                if (i == by) loop->forget_turn_end(*all[static_cast<std::size_t>(other)]);
+            };
+            TestTurnEnd a([&] { act(0); });
+            TestTurnEnd b([&] { act(1); });
+            TestTurnEnd c([&] { act(2); });
+            all = {&a, &b, &c};
+            for (TestTurnEnd* work : all) loop->at_turn_end(*work);
+            loop->turn(Duration::zero());
+            // The last requested runs first, and what has run cannot be withdrawn.
+            std::array<int, 3> expected{1, 1, 1};
+            if (other < by) expected[static_cast<std::size_t>(other)] = 0;
+            EXPECT_EQ(ran, expected) << by << " withdraws " << other;
+            loop->turn(Duration::zero());
+            EXPECT_EQ(ran, expected) << by << " withdraws " << other << ", the turn after";
+        }
+    }
 }
 
 TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
