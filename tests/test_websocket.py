@@ -11,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,6 +84,46 @@ def test_our_client_talks_with_the_websockets_server(binary, offer, compression)
             assert (process.returncode, out) == (0, b"closed 3001 done\n")
 
     asyncio.run(asyncio.wait_for(talk(), 60))
+
+
+# An application of ASGI for hypercorn: says the version of HTTP, echoes, and closes at "end".
+ECHO_APPLICATION = """
+async def app(scope, receive, send):
+    version = "HTTP/" + scope["http_version"]
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": version.encode()})
+    elif scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": version})
+        while (message := await receive())["type"] == "websocket.receive":
+            if message["text"] == "end":
+                await send({"type": "websocket.close", "code": 3001, "reason": "done"})
+                return
+            await send({"type": "websocket.send", "text": message["text"]})
+"""
+
+
+@pytest.mark.quick
+def test_our_client_talks_with_hypercorn_over_http2(binary, tmp_path):
+    """Another make's server of RFC 8441."""
+    (tmp_path / "echo.py").write_text(ECHO_APPLICATION)
+    path = tmp_path / "log"
+    with path.open("w") as log, subprocess.Popen(
+            [sys.executable, "-m", "hypercorn", "echo:app", "--bind", "127.0.0.1:0"],
+            cwd=tmp_path, stdout=log, stderr=log) as hypercorn:
+        try:
+            place = wait_until(lambda: re.search(r"http://(\S+:\d+)", path.read_text()),
+                               what="hypercorn")[1]
+            done = subprocess.run(
+                [binary.parent / "tests/samples/sample_websocket_talk", f"http://{place}/",
+                 f"ws://{place}/talk"], capture_output=True, text=True, timeout=60)
+            assert done.stdout.splitlines() == [
+                "200 HTTP/2", "HTTP/2", "echoed", "echoed", "echoed", "closed 3001 done"]
+            assert done.returncode == 0, done.stderr
+        finally:
+            hypercorn.terminate()
 
 
 @pytest.fixture(scope="module")

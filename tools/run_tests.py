@@ -545,6 +545,7 @@ PROGRAMS = [
     "sample_routes",
     "sample_tcp_callbacks",
     "sample_tcp_task",
+    "sample_websocket_talk",
     "tutorial_forms",
     "tutorial_hello",
     "tutorial_lists",
