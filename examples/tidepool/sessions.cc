@@ -39,8 +39,15 @@ Task<> DbSessions::save(std::string key, std::string data, UnixSeconds expires) 
     co_await db_.exec(sql, key, data, expires);
 }
 
-Task<> DbSessions::erase(std::string key) {
-    co_await db_.exec("delete from sessions where id = ?", key);
+Task<bool> DbSessions::replace(std::string key, std::string data, UnixSeconds expires) {
+    const auto done = co_await db_.exec("update sessions set data = ?, expires_at = ? where id = ?",
+                                        data, expires, key);
+    co_return done.rows > 0;
+}
+
+Task<bool> DbSessions::erase(std::string key) {
+    const auto done = co_await db_.exec("delete from sessions where id = ?", key);
+    co_return done.rows > 0;
 }
 
 namespace {
@@ -65,18 +72,34 @@ Task<std::optional<RedisSessions::Found>> RedisSessions::load(std::string key, U
 }
 
 Task<> RedisSessions::save(std::string key, std::string data, UnixSeconds expires) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto left = std::chrono::seconds(expires) - now;
-    if (left <= Duration::zero()) co_return co_await erase(std::move(key));
-    const std::string name = name_of(key);
-    const std::string text = std::to_string(expires) + " " + data;
-    const redis::SetOptions options{.expires = std::chrono::duration_cast<Duration>(left)};
-    co_await redis_.set(name, text, options);
+    co_await set(std::move(key), std::move(data), expires, redis::SetOptions::If::always);
 }
 
-Task<> RedisSessions::erase(std::string key) {
+Task<bool> RedisSessions::replace(std::string key, std::string data, UnixSeconds expires) {
+    return set(std::move(key), std::move(data), expires, redis::SetOptions::If::present);
+}
+
+// False: the condition was not met.
+Task<bool> RedisSessions::set(std::string key, std::string data, UnixSeconds expires,
+                              redis::SetOptions::If only_if) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto left = std::chrono::seconds(expires) - now;
+    if (left <= Duration::zero()) {
+        const bool was_there = co_await erase(std::move(key));
+        co_return was_there;
+    }
     const std::string name = name_of(key);
-    co_await redis_.remove(name);
+    const std::string text = std::to_string(expires) + " " + data;
+    const redis::SetOptions options{.expires = std::chrono::duration_cast<Duration>(left),
+                                    .only_if = only_if};
+    const bool done = co_await redis_.set(name, text, options);
+    co_return done;
+}
+
+Task<bool> RedisSessions::erase(std::string key) {
+    const std::string name = name_of(key);
+    const bool was_there = co_await redis_.remove(name);
+    co_return was_there;
 }
 
 }  // namespace tidepool

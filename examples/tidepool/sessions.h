@@ -20,7 +20,9 @@ class DbSessions final : public tiderace::http::SessionStore {
     tiderace::Task<std::optional<Found>> load(std::string key, tiderace::UnixSeconds now) override;
     tiderace::Task<> save(std::string key, std::string data,
                           tiderace::UnixSeconds expires) override;
-    tiderace::Task<> erase(std::string key) override;
+    tiderace::Task<bool> replace(std::string key, std::string data,
+                                 tiderace::UnixSeconds expires) override;
+    tiderace::Task<bool> erase(std::string key) override;
 
   private:
     static constexpr unsigned sweep_every = 1'000;  // loads
@@ -37,9 +39,14 @@ class RedisSessions final : public tiderace::http::SessionStore {
     tiderace::Task<std::optional<Found>> load(std::string key, tiderace::UnixSeconds now) override;
     tiderace::Task<> save(std::string key, std::string data,
                           tiderace::UnixSeconds expires) override;
-    tiderace::Task<> erase(std::string key) override;
+    tiderace::Task<bool> replace(std::string key, std::string data,
+                                 tiderace::UnixSeconds expires) override;
+    tiderace::Task<bool> erase(std::string key) override;
 
   private:
+    tiderace::Task<bool> set(std::string key, std::string data, tiderace::UnixSeconds expires,
+                             tiderace::redis::SetOptions::If only_if);
+
     tiderace::redis::Client redis_;
 };
 

@@ -60,6 +60,33 @@ TEST_P(SessionsTest, EachLogInIsListedAndEndsAlone) {
     EXPECT_EQ(phone.post("/settings/log-out-there", {{"login", login}, {"csrf", "0"}}).status, 403);
 }
 
+TEST_P(SessionsTest, WhatHasEndedIsNotReplaced) {
+    const auto use = [](db::Database db) -> Task<std::string> {
+        DbSessions store(std::move(db));
+        std::string did;
+        const auto add = [&](bool done) { did += done ? "yes " : "no "; };
+        bool done = co_await store.replace("key", "none", 2'000'000'000);
+        add(done);
+        co_await store.save("key", "one", 2'000'000'000);
+        done = co_await store.replace("key", "two", 2'000'000'000);
+        add(done);
+        done = co_await store.replace("key", "two", 2'000'000'000);  // MariaDB changes nothing
+        add(done);
+        const auto found = co_await store.load("key", 1'000'000'000);
+        did += found ? found->text + " " : "none ";
+        done = co_await store.erase("key");
+        add(done);
+        done = co_await store.erase("key");
+        add(done);
+        done = co_await store.replace("key", "back", 2'000'000'000);
+        add(done);
+        const auto gone = co_await store.load("key", 1'000'000'000);
+        did += gone ? gone->text : "none";
+        co_return did;
+    };
+    EXPECT_EQ(run(use(*db_)), "no yes yes two yes no no none");
+}
+
 TEST_P(SessionsTest, FollowersComeInPagesThatMissNobody) {
     auto ann = member("ann");
     const std::string hash = "no password";

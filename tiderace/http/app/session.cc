@@ -78,21 +78,38 @@ class Session::Record final : public Attachment {
     }
     task::Task<> save() {
         std::string data = text();
-        co_await end_replaced();
-        // Ours only once the store has it.
-        std::string kept = id.empty() ? make_id() : id;
-        co_await store->save(key_of(kept), std::move(data), expires());
-        id = std::move(kept);
+        bool is_there = co_await end_replaced();
+        if (is_there && !id.empty()) {
+            is_there = co_await store->replace(key_of(id), std::move(data), expires());
+        } else if (is_there) {
+            // Ours only once the store has it.
+            std::string made = make_id();
+            co_await store->save(key_of(made), std::move(data), expires());
+            id = std::move(made);
+        }
+        if (!is_there) {
+            // The browser may have a new id from that request, so it keeps its cookie.
+            id.clear();
+            client = Client::keeps;
+            is_over = true;
+            throw Problem{.status = 409, .detail = "another request has ended the session"};
+        }
         client = Client::has_to_keep;
+    }
+    // After a failed save(), once the values are as they were before.
+    void forget_if_over() {
+        if (std::exchange(is_over, false)) values.clear();
     }
     void replace_id() {
         if (!id.empty()) replaced = std::exchange(id, std::string());
     }
-    task::Task<> end_replaced() {
-        if (replaced.empty()) co_return;
-        co_await store->erase(key_of(replaced));
+    // False: another request has ended it.
+    task::Task<bool> end_replaced() {
+        if (replaced.empty()) co_return true;
+        const bool was_there = co_await store->erase(key_of(replaced));
         replaced.clear();
         client = Client::has_to_forget;
+        co_return was_there;
     }
     task::Task<> load(std::string given) {
         auto data = co_await store->load(key_of(given), loop->unix_now());
@@ -105,8 +122,13 @@ class Session::Record final : public Attachment {
         read(data->text);
         // Slides on with its use, but a request that changes nothing rarely writes.
         if (expires() - data->expires < slack()) co_return;
-        co_await store->save(key_of(id), std::move(data->text), expires());
-        client = Client::has_to_keep;
+        const bool is_there = co_await store->replace(key_of(id), std::move(data->text), expires());
+        if (is_there) {
+            client = Client::has_to_keep;
+        } else {  // ended since we read it
+            id.clear();
+            values.clear();
+        }
     }
 
     SessionStore* store;
@@ -117,6 +139,7 @@ class Session::Record final : public Attachment {
     // that a handler that ignores the failure saves nothing under it.
     std::string replaced;
     std::map<std::string, std::string, std::less<>> values;
+    bool is_over = false;  // another request has ended it
     Client client = Client::keeps;
 };
 
@@ -217,6 +240,7 @@ task::Task<> Session::set(std::string name, std::string value) {
     } catch (...) {
         // The store has the old state, so the rest of this request sees that, too.
         is_new ? void(values.erase(at)) : void(at->second = std::move(before));
+        record->forget_if_over();
         throw;
     }
 }
@@ -229,6 +253,7 @@ task::Task<> Session::erase(std::string name) {
         co_await record->save();
     } catch (...) {
         record->values.insert(std::move(erased));  // as in set()
+        record->forget_if_over();
         throw;
     }
 }
@@ -238,6 +263,10 @@ task::Task<> Session::erase(std::string name) {
 task::Task<> Session::renew() {
     const core::Ref<Record> record = this->record();
     record->replace_id();
+    const bool was_there = co_await record->end_replaced();
+    // What another request has ended must not come back under another id: the log-in of a second
+    // click begins with nothing, and a change of rights after a log-out has nobody to change.
+    if (!was_there) record->values.clear();
     co_await record->save();
 }
 

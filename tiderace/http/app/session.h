@@ -18,11 +18,14 @@
 // that the store does not know is never taken over. A visitor has no session, no cookie and no
 // entry in the store before the first set().
 //
-// Two requests of one session at a time: the later set() replaces what the earlier one kept.
+// Two requests of one session at a time: the later set() replaces what the earlier one kept. What
+// one has ended, by end() or renew(), does not come back by the other.
 //
 // Owner    The request; copies are the same session.
 // Thread   The loop's. One task at a time.
 // Errors   What the store throws. A route without sessions() before it: 500, and a line in the log.
+//          set() and erase() of a session that another request has ended meanwhile: 409, thrown as
+//          a Problem; it has no values then, and the browser keeps its cookie, which may be new.
 // Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
 #pragma once
 
@@ -65,6 +68,7 @@ class Session final {
     task::Task<> set(std::string name, std::string value);
     task::Task<> erase(std::string name);
     // The same values under a new id; the old one is gone. At each log-in, and when rights change.
+    // Without values if another request has ended the session meanwhile.
     // When it throws, either the old id could not be erased, and stays valid with the values that
     // the store has, or it is gone and the new one could not be saved: then the browser has no
     // session any more. Nothing is saved under the old id in either case: a later set() of the same

@@ -33,7 +33,8 @@ class MemorySessions::Table {
 
     std::optional<Found> load(const std::string& key, UnixSeconds now);
     void save(std::string key, std::string data, UnixSeconds expires);
-    void erase(const std::string& key);
+    bool replace(const std::string& key, std::string data, UnixSeconds expires);
+    bool erase(const std::string& key);
     std::size_t size() const {
         const std::lock_guard guard(lock_);
         return entries_.size();
@@ -46,6 +47,8 @@ class MemorySessions::Table {
         UnixSeconds expires;
     };
     using Entries = std::list<Entry>;  // the last used first
+
+    bool replace_locked(const std::string& key, std::string& data, UnixSeconds expires);
 
     const std::size_t sessions_max_;
     mutable std::mutex lock_;
@@ -68,15 +71,25 @@ std::optional<SessionStore::Found> MemorySessions::Table::load(const std::string
     return Found{entry->data, entry->expires};
 }
 
+// False leaves `data` as it is.
+bool MemorySessions::Table::replace_locked(const std::string& key, std::string& data,
+                                           UnixSeconds expires) {
+    const auto known = by_key_.find(key);
+    if (known == by_key_.end()) return false;
+    known->second->data = std::move(data);
+    known->second->expires = expires;
+    entries_.splice(entries_.begin(), entries_, known->second);
+    return true;
+}
+
+bool MemorySessions::Table::replace(const std::string& key, std::string data, UnixSeconds expires) {
+    const std::lock_guard guard(lock_);
+    return replace_locked(key, data, expires);
+}
+
 void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds expires) {
     const std::lock_guard guard(lock_);
-    const auto known = by_key_.find(key);
-    if (known != by_key_.end()) {
-        known->second->data = std::move(data);
-        known->second->expires = expires;
-        entries_.splice(entries_.begin(), entries_, known->second);
-        return;
-    }
+    if (replace_locked(key, data, expires)) return;
     if (entries_.size() >= sessions_max_) {
         by_key_.erase(entries_.back().key);
         entries_.pop_back();
@@ -85,12 +98,13 @@ void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds 
     by_key_.emplace(std::move(key), entries_.begin());
 }
 
-void MemorySessions::Table::erase(const std::string& key) {
+bool MemorySessions::Table::erase(const std::string& key) {
     const std::lock_guard guard(lock_);
     const auto known = by_key_.find(key);
-    if (known == by_key_.end()) return;
+    if (known == by_key_.end()) return false;
     entries_.erase(known->second);
     by_key_.erase(known);
+    return true;
 }
 
 MemorySessions::MemorySessions(std::size_t sessions_max)
@@ -107,9 +121,12 @@ task::Task<> MemorySessions::save(std::string key, std::string data, UnixSeconds
     co_return;
 }
 
-task::Task<> MemorySessions::erase(std::string key) {
-    table_->erase(key);
-    co_return;
+task::Task<bool> MemorySessions::replace(std::string key, std::string data, UnixSeconds expires) {
+    co_return table_->replace(key, std::move(data), expires);
+}
+
+task::Task<bool> MemorySessions::erase(std::string key) {
+    co_return table_->erase(key);
 }
 
 std::size_t MemorySessions::size() const {
@@ -208,7 +225,8 @@ class FileSessions::Folder {
 
     std::optional<Found> load(const std::string& key, UnixSeconds now);
     void save(const std::string& key, const std::string& text);
-    void erase(const std::string& key);
+    bool replace(const std::string& key, const std::string& text);
+    bool erase(const std::string& key);
     void sweep(UnixSeconds now);
 
   private:
@@ -221,8 +239,9 @@ class FileSessions::Folder {
     std::string path_of(const std::string& key) const { return path_ + "/" + key; }
     std::vector<File> files() const;
     void count();
+    void write(const std::string& key, const std::string& text, std::optional<std::uint64_t> known);
     void make_room(const std::string& key, std::size_t added, std::uint64_t bytes);
-    void remove(const std::string& path);
+    bool remove(const std::string& path);
     bool is_due(UnixSeconds now);
 
     const std::string path_;
@@ -283,13 +302,16 @@ void FileSessions::Folder::make_room(const std::string& key, std::size_t added,
     }
 }
 
-void FileSessions::Folder::remove(const std::string& path) {
+// False: there is no such file.
+bool FileSessions::Folder::remove(const std::string& path) {
     const auto bytes = size_of(path);
-    if (!bytes) return;
+    if (!bytes) return false;
     remove_session(path);
-    if (!counted_) return;
-    --count_;
-    bytes_ -= *bytes;
+    if (counted_) {
+        --count_;
+        bytes_ -= *bytes;
+    }
+    return true;
 }
 
 bool FileSessions::Folder::is_due(UnixSeconds now) {
@@ -325,20 +347,34 @@ std::optional<SessionStore::Found> FileSessions::Folder::load(const std::string&
 
 void FileSessions::Folder::save(const std::string& key, const std::string& text) {
     const std::lock_guard held(lock_);
-    const std::string path = path_of(key);
-    const auto known = size_of(path);
+    write(key, text, size_of(path_of(key)));
+}
+
+// In one step for the loops of this process. Another process with the same folder may remove the
+// file between the look and the writing.
+bool FileSessions::Folder::replace(const std::string& key, const std::string& text) {
+    const std::lock_guard held(lock_);
+    const auto known = size_of(path_of(key));
+    if (!known) return false;
+    write(key, text, known);
+    return true;
+}
+
+// `known`: the bytes of the file that it replaces.
+void FileSessions::Folder::write(const std::string& key, const std::string& text,
+                                 std::optional<std::uint64_t> known) {
     const std::uint64_t before = known.value_or(0);
     const std::size_t added = known ? 0 : 1;
     if (text.size() > before) make_room(key, added, text.size() - before);
-    write_session(path, text);
+    write_session(path_of(key), text);
     if (!counted_) return;
     count_ += added;
     bytes_ += text.size() - before;
 }
 
-void FileSessions::Folder::erase(const std::string& key) {
+bool FileSessions::Folder::erase(const std::string& key) {
     const std::lock_guard held(lock_);
-    remove(path_of(key));
+    return remove(path_of(key));
 }
 
 void FileSessions::Folder::sweep(UnixSeconds now) {
@@ -373,9 +409,22 @@ task::Task<> FileSessions::save(std::string key, std::string data, UnixSeconds e
     co_await task::offload(std::move(work));
 }
 
-task::Task<> FileSessions::erase(std::string key) {
-    unique_function<void()> work = [folder = folder_, key = std::move(key)] { folder->erase(key); };
+task::Task<bool> FileSessions::replace(std::string key, std::string data, UnixSeconds expires) {
+    const auto done = std::make_shared<bool>();
+    unique_function<void()> work = [folder = folder_, key = std::move(key),
+                                    text = std::to_string(expires) + "\n" + data,
+                                    done] { *done = folder->replace(key, text); };
     co_await task::offload(std::move(work));
+    co_return *done;
+}
+
+task::Task<bool> FileSessions::erase(std::string key) {
+    const auto done = std::make_shared<bool>();
+    unique_function<void()> work = [folder = folder_, key = std::move(key), done] {
+        *done = folder->erase(key);
+    };
+    co_await task::offload(std::move(work));
+    co_return *done;
 }
 
 void FileSessions::sweep(UnixSeconds now) const {

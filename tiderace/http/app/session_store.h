@@ -37,8 +37,11 @@ class SessionStore {
     virtual task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) = 0;
     // Makes it, or replaces all of it.
     virtual task::Task<> save(std::string key, std::string data, UnixSeconds expires) = 0;
-    // Nothing happens where there is none.
-    virtual task::Task<> erase(std::string key) = 0;
+    // Replaces all of it, in one step with the look whether it is there. False: there is none, and
+    // none is made: a session that one request has ended must not come back by another's.
+    virtual task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) = 0;
+    // False: there is none.
+    virtual task::Task<bool> erase(std::string key) = 0;
 };
 
 class MemorySessions final : public SessionStore {
@@ -48,7 +51,8 @@ class MemorySessions final : public SessionStore {
 
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override;
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<> erase(std::string key) override;
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override;
+    task::Task<bool> erase(std::string key) override;
     std::size_t size() const;
 
   private:
@@ -72,7 +76,8 @@ class FileSessions final : public SessionStore {
 
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override;
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<> erase(std::string key) override;
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override;
+    task::Task<bool> erase(std::string key) override;
     // Removes files that expired before `now`. Blocks: for the program's start, or offload().
     void sweep(UnixSeconds now) const;
 

@@ -31,12 +31,19 @@ task::Task<std::string> use_store(SessionStore& store) {
     add(co_await store.load("abc", 1));
     co_await store.save("abc", "", 40);
     add(co_await store.load("abc", 1));
-    co_await store.erase("abc");
-    co_await store.erase("abc");
+    bool done = co_await store.replace("abc", "three", 50);
+    EXPECT_TRUE(done);
+    add(co_await store.load("abc", 49));
+    done = co_await store.erase("abc");
+    EXPECT_TRUE(done);
+    done = co_await store.erase("abc");
+    EXPECT_FALSE(done);
+    done = co_await store.replace("abc", "back", 50);
+    EXPECT_FALSE(done) << "what ended does not come back";
     add(co_await store.load("abc", 1));
     co_return log;
 }
-constexpr std::string_view used = "none,one,two\n,none,none,none,,none,";
+constexpr std::string_view used = "none,one,two\n,none,none,none,,three,none,";
 
 TEST(SessionStore, MemoryKeepsAndExpires) {
     MemorySessions store;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "tiderace/http/app/app_fixture.h"
 
@@ -13,8 +14,9 @@ namespace {
 
 class SessionTest : public AppTest {
   protected:
-    void serve_sessions(SessionOptions options = {}) {
-        app.use(sessions(store, options));
+    void serve_sessions(SessionOptions options = {}) { serve_sessions(options, store); }
+    void serve_sessions(SessionOptions options, std::shared_ptr<SessionStore> of) {
+        app.use(sessions(std::move(of), options));
         app.get<"/">([](Session session) { return "[" + std::string(session.get("user")) + "]"; });
         app.post<"/login">([](Session session) -> task::Task<std::string> {
             co_await session.renew();
@@ -108,7 +110,12 @@ class CountingStore final : public SessionStore {
         last_key = key;
         return inner.save(std::move(key), std::move(data), expires);
     }
-    task::Task<> erase(std::string key) override { return inner.erase(std::move(key)); }
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+        ++saves;
+        last_key = key;
+        return inner.replace(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
 
     MemorySessions inner;
     int saves = 0;
@@ -184,7 +191,11 @@ class SlowStore final : public SessionStore {
         throw std::runtime_error("full");
         co_return;
     }
-    task::Task<> erase(std::string) override { co_return; }
+    task::Task<bool> replace(std::string, std::string, UnixSeconds) override {
+        throw std::runtime_error("full");
+        co_return true;
+    }
+    task::Task<bool> erase(std::string) override { co_return true; }
 };
 
 TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
@@ -218,7 +229,11 @@ class FailingStore final : public SessionStore {
         if (fails_save) throw std::runtime_error("cannot save");
         return inner.save(std::move(key), std::move(data), expires);
     }
-    task::Task<> erase(std::string key) override {
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+        if (fails_save) throw std::runtime_error("cannot save");
+        return inner.replace(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> erase(std::string key) override {
         if (fails_erase) throw std::runtime_error("cannot erase");
         return inner.erase(std::move(key));
     }
@@ -350,6 +365,106 @@ TEST_F(FailingSessionTest, ALogOutThatCannotEraseIs500) {
     failing->fails_erase = false;
     EXPECT_EQ(body_of(ask_with("POST", "/logout", id)), "out");
     EXPECT_EQ(failing->inner.size(), 0u);
+}
+
+// Finds a session, and gives it five seconds later: time for another request.
+class LateStore final : public SessionStore {
+  public:
+    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
+        auto found = co_await inner.load(std::move(key), now);
+        if (is_late) co_await task::sleep(5s);
+        co_return found;
+    }
+    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.save(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.replace(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
+
+    MemorySessions inner;
+    bool is_late = false;
+};
+
+// Two requests of one session: one has read it when the other ends it.
+class TwoRequestsOfASession : public SessionTest {
+  protected:
+    TwoRequestsOfASession() {
+        serve_sessions({.lifetime = 240s}, late);
+        app.post<"/set">([](Session session) -> task::Task<std::string> {
+            co_await session.set("cart", "fish");
+            co_return "set";
+        });
+        app.post<"/careless">([](Session session) -> task::Task<std::string> {
+            try {
+                co_await session.set("cart", "fish");
+            } catch (const Problem&) {
+            }
+            co_return "[" + std::string(session.get("user")) + std::string(session.get("cart")) +
+                "]";
+        });
+        app.post<"/renew">([](Session session) -> task::Task<std::string> {
+            co_await session.renew();
+            co_return "[" + std::string(session.get("user")) + "]";
+        });
+        id = id_of(ask("POST", "/login"));
+    }
+    // The answer to a request that had read the session when `ends` ended it.
+    std::string answer_beside(std::string_view method, std::string_view path,
+                              std::string_view ends) {
+        late->is_late = true;
+        auto peer = connect();
+        peer->say(std::string(method) + " " + std::string(path) +
+                  " HTTP/1.1\r\nHost: a\r\nCookie: __Host-id=" + id + "\r\n\r\n");
+        world.settle();
+        late->is_late = false;
+        after = ask_with("POST", ends, id);
+        world.advance(5s);
+        return peer->heard();
+    }
+
+    std::shared_ptr<LateStore> late = std::make_shared<LateStore>();
+    std::string id;
+    std::string after;  // the answer of the one that ended it
+};
+
+TEST_F(TwoRequestsOfASession, WhatIsSetDoesNotBringItBack) {
+    const std::string answer = answer_beside("POST", "/set", "/logout");
+    EXPECT_EQ(status_of(answer), "409");
+    EXPECT_EQ(set_cookie(answer), "") << "the browser may have a new one";
+    EXPECT_EQ(late->inner.size(), 0u);
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[]");
+}
+
+TEST_F(TwoRequestsOfASession, AHandlerThatGoesOnSeesNoValues) {
+    EXPECT_EQ(body_of(answer_beside("POST", "/careless", "/logout")), "[]");
+    EXPECT_EQ(late->inner.size(), 0u);
+}
+
+TEST_F(TwoRequestsOfASession, AUseDoesNotBringItBack) {
+    world.advance(100s);  // so that the next use writes
+    EXPECT_EQ(body_of(answer_beside("GET", "/", "/logout")), "[]");
+    EXPECT_EQ(late->inner.size(), 0u);
+}
+
+TEST_F(TwoRequestsOfASession, TheOldIdOfALogInStaysEnded) {
+    EXPECT_EQ(status_of(answer_beside("POST", "/set", "/login")), "409");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[]");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(after))), "[ann & bob]");
+    EXPECT_EQ(late->inner.size(), 1u);
+}
+
+TEST_F(TwoRequestsOfASession, ARenewAfterALogOutHasNoValues) {
+    const std::string answer = answer_beside("POST", "/renew", "/logout");
+    EXPECT_EQ(body_of(answer), "[]");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(answer))), "[]");
+}
+
+TEST_F(TwoRequestsOfASession, ASecondLogInWorksToo) {
+    const std::string answer = answer_beside("POST", "/login", "/login");
+    EXPECT_EQ(body_of(answer), "in");
+    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(answer))), "[ann & bob]");
 }
 
 }  // namespace
