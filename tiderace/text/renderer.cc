@@ -238,7 +238,8 @@ Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
     if (from.type->kind == Kind::object) {
         const auto members = from.type->members;
         for (std::size_t i = 0; i < members.size(); ++i) {
-            if (members[i].name != name.text) continue;
+            // The first letter before a call of memcmp: many names have one length.
+            if (members[i].name[0] != name.text[0] || members[i].name != name.text) continue;
             std::array<const void*, members_max> addresses;
             from.type->addresses(from.at, addresses.data());
             return {members[i].type, addresses[i]};
