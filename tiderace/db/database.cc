@@ -21,7 +21,7 @@ task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wa
                              std::string sql, std::vector<Value> values) {
     Pool& pool = pool_of(settings);
     const Options& options = pool.settings().options;
-    QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+    QueryRef query = make_query(pool, std::move(sql), std::move(values));
     const Portion portion = portion_for(wanted, options);
     if (only_reads(*query, wanted) && pool.gather().helps()) {
         std::optional<Batch> batch = co_await pool.gather().read(query, portion);
@@ -38,7 +38,7 @@ task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, st
     Pool& pool = pool_of(settings);
     const Options& options = pool.settings().options;
     const Portion portion{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
-    QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+    QueryRef query = make_query(pool, std::move(sql), std::move(values));
     Begun begun = co_await begin_statement(pool, query, Wanted::all_rows, portion);
     while (true) {
         const bool more = begun.batch.more;

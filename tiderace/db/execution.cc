@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "tiderace/db/error.h"
@@ -18,10 +19,10 @@ constexpr Duration grace = 100ms;
 // After a lost connection: every idle one of the pool may have been lost with it.
 constexpr unsigned repeats_max = 2;
 
-void check_text(const std::string& text, const Query& query) {
-    if (!is_utf8(text)) throw Error(Fault::parameters, "text that is not UTF-8", query.sql);
+void check_text(std::string_view text, const std::string& sql) {
+    if (!is_utf8(text)) throw Error(Fault::parameters, "text that is not UTF-8", sql);
     if (text.find('\0') != text.npos) {
-        throw Error(Fault::parameters, "text with a zero byte; a Blob may have them", query.sql);
+        throw Error(Fault::parameters, "text with a zero byte; a Blob may have them", sql);
     }
 }
 
@@ -55,15 +56,22 @@ void log_if_slow(const Pool& pool, const Query& query, Duration took) {
         log::field("took", format_duration(std::chrono::floor<std::chrono::milliseconds>(took))));
 }
 
-QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
+namespace {
+
+Scanned checked_scan(Dialect dialect, const std::string& sql) {
+    check_text(sql, sql);
+    Scanned scanned = scan(sql, dialect);
+    if (scanned.many) {
+        throw Error(Fault::syntax, "one statement at a time; script() takes several", sql);
+    }
+    return scanned;
+}
+
+QueryRef with_values(Scanned scanned, std::string sql, std::vector<Value> values) {
     auto query = std::make_shared<Query>();
-    query->scanned = scan(sql, dialect);
+    query->scanned = std::move(scanned);
     query->sql = std::move(sql);
     query->values = std::move(values);
-    check_text(query->sql, *query);
-    if (query->scanned.many) {
-        throw Error(Fault::syntax, "one statement at a time; script() takes several", query->sql);
-    }
     if (query->scanned.parameters != query->values.size()) {
         throw Error(Fault::parameters,
                     std::to_string(query->scanned.parameters) + " question marks and " +
@@ -71,9 +79,31 @@ QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values)
                     query->sql);
     }
     for (const Value& value : query->values) {
-        if (value.kind() == Kind::text) check_text(value.bytes(), *query);
+        if (value.kind() == Kind::text) check_text(value.bytes(), query->sql);
     }
     return query;
+}
+
+}  // namespace
+
+QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
+    Scanned scanned = checked_scan(dialect, sql);
+    return with_values(std::move(scanned), std::move(sql), std::move(values));
+}
+
+QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
+    const Scanned* known = pool.scans().find(sql);
+    if (known == nullptr) {
+        // Only what passed the checks is kept. One that is too large for the table is scanned each
+        // time.
+        Scanned scanned = checked_scan(pool.settings().url.dialect, sql);
+        const std::size_t cost = 2 * sql.size() + Pool::scan_bytes;
+        known = pool.scans().put(sql, scanned, cost);
+        if (known == nullptr) {
+            return with_values(std::move(scanned), std::move(sql), std::move(values));
+        }
+    }
+    return with_values(*known, std::move(sql), std::move(values));
 }
 
 Portion portion_for(Wanted wanted, const Options& options) {

@@ -14,6 +14,8 @@ namespace tiderace::db {
 
 // Throws Error{parameters} or Error{syntax}: their number, text that is not UTF-8, two statements.
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values);
+// The same, and its text is scanned only if the pool does not know it.
+QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values);
 
 // Whether it changes nothing, by its first word and by what is wanted of it.
 bool only_reads(const Query& query, Wanted wanted);

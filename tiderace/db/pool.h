@@ -5,15 +5,18 @@
 // Owner    The runner's locals (one pool for each database of a loop). Leases end before it.
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
-// Limits   Options: connections_max, waiting_max, the timeouts.
+// Limits   Options: connections_max, waiting_max, the timeouts; scans_bytes_max.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "tiderace/base/lru_cache.h"
 #include "tiderace/base/random.h"
+#include "tiderace/base/units.h"
 #include "tiderace/db/connection.h"
 #include "tiderace/db/gather.h"
 #include "tiderace/db/options.h"
@@ -66,6 +69,10 @@ class Pool final {
     bool waited_for(Lane lane) {
         return side(lane).counters().waiting > gather_.collectors_waiting();
     }
+    // What statements are, by their texts: a program has few, and each runs many times.
+    static constexpr std::size_t scans_bytes_max = 256_KiB;
+    static constexpr std::size_t scan_bytes = 200;  // of an entry, beside its texts
+    LruCache<std::string, Scanned>& scans() { return scans_; }
     Instant now() const { return runner_->loop().now(); }
     // Three quarters to five quarters of it.
     Duration about(Duration pause);
@@ -79,6 +86,7 @@ class Pool final {
     task::Runner* runner_;
     std::shared_ptr<const Settings> settings_;
     Random random_;
+    LruCache<std::string, Scanned> scans_{scans_bytes_max};
     Reserve reads_;
     Reserve writes_;
     Gather gather_{*this};

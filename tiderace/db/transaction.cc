@@ -66,7 +66,7 @@ task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
         co_await one->command(begin_sql(dialect, options));
         co_return one;
     }
-    QueryRef query = make_query(dialect, begin_sql(dialect, options), {});
+    QueryRef query = make_query(pool, begin_sql(dialect, options), {});
     Begun begun = co_await begin_statement(pool, query,
                                            options.reads_only ? Wanted::all_rows : Wanted::no_rows,
                                            portion_for(Wanted::no_rows, pool.settings().options));
@@ -80,7 +80,7 @@ task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector
     std::optional<Error> failure;
     Batch batch;
     try {
-        QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+        QueryRef query = make_query(pool, std::move(sql), std::move(values));
         batch = co_await run_on(pool, *lease_, query, portion_for(wanted, options));
         check_size(batch, wanted, *query, options);
         if (batch.wants_writer) throw Error(Fault::other, "a change in a transaction that reads");
@@ -107,7 +107,7 @@ task::Generator<Batch> Transaction::batches(std::string sql, std::vector<Value> 
     std::optional<Error> failure;
     Batch batch;
     try {
-        QueryRef query = make_query(pool.settings().url.dialect, std::move(sql), std::move(values));
+        QueryRef query = make_query(pool, std::move(sql), std::move(values));
         batch = co_await run_on(pool, *lease_, query, portion);
     } catch (const Error& error) {
         failure = error;
