@@ -306,6 +306,29 @@ def test_sets(r):
     assert r.spop("s") == "3" and r.spop("s") is None and not r.exists("s")
 
 
+@pytest.mark.parametrize(("make", "command", "more"), [
+    (("sadd", "k", "{}"), "srandmember", ()),
+    (("hset", "k", "{}", "v"), "hrandfield", ()),
+    (("hset", "k", "f", "{}"), "hrandfield", ("WITHVALUES",)),
+    (("zadd", "k", 1, "{}"), "zrandmember", ("WITHSCORES",)),
+])
+def test_a_member_that_is_chosen_again_and_again_makes_no_answer_without_end(
+        kv, make, command, more):
+    r = client_of(kv())
+    r.execute_command(*[w.format("m") if isinstance(w, str) else w for w in make])
+    for count in (-1_000_001, -9_223_372_036_854_775_807):
+        with pytest.raises(redis.ResponseError, match="out of range"):
+            r.execute_command(command, "k", count, *more)
+    assert len(r.execute_command(command, "k", -100_000, *more)) in (100_000, 200_000)
+    # Few of them, but long: 65 times a MiB is above the bound of bytes, 60 times is not.
+    r.delete("k")
+    big = "m" * (1 << 20)
+    r.execute_command(*[w.format(big) if isinstance(w, str) else w for w in make])
+    with pytest.raises(redis.ResponseError, match="out of range"):
+        r.execute_command(command, "k", -65, *more)
+    assert len(r.execute_command(command, "k", -60, *more)) in (60, 120)
+
+
 def test_sorted_sets(r):
     assert r.zadd("z", {"a": 1, "b": 2, "c": 3}) == 3 and r.zadd("z", {"a": 5}, nx=True) == 0
     assert r.zadd("z", {"a": 0.5}, lt=True, ch=True) == 1 and r.zscore("z", "a") == 0.5
@@ -489,6 +512,23 @@ def test_a_name_given_with_hello_is_checked_and_needs_the_password(kv):
         assert wrong.startswith(b"-ERR Client names")
         assert answer("HELLO", 2, "SETNAME", "good", end=b"*0\r\n")
         assert answer("CLIENT", "GETNAME", end=b"good\r\n")
+
+
+@pytest.mark.parametrize("end", [("SETNAME", "a b"), ("SETNAME",), ("NONSENSE", "x")])
+def test_a_hello_that_is_refused_logs_nobody_in(kv, end):
+    server = kv("--requirepass", "secret")
+    with connect(server) as raw:
+        stream = raw.makefile("rb")
+
+        def answer(*words):
+            """The first line of it."""
+            raw.sendall(encode(*words))
+            return stream.readline()
+
+        assert answer("HELLO", 3, "AUTH", "default", "secret", *end).startswith(b"-ERR")
+        assert answer("GET", "a").startswith(b"-NOAUTH")
+    r = client_of(server, password="secret", client_name="good")
+    assert r.client_getname() == "good"
 
 
 def test_a_password_is_asked_for(kv):

@@ -70,32 +70,43 @@ bool is_name(Call& call, ByteView name) {
     return true;
 }
 
-bool read_hello(Call& call, std::optional<std::int64_t>& version, std::optional<ByteView>& name) {
-    if (call.args.size() == 1) return true;
-    version = strict_integer(call.args[1]);
-    if (!version || (*version != 2 && *version != 3)) {
+struct Hello {
+    std::optional<std::int64_t> version;
+    std::optional<ByteView> user;
+    ByteView password;
+    std::optional<ByteView> name;
+};
+
+// Reads all of it before anything is done: a HELLO that is refused changes nothing, and logs nobody
+// in. nullopt: it cannot be read, and that was answered.
+std::optional<Hello> read_hello(Call& call) {
+    Hello hello;
+    if (call.args.size() == 1) return hello;
+    hello.version = strict_integer(call.args[1]);
+    if (!hello.version || (*hello.version != 2 && *hello.version != 3)) {
         call.reply.error("NOPROTO unsupported protocol version");
-        return false;
+        return std::nullopt;
     }
     for (std::size_t i = 2; i < call.args.size(); ++i) {
         if (same_word(call.args[i], "AUTH") && i + 2 < call.args.size()) {
-            if (!log_in(call, call.args[i + 1], call.args[i + 2])) return false;
+            hello.user = call.args[i + 1];
+            hello.password = call.args[i + 2];
             i += 2;
         } else if (same_word(call.args[i], "SETNAME") && i + 1 < call.args.size()) {
-            name = call.args[++i];
-            if (!is_name(call, *name)) return false;
+            hello.name = call.args[++i];
+            if (!is_name(call, *hello.name)) return std::nullopt;
         } else {
             call.syntax_error();
-            return false;
+            return std::nullopt;
         }
     }
-    return true;
+    return hello;
 }
 
 void hello(Call& call) {
-    std::optional<std::int64_t> version;
-    std::optional<ByteView> name;
-    if (!read_hello(call, version, name)) return;
+    const std::optional<Hello> wanted = read_hello(call);
+    if (!wanted) return;
+    if (wanted->user && !log_in(call, *wanted->user, wanted->password)) return;
     if (!call.client.authenticated) {
         return call.reply.error(
             "NOAUTH HELLO must be called with the client already "
@@ -103,9 +114,10 @@ void hello(Call& call) {
             "option can be used to authenticate the client");
     }
     // Only now, because a client that is not authenticated changes nothing.
-    if (name) call.client.name = *name;
-    if (version) {
-        call.client.protocol = *version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
+    if (wanted->name) call.client.name = *wanted->name;
+    if (wanted->version) {
+        call.client.protocol =
+            *wanted->version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
         // HELLO itself is answered in the new protocol.
         call.reply = resp::Writer(call.reply.out(), call.client.protocol);
     }

@@ -173,7 +173,9 @@ void hrandfield(Call& call) {
     if (!count) return;
     const bool values = call.args.size() == 4 && same_word(call.args[3], "WITHVALUES");
     if (call.args.size() > 4 || (call.args.size() == 4 && !values)) return call.syntax_error();
-    const auto nodes = random_nodes(hash, *count, call.server.random());
+    const auto nodes = random_nodes(hash, *count, call.server.random(), [values](const auto& node) {
+        return node.key.size() + (values ? node.mapped.size() : 0);
+    });
     if (!nodes) return call.reply.error("ERR value is out of range");
     // RESP 3 nests pairs, RESP 2 lists them flat.
     const bool pairs = values && call.reply.protocol() == resp::Protocol::resp3;

@@ -12,19 +12,36 @@
 
 namespace kv {
 
+// A negative count chooses the same ones again and again, so that a set of one member could make an
+// answer without end: so many at most, and so many bytes of keys and values.
+inline constexpr std::int64_t repeated_max = 1'000'000;
+inline constexpr std::size_t repeated_bytes_max = 64 << 20;
+
+struct KeyBytes {
+    template <typename Node>
+    std::size_t operator()(const Node& node) const {
+        return node.key.size();
+    }
+};
+
 // At most `count` different ones; a negative count: exactly so many, the same one perhaps more than
-// once. nullopt: more than anyone can mean.
-template <typename Mapped>
+// once. nullopt: above one of the limits. bytes_of(node): what the answer has of it.
+template <typename Mapped, typename BytesOf = KeyBytes>
 std::optional<std::vector<typename Dict<Mapped>::Node*>> random_nodes(Dict<Mapped>* dict,
                                                                       std::int64_t count,
-                                                                      tiderace::Random& random) {
+                                                                      tiderace::Random& random,
+                                                                      BytesOf bytes_of = {}) {
     using Node = typename Dict<Mapped>::Node;
-    constexpr std::int64_t repeated_max = 10'000'000;
     std::vector<Node*> nodes;
     if (count < -repeated_max) return std::nullopt;
     if (dict == nullptr || dict->empty()) return nodes;
     if (count < 0) {
-        for (; count < 0; ++count) nodes.push_back(&dict->random(random));
+        std::size_t bytes = 0;
+        for (; count < 0; ++count) {
+            nodes.push_back(&dict->random(random));
+            bytes += bytes_of(*nodes.back());
+            if (bytes > repeated_bytes_max) return std::nullopt;
+        }
         return nodes;
     }
     const auto wanted = std::min<std::uint64_t>(static_cast<std::uint64_t>(count), dict->size());
