@@ -1,8 +1,11 @@
 // rediss://, with a server of our own behind TLS.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tiderace/db/redis/server_fixture.h"
 #include "tiderace/redis.h"
@@ -124,6 +127,70 @@ TEST_F(RealRedisTls, AnUnknownAuthorityAndAnotherNameAreRefused) {
     EXPECT_NE(system.find("certificate"), system.npos) << system;
     const std::string other = outcome_of(trusting(authority_), "open-sesame", "localhost");
     EXPECT_NE(other.find("certificate"), other.npos) << other;
+}
+
+// Three masters that speak TLS alone, to clients and among themselves.
+class RealTlsCluster : public ::testing::Test {
+  protected:
+    static constexpr std::size_t masters = 3;
+
+    void SetUp() override {
+        if (const auto why = RedisServer::missing(); !why.empty()) GTEST_SKIP() << why;
+        const auto files = authority_.issue(folder_, "server", {.names = {"127.0.0.1"}});
+        ca_ = authority_.write(folder_, "ca.pem");
+        for (auto& each : all_) {
+            each = std::make_unique<RedisServer>(
+                std::vector<std::string>{"--tls-cert-file", files.certificate, "--tls-key-file",
+                                         files.key, "--tls-ca-cert-file", ca_, "--tls-auth-clients",
+                                         "no"},
+                RedisServer::Network::tls_cluster);
+        }
+        task::run(join_all());
+    }
+    task::Task<> join_all() const {
+        const Client first = open(all_[0]->url());
+        constexpr std::size_t share = slots / masters + 1;
+        for (std::size_t i = 0; i < masters; ++i) {
+            const Client shell = open(all_[i]->url());
+            co_await shell.command<void>("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
+            const std::size_t end = std::min<std::size_t>((i + 1) * share, slots);
+            co_await shell.command<void>("CLUSTER", "ADDSLOTSRANGE", i * share, end - 1);
+            if (i == 0) continue;
+            co_await first.command<void>("CLUSTER", "MEET", "127.0.0.1", all_[i]->port(),
+                                         all_[i]->bus_port());
+        }
+        for (const auto& each : all_) {
+            const Client shell = open(each->url());
+            std::string info;
+            while (info.find("cluster_state:ok") == info.npos ||
+                   info.find("cluster_known_nodes:3") == info.npos) {
+                co_await task::sleep(20ms);
+                info = co_await shell.command<std::string>("CLUSTER", "INFO");
+            }
+        }
+    }
+
+    testing::TemporaryFolder folder_;
+    testing::Authority authority_;
+    std::string ca_;
+    std::array<std::unique_ptr<RedisServer>, masters> all_;
+};
+
+TEST_F(RealTlsCluster, EveryServerIsReachedOverTls) {
+    const tcp::ClientTls tls({.ca = ca_});
+    Options options;
+    options.security = &tls;
+    const Client client = open("rediss://127.0.0.1:" + std::to_string(all_[0]->port()), options);
+    task::run([](Client redis) -> task::Task<> {
+        for (int i = 0; i < 100; ++i) {
+            const std::string key = "k" + std::to_string(i);
+            co_await redis.set(key, std::to_string(i));
+            const auto value = co_await redis.get(key);
+            EXPECT_EQ(value, std::to_string(i));
+        }
+        EXPECT_EQ(redis.counters().nodes, masters);
+        EXPECT_GE(redis.counters().redirected, 1U);
+    }(client));
 }
 
 TEST(RedisTlsUrl, WithoutSecurityItIsAnError) {

@@ -100,7 +100,8 @@ RedisServer::RedisServer(std::vector<std::string> arguments, Network network)
     // Another program may take the ports first.
     for (int attempt = 0; attempt < 20; ++attempt) {
         port_ = free_port();
-        bus_port_ = network == Network::cluster ? free_port() : 0;
+        const bool joins = network == Network::cluster || network == Network::tls_cluster;
+        bus_port_ = joins ? free_port() : 0;
         if (try_start()) return;
     }
     throw std::runtime_error("redis-server does not start");
@@ -113,25 +114,17 @@ RedisServer::~RedisServer() {
 }
 
 std::vector<std::string> RedisServer::network_arguments() const {
-    const std::string port = std::to_string(port_);
-    switch (network_) {
-        case Network::none:
-            return {"--port", "0"};
-        case Network::tls:
-            return {"--port", "0", "--bind", "127.0.0.1", "--tls-port", port};
-        case Network::cluster:
-            break;
-    }
-    return {"--port",
-            port,
-            "--bind",
-            "127.0.0.1",
-            "--cluster-port",
-            std::to_string(bus_port_),
-            "--cluster-enabled",
-            "yes",
-            "--cluster-config-file",
-            file("nodes.conf")};
+    if (network_ == Network::none) return {"--port", "0"};
+    const bool secure = network_ == Network::tls || network_ == Network::tls_cluster;
+    std::vector<std::string> words = {"--bind", "127.0.0.1", "--port",
+                                      secure ? "0" : std::to_string(port_)};
+    if (secure) words.insert(words.end(), {"--tls-port", std::to_string(port_)});
+    if (network_ == Network::tls) return words;
+    words.insert(words.end(), {"--cluster-port", std::to_string(bus_port_), "--cluster-enabled",
+                               "yes", "--cluster-config-file", file("nodes.conf")});
+    // Among themselves, too.
+    if (secure) words.insert(words.end(), {"--tls-cluster", "yes"});
+    return words;
 }
 
 void RedisServer::start() {

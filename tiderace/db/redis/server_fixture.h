@@ -26,7 +26,7 @@ namespace tiderace::db::redis {
 class RedisServer {
   public:
     // How it is reached besides its Unix socket, at 127.0.0.1.
-    enum class Network : std::uint8_t { none, tls, cluster };
+    enum class Network : std::uint8_t { none, tls, cluster, tls_cluster };
 
     explicit RedisServer(std::vector<std::string> arguments = {}, Network network = Network::none);
     ~RedisServer();
