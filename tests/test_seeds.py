@@ -1,9 +1,17 @@
 """Each of these was a bug of one of the servers this one descends from. One line of the list, one
-test. Those of the list that are elsewhere: two timers in one millisecond and a refresh after
-expiry (timer_wheel_test.cc), Date in September and December (http_date_test.cc,
-h1_service_test.cc), an idle log thread (log/writer_test.cc), a download longer than the idle limit
-(test_http1_behaviour.py), an idle process (test_program.py), a benchmark that fails on wrong
-answers (bench/bench_test.py)."""
+test. Those of the list that are elsewhere:
+
+- two timers in one millisecond: TimerWheelTest.TwoInTheSameMillisecondFireInTheOrderOfArming;
+- refresh after expiry: of a deadline TimerWheelTest.RefreshAfterExpiryArmsAnew, and of a cache
+  FileCacheTest.AfterASecondItLooksAgainAndReadsOnlyWhatChanged, WhatWasAbsentIsSeenASecondLater;
+- Date in September and December: HttpDate.KnowsSeptemberAndDecember;
+- an idle process: test_program.py, test_an_idle_server_uses_no_cpu;
+- an idle log thread: WriterTest.AnIdleWriterSleepsWhileABusyOneTurns;
+- a CGI program that hangs: test_cgi.py, [hangs] and [deaf] of
+  test_a_program_that_fails_is_logged_reaped_and_harms_no_other;
+- a download longer than the idle limit: test_http1_behaviour.py;
+- a benchmark that fails on wrong answers: bench/bench_test.py;
+- the rows of a web application: examples/tidepool/tidepool_test.cc, test_tidepool_server.py."""
 
 import json
 import os
