@@ -52,6 +52,7 @@ EVERYTHING = {
     "ingress.annotations.example\\.org/a": "b", "networkPolicy.enabled": "true",
     "networkPolicy.ingressFrom[0].namespaceSelector.matchLabels.name": "ingress",
     "trustedProxies[0]": "10.0.0.0/8", "trustedProxies[1]": "fd00::/8",
+    "moderators[0]": "ada_1", "moderators[1]": "brook_2",
     "imagePullSecrets[0].name": "registry", "podAnnotations.a": "b", "nodeSelector.disk": "fast",
     "tolerations[0].operator": "Exists", "priorityClassName": "high", "drain.noticeSeconds": "25",
 }
@@ -204,6 +205,15 @@ def test_secrets_are_in_secrets_alone():
     assert named["TIDEPOOL_DB"] == "the-database" and named["TIDEPOOL_REDIS"] == "the-redis"
 
 
+def test_moderators_are_named_by_values():
+    def moderators(values):
+        pod = objects(values)["Deployment"]["spec"]["template"]["spec"]
+        return [one["value"] for one in pod["containers"][0]["env"]
+                if one["name"] == "TIDEPOOL_MODERATORS"]
+
+    assert moderators(EVERYTHING) == ["ada_1,brook_2"] and moderators(DATABASE) == []
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_a_pod_has_the_time_that_its_drain_takes(name):
     pod = objects(SETS[name])["Deployment"]["spec"]["template"]["spec"]
@@ -293,6 +303,8 @@ def test_the_compose_file_is_one():
     assert services.keys() == {"balancer", "node", "migrate", "postgres", "redis"}
     node = services["node"]
     assert node["read_only"] and node["cap_drop"] == ["ALL"]
+    # Nobody moderates until the host's owner names somebody.
+    assert node["environment"]["TIDEPOOL_MODERATORS"] == "${TIDEPOOL_MODERATORS:-}"
     # Without a password nothing starts, and no file has one.
     required = "${TIDEPOOL_PASSWORD:?"
     assert f"postgres://tidepool:{required}" in json.dumps(node["environment"])
