@@ -1,16 +1,23 @@
 """Tidepool over a real port, by clients of bytes: what ended the system that it replaces, and what
 happens while Redis or the database is away."""
 
+import os
+import pwd
 import re
 import shutil
+import signal
 import socket
 import sqlite3
 import struct
 import subprocess
+import tempfile
 import time
 import urllib.parse
+from pathlib import Path
 
 import pytest
+
+from server import wait_until
 
 WAIT_SECONDS = 60
 REDIS = shutil.which("redis-server")
@@ -177,6 +184,113 @@ def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_exam
     ann.token = re.search(r'name="csrf" value="([0-9a-f]+)"', page)[1]
     assert "not now" not in page, "a refused post was made"
     assert ann.send("/posts", body="and on it goes")[0] == 303
+
+
+class Database:
+    """A server that is alone on a socket of its own. Stopped, it answers nothing; the kernel still
+    takes connections and commands for it."""
+
+    def __init__(self, kind, log):
+        # Not in pytest's folder, into which other accounts may not go.
+        self.kind, self.folder, self.log = kind, Path(tempfile.mkdtemp(prefix="tidepool-")), log
+        self.account = {"postgres": "postgres", "mariadb": "mysql"}[kind]
+        self.process = None
+        shutil.chown(self.folder, self.account)
+        try:
+            self.url = getattr(self, f"start_{kind}")()
+        except BaseException:
+            self.end()
+            raise
+
+    @staticmethod
+    def program(name):
+        found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+        return str(found[-1]) if found else shutil.which(name)
+
+    @classmethod
+    def missing(cls, kind):
+        needed = {"postgres": "initdb", "mariadb": "mariadbd"}[kind]
+        if cls.program(needed) is None:
+            return f"{needed} is not installed"
+        return "" if os.geteuid() == 0 else "needs root, which may take the servers' accounts"
+
+    def run(self, *words):
+        account = pwd.getpwnam(self.account)
+        return subprocess.Popen(
+            [str(word) for word in words], cwd="/", stdout=subprocess.DEVNULL, user=account.pw_uid,
+            stderr=self.log.open("ab"), group=account.pw_gid,
+            extra_groups=[])
+
+    def until(self, *words):
+        def answers():
+            return subprocess.run(words, capture_output=True, check=False).returncode == 0
+        wait_until(answers, what=f"{self.kind} that answers")
+
+    def start_postgres(self):
+        data = self.folder / "data"
+        assert self.run(self.program("initdb"), "-D", data, "-A", "trust", "-U", "tester",
+                        "-E", "UTF8", "--no-sync").wait() == 0
+        self.process = self.run(self.program("postgres"), "-D", data, "-k", self.folder,
+                                "-c", "listen_addresses=", "-c", "fsync=off")
+        self.until(self.program("psql"), "-h", self.folder, "-U", "tester", "-d", "postgres",
+                   "-c", "create database pool")
+        return f"postgres://tester@/pool?socket={self.folder}"
+
+    def start_mariadb(self):
+        data, place = self.folder / "data", self.folder / "server.sock"
+        assert self.run("mariadb-install-db", "--no-defaults", "--skip-test-db",
+                        "--auth-root-authentication-method=normal", f"--datadir={data}").wait() == 0
+        self.process = self.run(self.program("mariadbd"), "--no-defaults", f"--datadir={data}",
+                                "--skip-networking", f"--socket={place}",
+                                f"--pid-file={self.folder}/pid")
+        self.until("mariadb", "--no-defaults", f"--socket={place}", "-uroot",
+                   "-e", "create database pool character set utf8mb4")
+        return f"mariadb://root@/pool?socket={place}"
+
+    def signal_all(self, number):
+        """PostgreSQL is a process for each connection; the first one is stopped first, so that it
+        starts no further."""
+        os.kill(self.process.pid, number)
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for child in listed.split():
+            os.kill(int(child), number)
+
+    def stop(self):
+        self.signal_all(signal.SIGSTOP)
+
+    def go_on(self):
+        self.signal_all(signal.SIGCONT)
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.go_on()
+            self.process.send_signal(signal.SIGQUIT if self.kind == "postgres" else signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
+def test_a_query_that_waits_longer_than_the_database_timeout_is_503(run_example, tmp_path, kind):
+    if why := Database.missing(kind):
+        pytest.skip(why)
+    database = Database(kind, tmp_path / "database.log")
+    try:
+        program = run_example("tidepool", "--listen", "127.0.0.1:0", "--database-timeout", "1",
+                              env={"TIDEPOOL_DB": database.url, "TIDEPOOL_PICTURES": ""})
+        ann = Bytes(program.places()[0]).sign_up("ann_waits")
+        assert ann.get("/")[0] == 200
+        database.stop()
+        for _ in range(3):
+            status, head, _ = ann.get("/")
+            assert status == 503 and "retry-after: " in head.lower(), head
+        probe = Bytes(program.places()[0])  # without a session, as a balancer asks
+        assert probe.get("/healthz")[0] == 200 and probe.get("/readyz")[0] == 503
+        database.go_on()
+        wait_until(lambda: ann.get("/")[0] == 200, what="a page after the database goes on")
+        assert ann.send("/posts", body="the tide is back")[0] == 303
+        program.stop()
+    finally:
+        database.end()
 
 
 def test_a_program_older_than_its_database_starts_and_works(run_example, tmp_path):
