@@ -1,5 +1,6 @@
 """The benchmark must detect that it did not measure what it requested."""
 
+import email.message
 import gzip
 import pathlib
 import socket
@@ -22,6 +23,7 @@ import other_loads  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import servers  # noqa: E402
+import tidepool_loads  # noqa: E402
 import workloads  # noqa: E402
 from workloads import Above, AtLeast, Limit, Target, Workload  # noqa: E402
 
@@ -356,3 +358,50 @@ def test_every_database_has_the_same_rows():
     for source in ("floor.h", "select.cc"):
         assert "10000" in (sources / source).read_text().replace("'", "")
     assert [w.name for w in run.chosen(["data"])] == [w.name for w in data_workloads.DATA_WORKLOADS]
+
+
+def page_found(**change):
+    round_ = {
+        "cpu": 10.0,
+        "database": 0,
+        "requests_per_second": 9_000.0,
+        "p99_milliseconds": 12.0,
+        "slowest_milliseconds": 30.0,
+        "megabytes": 40.0,
+        "page_bytes": 3_687,
+        "answers": 5,
+        "faults": [],
+    }
+    return {**round_, **change}
+
+
+def test_the_worst_of_a_page_is_kept_and_the_rest_are_medians():
+    rounds = [page_found(), page_found(cpu=20.0, slowest_milliseconds=101.0), page_found(cpu=30.0)]
+    rounds[0]["faults"] = ["late"]
+    found = tidepool_loads.summary(rounds)
+    assert (found["cpu"], found["cpu_most"], found["slowest_milliseconds"]) == (20.0, 30.0, 101.0)
+    assert found["answers"] == 15 and found["faults"] == ["late"]
+    assert "**failed**: late" in report.pages_table({"Tidepool": found})
+
+
+def test_a_page_of_tidepool_is_judged_by_what_was_asked_of_it():
+    page = run.BY_NAME["data-page"]
+    name = data_workloads.NODE_SQLITE
+    met = dict(report.verdicts(page, {name: tidepool_loads.summary([page_found(cpu=8.0)])}))
+    assert len(met) == 4 and all(met.values())
+    slow = page_found(cpu=8.4, p99_milliseconds=21, slowest_milliseconds=101, megabytes=65)
+    missed = dict(report.verdicts(page, {name: tidepool_loads.summary([slow])}))
+    assert len(missed) == 4 and not any(missed.values())
+    feed = run.BY_NAME["data-feed"]
+    late = {data_workloads.FEED_SQLITE: {"p99": 2_001, "p50": 1}}
+    assert [met for _, met in report.verdicts(feed, late)] == [False]
+
+
+def test_a_session_is_the_last_value_of_each_cookie():
+    class Answer:
+        headers = email.message.Message()
+
+    Answer.headers["Set-Cookie"] = "sid=new; Path=/; HttpOnly"
+    assert tidepool_loads.cookies_of(Answer, {"sid": "old", "a": "b"}) == {"sid": "new", "a": "b"}
+    Answer.headers = email.message.Message()
+    assert tidepool_loads.cookies_of(Answer, {"a": "b"}) == {"a": "b"}

@@ -153,6 +153,43 @@ def queries_table(results):
     return table(heads, rows)
 
 
+def pages_table(results):
+    heads = ["", "CPU µs/page", "least – most", "pages/s", "p99 ms", "slowest ms", "PSS under load"]
+    heads += ["page", "database CPU µs/page"]
+    rows = []
+    for name, found in results.items():
+        if "cpu" not in found:
+            rows.append([name, found["absent"], *[""] * 7])
+            continue
+        cost = f"**failed**: {found['faults'][0]}" if found["faults"] else f"{found['cpu']:,.2f}"
+        rows.append(
+            [
+                name,
+                cost,
+                f"{found['cpu_least']:,.2f} – {found['cpu_most']:,.2f}",
+                f"{found['requests_per_second']:,.0f}",
+                f"{found['p99_milliseconds']:,.2f}",
+                f"{found['slowest_milliseconds']:,.2f}",
+                f"{found['megabytes']:,.1f} MB",
+                f"{found['page_bytes']:,.0f} B",
+                f"{found['database']:,.2f}" if found["database"] else "",
+            ]
+        )
+    return table(heads, rows)
+
+
+def feeds_table(results):
+    rows = []
+    for name, found in results.items():
+        if "p99" not in found:
+            rows.append([name, found["absent"], "", "", ""])
+            continue
+        said = f"**failed**: {found['faults'][0]}" if found["faults"] else f"{found['p50']:,.0f}"
+        answers = f"{found['answers']:,}"
+        rows.append([name, said, f"{found['p99']:,.0f}", f"{found['most']:,.0f}", answers])
+    return table(["", "median µs", "p99 µs", "slowest µs", "feeds"], rows)
+
+
 def idle_table(results):
     heads = ["", "base PSS", "bytes/idle connection", "opened", "opened/s", "still answer"]
     rows = []
@@ -197,6 +234,8 @@ def figures_table(results):
 
 TABLES = {
     "queries": queries_table,
+    "pages": pages_table,
+    "feeds": feeds_table,
     "streams": idle_table,
     "requests": load_table,
     "micro": figures_table,

@@ -24,6 +24,7 @@ import other_loads
 import procfs
 import report
 import servers
+import tidepool_loads
 from data_workloads import DATA_WORKLOADS
 from lib_workloads import LIB_WORKLOADS
 from workloads import CONTENTS, FILES, FLOOR
@@ -117,6 +118,8 @@ class Bench:
             return None if lib_loads.NEEDED[name].exists() else "not built"
         if name in data_loads.NEEDS:
             return data_loads.why_absent(name)
+        if name in tidepool_loads.NEEDS:
+            return tidepool_loads.why_absent(name)
         return servers.available(name, self.options.before)
 
     def all_names(self, workload):
@@ -237,10 +240,26 @@ class Bench:
     def queries(self, workload, names):
         """The client of a database is what is measured; the database has the server's core."""
         rounds, seconds = self.options.rounds, self.seconds(workload)
-        place = self.place / workload.name
-        place.mkdir(mode=0o755)
+        place = self.folder_of(workload)
         cores = (self.server_core, self.client_core)
         return data_loads.queries_in_turns(names, place, rounds, seconds, cores)
+
+    def pages(self, workload, names):
+        """A node of Tidepool shares the server's core with its database."""
+        rounds, seconds = self.options.rounds, self.seconds(workload)
+        cores = (self.server_core, self.client_core)
+        place = self.folder_of(workload)
+        return tidepool_loads.pages(workload, names, place, rounds, seconds, cores)
+
+    def feeds(self, workload, names):
+        cores = (self.server_core, self.client_core)
+        place = self.folder_of(workload)
+        return tidepool_loads.feeds(names, place, self.options.rounds, cores)
+
+    def folder_of(self, workload):
+        place = self.place / workload.name
+        place.mkdir(mode=0o755)
+        return place
 
     def micro(self, _, names):
         return {name: lib_loads.micro(name, self.server_core) for name in names}

@@ -77,7 +77,8 @@ class Workload:
     about: str
     path: str = "/1k.html"
     # load (by wrk), handshakes, h2 (by h2load), echo, idle, idle_h2 or start; and of lib_loads.py:
-    # streams, requests, micro, compile or size; and of data_loads.py: queries
+    # streams, requests, micro, compile or size; and of data_loads.py: queries; and of
+    # tidepool_loads.py: pages or feeds
     kind: str = "load"
     group: str = ""  # `./dev bench GROUP` runs all of it
     secure: bool = False

@@ -102,7 +102,7 @@ ARROWS = {
     "server": EVERYTHING | {"load", "lab"},
     "lab": EVERYTHING | {"core/backend", "load"},
     "examples": EVERYTHING | {"serve"},
-    "bench": EVERYTHING | {"testing", "core/backend", "server", "load", "lab"},
+    "bench": EVERYTHING | {"testing", "core/backend", "server", "load", "lab", "examples"},
     "fuzz": EVERYTHING | {"testing", "core/backend", "server", "load"},
     "tests": EVERYTHING | {"testing", "core/backend", "serve", "server"},
 }
