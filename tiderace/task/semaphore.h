@@ -58,6 +58,10 @@ class Semaphore final {
         Acquire(Acquire&&) = default;
         ~Acquire() {
             if (granted_) semaphore_->give_back(count_);  // cancelled between grant and resumption
+            if (!queued_ || &semaphore_->waiting_.front() != this) return;
+            // It may have wanted more than those behind it, for whom there is enough.
+            semaphore_->waiting_.pop_front();
+            semaphore_->serve();
         }
 
         bool await_ready() {
@@ -69,6 +73,7 @@ class Semaphore final {
         void await_suspend(std::coroutine_handle<> handle) {
             Waiter::suspend(handle);
             semaphore_->waiting_.push_back(*this);
+            queued_ = true;
             semaphore_->serve();
         }
         Permit await_resume() {
@@ -84,6 +89,7 @@ class Semaphore final {
         Semaphore* semaphore_;
         std::size_t count_;
         bool granted_ = false;
+        bool queued_ = false;
     };
 
     Acquire acquire(std::size_t count = 1) { return {*this, count}; }
@@ -101,6 +107,7 @@ class Semaphore final {
             Acquire& first = waiting_.front();
             free_ -= first.count_;
             first.granted_ = true;
+            first.queued_ = false;
             first.wake();
         }
     }

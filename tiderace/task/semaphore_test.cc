@@ -59,6 +59,28 @@ TEST_F(SemaphoreTest, ACancelledWaiterLeavesTheQueue) {
     }());
 }
 
+TEST_F(SemaphoreTest, ALargeOneThatIsCancelledHoldsUpNoSmallOne) {
+    run([]() -> Task<> {
+        const auto take = [](Semaphore& s, std::size_t count) -> Task<> {
+            auto permit = co_await s.acquire(count);
+        };
+        Semaphore two(2);
+        auto held = co_await two.acquire();
+        Scope scope;
+        bool small = false;
+        scope.spawn([](Semaphore& s, bool& got) -> Task<> {
+            co_await sleep(1ms);  // behind the large one
+            auto permit = co_await s.acquire();
+            got = true;
+        }(two, small));
+        EXPECT_FALSE(co_await within(10ms, take(two, 2)));
+        co_await sleep(1ms);
+        EXPECT_TRUE(small) << "a permit is free, and nobody gives one back";
+        held.release();
+        co_await scope.join();
+    }());
+}
+
 TEST_F(SemaphoreTest, APermitGrantedToATaskThatIsCancelledBeforeItRunsGoesOn) {
     std::string log;
     Mutex mutex;
