@@ -260,7 +260,8 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
 
 ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     const Fields& own = journey.request.fields_;
-    const bool has_body = !journey.body->empty() || !journey.type.empty() ||
+    // Without framing, the bytes of a generator would be the server's next request.
+    const bool has_body = journey.streams || !journey.body->empty() || !journey.type.empty() ||
                           journey.method == "POST" || journey.method == "PUT" ||
                           journey.method == "PATCH";
     Fields fields;
