@@ -220,7 +220,9 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
             co_return std::unexpected(ClientFault(
                 ClientFault::Kind::busy, key + ": it takes no requests on new connections"));
         }
-        if (waiting_.size() >= limits_.waiting_max) {
+        // One that was woken for nothing has its place still, though a later one may have filled
+        // the queue.
+        if (!waited && waiting_.size() >= limits_.waiting_max) {
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::busy, key + ": too many requests wait for it"));
         }

@@ -54,6 +54,34 @@ TEST_F(ClientPoolTest, AServerHasSoManyConnectionsAndTheRestWaitInTurn) {
     EXPECT_EQ(client->pool()->counters().waited, 3U);
 }
 
+TEST_F(ClientPoolTest, OneThatWasWokenForNothingKeepsItsPlaceInAFullQueue) {
+    ClientTestServer server(world);
+    hold(server);
+    make({.timeout = 1h, .pool = {.connections_max = 1, .waiting_max = 1}});
+    std::vector<std::shared_ptr<std::string>> late;
+    // Its connection fails, which wakes the one that waits; before that one runs, another takes
+    // the place, and one more the queue.
+    auto overtake = [&]() -> task::Task<> {
+        auto refused = co_await client->get("http://127.0.0.1:1/");
+        EXPECT_FALSE(refused.has_value());
+        for (int i = 0; i < 2; ++i) late.push_back(begin(ClientRequest("GET", server.url)));
+    };
+    runner.spawn(overtake());
+    const auto early = begin(ClientRequest("GET", server.url));
+    EXPECT_EQ(client->pool()->waiting(), 1U);
+    world.settle();
+    ASSERT_EQ(late.size(), 2U);
+    EXPECT_EQ(*early, "");
+    EXPECT_EQ(client->pool()->waiting(), 2U);
+    answer_next();
+    EXPECT_EQ(*early, "");
+    EXPECT_EQ(*late[0], "200 x");
+    answer_next();
+    EXPECT_EQ(*early, "200 x");  // before one that came later
+    answer_next();
+    EXPECT_EQ(*late[1], "200 x");
+}
+
 TEST_F(ClientPoolTest, AFullQueueRefusesAndALateOneLeaves) {
     ClientTestServer server(world);
     hold(server);
