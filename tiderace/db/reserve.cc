@@ -84,6 +84,11 @@ task::Task<std::unique_ptr<Pooled>> Reserve::ready_one(Instant until) {
 task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
     while (true) {
         // After a failure all tasks of the loop leave the server alone for the same pause.
+        if (next_attempt_ > until) {
+            // The pause may be another task's, which has more time than this one.
+            co_await task::sleep_until(until);
+            throw Error(Fault::connection_lost, "the server did not answer the last attempts");
+        }
         if (next_attempt_ > now()) co_await task::sleep_until(next_attempt_);
         std::optional<Error> failure;
         auto made = maker_();

@@ -136,6 +136,28 @@ TEST_F(ReserveTest, AttemptsGoOnWithPausesUntilTheDeadline) {
     }(another, world.loop().now() + 1s));
 }
 
+TEST_F(ReserveTest, ThePauseOfAnotherTaskIsNotWaitedForBeyondTheDeadline) {
+    behaviour.refusals = 100;
+    Reserve reserve = make({.reconnect_pause = 1h, .reconnect_pause_max = 1h});
+    task::Task<> patient = [](Reserve& from) -> task::Task<> {
+        const Loan loan = co_await from.take(Instant::max());
+    }(reserve);
+    Kept root;
+    root.start(runner, std::move(patient));
+    world.settle();
+    EXPECT_EQ(reserve.counters().failed, 1U);
+    run([](Reserve& from, Instant until) -> task::Task<> {
+        try {
+            const Loan loan = co_await from.take(until);
+            ADD_FAILURE() << "it was refused";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), Fault::connection_lost);
+        }
+    }(reserve, world.loop().now() + 1s));
+    EXPECT_LT(elapsed(), 1min);
+    EXPECT_EQ(reserve.counters().failed, 1U);
+}
+
 TEST_F(ReserveTest, OneThatWasIdleForLongAndDoesNotAnswerIsLeft) {
     Reserve reserve = make({.check_after = 1s});
     run([](Reserve& from, Behaviour& seen) -> task::Task<> {
