@@ -169,6 +169,7 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
             first.restarted = true;
             co_yield std::move(first);
         }
+        std::optional<Instant> pinged;
         while (!failure) {
             if (auto message = box.next()) {
                 co_yield std::move(*message);
@@ -178,10 +179,14 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
             if (failure) break;
             const auto heard = co_await task::within(silence_max, wait_for(box));
             if (heard) continue;
-            if (runner.loop().now() - link->heard() > 2 * silence_max) {
+            // Silence counts from our ping: a reader that was busy for long has sent none, and a
+            // connection that is given up loses messages.
+            if (pinged && link->heard() < *pinged) {
                 failure = Error(Fault::connection_lost, "the server is silent");
+                break;
             }
             link->send_unasked(ping);
+            pinged = runner.loop().now();
         }
         if (failure->kind() == Fault::configuration) throw *failure;
         link.reset();
