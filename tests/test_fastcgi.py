@@ -191,8 +191,9 @@ def record(kind, number, content=b"", padding=0):
 class Peer:
     """Speaks FastCGI as `answer(peer, connection, id, params)` says, on a TCP port."""
 
-    def __init__(self, answer, multiplexes=False):
+    def __init__(self, answer, multiplexes=False, heeds_aborts=True):
         self.answer, self.multiplexes = answer, multiplexes
+        self.heeds_aborts, self.ended = heeds_aborts, 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.connections, self.most, self.aborted = 0, 0, []
@@ -245,6 +246,8 @@ class Peer:
                     self.most = max(self.most, len(requests))
                 elif kind == 2:
                     self.aborted.append(number)
+                    if not self.heeds_aborts:
+                        continue
                     connection.sendall(record(3, number, b"\0" * 8))
                     requests.pop(number, None)
                 elif kind == 4:
@@ -257,6 +260,7 @@ class Peer:
                         requests.pop(number, None)
         except (EOFError, OSError):
             connection.close()
+            self.ended += 0 if first else 1
 
 
 @pytest.fixture
@@ -380,6 +384,37 @@ def test_requests_are_multiplexed_where_the_peer_can(serve, root, peer):
         assert connection.read_answer().body == b"well "
         connection.close()
     assert here.connections == 1
+
+
+def test_an_aborted_request_that_never_ends_does_not_keep_its_place(serve, root, peer):
+    gate = threading.Event()
+
+    def later(peer, connection, number, params, body):
+        if b"/app/first" in params:
+            return well(peer, connection, number, params, body)
+        if b"/app/hangs" in params:
+            return None
+
+        def answer():
+            gate.wait(60)
+            well(peer, connection, number, params, body)
+        return threading.Thread(target=answer, daemon=True).start()
+    here = peer(later, multiplexes=True, heeds_aborts=False)
+    server = serve(root, "--fastcgi", f"/app={here.address}")
+    assert server.get("/app/first").status == 200
+    time.sleep(0.2)
+    hanging, waiting = server.connect(), server.connect()
+    hanging.send("GET /app/hangs HTTP/1.1\r\nHost: a\r\n\r\n")
+    waiting.send("GET /app/x HTTP/1.1\r\nHost: a\r\n\r\n")
+    # The first request stands in the peer's table, too.
+    wait_until(lambda: here.most >= 3, what="requests that share a connection")
+    hanging.reset()
+    wait_until(lambda: here.aborted, what="the end of one of them")
+    assert here.ended == 0
+    gate.set()
+    assert waiting.read_answer().body == b"well "
+    waiting.close()
+    wait_until(lambda: here.ended, what="the end of a connection with an aborted request alone")
 
 
 def test_a_flood_waits_for_a_slow_reader(serve, root, peer):

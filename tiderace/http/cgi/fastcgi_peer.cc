@@ -178,17 +178,21 @@ void FastCgiConnection::add(FastCgiCall& call) {
 void FastCgiConnection::remove(FastCgiCall& call) {
     const auto found = calls_.find(call.id_);
     if (found == calls_.end()) return;
-    // Alone on its connection, a request ends with it: a script notices that sooner than an abort
-    // record, which many peers ignore.
-    if (calls_.size() == 1) {
-        calls_.erase(found);
+    found->second = nullptr;  // until the peer has ended it, its id is taken
+    // The last on its connection ends with it: a script notices that sooner than an abort record,
+    // which many peers ignore.
+    if (is_left()) {
+        calls_.clear();
         return close();
     }
-    found->second = nullptr;  // until the peer has ended it, its id is taken
     std::string out;
     append_record(out, FcgiType::abort_request, call.id_, {});
     write(out);
     update_reading();
+}
+
+bool FastCgiConnection::is_left() const {
+    return std::ranges::all_of(calls_, [](const auto& entry) { return entry.second == nullptr; });
 }
 
 void FastCgiConnection::write(ByteView bytes) {
@@ -242,7 +246,8 @@ void FastCgiConnection::take(const FcgiEvent& event) {
         if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
         calls_.erase(found);
         if (call != nullptr) call->on_end(event);
-        if (!clean) return close();
+        // Those that were aborted may run for ever, and would keep their places for as long.
+        if (!clean || (!calls_.empty() && is_left())) return close();
         update_reading();
         if (calls_.empty()) return peer_->on_idle(*this);
         peer_->serve_waiting();

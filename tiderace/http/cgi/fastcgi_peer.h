@@ -75,6 +75,8 @@ class FastCgiConnection final : public net::Session {
     // Room for one more request.
     bool has_room() const;
     bool is_idle() const { return calls_.empty(); }
+    // No call of ours is on it, only such as were aborted.
+    bool is_left() const;
     void add(FastCgiCall& call);
     // The call is over; the peer may not have ended its request.
     void remove(FastCgiCall& call);
