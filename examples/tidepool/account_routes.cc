@@ -38,8 +38,9 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
     const std::string agent(request.field("User-Agent"));
     std::string login = co_await site.accounts.begin_login(member, agent);
     co_await session.renew();
-    co_await session.set("login", std::move(login));
+    // The token first: a login without one would take every form.
     co_await session.set("csrf", random_word());
+    co_await session.set("login", std::move(login));
 }
 
 Task<Answer> show_sign_up(const Request& request, Session session, Site& site) {

@@ -1,8 +1,12 @@
 #include "examples/tidepool/limits.h"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
+#include <span>
 
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/site.h"
@@ -34,6 +38,22 @@ const redis::Script take(
     "return 1");
 
 }  // namespace
+
+std::string client_of(const core::Address& peer) {
+    std::array<char, core::Address::ip_text_bytes_max> memory{};
+    std::string text(memory.data(), peer.format_ip(memory.data()));
+    if (peer.is_unix() || !text.contains(':')) return text;
+    sockaddr_storage storage{};
+    peer.to_sockaddr(storage);
+    sockaddr_in6 ip6{};
+    std::memcpy(&ip6, &storage, sizeof(ip6));
+    text.clear();
+    for (const std::uint8_t byte : std::span(ip6.sin6_addr.s6_addr).first<8>()) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+    }
+    return text;
+}
 
 // The loop's seconds are fine enough for limits of a minute.
 std::int64_t SharedLimits::milliseconds_now() const {
@@ -81,9 +101,7 @@ Task<> SharedLimits::sweep() {
 Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
     return [name = std::move(name), rate](const Request& request,
                                           Site& site) -> Task<std::optional<Reply>> {
-        std::array<char, core::Address::ip_text_bytes_max> memory{};
-        const std::size_t size = request.peer->format_ip(memory.data());
-        std::string key = name + ":" + std::string(memory.data(), size);
+        std::string key = name + ":" + client_of(*request.peer);
         if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
         const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
         Reply reply(429);

@@ -332,7 +332,8 @@ Task<std::vector<Notification>> Members::notifications(std::int64_t member, cons
     }
     if (!rows.empty()) {
         const db::Done done = co_await db_.exec(
-            "update notifications set seen = 1 where member = ? and seen = 0", member);
+            "update notifications set seen = 1 where member = ? and seen = 0 and id <= ?", member,
+            rows.front().id);  // not what came since
         // The member's other pages count them no more.
         if (done.rows > 0 && wakes_ != nullptr) wakes_->member(member);
     }

@@ -180,13 +180,16 @@ Task<Exported> export_data(const Request& request, Session session, Site& site) 
 }  // namespace
 
 void add_settings_routes(App& app) {
-    const auto guessing = [] { return rate_limit({.per_minute = 6, .burst = 6}); };
+    constexpr SharedLimits::Rate guesses{.per_minute = 6, .burst = 6};
+    const auto guessing = [=] { return rate_limit(guesses); };
+    // Both forms ask for the same password.
+    const auto everywhere = [=] { return shared_rate_limit("password", guesses); };
     app.get<"/settings">(show_settings);
     app.post<"/settings/profile">(set_profile);
-    app.post<"/settings/password">(set_password, guessing());
+    app.post<"/settings/password">(set_password, guessing(), everywhere());
     app.post<"/settings/log-out-there">(log_out_there);
     app.post<"/settings/log-out-elsewhere">(log_out_elsewhere);
-    app.post<"/settings/delete">(delete_account, guessing());
+    app.post<"/settings/delete">(delete_account, guessing(), everywhere());
     app.get<"/settings/muted">(show_hidden<false>);
     app.get<"/settings/blocked">(show_hidden<true>);
     app.get<"/settings/export">(export_data, rate_limit({.per_minute = 6, .burst = 3}));

@@ -50,7 +50,7 @@ Frame Visitor::frame_for_search(std::string query) const {
 }
 
 bool Visitor::sent(std::string_view csrf) const {
-    return equals_in_constant_time(frame_.csrf, csrf);
+    return !frame_.csrf.empty() && equals_in_constant_time(frame_.csrf, csrf);
 }
 
 Page not_found(const Visitor& visitor) {

@@ -491,6 +491,31 @@ TEST_P(TidepoolTest, SignUpsAndSearchesOfOneAddressAreLimited) {
     EXPECT_EQ(ann->send("/posts", {{"body", "x"}}).status, 303);
 }
 
+TEST(SharedLimits, OneSubscriberIsOneClient) {
+    const auto client = [](const char* text) {
+        return client_of(*tiderace::core::Address::parse(text));
+    };
+    EXPECT_EQ(client("[2001:db8:0:1::1]:80"), client("[2001:db8:0:1:ffff::2]:81"));
+    EXPECT_NE(client("[2001:db8:0:1::1]:80"), client("[2001:db8:0:2::1]:80"));
+    EXPECT_EQ(client("192.0.2.1:80"), client("[::ffff:192.0.2.1]:80"));
+    EXPECT_NE(client("192.0.2.1:80"), client("192.0.2.2:80"));
+}
+
+TEST_P(TidepoolTest, PostsWithAPictureAndOthersHaveOneLimit) {
+    if (GetParam() == tiderace::db::Dialect::sqlite) {
+        GTEST_SKIP() << "one program, whose limits are of each route";
+    }
+    auto ann = member("ann");
+    int status = 0;
+    for (int i = 0; i < 15; ++i) status = ann->send("/posts", {{"body", "x"}}).status;
+    EXPECT_EQ(status, 303);
+    for (int i = 0; i < 8; ++i) {
+        status = ann->send_file("/posts/with-picture", {{"csrf", ann->token()}, {"body", ""}}, "")
+                     .status;
+    }
+    EXPECT_EQ(status, 429);
+}
+
 TEST_P(TidepoolTest, WhatTheLibraryRefusesIsShownInOurLook) {
     Browser guest(*app_);
     Answer answer;

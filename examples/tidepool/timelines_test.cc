@@ -179,6 +179,40 @@ TEST_P(TimelinesTest, APostDuringAFollowIsNotMissed) {
     EXPECT_EQ(run(check(*db_)), 0);
 }
 
+// A notice that comes while the others are read: held back by a lock between the two statements.
+Task<int> read_notices_while_one_comes(db::Database db) {
+    const std::string add =
+        "insert into notifications (created_at, member, kind, actor) values (?, ?, 'follow', ?)";
+    co_await db.exec(add, Time{}, 1, 2);
+    Members members(db);
+    auto hold = [&](db::Transaction& tx) -> Task<> {
+        if (db.dialect() == db::Dialect::postgres) {
+            co_await tx.exec("lock table notifications in share row exclusive mode");
+        } else {
+            co_await tx.exec("update notifications set actor = 2 where member = ?", 1);
+        }
+        co_await sleep(std::chrono::milliseconds(300));  // meanwhile the reader waits for us
+        co_await tx.exec(add, Time{}, 1, 3);
+    };
+    auto read = [&]() -> Task<std::size_t> {
+        co_await sleep(std::chrono::milliseconds(100));
+        const auto shown = co_await members.notifications(1, words_in("en"));
+        co_return shown.size();
+    };
+    Task<> holding = db.transaction(hold);
+    Task<std::size_t> reading = read();
+    auto both = when_all(std::move(reading), std::move(holding));
+    const auto done = co_await std::move(both);
+    const auto unseen = co_await db.one<std::int64_t>(
+        "select count(*) from notifications where member = ? and seen = 0", 1);
+    co_return static_cast<int>(std::get<0>(done)) + static_cast<int>(*unseen);
+}
+
+TEST_P(TimelinesTest, ANoticeThatComesWhileOthersAreReadStaysUnseen) {
+    run(add_members(*db_, 3));
+    EXPECT_EQ(run(read_notices_while_one_comes(*db_)), 2) << "shown, or counted";
+}
+
 INSTANTIATE_TEST_SUITE_P(Databases, TimelinesTest, each_database, name_of_database);
 
 }  // namespace
