@@ -60,7 +60,7 @@ std::string readable_date(UnixSeconds when) {
 std::string client_of(const Request& request) {
     if (request.peer == nullptr) return "";
     char text[core::Address::ip_text_bytes_max];
-    return {text, request.peer->format_ip(text)};
+    return {text, request.peer->subscriber().format_ip(text)};
 }
 
 // --- the page and its form --------------------------------------------------------------------

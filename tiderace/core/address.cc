@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "tiderace/base/check.h"
 
@@ -304,6 +305,17 @@ std::size_t Address::format_ip(char* out) const {
         }
     }
     return static_cast<std::size_t>(end - out);
+}
+
+Address Address::subscriber() const {
+    constexpr std::size_t prefix_bytes = 8;
+    if (is_unix()) return from_path({});
+    Address one = *this;
+    one.port_ = 0;
+    one.scope_ = 0;
+    // By bytes, because "::" stands for any number of groups in a text.
+    if (!holds_ip4()) std::ranges::fill(std::span(one.ip_).subspan(prefix_bytes), 0);
+    return one;
 }
 
 bool Address::is_loopback() const {

@@ -62,6 +62,10 @@ class Address final {
     std::uint16_t port() const { return port_; }  // 0 for Unix
     Address with_port(std::uint16_t port) const;  // an IP address only
     std::string_view path() const;                // "" for IP; '\0' first if abstract
+    // The client that limits count: an IPv4 address, of IPv6 the /64, because one subscriber has at
+    // least that many addresses and could use a new one for each request. Without port and scope.
+    // All Unix peers are one, "unix:".
+    Address subscriber() const;
 
     bool operator==(const Address& other) const;
 

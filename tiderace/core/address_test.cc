@@ -225,6 +225,23 @@ TEST(Address, ASocketBoundToItSaysTheSame) {
     EXPECT_EQ(*bound, Address::loopback(bound->port()));
 }
 
+TEST(Address, OfIPv6ASubscriberIsTheFirst64Bits) {
+    const auto subscriber = [](std::string_view text) {
+        const Address address = address_of(text).subscriber();
+        char ip[Address::ip_text_bytes_max];
+        EXPECT_EQ(address.port(), 0);
+        return std::string(ip, address.format_ip(ip));
+    };
+    EXPECT_EQ(subscriber("[2001:db8:0:1::1]:80"), "2001:db8:0:1::");
+    EXPECT_EQ(subscriber("[2001:db8:0:1:ffff::2]:81"), "2001:db8:0:1::");
+    EXPECT_EQ(subscriber("[2001:db8:0:2::1]:80"), "2001:db8:0:2::");
+    EXPECT_EQ(subscriber("192.0.2.1:80"), "192.0.2.1");
+    EXPECT_EQ(subscriber("[::ffff:192.0.2.1]:80"), "192.0.2.1");
+    EXPECT_EQ(subscriber("[::1]:80"), "::");
+    EXPECT_EQ(subscriber("unix:/a"), "unix:");
+    EXPECT_EQ(address_of("unix:/a").subscriber(), address_of("unix:/b").subscriber());
+}
+
 TEST(AddressDeathTest, AUnixAddressTakesNoPort) {
     const Address path = address_of("unix:/x");
     EXPECT_DEATH(path.with_port(80), "has no port");

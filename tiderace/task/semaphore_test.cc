@@ -75,7 +75,7 @@ TEST_F(SemaphoreTest, ALargeOneThatIsCancelledHoldsUpNoSmallOne) {
         }(two, small));
         EXPECT_FALSE(co_await within(10ms, take(two, 2)));
         co_await sleep(1ms);
-        EXPECT_TRUE(small) << "a permit is free, and nobody gives one back";
+        EXPECT_TRUE(small) << "a permit is free, and no task gives one back";
         held.release();
         co_await scope.join();
     }());

@@ -265,7 +265,7 @@ task::Task<> Session::renew() {
     record->replace_id();
     const bool was_there = co_await record->end_replaced();
     // What another request has ended must not come back under another id: the log-in of a second
-    // click begins with nothing, and a change of rights after a log-out has nobody to change.
+    // click begins with nothing, and a change of rights after a log-out has no member to change.
     if (!was_there) record->values.clear();
     co_await record->save();
 }

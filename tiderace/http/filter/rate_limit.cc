@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <string_view>
 
 #include "tiderace/http/filter/trusted_proxies.h"
 
@@ -17,22 +15,6 @@ constexpr std::uint64_t minute_us = 60'000'000;
 std::uint64_t microseconds(Duration time) {
     return static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
-
-constexpr std::size_t ip4_at = 12;           // in the mapped form, ::ffff:a.b.c.d
-constexpr std::size_t subscriber_bytes = 8;  // a /64
-
-// An IPv4 address whole, of IPv6 the first 64 bits. By bytes, because "::" stands for any number of
-// groups in a text. Clients of a Unix socket have no address, so they are one.
-ByteView client_of(const core::Address& peer, std::array<char, 16>& memory) {
-    if (peer.is_unix()) return {};
-    const auto ip = TrustedProxies::ip_of(peer);
-    std::memcpy(memory.data(), ip.data(), ip.size());
-    constexpr std::string_view mapped("\0\0\0\0\0\0\0\0\0\0\xff\xff", ip4_at);
-    const ByteView bytes(memory.data(), memory.size());
-    if (bytes.starts_with(mapped)) return bytes.substr(ip4_at);
-    // One subscriber has at least a /64, and could use a new address for each request.
-    return bytes.substr(0, subscriber_bytes);
 }
 
 }  // namespace
@@ -82,8 +64,11 @@ std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
 }
 
 AccessRule::Verdict RateLimit::check(Exchange& exchange) {
-    std::array<char, 16> memory;
-    const ByteView client = client_of(*exchange.request().peer, memory);
+    const core::Address& peer = *exchange.request().peer;
+    // Peers of a Unix socket have no address, so they are one client.
+    TrustedProxies::Ip ip{};
+    if (!peer.is_unix()) ip = TrustedProxies::ip_of(peer.subscriber());
+    const ByteView client(reinterpret_cast<const char*>(ip.data()), ip.size());
     const auto wait = table_->take(client, exchange.loop().now());
     if (!wait) return Verdict::pass;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wait).count();
