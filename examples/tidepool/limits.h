@@ -46,10 +46,6 @@ class SharedLimits {
     std::optional<tiderace::redis::Client> redis_;
 };
 
-// An IPv4 address, or the first 64 bits of an IPv6 one, as the library's own limits count: one
-// subscriber has at least so many, and could use a new address for each request.
-std::string client_of(const tiderace::core::Address& peer);
-
 tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
 
 }  // namespace tidepool

@@ -113,7 +113,7 @@ tiderace::Task<> index_words(tiderace::db::Transaction& tx, tiderace::db::Dialec
                              std::int64_t post, const std::string& body);
 
 // The end of an insert that leaves a row alone that is there, by the table's own keys. `key`: a
-// column of it.
+// column of it. MariaDB counts such a row as changed.
 std::string once(tiderace::db::Dialect dialect, std::string_view key);
 
 // The first character of a name, and one of eight colours, instead of a picture.

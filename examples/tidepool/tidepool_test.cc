@@ -491,16 +491,6 @@ TEST_P(TidepoolTest, SignUpsAndSearchesOfOneAddressAreLimited) {
     EXPECT_EQ(ann->send("/posts", {{"body", "x"}}).status, 303);
 }
 
-TEST(SharedLimits, OneSubscriberIsOneClient) {
-    const auto client = [](const char* text) {
-        return client_of(*tiderace::core::Address::parse(text));
-    };
-    EXPECT_EQ(client("[2001:db8:0:1::1]:80"), client("[2001:db8:0:1:ffff::2]:81"));
-    EXPECT_NE(client("[2001:db8:0:1::1]:80"), client("[2001:db8:0:2::1]:80"));
-    EXPECT_EQ(client("192.0.2.1:80"), client("[::ffff:192.0.2.1]:80"));
-    EXPECT_NE(client("192.0.2.1:80"), client("192.0.2.2:80"));
-}
-
 TEST_P(TidepoolTest, PostsWithAPictureAndOthersHaveOneLimit) {
     if (GetParam() == tiderace::db::Dialect::sqlite) {
         GTEST_SKIP() << "one program, whose limits are of each route";

@@ -77,8 +77,8 @@ struct Hello {
     std::optional<ByteView> name;
 };
 
-// Reads all of it before anything is done: a HELLO that is refused changes nothing, and logs nobody
-// in. nullopt: it cannot be read, and that was answered.
+// Reads all of it before anything is done: a HELLO that is refused changes nothing, and
+// authenticates no client. nullopt: it cannot be read, and that was answered.
 std::optional<Hello> read_hello(Call& call) {
     Hello hello;
     if (call.args.size() == 1) return hello;
