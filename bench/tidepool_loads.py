@@ -169,7 +169,7 @@ def asked_for_feeds(url, core, queries):
 
 
 def feeds(names, place, rounds, cores):
-    """One client that asks for one page after another, so that a time is that of the query."""
+    """One client asks for one page after another, so that each time is the time of one query."""
     found, (server_core, client_core) = {}, cores
     for number, name in enumerate(names):
         own = place / str(number)

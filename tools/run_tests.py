@@ -193,7 +193,7 @@ def without_passed_cases(lines):
 
 
 def of_failed_cases(lines):
-    """What a GoogleTest log says of the cases that failed; nothing if none ended so."""
+    """The lines of the failed cases in a GoogleTest log."""
     kept, case = [], []
     for line in lines:
         if line.startswith("[ RUN      ]"):

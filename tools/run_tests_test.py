@@ -124,7 +124,7 @@ CASE_NAMES = ("Kept.One", "Kept.Two")
 
 
 def fails_at_first(folder, times=1, status=1, says="", cases=CASE_NAMES):
-    """A program whose cases fail `times` times; those that it is asked for are in runs."""
+    """A program whose cases fail `times` times; the file `runs` has the arguments of each run."""
     suites = [
         {
             "name": case.split(".")[0],
