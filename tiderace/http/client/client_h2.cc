@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -19,7 +20,15 @@ namespace {
 constexpr std::uint32_t first_window_bytes = 65'535;  // RFC 9113, 6.9.2
 constexpr wire::H2PingData are_you_there{'t', 'h', 'e', 'r', 'e', '?', '?', '?'};
 
-// As RFC 9113, 6.5.2 counts it.
+// As RFC 9113, 6.5.2 counts them.
+std::size_t list_bytes(const Fields& fields) {
+    std::size_t bytes = 0;
+    for (const Field& field : fields) {
+        bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
+    }
+    return bytes;
+}
+
 std::size_t list_bytes(const ClientHead& head) {
     constexpr std::size_t pseudo_names = 4 * wire::hpack_field_overhead + 32;
     std::size_t bytes =
@@ -28,10 +37,7 @@ std::size_t list_bytes(const ClientHead& head) {
         bytes += to_string(wire::PseudoField::protocol).size() + head.protocol.size() +
                  wire::hpack_field_overhead;
     }
-    for (const Field& field : head.fields) {
-        bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
-    }
-    return bytes;
+    return bytes + list_bytes(head.fields);
 }
 
 // "" when a field cannot be sent.
@@ -104,11 +110,7 @@ void ClientH2::say_head(std::uint32_t stream, ByteView block, bool end_stream) {
 
 void ClientH2::say_trailers(const Stream& stream) {
     const Fields& trailers = stream.exchange_->request_trailers;
-    std::size_t bytes = wire::hpack_field_overhead;
-    for (const Field& field : trailers) {
-        bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
-    }
-    std::string out(bytes, '\0');
+    std::string out(wire::hpack_field_overhead + list_bytes(trailers), '\0');
     wire::HpackEncoder::Block block(encoder_, out);
     for (const Field& field : trailers) block.field(field.name, field.value);
     say_head(stream.id_, block.finish(), true);
@@ -158,6 +160,10 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
 
 net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
     if (stream.request_ended_) return net::Backlog::low;
+    // The body is sent by now, so that this is the request's failure, as its generator's is.
+    if (last && list_bytes(stream.exchange_->request_trailers) > peer_.max_header_list_size) {
+        throw std::length_error("the server takes no trailers that large");
+    }
     stream.unsent_.erase(0, std::exchange(stream.unsent_begin_, 0));
     stream.unsent_ += piece;
     stream.last_ = last;

@@ -61,6 +61,46 @@ TEST_F(H2FramesTest, InterimHeadsArePassedOverAndTrailersKept) {
     }(*client, server.url));
 }
 
+TEST_F(H2FramesTest, TrailersAboveOurMaximumAreNotTaken) {
+    answer_with([&](std::uint32_t stream) {
+        server.head(stream, {{":status", "200"}}, false);
+        server.head(stream, H2TestServer::FieldList(2'000, {"a", "b"}), true);
+    });
+    EXPECT_THAT(get(server.url), ::testing::MatchesRegex("! bad_answer: .*too large"));
+    world.settle();
+    EXPECT_TRUE(heard("RST 1 CANCEL")) << server.last().frames;
+    answer_with([&](std::uint32_t stream) { server.answer(stream, "well"); });
+    EXPECT_EQ(get(server.url), "200 well") << "on the same connection";
+    EXPECT_EQ(server.all.size(), 1U);
+}
+
+// RFC 9113, 6.5.2 counts a field as 32 bytes more than it has.
+TEST_F(H2FramesTest, TrailersAboveTheServersMaximumAreNotSent) {
+    server.greets = false;
+    answer_with([&](std::uint32_t stream) {
+        server.settings({{wire::H2SettingId::max_header_list_size, 1'000}});
+        server.head(stream, {{":status", "200"}}, false);
+    });
+    const auto with = [&](std::size_t bytes) {
+        Fields one;
+        one.add("a", std::string(bytes - 33, 'b'));
+        return ClientRequest("POST", server.url)
+            .stream("text/plain",
+                    []() -> task::Generator<std::string> {
+                        co_await task::sleep(1s);  // the SETTINGS are here
+                        co_yield "body";
+                    }())
+            .trailers([one] { return one; });
+    };
+    EXPECT_THAT(ask(with(1'001)), ::testing::MatchesRegex("! body_failed: .*trailers that large"));
+    world.settle();
+    EXPECT_TRUE(heard("RST 1 CANCEL")) << server.last().frames;
+    EXPECT_EQ(server.last().body_bytes, 4U);
+    answer_with([&](std::uint32_t stream) { server.answer(stream, "well"); });
+    EXPECT_EQ(get(server.url), "200 well") << "on the same connection";
+    EXPECT_EQ(server.all.size(), 1U);
+}
+
 TEST_F(H2FramesTest, SettingsAndPingsAreAnswered) {
     answer_with([&](std::uint32_t stream) {
         server.settings({{wire::H2SettingId::header_table_size, 0},

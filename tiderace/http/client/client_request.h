@@ -51,7 +51,8 @@ class ClientRequest {
     }
     // Fields behind a body of stream() (RFC 9110, 6.5), such as its checksum: called after its last
     // piece. The body's length is then left unsaid, because HTTP/1.1 has trailers behind chunks
-    // alone. A name that frames, routes or describes the body is refused: body_failed.
+    // alone. body_failed: a name that frames, routes or describes the body, or more than the server
+    // takes (HTTP/2).
     ClientRequest& trailers(std::function<Fields()> make) & {
         trailers_ = std::move(make);
         return *this;

@@ -169,6 +169,27 @@ TEST_P(H1Bodies, APeerThatEndsInTheBodyFailsIt) {
     }
 }
 
+// The section as a whole, not its lines; each way, the receiver has no end of the body.
+TEST_P(H1Bodies, TrailersAboveTheMaximumAre431) {
+    const std::string line = "X-Sum: " + std::string(1'000, 'x') + "\r\n";
+    std::string many;
+    while (many.size() <= wire::ChunkLimits{}.trailer_bytes_max) many += line;
+    const std::string one = "X-Sum: " + std::string(wire::ChunkLimits{}.trailer_bytes_max, 'x');
+    for (const std::string& trailers : {many, one}) {
+        counter_ = {};
+        const auto peer = stage_.connect();
+        peer->say("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        peer->say("3\r\nabc\r\n0\r\n" + trailers);
+        ASSERT_TRUE(stage_.run_until([&] { return peer->over(); }));
+        peer->finish();  // the server waits for it, so that its answer is not lost
+        ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+        EXPECT_EQ(counter_.bytes, 3U);
+        EXPECT_EQ(counter_.failures, 1);
+        EXPECT_EQ(counter_.ends, 0);
+        EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 431 "));
+    }
+}
+
 // Half a line is not taken from the connection; it is no reason to wait for the other half.
 TEST_P(H1Bodies, APeerThatEndsInATrailerFailsItToo) {
     for (const char* trailer : {"X", "X-Sum: 1\r", "X-Sum: 1\r\n\r"}) {

@@ -123,6 +123,25 @@ TEST_P(H2Bodies, TrailersComeThroughThoughTheAnswerHasBegun) {
     EXPECT_FALSE(client.answer(stream).reset);
 }
 
+// Our SETTINGS_MAX_HEADER_LIST_SIZE is for trailers, too; the receiver gets none of them.
+TEST_P(H2Bodies, TrailersAboveTheMaximumResetTheirStream) {
+    H2Client& client = connect();
+    const std::size_t bytes_max = H2Stage::plain().head.list_bytes_max;
+    const auto with = [&](std::size_t bytes) {
+        const auto stream = client.request("POST", "/upload", {}, false);
+        client.data(stream, "0123", false);
+        // 7 of the name, and 32 for each field.
+        client.headers(stream, {{"x-large", std::string(bytes - 39, 'x')}}, true);
+        return stream;
+    };
+    const auto least_above = with(bytes_max + 1), most = with(bytes_max);
+    ASSERT_TRUE(ended(most));
+    EXPECT_EQ(client.answer(most).body, "0123|x-large=" + std::string(bytes_max - 39, 'x'));
+    EXPECT_EQ(client.answer(least_above).reset, H2Error::protocol_error);
+    EXPECT_EQ(client.answer(least_above).status, 0);
+    EXPECT_FALSE(client.goaway());
+}
+
 TEST_P(H2Bodies, TheConnectionsWindowIsOpenedToItsSizeAtOnce) {
     H2Client& client = connect();
     ASSERT_TRUE(ended(client.get("/hello")));
