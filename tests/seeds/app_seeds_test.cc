@@ -52,6 +52,18 @@ Task<int> value_after(Duration wait, int value) {
     co_return value;
 }
 
+// Of a task that goes on when its request is over.
+struct Detached {
+    Detached() { ++count; }
+    Detached(const Detached&) = delete;
+    ~Detached() { --count; }
+    static inline int count = 0;
+};
+Task<> detached() {
+    const Detached here;
+    co_await sleep(200ms);
+}
+
 Task<std::string> race() {
     const Alive here;
     const auto late = co_await within(50ms, value_after(24h, 1));
@@ -112,6 +124,12 @@ void add_answers(App& app) {
         co_return "never";
     });
     app.get<"/race">([] { return race(); });
+    app.get<"/detached">([](task::Runner& runner) -> Task<std::string> {
+        const Alive here;
+        runner.spawn(detached());
+        co_await sleep(10ms);
+        co_return "begun";
+    });
     app.get<"/blocks">([](ManualClock& clock) {
         clock.advance(300ms);
         return "at last";
@@ -230,6 +248,7 @@ std::vector<std::string> all_requests() {
         get("/throw-late"),
         get("/never"),
         get("/race"),
+        get("/detached"),
         get("/blocks"),
         get("/pieces"),
         get("/breaks"),
@@ -353,6 +372,8 @@ void handlers(FakeWorld& world, Random& random) {
     site.loop().drain(world.loop().now() + 5s, [&] { drained = true; });
     EXPECT_TRUE(world.run_until([&] { return drained; }));
     EXPECT_EQ(Alive::count, 0);
+    world.advance(1s);
+    EXPECT_EQ(Detached::count, 0);
     for (const AskingTalk& client : clients) {
         const bool whole =
             is_owed_all(client, quiet && !early) &&
@@ -381,9 +402,9 @@ TEST(AppSeeds, EveryRequestHasTheStatusThatIsItsDue) {
     }
     EXPECT_EQ(statuses, (std::vector<std::string>{
                             "200", "500", "200", "500", "503", "200", "200", "200",
-                            "200", "200", "200", "404", "200", "200", "200",  //
-                            "200", "422", "400", "400", "415",                // JSON
-                            "200", "422", "200", "200", "200", "400", "200",  // other bodies
+                            "200", "200", "200", "200", "404", "200", "200", "200",  //
+                            "200", "422", "400", "400", "415",                       // JSON
+                            "200", "422", "200", "200", "200", "400", "200",         // other bodies
                             "413", "413", "413", "413", "413", "413"}));
 }
 
