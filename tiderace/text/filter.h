@@ -36,7 +36,7 @@ inline constexpr std::int64_t fixed_digits_max = 18;
 
 // Appends the filtered `text` to `out`. The number of arguments is the declared one.
 using UserFilter = shared_function<void(std::string& out, std::string_view text,
-                                      std::span<const std::string_view> arguments)>;
+                                        std::span<const std::string_view> arguments)>;
 
 // Where a filter puts what it makes.
 struct Scratch {

@@ -59,7 +59,7 @@ struct Call {
     task::Runner& runner;
     const States& states;
     std::string_view pattern;
-    Instant deadline = Instant::max();     // for a handler that waits
+    Instant deadline = Instant::max();                           // for a handler that waits
     std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;  // of a body that is streamed
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
