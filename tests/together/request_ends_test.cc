@@ -34,6 +34,7 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
         const std::string url = DatabaseServer::shared(GetParam()).fresh("ends");
         db::Options longer;
         longer.statement_timeout = never;
+        longer.connections_max = 1;  // so that the next request needs the one that was cancelled
         database_.emplace(db::open(url, longer));
         watching_.emplace(db::open(url));
         other_.on("/never", [this](http::Exchange& exchange) { unanswered_ = exchange.defer(); });
@@ -44,7 +45,10 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
         options.timeout = options.read_timeout = never;
         client_ = std::make_unique<http::Client>(nullptr, options);
         app_.get<"/both">([this] { return wait_for_both(); });
-        app_.get<"/ready">([] { return "ready"; });
+        app_.get<"/ready">([this]() -> Task<std::string> {
+            const auto one = co_await database_->one<std::int64_t>("select 1");
+            co_return one == 1 ? "ready" : "no";
+        });
         loop_.emplace(world_->loop(), app_, &pool_);
         site_.emplace(*loop_);
         service_.emplace(world_->loop(), *site_, http::H1Options{});
