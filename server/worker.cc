@@ -273,6 +273,7 @@ void Worker::add_access_rules(const SharedParts& parts) {
     // Before the password: browsers send preflights without credentials (Fetch standard).
     path_rules_->add_cors(*site_, cors_.get());
     path_rules_->add_passwords(*site_);
+    path_rules_->add_redirects(*site_);
 }
 
 void Worker::add_filters(const ServeOptions& options) {

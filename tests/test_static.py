@@ -485,6 +485,27 @@ def test_paths_have_rules_of_their_own(serve, site):
     assert server.get("/dir/x").status == 404
 
 
+def test_paths_lead_elsewhere(serve, site):
+    server = serve(site, "--path-redirect", "/old=/dir", "--path-redirect", "/old/kept=off",
+                   "--path-redirect", "/away=https://a.example/v2/", "--path-redirect", "/top=/",
+                   "--path-auth", "/shut=ada:a", "--path-redirect", "/shut=/dir")
+    for target, location in (
+            ("/old", "/dir"), ("/old/", "/dir/"), ("/old/a%20b/c?d=e%2F", "/dir/a%20b/c?d=e%2F"),
+            ("/old//x", "/dir/x"), ("/x/../old/y", "/dir/y"), ("/old?", "/dir?"),
+            ("/away", "https://a.example/v2/"), ("/away/x", "https://a.example/v2/x"),
+            # "//evil.example" would be another server
+            ("/top//evil.example/", "/evil.example/"), ("/top/%2Fevil", None), ("/top", "/")):
+        for method in ("GET", "HEAD", "POST"):
+            answer = server.get(target, method=method)
+            if location is None:
+                assert answer.status == 400, target
+            else:
+                assert (answer.status, answer.get("location")) == (308, location), target
+    assert server.get("/old/kept").status == 404 and server.get("/older").status == 404
+    assert server.get("/shut/x").status == 401 and server.get("/shut/x").get("location") is None
+    assert server.get("/shut/x", basic("ada:a")).get("location") == "/dir/x"
+
+
 @pytest.mark.quick
 def test_passwords_are_asked_for(serve, site):
     server = serve(site, "--basic-auth", "neap:spr:ing")

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/listen_address.h"
+#include "server/path/path_table.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::server {
@@ -368,7 +369,43 @@ Applied read_rate(ServeOptions& options, std::string_view value) {
     return {};
 }
 
+// A path of this server or an address; the rest of the request's path and its query come behind it.
+Applied read_redirect(ServeOptions& options, std::string_view value) {
+    const bool is_path = value.starts_with('/') && !value.starts_with("//");
+    const bool is_address = (value.starts_with("https://") && value.size() > 8) ||
+                            (value.starts_with("http://") && value.size() > 7);
+    const auto fits = [](char c) {
+        return c > ' ' && c < '\x7F' &&
+               std::string_view("?#\\\"<>^`{|}").find(c) == std::string_view::npos;
+    };
+    if ((!is_path && !is_address) || !std::ranges::all_of(value, fits)) {
+        return std::unexpected(
+            "expects PATH=TARGET, a path or an http address without ? and #, for example "
+            "/old=/new");
+    }
+    options.paths.redirects.push_back({"", std::string(value)});
+    return {};
+}
+
 }  // namespace
+
+Applied set_path_redirect(ServeOptions& options, std::string_view value) {
+    auto& redirects = options.paths.redirects;
+    auto applied = add_path_rule<PathRedirection>(
+        redirects, value, "/old=/new", OffWord::ends_the_rule, read_redirect,
+        [](std::string prefix, std::string_view, ServeOptions read) {
+            const auto& made = read.paths.redirects;
+            return PathRedirection{std::move(prefix), made.empty() ? "" : made.front().target};
+        });
+    if (!applied) return applied;
+    std::string target = redirects.back().target;
+    const bool is_path = target.starts_with('/');
+    if (is_path && (!make_canonical(target) || is_below(target, redirects.back().prefix))) {
+        redirects.pop_back();
+        return std::unexpected("leads back to the path itself, again and again");
+    }
+    return {};
+}
 
 Applied set_path_auth(ServeOptions& options, std::string_view value) {
     return add_path_rule<PathAuth>(options.paths.auth, value, "/private=users.htpasswd",

@@ -30,6 +30,7 @@ Applied set_path_log(ServeOptions& options, std::string_view value);
 // Each of these is PATH=VALUE, and has the form of the site's own flag behind the '='.
 Applied set_path_auth(ServeOptions& options, std::string_view value);
 Applied set_path_cors(ServeOptions& options, std::string_view value);
+Applied set_path_redirect(ServeOptions& options, std::string_view value);
 Applied set_path_rate(ServeOptions& options, std::string_view value);
 Applied set_path_header(ServeOptions& options, std::string_view value);
 Applied set_path_error_page(ServeOptions& options, std::string_view value);

@@ -161,6 +161,25 @@ TEST(PathRuleFlags, RefuseWhatTheSitesFlagRefuses) {
     EXPECT_FALSE(set_path_auth(options, "/a=off"));
 }
 
+TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
+    ServeOptions options;
+    for (const char* good : {"/a=/b", "/a=/ab", "/a=https://b.example", "/a=http://b.example/a/",
+                             "/a/b=/a", "/=https://b.example", "/a=/", "/a=/b%20c"}) {
+        EXPECT_TRUE(set_path_redirect(options, good)) << good;
+    }
+    EXPECT_EQ(options.paths.redirects[0].target, "/b");
+    ASSERT_TRUE(set_path_redirect(options, "/a=off"));
+    EXPECT_EQ(options.paths.redirects.back().target, "");
+    const std::size_t count = options.paths.redirects.size();
+    for (const char* bad :
+         {"/a=", "/a=b", "/a=//b.example", "/a=ftp://b", "/a=https://", "/a=/b c", "/a=/b\nX: y",
+          "/a=/b?c", "/a=/b#c", "/a=/\\b", "/a=/\xC3\xA4", "/a=/a", "/a=/a/b", "/a=/x/../a/b",
+          "/=/b", "/a%20b=/a%20b/c", "/a=/..", "/a=/%zz"}) {
+        EXPECT_FALSE(set_path_redirect(options, bad)) << bad;
+    }
+    EXPECT_EQ(options.paths.redirects.size(), count) << "what is refused leaves nothing";
+}
+
 TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {
     ServeOptions options;
     for (const char* spelled : {"/a b=off", "/a%20b=off", "/x/../a%20b/=off", "/./a%20b=off"}) {

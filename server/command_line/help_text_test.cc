@@ -112,6 +112,9 @@ Response fields
       --path-cors PATH=ORIGIN|off
                              --cors for PATH and all below it: '/api=*';
                              repeatable
+      --path-redirect PATH=TARGET|off
+                             308 from PATH and all below it to TARGET and what
+                             follows PATH; repeatable
       --no-server-header     leave out the Server field
       --about                show version, engine and loops at
                              /.well-known/tiderace.json

@@ -51,6 +51,11 @@ struct PathErrorPage {
     ErrorPage page;
 };
 
+struct PathRedirection {
+    std::string prefix;
+    std::string target;  // "/new" or "https://…", without a query; "": stays
+};
+
 struct PathLog {
     std::string prefix;
     std::string file;  // "off", "-" for standard output, or a file
@@ -66,6 +71,7 @@ struct PathOptions {
     std::vector<PathRate> rates;
     std::vector<PathHeader> headers;
     std::vector<PathErrorPage> error_pages;
+    std::vector<PathRedirection> redirects;
     std::vector<PathLog> logs;
 };
 

@@ -162,6 +162,20 @@ void PathRules::add_passwords(http::Site& site) {
     site.add(password_access_);
 }
 
+// Behind the passwords, so that where a protected path leads is not shown to strangers.
+void PathRules::add_redirects(http::Site& site) {
+    if (options_->paths.redirects.empty()) return;
+    for (const auto& [prefix, target] : options_->paths.redirects) {
+        if (target.empty()) {
+            redirect_access_.set(prefix, nullptr);
+            continue;
+        }
+        redirects_.push_back(std::make_unique<PathRedirect>(prefix, target));
+        redirect_access_.set(prefix, redirects_.back().get());
+    }
+    site.add(redirect_access_);
+}
+
 // A path has the pages of those above it, and its own in their place.
 Result<> PathRules::load_error_pages() {
     for (const std::string& prefix : prefixes_of(options_->paths.error_pages)) {

@@ -1,8 +1,9 @@
 // PathRules: what holds for some paths of the site only, on one loop: how often a client may ask
-// (--path-rate), which scripts may read (--path-cors), who may enter (--path-auth), added fields
-// (--path-header), error pages (--path-error-page).
+// (--path-rate), which scripts may read (--path-cors), who may enter (--path-auth), where it leads
+// (--path-redirect), added fields (--path-header), error pages (--path-error-page).
 //
-//   request -> rate -> CORS -> passwords -> handler -> error pages -> CORS -> fields -> answer
+//   request -> rate -> CORS -> passwords -> redirect -> handler -> error pages -> CORS -> fields
+//           -> answer
 //
 // Each kind has its own table. The longest path counts, in place of the site's own; fields alone
 // add up, from the shortest path to the longest, so that the nearest has the last word. Where no
@@ -22,6 +23,7 @@
 
 #include "server/options.h"
 #include "server/password_file.h"
+#include "server/path/path_redirect.h"
 #include "server/path/path_table.h"
 #include "tiderace/base/result.h"
 #include "tiderace/core/worker_pool.h"
@@ -94,6 +96,7 @@ class PathRules {
     void add_rates(http::Site& site, const PathRates& rates);
     void add_cors(http::Site& site, http::filter::Cors* otherwise);
     void add_passwords(http::Site& site);
+    void add_redirects(http::Site& site);
     void add_error_pages(http::Site& site, http::filter::ErrorPages& otherwise);
     void add_cors_fields(http::Site& site, http::filter::Cors* otherwise);
     void add_fields(http::Site& site);
@@ -112,12 +115,14 @@ class PathRules {
     std::vector<std::unique_ptr<http::filter::RateLimit>> rates_;
     std::vector<std::unique_ptr<http::filter::Cors>> cors_;
     std::vector<std::unique_ptr<http::filter::BasicAuth>> passwords_;
+    std::vector<std::unique_ptr<PathRedirect>> redirects_;
     std::vector<std::pair<std::string, http::filter::ErrorPages>> error_pages_;
     std::unique_ptr<PathFields> fields_;
     bool has_passwords_ = false;
     PathAccess rate_access_;
     PathAccess cors_access_;
     PathAccess password_access_;
+    PathAccess redirect_access_;
     PathFilter cors_filter_;
     PathFilter page_filter_;
 };

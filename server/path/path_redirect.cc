@@ -1,0 +1,29 @@
+#include "server/path/path_redirect.h"
+
+#include <string_view>
+
+#include "tiderace/http/exchange.h"
+#include "tiderace/http/wire/bounded_text.h"
+#include "tiderace/http/wire/percent.h"
+
+namespace tiderace::server {
+
+http::AccessRule::Verdict PathRedirect::check(http::Exchange& exchange) {
+    const http::Request& request = exchange.request();
+    // "OPTIONS *" asks for the server, which stays where it is.
+    if (!request.path.starts_with('/')) return Verdict::pass;
+    const std::string_view rest = request.path.substr(prefix_.size());
+    std::string location = target_;
+    if (!rest.empty() && location.ends_with('/')) location.pop_back();
+    std::string encoded(3 * rest.size(), '\0');
+    http::wire::BoundedText text(encoded);
+    http::wire::append_path(text, rest);
+    location += text.view();
+    if (request.has_query) location.append("?").append(request.query);
+    http::Response response(308);
+    response.add(http::wire::FieldName::location, location);
+    exchange.respond(response);
+    return Verdict::answered;
+}
+
+}  // namespace tiderace::server

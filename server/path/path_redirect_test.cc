@@ -1,0 +1,64 @@
+#include "server/path/path_redirect.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::server {
+namespace {
+
+class PathRedirectTest : public ::testing::Test {
+  protected:
+    // Where a request is led; "": it passes.
+    std::string location(PathRedirect& redirect, std::string_view target,
+                         std::string_view method = "GET") {
+        const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, method, target);
+        const auto verdict = redirect.check(*exchange);
+        EXPECT_EQ(verdict == http::AccessRule::Verdict::answered, exchange->responded());
+        if (!exchange->responded()) return "";
+        EXPECT_EQ(exchange->status(), 308);
+        return exchange->field("Location");
+    }
+
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+};
+
+TEST_F(PathRedirectTest, TheRestOfThePathAndTheQueryGoAlong) {
+    PathRedirect redirect("/old", "/new");
+    EXPECT_EQ(location(redirect, "/old"), "/new");
+    EXPECT_EQ(location(redirect, "/old/"), "/new/");
+    EXPECT_EQ(location(redirect, "/old/a/b?c=d&e"), "/new/a/b?c=d&e");
+    EXPECT_EQ(location(redirect, "/old?"), "/new?");
+    EXPECT_EQ(location(redirect, "/old/x", "POST"), "/new/x");
+}
+
+TEST_F(PathRedirectTest, ASlashAtTheTargetsEndIsNotDoubled) {
+    PathRedirect top("/old", "/");
+    EXPECT_EQ(location(top, "/old"), "/");
+    EXPECT_EQ(location(top, "/old/"), "/");
+    EXPECT_EQ(location(top, "/old/evil.example"), "/evil.example") << "no other server";
+    PathRedirect away("/old", "https://a.example/v2/");
+    EXPECT_EQ(location(away, "/old"), "https://a.example/v2/");
+    EXPECT_EQ(location(away, "/old/x"), "https://a.example/v2/x");
+}
+
+TEST_F(PathRedirectTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
+    PathRedirect redirect("/old", "/new");
+    // As the canonical path has them: decoded.
+    EXPECT_EQ(location(redirect, "/old/a b\r\nX"), "/new/a%20b%0D%0AX");
+    EXPECT_EQ(location(redirect, "/old/%"), "/new/%25");
+}
+
+TEST_F(PathRedirectTest, AQuestionAboutTheServerPasses) {
+    PathRedirect all("", "https://a.example");
+    EXPECT_EQ(location(all, "*", "OPTIONS"), "");
+    EXPECT_EQ(location(all, "/"), "https://a.example/");
+    EXPECT_EQ(location(all, "/x"), "https://a.example/x");
+}
+
+}  // namespace
+}  // namespace tiderace::server
