@@ -53,7 +53,7 @@ ROOMS = {  # the name of its library and its test program
 }
 # Rooms whose classes do most of their work behind the protocols: the libraries whose test programs
 # run after the room's own. No other test programs are run for a room.
-ALSO = {"http": ["http_h1", "http_h2"]}
+ALSO = {"http": ["http_h1", "http_h2"], "handler": ["http_files"]}
 SENDS_SIGNALS = re.compile(r"\bkill(pg)?\(")
 ADDRESS_SPACE_BYTES_MAX = 16 << 30  # a mutant may allocate without end
 COMPILE_ROUNDS_MAX = 12

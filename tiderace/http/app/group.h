@@ -4,7 +4,7 @@
 //   api.get<"/users/{id}">(show_user);                                  // /api/users/{id}
 //   app.group<"/orgs/{org}">().get<"/members/{id}">([](Org org, int id) { … });
 //
-// The pattern "/" in a group is the prefix alone.
+// The pattern "/" in a group is the prefix alone: /api, and not /api/, which is another path.
 //
 // Owner    A value that borrows its App, which stays where it is meanwhile.
 // Thread   As App.

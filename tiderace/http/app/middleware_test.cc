@@ -45,6 +45,7 @@ TEST_F(MiddlewareTest, RunsFromTheOutsideInAndBack) {
     EXPECT_EQ(log, "abcdh");
     EXPECT_NE(answer.find("X-Out: 3\r\nX-Out: 2\r\nX-Out: 1\r\n"), std::string::npos) << answer;
     EXPECT_EQ(body_of(get("/api")), "root");
+    EXPECT_EQ(status_of(get("/api/")), "404") << "another path";
     log.clear();
     EXPECT_FALSE(has(get("/plain"), "X-Out: 2"));
     EXPECT_EQ(log, "ab");
