@@ -424,7 +424,9 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     // The tickets in out_ are sent after the first answer was made, in one packet with it.
     if (!done->waiting.empty()) receive_records(done->waiting);
     if (presence.over()) return;
-    if (!below_pending_ && phase_ == Phase::open) go_on_sending(0);
+    // What was written before the handshake, too: also to a peer whose end came right behind it.
+    const bool may_send = phase_ == Phase::open || phase_ == Phase::ended;
+    if (!below_pending_ && may_send) go_on_sending(0);
 }
 
 void TlsTransport::fail_handshake(HandshakeFailure why, std::string_view words, int error) {

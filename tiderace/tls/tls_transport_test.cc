@@ -305,6 +305,26 @@ TEST_P(EveryKind, AnAnswerIsSentWholeThoughThePeerHasEndedMeanwhile) {
     }
 }
 
+// A server that speaks first has written before the handshake. The client's Finished, its end and
+// FIN come at once; TLS 1.2 has our Finished between them.
+TEST_P(EveryKind, WhatWasWrittenBeforeTheHandshakeReachesAPeerThatEndsRightBehindIt) {
+    if (GetParam().version != TLS1_3_VERSION) GTEST_SKIP() << "TLS 1.2 has another order";
+    sessions_.on_open = [](net::Connection& connection) { connection.write("in secret"); };
+    RawPeer client = raw();
+    client.pump();
+    client.bytes_max = client.said();  // holds back
+    ASSERT_TRUE(run_until([&] { return client.pump(); }));
+    client.end();
+    client.bytes_max = SIZE_MAX;
+    client.flush();
+    client.below().finish();
+    ASSERT_TRUE(run_until([&] {
+        client.pump();
+        return client.plain() == "in secret";
+    }));
+    EXPECT_LT(world_.elapsed(), 1s);
+}
+
 TEST_P(EveryKind, AnEndWithoutAWordIsACut) {
     RawPeer client = raw();
     ASSERT_TRUE(talk(client, "hello", "hello"));
