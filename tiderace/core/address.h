@@ -23,6 +23,7 @@ namespace tiderace::core {
 
 class Address final {
   public:
+    using Ip = std::array<std::uint8_t, 16>;  // network order; IPv4 as ::ffff:a.b.c.d
     enum class Family : std::uint8_t { ip4, ip6, unix_path };
 
     // The longest text of format_ip(): an IPv6 address and a scope.
@@ -59,6 +60,7 @@ class Address final {
     bool is_loopback() const;  // 127.0.0.0/8 or ::1; a Unix address is not
     bool is_any() const;       // 0.0.0.0 or ::
 
+    const Ip& ip() const { return ip_; }          // zeros for Unix
     std::uint16_t port() const { return port_; }  // 0 for Unix
     Address with_port(std::uint16_t port) const;  // an IP address only
     std::string_view path() const;                // "" for IP; '\0' first if abstract
@@ -70,8 +72,6 @@ class Address final {
     bool operator==(const Address& other) const;
 
   private:
-    using Ip = std::array<std::uint8_t, 16>;  // network order; IPv4 as ::ffff:a.b.c.d
-
     static Result<Address> parse_host(std::string_view host, std::string_view text);
     static Result<Address> parse_unix(std::string_view text);
     static Address from_ip4(const std::uint8_t* bytes);

@@ -64,11 +64,12 @@ std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
 }
 
 AccessRule::Verdict RateLimit::check(Exchange& exchange) {
-    const core::Address& peer = *exchange.request().peer;
+    const core::Address peer = exchange.request().peer->subscriber();
     // Peers of a Unix socket have no address, so they are one client.
-    TrustedProxies::Ip ip{};
-    if (!peer.is_unix()) ip = TrustedProxies::ip_of(peer.subscriber());
-    const ByteView client(reinterpret_cast<const char*>(ip.data()), ip.size());
+    ByteView client;
+    if (!peer.is_unix()) {
+        client = {reinterpret_cast<const char*>(peer.ip().data()), peer.ip().size()};
+    }
     const auto wait = table_->take(client, exchange.loop().now());
     if (!wait) return Verdict::pass;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wait).count();

@@ -136,7 +136,7 @@ std::string TrustedProxies::add(std::string_view text) {
         }
         bits += before;
     }
-    Network network{.ip = ip_of(*address), .bits = bits};
+    Network network{.ip = address->ip(), .bits = bits};
     for (unsigned bit = bits; bit < 128; ++bit) {
         // 10.0.0.1/8 is probably a mistake, and would trust more than its author meant.
         if ((network.ip[bit / 8] >> (7 - bit % 8) & 1) != 0) return "has bits behind the network's";
@@ -145,40 +145,9 @@ std::string TrustedProxies::add(std::string_view text) {
     return {};
 }
 
-// From the canonical text (RFC 5952, or four numbers), because an Address shows no bytes.
-TrustedProxies::Ip TrustedProxies::ip_of(const core::Address& address) {
-    std::array<char, core::Address::ip_text_bytes_max> memory;
-    ByteView text(memory.data(), address.format_ip(memory.data()));
-    text = text.substr(0, text.find('%'));
-    const bool is_ip4 = text.contains('.');
-    Ip ip{};
-    // An IPv4 address is compared as ::ffff:a.b.c.d, which is also how a socket of both families
-    // shows it.
-    if (is_ip4) ip[10] = ip[11] = 0xff;
-    std::size_t at = is_ip4 ? 12 : 0;
-    while (!text.empty() && at < ip.size()) {
-        unsigned number = 0;
-        const auto end =
-            std::from_chars(text.data(), text.data() + text.size(), number, is_ip4 ? 10 : 16);
-        text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
-        if (end.ec == std::errc{}) {
-            if (!is_ip4) ip[at++] = static_cast<std::uint8_t>(number >> 8);
-            ip[at++] = static_cast<std::uint8_t>(number);
-        }
-        if (text.starts_with("::")) {  // as many zeros as the groups behind it leave
-            text.remove_prefix(2);
-            const auto behind = std::ranges::count(text, ':') + (text.empty() ? 0 : 1);
-            at = ip.size() - 2 * static_cast<std::size_t>(behind);
-        } else if (!text.empty()) {
-            text.remove_prefix(1);
-        }
-    }
-    return ip;
-}
-
 bool TrustedProxies::trusts(const core::Address& peer) const {
     if (peer.is_unix()) return unix_;
-    const Ip ip = ip_of(peer);
+    const core::Address::Ip& ip = peer.ip();
     return std::ranges::any_of(networks_, [&](const Network& network) {
         const std::size_t whole = network.bits / 8;
         const unsigned rest = network.bits % 8;

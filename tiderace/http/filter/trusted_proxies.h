@@ -60,12 +60,9 @@ class TrustedProxies final {
     // Request::peer and Request::secure are the client's from here on, if a proxy reported them.
     void apply(Exchange& exchange) const;
 
-    using Ip = std::array<std::uint8_t, 16>;  // IPv4 as ::ffff:a.b.c.d
-    static Ip ip_of(const core::Address& address);
-
   private:
     struct Network {
-        Ip ip;
+        core::Address::Ip ip;
         unsigned bits;
     };
     struct Client;
