@@ -393,12 +393,11 @@ FileSessions::~FileSessions() = default;
 
 task::Task<std::optional<SessionStore::Found>> FileSessions::load(std::string key,
                                                                   UnixSeconds now) {
-    const auto found = std::make_shared<std::optional<Found>>();
-    unique_function<void()> work = [folder = folder_, key = std::move(key), now, found] {
-        *found = folder->load(key, now);
+    unique_function<std::optional<Found>()> work = [folder = folder_, key = std::move(key), now] {
+        return folder->load(key, now);
     };
-    co_await task::offload(std::move(work));
-    co_return std::move(*found);
+    auto found = co_await task::offload(std::move(work));
+    co_return found;
 }
 
 task::Task<> FileSessions::save(std::string key, std::string data, UnixSeconds expires) {
@@ -410,21 +409,20 @@ task::Task<> FileSessions::save(std::string key, std::string data, UnixSeconds e
 }
 
 task::Task<bool> FileSessions::replace(std::string key, std::string data, UnixSeconds expires) {
-    const auto done = std::make_shared<bool>();
-    unique_function<void()> work = [folder = folder_, key = std::move(key),
-                                    text = std::to_string(expires) + "\n" + data,
-                                    done] { *done = folder->replace(key, text); };
-    co_await task::offload(std::move(work));
-    co_return *done;
+    unique_function<bool()> work = [folder = folder_, key = std::move(key),
+                                    text = std::to_string(expires) + "\n" + data] {
+        return folder->replace(key, text);
+    };
+    const bool done = co_await task::offload(std::move(work));
+    co_return done;
 }
 
 task::Task<bool> FileSessions::erase(std::string key) {
-    const auto done = std::make_shared<bool>();
-    unique_function<void()> work = [folder = folder_, key = std::move(key), done] {
-        *done = folder->erase(key);
+    unique_function<bool()> work = [folder = folder_, key = std::move(key)] {
+        return folder->erase(key);
     };
-    co_await task::offload(std::move(work));
-    co_return *done;
+    const bool done = co_await task::offload(std::move(work));
+    co_return done;
 }
 
 void FileSessions::sweep(UnixSeconds now) const {
