@@ -68,7 +68,7 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
     if (moved.rows > 0) co_return true;
     // Not once(), because MariaDB counts a row that it leaves alone.
     const bool is_mariadb = db_.dialect() == db::Dialect::mariadb;
-    const std::string insert =
+    const std::string_view insert =
         is_mariadb ? "insert ignore into rates (id, next) values (?, ?)"
                    : "insert into rates (id, next) values (?, ?) on conflict do nothing";
     const db::Done first = co_await db_.exec(insert, key, now + interval);

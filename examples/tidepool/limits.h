@@ -46,6 +46,9 @@ class SharedLimits {
     std::optional<tiderace::redis::Client> redis_;
 };
 
+// What a member writes, with a picture or without: all of it is counted as "write".
+inline constexpr SharedLimits::Rate write_rate{.per_minute = 30, .burst = 20};
+
 tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
 
 }  // namespace tidepool

@@ -167,10 +167,9 @@ void add_picture_routes(App& app, const std::string& folder) {
                    security_headers({.content_security_policy = "default-src 'none'; sandbox"})});
     }
     const auto sending = [] { return rate_limit({.per_minute = 20, .burst = 10}); };
-    constexpr SharedLimits::Rate writes{.per_minute = 30, .burst = 20};  // as of other posts
     // More than a picture may have, so that one that is too large is answered in words.
     const auto size = [] { return body_limit(2 * picture_bytes_max); };
-    app.post<"/posts/with-picture">(add_post, sending(), shared_rate_limit("write", writes),
+    app.post<"/posts/with-picture">(add_post, sending(), shared_rate_limit("write", write_rate),
                                     size());
     app.post<"/settings/face">(set_face, sending(), size());
     app.post<"/settings/face/remove">(remove_face);

@@ -203,10 +203,9 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
 }  // namespace
 
 void add_post_routes(App& app) {
-    constexpr SharedLimits::Rate writes{.per_minute = 30, .burst = 20};
     constexpr SharedLimits::Rate searches{.per_minute = 60, .burst = 30};
-    const auto writing = [=] { return rate_limit(writes); };
-    const auto everywhere = [=] { return shared_rate_limit("write", writes); };
+    const auto writing = [] { return rate_limit(write_rate); };
+    const auto everywhere = [] { return shared_rate_limit("write", write_rate); };
     app.get<"/">(show_front);
     app.post<"/posts">(add_post, writing(), everywhere());
     app.get<"/posts/{id}">(show_post);
