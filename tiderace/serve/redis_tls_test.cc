@@ -148,25 +148,9 @@ class RealTlsCluster : public ::testing::Test {
         task::run(join_all());
     }
     task::Task<> join_all() const {
-        const Client first = open(all_[0]->url());
-        constexpr std::size_t share = slots / masters + 1;
-        for (std::size_t i = 0; i < masters; ++i) {
-            const Client shell = open(all_[i]->url());
-            co_await shell.command<void>("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
-            const std::size_t end = std::min<std::size_t>((i + 1) * share, slots);
-            co_await shell.command<void>("CLUSTER", "ADDSLOTSRANGE", i * share, end - 1);
-            if (i == 0) continue;
-            co_await first.command<void>("CLUSTER", "MEET", "127.0.0.1", all_[i]->port(),
-                                         all_[i]->bus_port());
-        }
+        co_await join_cluster(all_, masters);
         for (const auto& each : all_) {
-            const Client shell = open(each->url());
-            std::string info;
-            while (info.find("cluster_state:ok") == info.npos ||
-                   info.find("cluster_known_nodes:3") == info.npos) {
-                co_await task::sleep(20ms);
-                info = co_await shell.command<std::string>("CLUSTER", "INFO");
-            }
+            co_await until_info_has(*each, "CLUSTER", "cluster_state:ok");
         }
     }
 

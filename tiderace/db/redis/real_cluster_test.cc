@@ -47,35 +47,8 @@ struct RealCluster : public ::testing::Test {
         const Client shell = shell_of(server);  // named, for g++ 12 (task.h)
         co_return co_await shell.command<std::string>("CLUSTER", "MYID");
     }
-    Task<> until_info_has(std::size_t server, std::string_view section,
-                          std::string_view text) const {
-        const Client shell = shell_of(server);
-        while (true) {
-            const std::string_view command = section == "CLUSTER" ? "CLUSTER" : "INFO";
-            const std::string_view about = section == "CLUSTER" ? "INFO" : section;
-            const auto info = co_await shell.command<std::string>(command, about);
-            if (info.find(text) != info.npos) co_return;
-            co_await sleep(20ms);
-        }
-    }
     Task<> join_all() const {
-        const Client first = shell_of(0);
-        for (std::size_t i = 0; i < servers; ++i) {
-            const Client shell = shell_of(i);
-            co_await shell.command<void>("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
-            if (i == 0) continue;
-            co_await first.command<void>("CLUSTER", "MEET", "127.0.0.1", all[i]->port(),
-                                         all[i]->bus_port());
-        }
-        constexpr std::size_t share = slots / masters + 1;
-        for (std::size_t i = 0; i < masters; ++i) {
-            const std::size_t end = std::min<std::size_t>((i + 1) * share, slots);
-            const Client shell = shell_of(i);
-            co_await shell.command<void>("CLUSTER", "ADDSLOTSRANGE", i * share, end - 1);
-        }
-        for (std::size_t i = 0; i < servers; ++i) {
-            co_await until_info_has(i, "CLUSTER", "cluster_known_nodes:6");
-        }
+        co_await join_cluster(all, masters);
         for (std::size_t i = masters; i < servers; ++i) {
             const std::string master = co_await id_of(i - masters);
             const Client shell = shell_of(i);
@@ -90,8 +63,9 @@ struct RealCluster : public ::testing::Test {
             }
         }
         for (std::size_t i = 0; i < servers; ++i) {
-            co_await until_info_has(i, "CLUSTER", "cluster_state:ok");
-            if (i >= masters) co_await until_info_has(i, "replication", "master_link_status:up");
+            co_await until_info_has(*all[i], "CLUSTER", "cluster_state:ok");
+            if (i >= masters)
+                co_await until_info_has(*all[i], "replication", "master_link_status:up");
         }
     }
 
@@ -193,7 +167,7 @@ TEST_F(RealCluster, AReplicaTakesThePlaceOfAMasterThatDied) {
         co_await redis.set(dead, "changed");
         const auto changed = co_await redis.get(dead);
         EXPECT_EQ(changed, "changed");
-        co_await cluster.until_info_has(masters, "replication", "role:master");
+        co_await until_info_has(*cluster.all[masters], "replication", "role:master");
         const auto other = co_await redis.get(alive);
         EXPECT_EQ(other, "1");
         EXPECT_EQ(redis.counters().commands, 0U);

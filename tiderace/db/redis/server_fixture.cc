@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -192,6 +193,36 @@ void RedisServer::pause() const {
         std::this_thread::sleep_for(1ms);
     }
     throw std::runtime_error("the server did not stop");
+}
+
+Task<> until_info_has(const RedisServer& server, std::string_view section, std::string_view text) {
+    // Its own commands, over its Unix socket: nothing is redirected there, for they have no key.
+    const Client shell = open(server.url());
+    while (true) {
+        const std::string_view command = section == "CLUSTER" ? "CLUSTER" : "INFO";
+        const std::string_view about = section == "CLUSTER" ? "INFO" : section;
+        const auto info = co_await shell.command<std::string>(command, about);
+        if (info.find(text) != info.npos) co_return;
+        co_await sleep(20ms);
+    }
+}
+
+Task<> join_cluster(std::span<const std::unique_ptr<RedisServer>> all, std::size_t masters) {
+    const Client first = open(all[0]->url());
+    const std::size_t share = slots / masters + 1;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Client shell = open(all[i]->url());
+        co_await shell.command<void>("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
+        const std::size_t end = std::min<std::size_t>((i + 1) * share, slots);
+        if (i < masters) {
+            co_await shell.command<void>("CLUSTER", "ADDSLOTSRANGE", i * share, end - 1);
+        }
+        if (i == 0) continue;
+        co_await first.command<void>("CLUSTER", "MEET", "127.0.0.1", all[i]->port(),
+                                     all[i]->bus_port());
+    }
+    const std::string known = "cluster_known_nodes:" + std::to_string(all.size());
+    for (const auto& each : all) co_await until_info_has(*each, "CLUSTER", known);
 }
 
 ScriptedServer::ScriptedServer(std::function<Answer(const Words&)> script, bool greets)

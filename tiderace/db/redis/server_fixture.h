@@ -8,9 +8,12 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -57,6 +60,13 @@ class RedisServer {
     Folder folder_;
     std::optional<core::ChildProcess> process_;
 };
+
+// Waits for a line of INFO of this section, or of CLUSTER INFO ("CLUSTER").
+Task<> until_info_has(const RedisServer& server, std::string_view section, std::string_view text);
+
+// The first `masters` own the slots in equal shares; the others have none yet. Returns when each
+// server knows all.
+Task<> join_cluster(std::span<const std::unique_ptr<RedisServer>> all, std::size_t masters);
 
 // A server on a port of the kernel's choice, whose replies a function makes. Each connection has
 // a thread.
