@@ -8,12 +8,16 @@
 namespace tiderace::db {
 namespace {
 
+Pool& pool_of(const Database& base) {
+    return task::Context::here().runner->local<Pools>().of(base.settings());
+}
+
 TEST(Pool, ALeaseThatIsCleanIsFreeAtOnce) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
         co_await base.exec("create table t (n)");
-        Pool& pool = task::Context::here().runner->local<Pools>().of(base.settings());
+        Pool& pool = pool_of(base);
         Lease one = co_await pool.take(Lane::writes, Instant::max());
         EXPECT_EQ(base.counters().lent, 1U);
         one.give_back();
@@ -28,7 +32,7 @@ TEST(Pool, ALeaseInATransactionIsRecoveredBeforeItIsFree) {
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
         co_await base.exec("create table t (n)");
-        Pool& pool = task::Context::here().runner->local<Pools>().of(base.settings());
+        Pool& pool = pool_of(base);
         {
             const Lease lease = co_await pool.take(Lane::writes, Instant::max());
             const Portion portion{.rows_max = 1, .bytes_max = 1};
@@ -46,7 +50,7 @@ TEST(Pool, KnowsWhatAStatementIsByItsText) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = task::Context::here().runner->local<Pools>().of(base.settings());
+        Pool& pool = pool_of(base);
         const std::string sql = "select ?, '?'";
         std::vector<Value> one{std::int64_t{1}};
         const QueryRef first = make_query(pool, sql, one);
@@ -70,7 +74,7 @@ TEST(Pool, KeepsOfStatementsWhatItsBoundAllows) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = task::Context::here().runner->local<Pools>().of(base.settings());
+        Pool& pool = pool_of(base);
         for (int i = 0; i < 5'000; ++i) make_query(pool, "select " + std::to_string(i), {});
         EXPECT_LE(pool.scans().cost(), Pool::scans_bytes_max);
         EXPECT_GT(pool.scans().size(), 100U);
@@ -85,7 +89,7 @@ TEST(Pool, PausesAreALittleRandom) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = task::Context::here().runner->local<Pools>().of(base.settings());
+        Pool& pool = pool_of(base);
         for (int i = 0; i < 1'000; ++i) {
             const Duration pause = pool.about(1s);
             EXPECT_GE(pause, 750ms);

@@ -116,6 +116,15 @@ TEST_F(ReserveTest, WaitsForAPlaceAndNotForEver) {
     EXPECT_EQ(reserve.counters().waiting, 0U);
 }
 
+task::Task<> expect_lost(Reserve& from, Instant until) {
+    try {
+        const Loan loan = co_await from.take(until);
+        ADD_FAILURE() << "it was refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Fault::connection_lost);
+    }
+}
+
 TEST_F(ReserveTest, AttemptsGoOnWithPausesUntilTheDeadline) {
     behaviour.refusals = 3;
     Reserve reserve = make({.reconnect_pause = 100ms});
@@ -126,14 +135,7 @@ TEST_F(ReserveTest, AttemptsGoOnWithPausesUntilTheDeadline) {
     EXPECT_GE(elapsed(), 525ms);  // 75 + 150 + 300
     behaviour.refusals = 100;
     Reserve another = make({.reconnect_pause = 100ms});
-    run([](Reserve& from, Instant until) -> task::Task<> {
-        try {
-            const Loan loan = co_await from.take(until);
-            ADD_FAILURE() << "it was refused";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.kind(), Fault::connection_lost);
-        }
-    }(another, world.loop().now() + 1s));
+    run(expect_lost(another, world.loop().now() + 1s));
 }
 
 TEST_F(ReserveTest, ThePauseOfAnotherTaskIsNotWaitedForBeyondTheDeadline) {
@@ -146,14 +148,7 @@ TEST_F(ReserveTest, ThePauseOfAnotherTaskIsNotWaitedForBeyondTheDeadline) {
     root.start(runner, std::move(patient));
     world.settle();
     EXPECT_EQ(reserve.counters().failed, 1U);
-    run([](Reserve& from, Instant until) -> task::Task<> {
-        try {
-            const Loan loan = co_await from.take(until);
-            ADD_FAILURE() << "it was refused";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.kind(), Fault::connection_lost);
-        }
-    }(reserve, world.loop().now() + 1s));
+    run(expect_lost(reserve, world.loop().now() + 1s));
     EXPECT_LT(elapsed(), 1min);
     EXPECT_EQ(reserve.counters().failed, 1U);
 }
