@@ -71,28 +71,31 @@ def cookies_of(answer, before):
     return found
 
 
+def ask(server, method, path, fields, form=None):
+    """(answer, its text); client.ask keeps no text."""
+    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    with contextlib.closing(link):
+        link.request(method, path, form, fields)
+        answer = link.getresponse()
+        return answer, answer.read().decode()
+
+
+def cookie_text(cookies):
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
+
+
 def session_of(server):
     """The Cookie field of a member who has logged in."""
-
-    def ask(method, path, cookies, form=None):
-        fields = {"Cookie": "; ".join(f"{n}={v}" for n, v in cookies.items())} if cookies else {}
-        if form:
-            fields["Content-Type"] = "application/x-www-form-urlencoded"
-        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-        with contextlib.closing(link):
-            link.request(method, path, form, fields)
-            answer = link.getresponse()
-            return answer, answer.read().decode()
-
-    answer, page = ask("GET", "/log-in", {})
+    answer, page = ask(server, "GET", "/log-in", {})
     cookies = cookies_of(answer, {})
     form = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
     form |= {"who": NAME, "password": PASSWORD}
-    answer, _ = ask("POST", "/log-in", cookies, urllib.parse.urlencode(form))
+    fields = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie_text(cookies)}
+    answer, _ = ask(server, "POST", "/log-in", fields, urllib.parse.urlencode(form))
     if answer.status != 303:
         raise client.WrongAnswer(f"{server.name} lets nobody in: {answer.status}")
     cookies = cookies_of(answer, cookies)
-    return "Cookie: " + "; ".join(f"{n}={v}" for n, v in cookies.items())
+    return "Cookie: " + cookie_text(cookies)
 
 
 def page_round(workload, server, database, seconds, core):
@@ -136,10 +139,7 @@ def summary(rounds):
 def looked_at(workload, server):
     """The workload with a member's session, of which the page has the name."""
     asked = dataclasses.replace(workload, fields=(session_of(server),))
-    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    with contextlib.closing(link):
-        link.request("GET", workload.path, headers={"Cookie": asked.fields[0].partition(": ")[2]})
-        page = link.getresponse().read().decode()
+    _, page = ask(server, "GET", workload.path, dict([asked.fields[0].split(": ", 1)]))
     if f"/members/{NAME}" not in page:
         raise client.WrongAnswer(f"{server.name}: the page is not that of a member")
     return asked
