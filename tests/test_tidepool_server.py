@@ -151,19 +151,11 @@ def redis(tmp_path):
     server.end()
 
 
-def eventually(what):
-    until = time.monotonic() + WAIT_SECONDS
-    while not (found := what()):
-        assert time.monotonic() < until, "not in time"
-        time.sleep(0.1)
-    return found
-
-
 def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_example, tmp_path,
                                                                          redis):
     _, place = start(run_example, tmp_path, TIDEPOOL_REDIS=f"unix:{redis.socket}")
     ann = Bytes(place)
-    eventually(lambda: ann.get("/sign-up")[0] == 200)
+    wait_until(lambda: ann.get("/sign-up")[0] == 200, what="a page with Redis")
     ann.sign_up("ann_redis")
     redis.end()
     status, head, page = ann.get("/")
@@ -176,7 +168,7 @@ def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_exam
     assert Bytes(place).get("/healthz")[0] == 200
     redis.start()
     # The new Redis knows no session: the member has to log in again.
-    eventually(lambda: ann.get("/about")[0] == 200)
+    wait_until(lambda: ann.get("/about")[0] == 200, what="a page after Redis is back")
     ann.token = ""
     status, _, page = ann.send("/log-in", who="ann_redis", password="correct horse")
     assert status == 303, page
