@@ -52,10 +52,10 @@ function(tiderace_room)
   endif()
   if(NOT ARG_INTERNAL)
     add_library(tiderace::${ARG_NAME} ALIAS ${library})
+  endif()
   if(ARG_PUBLIC)
     target_sources(${library} ${scope} FILE_SET public TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                    FILES ${ARG_PUBLIC})
-  endif()
   endif()
   # Calls on the wrong thread do not compile here (tiderace/base/thread_role.h). A room joins when its
   # functions are marked.
