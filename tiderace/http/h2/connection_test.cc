@@ -289,6 +289,27 @@ TEST_P(H2, APeerThatLeavesTakesItsStreamsWithIt) {
     EXPECT_TRUE(run_until([&] { return abandoned && stage_->server().size() == 0; }));
 }
 
+// An observer of one exchange's end may hold others, whose end comes next.
+TEST_P(H2, AnAnswerWhileTheStreamsOfAClosedConnectionEndIsDropped) {
+    std::vector<core::Ref<Exchange>> kept;
+    std::size_t abandoned = 0;
+    stage_->on("/each", [&](Exchange& exchange) {
+        kept.push_back(exchange.defer());
+        exchange.on_abandoned([&] {
+            ++abandoned;
+            for (const core::Ref<Exchange>& it : kept) it->respond_status(204);
+        });
+    });
+    H2Client& client = connect();
+    client.get("/each");
+    client.get("/each");
+    ASSERT_TRUE(run_until([&] { return kept.size() == 2; }));
+    peer_->reset();
+    EXPECT_TRUE(run_until([&] { return abandoned > 0 && stage_->server().size() == 0; }));
+    kept.clear();
+    EXPECT_EQ(stage_->counters().resets_sent, 0U);
+}
+
 TEST_P(H2, APeerThatFinishesIsAnsweredStill) {
     H2Client& client = connect();
     const auto kept = client.get("/kept");

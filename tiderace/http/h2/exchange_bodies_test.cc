@@ -86,6 +86,50 @@ TEST_P(H2Bodies, NothingIsTakenFromASourceWhileTheWindowIsShut) {
     EXPECT_EQ(feed_.pulls, 1);
 }
 
+TEST_P(H2Bodies, NothingIsTakenFromASourceWhileTheConnectionsWindowIsShut) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 1 << 20}});
+    const auto large = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(large).body.size() == 65'535; }));
+    feed_.ready = "some bytes";
+    const auto stream = client.get("/fed");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->settle();
+    EXPECT_EQ(feed_.pulls, 0);
+    client.window_update(0, 1 << 20);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "some bytes"; }));
+    ASSERT_TRUE(ended(large));
+    // Pulled once for the bytes, and once for more, which there were not.
+    EXPECT_LE(feed_.pulls, 2);
+    feed("", true);
+    ASSERT_TRUE(ended(stream));
+}
+
+// A receiver that stops and goes on within its own call is not called inside that.
+TEST_P(H2Bodies, AReceiverIsNotCalledWithinItself) {
+    struct Receiver final : BodyReceiver {
+        std::vector<std::string> calls;
+        void on_body(Exchange& exchange, ByteView bytes) override {
+            calls.push_back("<" + std::string(bytes));
+            exchange.set_body_reading(false);
+            exchange.set_body_reading(true);
+            calls.emplace_back(">");
+        }
+        void on_body_end(Exchange& exchange) override {
+            calls.emplace_back("end");
+            exchange.respond_status(204);
+        }
+        void on_body_failed(Exchange&) override { calls.emplace_back("failed"); }
+    } receiver;
+    stage_->on("/again",
+               [&](Exchange& exchange) { testing::receive_into(exchange, receiver, 100); });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/again", {}, false);
+    client.data(stream, "a", false);
+    client.data(stream, "b", true);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(receiver.calls, (std::vector<std::string>{"<a", ">", "<b", ">", "end"}));
+}
+
 TEST_P(H2Bodies, APieceWithoutBytesStopsNothingHoweverSmallTheWindow) {
     stage_->on("/pieces", [](Exchange& exchange) {
         Response response;

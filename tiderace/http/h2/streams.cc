@@ -160,7 +160,10 @@ void H2Streams::log_answer(const H2Exchange& exchange) {
 }
 
 void H2Streams::close_all() {
-    for (const core::Ref<H2Exchange>& exchange : open_.all()) close(*exchange);
+    // An observer of one end may have answered others, which ended them.
+    for (const core::Ref<H2Exchange>& exchange : open_.all()) {
+        if (exchange->attached()) close(*exchange);
+    }
 }
 
 void H2Streams::reset_unfinished_requests() {
