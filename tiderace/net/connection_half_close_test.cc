@@ -1,11 +1,13 @@
 // Half-close: our direction ends, the peer's goes on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tiderace/net/tcp_server.h"
+#include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/scripted_session.h"
 #include "tiderace/testing/world.h"
 
@@ -39,6 +41,26 @@ TEST_P(EveryHalfClose, ThePeerGoesOnAfterOurEnd) {
     EXPECT_TRUE(world_->run_until([&] { return sessions_.closed.size() == 1; }));
     EXPECT_EQ(sessions_.closed[0], CloseReason::peer_finished);
     EXPECT_FALSE(peer->was_reset());
+}
+
+TEST(HalfClose, OurEndIsSentOnce) {
+    testing::FakeWorld world;
+    world.network().trace_on();
+    testing::ScriptedSessions sessions;
+    TcpServer server(world.loop(), sessions, {});
+    server.listen(world.listen());
+    const auto peer = world.connect();
+    ASSERT_TRUE(world.run_until([&] { return sessions.opened == 1; }));
+    for (int turn = 0; turn < 2; ++turn) {
+        sessions.connection->finish_sending();
+        world.settle();
+    }
+    EXPECT_TRUE(peer->ended());
+    EXPECT_EQ(std::ranges::count_if(world.network().trace(),
+                                    [](const std::string& call) {
+                                        return call.find(" shut_down(") != std::string::npos;
+                                    }),
+              1);
 }
 
 TEST_P(EveryHalfClose, WhatWasQueuedLeavesBeforeIt) {
