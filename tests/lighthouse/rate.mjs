@@ -26,6 +26,12 @@ for (const address of addresses) {
     throttlingMethod: "provided",
     // A member's page keeps an event stream open, so that its network is never idle.
     maxWaitForLoad: 5000,
+    // The pauses are for figures of speed.
+    pauseAfterFcpMs: 0,
+    pauseAfterLoadMs: 0,
+    networkQuietThresholdMs: 0,
+    cpuQuietThresholdMs: 0,
+    disableFullPageScreenshot: true,
     ignoreStatusCode: true, // the page of a 404 is rated, too
   });
   const lost = [];
