@@ -33,5 +33,29 @@ TEST(BodyReceiver, NeedNotKnowOfTrailersAndEndsWithItsBody) {
     EXPECT_EQ(exchange->status(), 204);
 }
 
+// Then no code is left that could answer.
+TEST(BodyReceiver, OneWithdrawnInsideItsCallLeavesA500) {
+    struct Leaving final : BodyReceiver {
+        explicit Leaving(bool early) : at_once(early) {}
+        void on_body(Exchange& exchange, ByteView) override {
+            if (at_once) exchange.withdraw_body();
+        }
+        void on_trailer(Exchange& exchange, ByteView, ByteView) override {
+            exchange.withdraw_body();
+        }
+        void on_body_end(Exchange& exchange) override { exchange.respond_status(204); }
+        void on_body_failed(Exchange&) override {}
+        bool at_once;
+    };
+    testing::FakeWorld world;
+    for (const bool at_once : {true, false}) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(world.loop(), "POST", "/");
+        exchange->receive_body(std::make_unique<Leaving>(at_once), 100);
+        EXPECT_EQ(exchange->give("abc"), !at_once);
+        if (!at_once) exchange->give_trailer("x-sum", "1");
+        EXPECT_EQ(exchange->status(), 500) << at_once;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http

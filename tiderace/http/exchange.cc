@@ -262,10 +262,7 @@ bool Exchange::give_body(ByteView bytes) {
             receiver.on_body(*this, bytes);
         }
     });
-    called_ = nullptr;
-    retired_.reset();
-    if (!sound) fail();
-    if (waits_for_handler()) respond_status(500);  // withdrawn, so no code is left to answer
+    receiver_returned(sound);
     return receiver_ != nullptr;
 }
 
@@ -273,9 +270,14 @@ void Exchange::give_trailer(ByteView name, ByteView value) {
     BodyReceiver& receiver = *receiver_;
     called_ = &receiver;
     const bool sound = contain("a body receiver", [&] { receiver.on_trailer(*this, name, value); });
+    receiver_returned(sound);
+}
+
+void Exchange::receiver_returned(bool sound) {
     called_ = nullptr;
     retired_.reset();
     if (!sound) fail();
+    if (waits_for_handler()) respond_status(500);  // withdrawn, so no code is left to answer
 }
 
 void Exchange::end_receiver() {

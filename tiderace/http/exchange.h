@@ -188,6 +188,7 @@ class Exchange : public core::Shared {
     void write(Response& response) TR_ON_LOOP;
     void on_deadline(int status);
     void retire(std::unique_ptr<BodyReceiver> receiver);
+    void receiver_returned(bool sound);
     void report_misuse(std::string_view what);
     void log_exception(std::string_view thrower) noexcept;  // inside a catch
     static void tell(std::unique_ptr<Waiting> waiting, log::Logger* log);
