@@ -229,6 +229,13 @@ def test_load_names_the_flags_for_a_certificate_that_is_not_trusted(binary, serv
     assert "is not trusted: --ca FILE" in done.stderr and "--insecure" in done.stderr
 
 
+def test_load_names_the_scheme_where_the_port_is_plain(binary, serve, plain_folder):
+    host, port = serve(plain_folder).address
+    done = load(binary, f"https://{host}:{port}/report.txt", "-d", "1h")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"tiderace: {host}:{port} does not speak TLS: use http:// in the URL\n"
+
+
 def test_load_sends_the_contents_of_a_file(binary, tmp_path):
     body = tmp_path / "order.json"
     body.write_bytes(b'{"order": 7}' * 1000)

@@ -164,5 +164,36 @@ TEST_F(ClientTest, AServerThatSendsNothingTimesOut) {
     EXPECT_EQ(client_->counters().failures(Failure::deadline), 1U);
 }
 
+// What a server sends just before it leaves is the cause of the failure, not that it left.
+TEST_F(ClientTest, ReportsWhatAServerSentLast) {
+    trust();
+    const auto fails_by = [&](Failure why, ByteView last_words) {
+        auto pipe = testing::make_pipe(world_.loop());
+        testing::TransportPeer server(world_.loop(), std::move(pipe.far));
+        testing::TransportPeer peer(world_.loop(),
+                                    client_->wrap(std::move(pipe.near), "localhost"));
+        world_.settle();
+        const std::uint64_t before = client_->counters().failures(why);
+        server.say(last_words);
+        server.close();
+        world_.settle();
+        EXPECT_TRUE(peer.over());
+        return client_->counters().failures(why) - before;
+    };
+    const ByteView unknown_name("\x15\3\3\0\2\2\x70", 7);
+    const ByteView part_of_a_record("\x16\3\3\0\x50\2", 6);
+    const ByteView mariadb_greeting(
+        "\x4a\0\0\0\x0a"
+        "11.4.2",
+        11);
+    EXPECT_EQ(fails_by(Failure::not_tls, "HTTP/1.1 400 Bad Request\r\n\r\n"), 1U);
+    EXPECT_EQ(fails_by(Failure::not_tls, "SSH-2.0-OpenSSH_9.2\r\n"), 1U);
+    EXPECT_EQ(fails_by(Failure::not_tls, "220 mail.test\r\n"), 1U);
+    EXPECT_EQ(fails_by(Failure::not_tls, mariadb_greeting), 1U);
+    EXPECT_EQ(fails_by(Failure::peer_alert, unknown_name), 1U);
+    EXPECT_EQ(fails_by(Failure::peer_gone, part_of_a_record), 1U);
+    EXPECT_EQ(fails_by(Failure::peer_gone, ""), 1U);
+}
+
 }  // namespace
 }  // namespace tiderace::tls

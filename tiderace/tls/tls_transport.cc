@@ -23,6 +23,9 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
 
     std::unique_ptr<SslRecords> ssl;
     std::string waiting;  // bytes for the next step
+    bool heard = false;   // the peer's first byte was judged
+
+    bool is_client() const { return ssl != nullptr && SSL_is_server(ssl->ssl()) == 0; }
 
   private:
     void take_step() TR_ON_LOOP override {
@@ -97,6 +100,12 @@ constexpr std::string_view unexpected_message("\x15\3\3\0\2\2\x0a", 7);
 // A request line's first letter. No record of TLS begins with one.
 bool looks_like_http(ByteView bytes) {
     return bytes.front() >= 'A' && bytes.front() <= 'Z';
+}
+
+// What a server of another protocol sends first: an HTTP answer, a greeting. Types of TLS records
+// are control characters.
+bool looks_like_text(ByteView bytes) {
+    return bytes.front() >= ' ' && bytes.front() <= '~';
 }
 
 // Only a verified certificate names a client: with `optional`, an unverified one must not.
@@ -230,13 +239,7 @@ void TlsTransport::take_bytes(ByteView bytes) {
     // An end without close_notify may come from an attacker that cuts an answer short (RFC 8446,
     // 6.1): it is reported as a reset.
     if (bytes.empty()) {
-        below_receiving_ = false;
-        if (handshake_ != nullptr) {
-            const int error = phase_ == Phase::refusing ? -EPROTO : -ECONNRESET;
-            fail_handshake(HandshakeFailure::peer_gone, "", error);
-        } else {
-            fail_receiving(-ECONNRESET);
-        }
+        end_cut_off(phase_ == Phase::refusing ? -EPROTO : -ECONNRESET);
         return;
     }
     if (phase_ == Phase::refusing) return;
@@ -244,9 +247,11 @@ void TlsTransport::take_bytes(ByteView bytes) {
         receive_records(bytes);
         return;
     }
-    // Only the very first byte is judged here; later ones are OpenSSL's to check.
-    if (handshake_->ssl == nullptr && handshake_->waiting.empty() &&
-        bytes.front() != handshake_record) {
+    // Only the very first byte is judged here; later ones are OpenSSL's to check. So are a server's
+    // records of any type, which it knows how to answer.
+    const bool is_first = !std::exchange(handshake_->heard, true);
+    if (is_first &&
+        (handshake_->is_client() ? looks_like_text(bytes) : bytes.front() != handshake_record)) {
         refuse_first(bytes);
         return;
     }
@@ -257,7 +262,7 @@ void TlsTransport::take_bytes(ByteView bytes) {
 
 // The first byte does not begin a handshake record.
 void TlsTransport::refuse_first(ByteView bytes) {
-    if (looks_like_http(bytes)) {
+    if (looks_like_http(bytes) && !handshake_->is_client()) {
         refuse_clear_text();
         return;
     }
@@ -269,8 +274,20 @@ void TlsTransport::refuse_first(ByteView bytes) {
 }
 
 void TlsTransport::on_receive_failed(int error) {
+    within_memory([&]() TR_ON_LOOP {
+        if (!is_receiving_over()) end_cut_off(error);
+    });
+}
+
+// The peer is gone without an end in order. What a server sent last, an alert above all, says why:
+// a client takes that step now. A server does not: it would spend a key exchange on nobody.
+void TlsTransport::end_cut_off(int error) {
+    if (handshake_ != nullptr && handshake_->is_client() && !handshake_->waiting.empty()) {
+        const Presence presence(*this);
+        take_handshake_step();
+        if (presence.over() || is_receiving_over()) return;
+    }
     below_receiving_ = false;
-    if (is_receiving_over()) return;
     if (handshake_ != nullptr) {
         fail_handshake(HandshakeFailure::peer_gone, "", error);
     } else {

@@ -127,6 +127,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     Records::Event open_records(ByteView bytes, std::size_t& plain, bool& alive) TR_ON_LOOP;
     bool deliver(std::size_t bytes) TR_ON_LOOP;
     void end_receiving(Records::Event event) TR_ON_LOOP;
+    void end_cut_off(int error) TR_ON_LOOP;
     void fail_receiving(int error) TR_ON_LOOP;
     bool wants_bytes() const;
     void update_receiving() TR_ON_LOOP;
