@@ -26,6 +26,7 @@ SOURCE_LINES_AIM, SOURCE_LINES_MAX = 300, 600
 FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
 LINE_COLUMNS_MAX = 100
 FOLDER_UNITS_AIM, FOLDER_UNITS_MAX = 20, 30
+MAP_ROWS_MAX = 30  # of one table in ARCHITECTURE.md: a screen
 EXEMPT_MARK = "tidy: table"  # within the first ten lines: a generated table, exempt from sizes
 
 RATCHET = "tools/tidy_ratchet.txt"
@@ -138,6 +139,21 @@ FORBIDDEN_WORDS = {
     "managers",
     "impl",
     "impls",
+}
+# Names that were changed because they said too little, each with its successor.
+RETIRED_NAMES = {
+    "Arrangement": "ThreadingModel",
+    "Door": "a name that says between what",
+    "Errands": "BlockingJobs",
+    "FileRoom": "FileBudget",
+    "OptionsCall": "Flag<Options>",
+    "OptionsOf": "Flag<Options>",
+    "Telling": "ProgressPrinter",
+    "crowded_": "backlogged_",
+    "let_go": "complete, disconnect or forget",
+    "note_said": "mark_fired",
+    "set_again": "rearm",
+    "tell_room": "notify_writable",
 }
 
 
@@ -453,6 +469,26 @@ def map_is_true(tree):
                 yield Complaint(name, number, f"names {quoted}, which does not exist")
 
 
+def map_shows_rooms(tree):
+    """The drawing of ARCHITECTURE.md shows each room that is a target; a table fits a screen."""
+    name = "ARCHITECTURE.md"
+    before, _, after = (tree.text(name) if name in tree.paths else "").partition("## Where is")
+    drawing = before.partition("## The house")[2]
+    for path in tree.having("CMakeLists.txt"):
+        room = re.fullmatch(r"tiderace/(.+)/CMakeLists\.txt", path)
+        if room is None or "tiderace_room(" not in tree.text(path):
+            continue
+        # Inside http the drawing leaves its name out.
+        known = "|".join({re.escape(room[1]), re.escape(room[1].removeprefix("http/"))})
+        if not re.search(rf"(?<![\w/])({known})(?![\w/])", drawing):
+            yield Complaint(name, 0, f"the drawing lacks the room {room[1]}")
+    for table in re.split(r"^###? ", after, flags=re.M):
+        rows = len(re.findall(r"^\| ", table, re.M)) - 1
+        if rows > MAP_ROWS_MAX:
+            title = table.partition("\n")[0]
+            yield Complaint(name, 0, f"{title}: {rows} rows, limit {MAP_ROWS_MAX}")
+
+
 def names(tree):
     """No file, folder or type is called util, common, misc, helper, manager or impl."""
     for path in tree.paths:
@@ -467,6 +503,26 @@ def names(tree):
             bad = FORBIDDEN_WORDS & {word.lower() for word in words}
             if bad:
                 yield Complaint(path, number, f"type {found.group(1)} is called {bad.pop()}")
+
+
+def retired_names(tree):
+    """A name that was changed does not come back."""
+    word = re.compile(r"\b(" + "|".join(RETIRED_NAMES) + r")\b")
+    for path in tree.having(*CPP):
+        for number, line in enumerate(tree.code(path).splitlines(), 1):
+            for name in word.findall(line):
+                yield Complaint(path, number, f"{name} is now {RETIRED_NAMES[name]}")
+
+
+def exceptions_once(tree):
+    """No list of exceptions names one twice: the second would outlive the first."""
+    for path in (RATCHET, UNTESTED):
+        seen = set()
+        for number, line in enumerate(tree.lines(path) if path in tree.paths else [], 1):
+            key = line.partition(":")[0].strip()
+            if key in seen and key and key[0] != "#":
+                yield Complaint(path, number, f"`{key}` is here twice")
+            seen.add(key)
 
 
 def leftovers(tree):
@@ -531,7 +587,7 @@ def public_headers_of(tree):
 
 
 def public_headers(tree):
-    """Public headers include public headers only, and so do the examples."""
+    """Public headers include public headers only, and so does whatever stands for a user's code."""
     public = public_headers_of(tree)
     for path, listed_in in public.items():
         if path not in tree.paths:
@@ -539,7 +595,8 @@ def public_headers(tree):
     for path in tree.having(".h"):
         if re.fullmatch(r"tiderace/\w+\.h", path) and path not in public:
             yield Complaint(path, 0, "users include it: list it as PUBLIC in a CMakeLists.txt")
-    outside = [p for p in tree.having(*CPP) if p.startswith(("examples/", "tests/outside/"))]
+    outsiders = ("examples/", "tests/outside/", "tests/samples/", "docs/", "bench/lib/")
+    outside = [p for p in tree.having(*CPP) if p.startswith(outsiders)]
     for path in [*(p for p in public if p in tree.paths), *outside]:
         for number, _, name in includes_of(tree, path):
             if room_of(name) is not None and name not in public:
@@ -572,7 +629,10 @@ RULES = [
     line_length,
     units_tested,
     map_is_true,
+    map_shows_rooms,
     names,
+    retired_names,
+    exceptions_once,
     leftovers,
     headers,
     public_headers,

@@ -183,6 +183,21 @@ FALSE_HOUSES = [
         {"ARCHITECTURE.md": "## Where is …?\n| x | `tiderace/net/gone.h` |\n"},
         "tiderace/net/gone.h",
     ),
+    (
+        tidy.map_shows_rooms,
+        "a room that the drawing lacks",
+        {
+            "tiderace/http/h9/CMakeLists.txt": "tiderace_room(NAME http_h9)\n",
+            "ARCHITECTURE.md": "## The house\n  h99 wire/h9\n## Where is …?\n| h9 | here |\n",
+        },
+        "the drawing lacks the room http/h9",
+    ),
+    (
+        tidy.map_shows_rooms,
+        "a table of more than a screen",
+        {"ARCHITECTURE.md": "## Where is …?\n### net\n| what | where |\n" + "| a | b |\n" * 31},
+        "net: 31 rows",
+    ),
     (tidy.names, "a folder of leftovers", {"tiderace/base/util/a.h": ""}, "`util`"),
     (tidy.names, "a file called helper", {"server/test_helper.cc": ""}, "`test_helper.cc`"),
     (
@@ -190,6 +205,18 @@ FALSE_HOUSES = [
         "a type called manager",
         {"server/main.cc": "class ConnectionManager {};\n"},
         "ConnectionManager",
+    ),
+    (
+        tidy.retired_names,
+        "a name that was changed",
+        {"server/main.cc": "class FileRoom {};\n"},
+        "FileRoom is now FileBudget",
+    ),
+    (
+        tidy.exceptions_once,
+        "an excuse that is there twice",
+        {"tools/tidy_untested.txt": "# reasons\ntiderace/net/a: plain\ntiderace/net/a: data\n"},
+        "tools/tidy_untested.txt:3: `tiderace/net/a` is here twice",
     ),
     (tidy.leftovers, "something to do", {"server/main.cc": "// TODO: later\n"}, "left over"),
     (tidy.leftovers, "code switched off", {"server/main.cc": "#if 0\n#endif\n"}, "left over"),
@@ -296,6 +323,15 @@ def test_every_rule_is_shown_to_catch_something():
 
 
 ALLOWED = [
+    (
+        tidy.map_shows_rooms,
+        {
+            "tiderace/http/h9/CMakeLists.txt": "tiderace_room(NAME http_h9)\n",
+            "ARCHITECTURE.md": "## The house\n  http <- h9\n## Where is …?\n",
+        },
+    ),
+    (tidy.retired_names, {"server/main.cc": "// Door and Errands, in a comment.\n"}),
+    (tidy.exceptions_once, {"tools/tidy_ratchet.txt": "# a comment\n\n# a comment\n\n"}),
     (tidy.arrows, {"tiderace/base/a.cc": "#include <net/if.h>\n"}),
     (tidy.arrows, {"tiderace/net/a_test.cc": '#include "tiderace/testing/pipe.h"\n'}),
     (tidy.arrows, {"tiderace/http/handler/a.cc": '#include "tiderace/http/app.h"\n'}),
