@@ -9,10 +9,10 @@ CacheSizes cache_sizes(const CacheOptions& given, bool encrypted) {
     // A file that is read at once is held in memory, so neither default may contradict the other's
     // flag.
     const std::uint64_t memory = given.memory_file_bytes_max.value_or(
-        std::max(defaults.memory_file_bytes_max, given.eager_bytes_max.value_or(0)));
-    const std::uint64_t eager =
-        given.eager_bytes_max.value_or(std::min(defaults.eager_bytes_max, memory));
-    return {.memory_file_bytes_max = memory, .eager_bytes_max = eager};
+        std::max(defaults.memory_file_bytes_max, given.sendfile_bytes_min.value_or(0)));
+    const std::uint64_t sendfile =
+        given.sendfile_bytes_min.value_or(std::min(defaults.sendfile_bytes_min, memory));
+    return {.memory_file_bytes_max = memory, .sendfile_bytes_min = sendfile};
 }
 
 }  // namespace tiderace::server

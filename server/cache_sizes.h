@@ -17,9 +17,9 @@ struct CacheOptions {
     std::uint64_t small_copy_bytes_max = http::handler::StaticFilesOptions{}.small_copy_bytes_max;
     // A larger file is never held in memory. Unset: as CacheSizes says.
     std::optional<std::uint64_t> memory_file_bytes_max;
-    // A file up to this size is held from its first request on; from here an uncached file goes by
+    // A smaller file is held from its first request on; from this size on an uncached file goes by
     // sendfile. Unset: as CacheSizes says.
-    std::optional<std::uint64_t> eager_bytes_max;
+    std::optional<std::uint64_t> sendfile_bytes_min;
     // An entry is trusted for this long without a look at the disk.
     Duration revalidate = http::files::FileCacheLimits{}.revalidate;
 };
@@ -27,7 +27,7 @@ struct CacheOptions {
 // The sizes that decide between memory and sendfile.
 struct CacheSizes {
     std::uint64_t memory_file_bytes_max;
-    std::uint64_t eager_bytes_max;
+    std::uint64_t sendfile_bytes_min;
 };
 inline constexpr CacheSizes plain_cache_sizes{32_KiB, 32_KiB};  // decision 0004
 // Sendfile cannot encrypt: a 57 KB file from memory costs 0.8 of reading it each time. Larger files

@@ -32,8 +32,8 @@ TEST(ServeOptions, BoundsEveryPeer) {
           options.timeouts.idle, options.timeouts.drain}) {
         EXPECT_GT(timeout, Duration::zero());
     }
-    EXPECT_GT(options.minimum_rates.body_bytes_per_second_min, 0U);
-    EXPECT_GT(options.minimum_rates.write_bytes_per_second_min, 0U);
+    EXPECT_GT(options.minimum_rates.receive_bytes_per_second_min, 0U);
+    EXPECT_GT(options.minimum_rates.send_bytes_per_second_min, 0U);
     EXPECT_LE(options.limits.request_line_bytes_max, options.limits.head_bytes_max);
 }
 

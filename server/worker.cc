@@ -64,7 +64,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.cache.bytes_max = options.cache.bytes_max;
     const CacheSizes sizes = cache_sizes(options.cache, options.tls.on());
     files.cache.memory_file_bytes_max = sizes.memory_file_bytes_max;
-    files.cache.eager_bytes_max = sizes.eager_bytes_max;
+    files.cache.sendfile_bytes_min = sizes.sendfile_bytes_min;
     files.cache.revalidate = options.cache.revalidate;
     return files;
 }
@@ -101,7 +101,7 @@ http::H1Options http1_options(const ServeOptions& options) {
                  .fields_max = options.limits.fields_max},
         .header_timeout = or_never(options.timeouts.header),
         .body_timeout = or_never(options.timeouts.body),
-        .body_bytes_per_second_min = options.minimum_rates.body_bytes_per_second_min,
+        .receive_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second_min,
         .idle_timeout = or_never(options.timeouts.idle),
         .body_bytes_max = options.limits.body_bytes_max,
         .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
@@ -123,7 +123,7 @@ tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
 
 net::ConnectionLimits connection_limits(const ServeOptions& options) {
     return {.write = or_never(options.timeouts.write),
-            .write_bytes_per_second_min = options.minimum_rates.write_bytes_per_second_min};
+            .send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min};
 }
 
 http::H2Options http2_options(const ServeOptions& options) {
@@ -133,9 +133,9 @@ http::H2Options http2_options(const ServeOptions& options) {
                   .fields_max = options.limits.fields_max};
     http2.header_timeout = or_never(options.timeouts.header);
     http2.body_timeout = or_never(options.timeouts.body);
-    http2.body_bytes_per_second_min = options.minimum_rates.body_bytes_per_second_min;
+    http2.receive_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second_min;
     http2.write_timeout = or_never(options.timeouts.write);
-    http2.write_bytes_per_second_min = options.minimum_rates.write_bytes_per_second_min;
+    http2.send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min;
     http2.idle_timeout = or_never(options.timeouts.idle);
     http2.body_bytes_max = options.limits.body_bytes_max;
     http2.server_name = options.server_header ? "tiderace/" + std::string(version()) : "";

@@ -412,7 +412,7 @@ constexpr std::array serve_table{
                .about = "smallest uncached file to go by sendfile",
                .unset_means = "32KiB, or 128KiB with TLS"},
               ServeFlag::Size{[](ServeOptions& o) -> std::optional<std::uint64_t>& {
-                  return o.cache.eager_bytes_max;
+                  return o.cache.sendfile_bytes_min;
               }}},
 
     ServeFlag{{.name = "header-timeout",
@@ -451,7 +451,7 @@ constexpr std::array serve_table{
                .unset_means = "off",
                .unit = "bytes/s"},
               ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& {
-                  return o.minimum_rates.body_bytes_per_second_min;
+                  return o.minimum_rates.receive_bytes_per_second_min;
               }}},
     ServeFlag{{.name = "min-send-rate",
                .value = "RATE",
@@ -460,7 +460,7 @@ constexpr std::array serve_table{
                .unset_means = "off",
                .unit = "bytes/s"},
               ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& {
-                  return o.minimum_rates.write_bytes_per_second_min;
+                  return o.minimum_rates.send_bytes_per_second_min;
               }}},
     ServeFlag{{.name = "max-line",
                .value = "SIZE",

@@ -62,7 +62,7 @@ TEST(Flags, SizesThatDependOnTlsAreSpelledAsTheyAre) {
         describe(flag("cache-file-max")).default_text,
         spelled(plain_cache_sizes.memory_file_bytes_max, tls_cache_sizes.memory_file_bytes_max));
     EXPECT_EQ(describe(flag("sendfile-min")).default_text,
-              spelled(plain_cache_sizes.eager_bytes_max, tls_cache_sizes.eager_bytes_max));
+              spelled(plain_cache_sizes.sendfile_bytes_min, tls_cache_sizes.sendfile_bytes_min));
 }
 
 TEST(Flags, SwitchesTurnOnWhatIsOffAndOffWhatIsOn) {
@@ -126,13 +126,13 @@ TEST(Flags, SizesAndCountsReachTheirFields) {
     EXPECT_EQ(with("cache", "off").cache.bytes_max, 0U);
     EXPECT_EQ(with("cache-file-max", "1MiB").cache.memory_file_bytes_max, 1_MiB);
     EXPECT_EQ(with("small-copy-max", "4KiB").cache.small_copy_bytes_max, 4_KiB);
-    EXPECT_EQ(with("sendfile-min", "1m").cache.eager_bytes_max, 1_MiB);
+    EXPECT_EQ(with("sendfile-min", "1m").cache.sendfile_bytes_min, 1_MiB);
     EXPECT_EQ(with("log-rotate", "10MB").log_rotate_bytes, 10'000'000U);
     EXPECT_EQ(with("log-keep", "0").log_files_kept, 0U);
     EXPECT_EQ(describe(flag("log-keep")).default_text,
               std::to_string(log::FileSinkOptions{}.files_kept));
-    EXPECT_EQ(with("min-receive-rate", "1k").minimum_rates.body_bytes_per_second_min, 1024U);
-    EXPECT_EQ(with("min-send-rate", "0").minimum_rates.write_bytes_per_second_min, 0U);
+    EXPECT_EQ(with("min-receive-rate", "1k").minimum_rates.receive_bytes_per_second_min, 1024U);
+    EXPECT_EQ(with("min-send-rate", "0").minimum_rates.send_bytes_per_second_min, 0U);
     EXPECT_EQ(with("max-line", "64").limits.request_line_bytes_max, 64U);
     EXPECT_EQ(with("max-head", "1MiB").limits.head_bytes_max, 1_MiB);
     EXPECT_EQ(with("max-fields", "10").limits.fields_max, 10U);

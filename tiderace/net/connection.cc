@@ -389,7 +389,7 @@ void Connection::expire() {
 void Connection::check_write_progress() {
     const ConnectionLimits& limits = owner_->limits();
     const ProgressRate rate{.period = limits.write,
-                            .bytes_per_second_min = limits.write_bytes_per_second_min};
+                            .bytes_per_second_min = limits.send_bytes_per_second_min};
     const auto reached = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
     if (!rate.is_met_by(reached - write_mark_)) {
         close(CloseReason::write_stalled);

@@ -46,7 +46,7 @@ TEST_P(EveryRate, IsAskedOfThePeer) {
     };
     TcpServer server(world.loop(), sessions,
                      {.connection = {.write = rate.period,
-                                     .write_bytes_per_second_min = rate.bytes_per_second_min}});
+                                     .send_bytes_per_second_min = rate.bytes_per_second_min}});
     server.listen(world.listen());
     const auto peer = world.connect_fake();
     peer->set_hearing_pace({.bytes = 10, .every = Duration(10s) / rate.peer_bytes_per_second});
@@ -68,7 +68,7 @@ TEST(FakeConnection, AReaderThatIsFastAtFirstAndThenSlowIsCutOffInTime) {
         return data.size();
     };
     TcpServer server(world.loop(), sessions,
-                     {.connection = {.write = 10s, .write_bytes_per_second_min = 1'000}});
+                     {.connection = {.write = 10s, .send_bytes_per_second_min = 1'000}});
     server.listen(world.listen());
     const auto peer = world.connect_fake();
     peer->set_hearing_pace({.bytes = 1'000, .every = 20ms});
@@ -183,7 +183,7 @@ TEST(SelectConnection, ClosesWhenTheEngineCannotHoldIt) {
     ::close(ends[1]);
 }
 
-// The end is asked for while a turn delivers: what arrived by the next turn is still answered.
+// The end is requested while a turn delivers: what arrives by the next turn is still answered.
 TEST(ConnectionWhenQuiet, AnswersWhatArrivedBeforeItEnds) {
     testing::FakeWorld world;
     testing::ScriptedSessions sessions;

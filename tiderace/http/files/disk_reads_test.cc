@@ -43,7 +43,7 @@ class ColdFiles : public ::testing::Test {
                 *loop_, {.root = folder_.path(),
                          .listing = true,
                          .listings = {.sorted_max = 100},
-                         .cache = {.eager_bytes_max = 32_KiB, .memory_file_bytes_max = 64_KiB},
+                         .cache = {.sendfile_bytes_min = 32_KiB, .memory_file_bytes_max = 64_KiB},
                          .pool = &*pool_}));
         }
         return *files_;

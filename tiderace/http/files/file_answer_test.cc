@@ -166,7 +166,7 @@ TEST_F(FileAnswerTest, IfRangeKeepsPartsOfDifferentFilesApart) {
 TEST_F(FileAnswerTest, SeveralRangesComeAsMultipart) {
     for (const std::uint64_t eager : {0, 65536}) {  // from the descriptor, and from memory
         server_.reset();
-        options_.cache.eager_bytes_max = eager;
+        options_.cache.sendfile_bytes_min = eager;
         auto& answer = get("/plain.txt", {{"Range", "bytes=0-2,8-9,-4"}});
         ASSERT_EQ(answer.status(), 206);
         const std::string type = answer.field("Content-Type");

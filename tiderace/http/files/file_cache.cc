@@ -196,7 +196,7 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
         path.hits_since = now;
     }
     const auto was_cold = [&](const core::Ref<CachedFile>& file) {
-        return file && !file->in_memory() && file->size() <= limits_.eager_bytes_max;
+        return file && !file->in_memory() && file->size() < limits_.sendfile_bytes_min;
     };
     if (++path.hits < limits_.hot_requests && !was_cold(path.file) &&
         std::ranges::none_of(path.siblings, was_cold)) {

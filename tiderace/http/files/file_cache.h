@@ -5,7 +5,7 @@
 //                 not change stays
 //              -> unknown: resolved (path_resolver.h) and kept
 //
-// A file of up to eager_bytes_max goes into memory at its first request or, if the loop would have
+// A file below sendfile_bytes_min goes into memory at its first request or, if the loop would have
 // to wait for the disk, as soon as a thread has read it. A larger one, up to memory_file_bytes_max,
 // is first sent from its descriptor, and goes into memory after hot_requests requests within
 // hot_window. Still larger ones are always sent from their descriptors.
@@ -33,7 +33,7 @@ struct FileCacheLimits {
     std::size_t descriptors_max = 256;  // open files kept
     FileBudgetLimits room;              // for cached files and files still being sent
     std::size_t missing_max = 1024;     // paths known to be nothing
-    std::uint64_t eager_bytes_max = 64_KiB;
+    std::uint64_t sendfile_bytes_min = 64_KiB;
     std::uint64_t memory_file_bytes_max = 4_MiB;
     int hot_requests = 3;
     Duration hot_window = 10s;

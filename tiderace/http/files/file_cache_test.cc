@@ -113,7 +113,7 @@ TEST_F(FileCacheTest, EveryRaceWhileItIsLoadedEndsInOneState) {
         {"deleted", [&] { folder_.remove("a.bin"); }, {old_state}},
     };
     for (const std::uint64_t eager : {0, 65536}) {
-        options_.cache.eager_bytes_max = eager;
+        options_.cache.sendfile_bytes_min = eager;
         for (const Race& race : races) {
             for (std::size_t call = 1; call <= 12; ++call) {
                 SCOPED_TRACE(std::string(race.name) + " before call " + std::to_string(call));
@@ -322,7 +322,8 @@ TEST_F(FileCacheTest, AVariantOfUpToHalfOfTheRoomIsKept) {
     limits.bytes_max = 20'000;
     for (const std::size_t bytes : {10'000, 10'001}) {
         FileCache cache(
-            PathResolver(FileLoader(kernel_, root.get()), rules, limits.eager_bytes_max), limits);
+            PathResolver(FileLoader(kernel_, root.get()), rules, limits.sendfile_bytes_min),
+            limits);
         const auto known = cache.find("/a.txt", loop_->now(), loop_->unix_now());
         const std::size_t before = cache.bytes();
         cache.add_variant("/a.txt", known->file->identity(), wire::ContentCoding::gzip,
@@ -339,7 +340,7 @@ TEST_F(FileCacheTest, DropsAllAndCountsIt) {
     folder_.write("big.bin", std::string(100'000, 'b'));
     const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
     const FileCacheLimits limits;
-    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.eager_bytes_max),
+    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.sendfile_bytes_min),
                     limits);
     for (const char* path : {"/a.txt", "/big.bin", "/absent"}) {
         cache.find(path, loop_->now(), loop_->unix_now());
@@ -399,7 +400,7 @@ TEST_F(FileCacheTest, ExpiresWhatLiesBeneathAFolderItselfAndNothingBeside) {
     const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
     FileCacheLimits limits;
     limits.revalidate = 24h;
-    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.eager_bytes_max),
+    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.sendfile_bytes_min),
                     limits);
     const auto asked = [&](const char* path) {
         kernel_.reset();

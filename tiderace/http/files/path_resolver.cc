@@ -42,8 +42,8 @@ ByteView suffix_of(ContentCoding coding) {
     return "";
 }
 
-PathResolver::PathResolver(FileLoader loader, PathRules rules, std::uint64_t eager_bytes_max)
-    : loader_(loader), rules_(std::move(rules)), eager_bytes_max_(eager_bytes_max) {}
+PathResolver::PathResolver(FileLoader loader, PathRules rules, std::uint64_t sendfile_bytes_min)
+    : loader_(loader), rules_(std::move(rules)), sendfile_bytes_min_(sendfile_bytes_min) {}
 
 core::Ref<ResolvedPath> PathResolver::resolve(ByteView path, const ResolvedPath* previous,
                                               UnixSeconds now) const {
@@ -135,7 +135,7 @@ FileLoader::Loaded PathResolver::take(ResolvedPath& to, FileLoader::Opened&& ope
         loaded.file = core::Ref<CachedFile>(const_cast<CachedFile*>(known));
         return loaded;
     }
-    const bool eager = opened.identity.bytes <= eager_bytes_max_;
+    const bool eager = opened.identity.bytes < sendfile_bytes_min_;
     to.settled &= is_settled(opened.identity, now);
     loaded = loader_.load(std::move(opened), eager);
     to.stable &= loaded.stable;

@@ -97,8 +97,8 @@ struct ResolvedPath final : core::Shared, ListHook {
 
 class PathResolver {
   public:
-    // Files up to `eager_bytes_max` go into memory at once.
-    PathResolver(FileLoader loader, PathRules rules, std::uint64_t eager_bytes_max);
+    // Files below `sendfile_bytes_min` go into memory at once.
+    PathResolver(FileLoader loader, PathRules rules, std::uint64_t sendfile_bytes_min);
 
     // Reads the disk. `previous` is the known state, or nullptr: unchanged parts are
     // taken from it.
@@ -120,7 +120,7 @@ class PathResolver {
 
     FileLoader loader_;
     PathRules rules_;
-    std::uint64_t eager_bytes_max_;
+    std::uint64_t sendfile_bytes_min_;
 };
 
 constexpr std::uint8_t coding_bit(wire::ContentCoding coding) {

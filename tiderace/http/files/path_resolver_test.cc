@@ -13,8 +13,8 @@ constexpr UnixSeconds much_later = 2'500'000'000;
 
 class PathResolverTest : public ::testing::Test {
   protected:
-    PathResolver resolver(PathRules rules = {}, std::uint64_t eager_bytes_max = 1024) {
-        return PathResolver(FileLoader(kernel_, root_.get()), std::move(rules), eager_bytes_max);
+    PathResolver resolver(PathRules rules = {}, std::uint64_t sendfile_bytes_min = 1024) {
+        return PathResolver(FileLoader(kernel_, root_.get()), std::move(rules), sendfile_bytes_min);
     }
 
     testing::TemporaryFolder folder_;
@@ -83,8 +83,8 @@ TEST_F(PathResolverTest, AFileThatChangesWhileItIsReadIsNotKeptWhateverItsSiblin
 }
 
 TEST_F(PathResolverTest, OnlySmallFilesGoIntoMemoryAtOnce) {
-    folder_.write("small", std::string(1024, 'x'));
-    folder_.write("large", std::string(1025, 'x'));
+    folder_.write("small", std::string(1023, 'x'));
+    folder_.write("large", std::string(1024, 'x'));
     EXPECT_TRUE(resolver().resolve("/small", nullptr, much_later)->file->in_memory());
     EXPECT_FALSE(resolver().resolve("/large", nullptr, much_later)->file->in_memory());
 }

@@ -394,7 +394,7 @@ void H1Connection::check_body_progress() {
     }
     const H1Options& options = service_->options();
     const net::ProgressRate rate{.period = options.body_timeout,
-                                 .bytes_per_second_min = options.body_bytes_per_second_min};
+                                 .bytes_per_second_min = options.receive_bytes_per_second_min};
     if (rate.is_met_by(exchange_->body_bytes() - exchange_->body_mark)) {
         enter(Phase::body);
         return;

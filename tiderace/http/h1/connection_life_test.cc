@@ -133,7 +133,7 @@ TEST_P(H1Life, ABodyThatStallsIsAnswered408AndOneThatDripsIsNot) {
 
 TEST_P(H1Life, ABodyBelowTheMinimumRateIsAnswered408) {
     H1Options options = H1Stage::plain();
-    options.body_bytes_per_second_min = 2;
+    options.receive_bytes_per_second_min = 2;
     start(options);
     const auto peer = stage_->connect();
     peer->say("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
@@ -161,7 +161,7 @@ TEST(H1LifeFake, ABodyThatBeginsFastIsHeldToTheMinimumRateInEachPeriod) {
     testing::FakeWorld world;
     H1Options options = H1Stage::plain();
     options.body_timeout = 10s;
-    options.body_bytes_per_second_min = 1;
+    options.receive_bytes_per_second_min = 1;
     H1Stage stage(world, std::move(options));
     stage.add_usual_paths();
     const auto peer = stage.connect();

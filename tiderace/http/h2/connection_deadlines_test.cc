@@ -222,7 +222,7 @@ TEST_P(H2Deadlines, AFastStartDoesNotExcuseAStandstill) {
 
 TEST_P(H2Deadlines, AFastStartDoesNotExcuseLessThanTheLeastRate) {
     H2Options options = H2Stage::plain();
-    options.write_bytes_per_second_min = 1'000;
+    options.send_bytes_per_second_min = 1'000;
     start(options);
     serve("/huge", 1'000'000);
     H2Client& client = connect({{H2SettingId::initial_window_size, 200'000}});
@@ -238,7 +238,7 @@ TEST_P(H2Deadlines, AFastStartDoesNotExcuseLessThanTheLeastRate) {
 
 TEST_P(H2Deadlines, TheLeastRateItselfIsEnough) {
     H2Options options = H2Stage::plain();
-    options.write_bytes_per_second_min = 1'000;
+    options.send_bytes_per_second_min = 1'000;
     start(options);
     serve("/huge", 300'000);
     H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
@@ -253,7 +253,7 @@ TEST_P(H2Deadlines, TheLeastRateItselfIsEnough) {
 
 TEST_P(H2Deadlines, TheLeastRateMayBeSharedByTheStreamsOfAConnection) {
     H2Options options = H2Stage::plain();
-    options.write_bytes_per_second_min = 1'000;
+    options.send_bytes_per_second_min = 1'000;
     start(options);
     serve("/page", 65'000);
     H2Client& client = connect({{H2SettingId::initial_window_size, huge_window}});
@@ -269,7 +269,7 @@ TEST_P(H2Deadlines, TheLeastRateMayBeSharedByTheStreamsOfAConnection) {
 
 TEST_P(H2Deadlines, TheLeastRateThroughTheConnectionsWindowIsEnoughToo) {
     H2Options options = H2Stage::plain();
-    options.write_bytes_per_second_min = 10;
+    options.send_bytes_per_second_min = 10;
     start(options);
     serve("/huge", 100'000);
     for (const std::uint32_t in_a_period : {300U, 299U}) {
@@ -409,7 +409,7 @@ TEST_P(H2Deadlines, ABodyThatTheHandlerLeavesIsNotLate) {
 
 TEST_P(H2Deadlines, ABodyBelowTheLeastRateIsLateAfterAFastStart) {
     H2Options options = H2Stage::plain();
-    options.body_bytes_per_second_min = 10;
+    options.receive_bytes_per_second_min = 10;
     start(options);
     stage_->on("/form", [&](Exchange& exchange) {
         testing::receive_whole(exchange, 1'000'000, [](Exchange&, const testing::ReceivedBody&) {});

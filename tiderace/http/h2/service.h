@@ -33,14 +33,15 @@ struct H2Options {
     std::uint32_t streams_max = 128;  // open at once; more are refused
     // for heads of open requests; above: more are refused
     std::size_t heads_bytes_max = 1_MiB;
-    std::uint32_t stream_window_bytes = 128_KiB;   // of a body not yet used by its handler
-    std::uint32_t window_bytes = 512_KiB;          // of all bodies of a connection
-    Duration header_timeout = 10s;                 // the preface and any frame, from its beginning
-    Duration body_timeout = 30s;                   // some of a body arrives at least this often
-    std::uint64_t body_bytes_per_second_min = 0;   // over each body_timeout; 0: one byte is enough
-    Duration write_timeout = 30s;                  // a stream's window lets something through
-    std::uint64_t write_bytes_per_second_min = 0;  // over each write_timeout
-    Duration idle_timeout = 60s;                   // without a stream
+    std::uint32_t stream_window_bytes = 128_KiB;  // of a body not yet used by its handler
+    std::uint32_t window_bytes = 512_KiB;         // of all bodies of a connection
+    Duration header_timeout = 10s;                // the preface and any frame, from its beginning
+    Duration body_timeout = 30s;                  // some of a body arrives at least this often
+    std::uint64_t receive_bytes_per_second_min =
+        0;                                        // over each body_timeout; 0: one byte is enough
+    Duration write_timeout = 30s;                 // a stream's window lets something through
+    std::uint64_t send_bytes_per_second_min = 0;  // over each write_timeout
+    Duration idle_timeout = 60s;                  // without a stream
     // A peer that ended its side, and may still read, is served as long as its answers make
     // progress at least this often.
     Duration half_closed_timeout = 30s;

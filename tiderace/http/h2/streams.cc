@@ -204,7 +204,7 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
     const H2Options& options = service().options();
     if (exchange.body_due <= now) {
         const net::ProgressRate rate{.period = options.body_timeout,
-                                     .bytes_per_second_min = options.body_bytes_per_second_min};
+                                     .bytes_per_second_min = options.receive_bytes_per_second_min};
         exchange.body_due = Instant::max();
         if (exchange.body_flows() && !rate.is_met_by(exchange.body_bytes() - exchange.body_mark)) {
             return body_is_late(exchange);
@@ -256,7 +256,7 @@ bool H2Streams::is_late(const H2Exchange& exchange) const {
     if (!exchange.waits_for(sender().window())) return false;
     const H2Options& options = service().options();
     const net::ProgressRate rate{.period = options.write_timeout,
-                                 .bytes_per_second_min = options.write_bytes_per_second_min};
+                                 .bytes_per_second_min = options.send_bytes_per_second_min};
     const bool own_window_closed = exchange.send_window.available() == 0;
     if (own_window_closed && exchange.window_was_closed) {
         return !rate.is_met_by(exchange.answer_bytes() - exchange.write_mark);

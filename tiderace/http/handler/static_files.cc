@@ -57,7 +57,7 @@ StaticFiles::StaticFiles(core::EventLoop& loop, files::RootDirectory root,
       room_(core::make_ref<files::FileBudget>(options_.cache.room)),
       cache_(files::PathResolver(
                  files::FileLoader(loop.kernel(), root_.descriptor(), options_.links, room_.get()),
-                 options_.paths, options_.cache.eager_bytes_max),
+                 options_.paths, options_.cache.sendfile_bytes_min),
              options_.cache),
       disk_(loop, options_.pool),
       listings_(std::make_shared<listing::ListingRoom>(options_.listings)) {
@@ -148,7 +148,7 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     files::FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
     if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
     if (opened.found != files::Found::file) return exchange.respond_status(404);
-    const bool small = opened.identity.bytes <= options_.cache.eager_bytes_max;
+    const bool small = opened.identity.bytes < options_.cache.sendfile_bytes_min;
     files::FileLoader::Loaded loaded = loader.load(std::move(opened), small);
     if (!loaded.file) return answer_fault(exchange, loaded.error);
     const auto resolved = core::make_ref<files::ResolvedPath>();

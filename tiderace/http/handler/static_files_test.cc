@@ -331,11 +331,24 @@ TEST_F(StaticFilesTest, EachKernelCallMayFail) {
     }
 }
 
+// --sendfile-min 0: even an empty file is sent from its descriptor.
+TEST_F(StaticFilesTest, NoFileIsTooSmallForSendfileIfAskedSo) {
+    options_.cache.sendfile_bytes_min = 0;
+    folder_.write("empty.txt", "");
+    folder_.write("one.txt", "1");
+    for (int i = 0; i < 5; ++i) {  // cold, then hot
+        EXPECT_EQ(get("/empty.txt").status(), 200);
+        EXPECT_EQ(exchange_->body(), "");
+        EXPECT_EQ(get("/one.txt").status(), 200);
+        EXPECT_EQ(exchange_->body(), "1");
+    }
+}
+
 // Ten connections with more stalled streams than there are descriptors: a newcomer is served.
 TEST_F(StaticFilesTest, ConnectionsShareDescriptorsAndLeaveSomeToNewcomers) {
     options_.cache.room = {.bytes_max = 30'000, .open_max = 40};
     options_.cache.descriptors_max = 20;
-    options_.cache.eager_bytes_max = 1000;
+    options_.cache.sendfile_bytes_min = 1000;
     folder_.write("small.txt", "small");
     for (int i = 0; i < 130; ++i) folder_.write("f" + std::to_string(i), std::string(50'000, 'x'));
     const auto ask_as = [&](std::uint32_t connection, const std::string& path) {

@@ -14,7 +14,7 @@
 // Errors   A subscriber that is too slow: SlowReceiver. A loop that is too slow: it is waited for
 //          with SlowReceiver::wait, otherwise it misses messages, which are counted.
 // Limits   TopicLimits. With SlowReceiver::wait the slowest subscriber sets the pace: give such
-//          connections a ConnectionLimits::write_bytes_per_second_min.
+//          connections a ConnectionLimits::send_bytes_per_second_min.
 // Memory   A topic about 200 bytes and its name, a subscription 56. A slow subscriber holds 56
 //          bytes for each turn's batch it has not taken; the bytes are the same for all.
 #pragma once
