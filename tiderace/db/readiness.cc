@@ -8,11 +8,11 @@
 namespace tiderace::db {
 
 Readiness::~Readiness() {
-    let_go();
+    forget();
 }
 
 void Readiness::keep(int fd) {
-    let_go();
+    forget();
     // A duplicate of ours: the library may close its own at any time, and the number would then be
     // another socket's while the loop still watches it.
     fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -21,7 +21,7 @@ void Readiness::keep(int fd) {
     set_interest({.readable = true});
 }
 
-void Readiness::let_go() {
+void Readiness::forget() {
     watch_.release();
     loop_->cancel(*this);
     interest_ = {};

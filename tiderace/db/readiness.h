@@ -1,7 +1,7 @@
 // Readiness: a task waits until another library's descriptor is ready, or until a deadline.
 //
 // While a connection is made, its library may close and open sockets inside any call: look_at()
-// them, and let_go() before the call. Once it is made, keep() watches a duplicate of the socket,
+// them, and forget() before the call. Once it is made, keep() watches a duplicate of the socket,
 // which stays valid when the library closes its own; nothing is registered anew for each statement.
 //
 // Owner    The connection; it ends before the loop does.
@@ -28,7 +28,7 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
     void look_at(int fd) { fd_ = fd; }
     void keep(int fd);
     // The duplicate of a kept descriptor is closed.
-    void let_go();
+    void forget();
 
     // Whether it was ready since the last wait, without a waiter: the other end has closed, or
     // sends something of its own accord.

@@ -190,7 +190,7 @@ void ReadinessBackend::wait(Duration wait_max) {
 void ReadinessBackend::dispatch() {
     if (!refused_.empty() || refused_unlisted_) report_refused();
     if (!watched_.empty()) dispatch_watched();
-    if (!backlogged_.empty()) accept_from_crowded();
+    if (!backlogged_.empty()) accept_from_backlogged();
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
     ready_count_ = 0;
 }
@@ -252,7 +252,7 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
     if (target == nullptr) return;  // closed by an earlier event of this turn
     switch (target->purpose) {
         case Purpose::accept:
-            if (!target->crowded) accept_some(handle);  // otherwise it had this turn's share
+            if (!target->backlogged) accept_some(handle);  // otherwise it had this turn's share
             return;
         case Purpose::connect:
             finish_connect(handle);
@@ -315,19 +315,19 @@ void ReadinessBackend::accept_some(IoHandle handle) {
     } catch (const std::bad_alloc&) {
         return;  // the poller reports it again, in a turn that is not full
     }
-    entries_.at(handle).crowded = true;
+    entries_.at(handle).backlogged = true;
 }
 
 // A full turn reports a part of the ready descriptors, and a listening socket rarely: each listener
 // still accepts its share of every turn.
-void ReadinessBackend::accept_from_crowded() {
+void ReadinessBackend::accept_from_backlogged() {
     const bool full = ready_count_ == ready_.size();
     const auto count = static_cast<std::ptrdiff_t>(backlogged_.size());  // more are added meanwhile
     for (std::ptrdiff_t i = 0; i < count; ++i) {
         const IoHandle handle = backlogged_[static_cast<std::size_t>(i)];
         Entry* const listener = entries_.find(handle);
         if (listener == nullptr) continue;
-        listener->crowded = false;
+        listener->backlogged = false;
         if (full && listener->interest.readable) accept_some(handle);
     }
     backlogged_.erase(backlogged_.begin(), backlogged_.begin() + count);

@@ -54,7 +54,7 @@ class ReadinessBackend final : public Backend {
         Interest interest;
         bool known_to_poller : 1 = false;
         bool waits_for_room : 1 = false;
-        bool crowded : 1 = false;      // it is in backlogged_
+        bool backlogged : 1 = false;   // it is in backlogged_
         bool half_closed : 1 = false;  // our direction ended
     };
     static_assert(sizeof(void*) != 8 || sizeof(Entry) == 16);
@@ -76,7 +76,7 @@ class ReadinessBackend final : public Backend {
     void report_ready(const Ready& ready, const Entry& foreign);
     void notify_writable(IoHandle handle, Entry& stream);
     void accept_some(IoHandle handle);
-    void accept_from_crowded();
+    void accept_from_backlogged();
     void finish_connect(IoHandle handle);
     void receive_once(IoHandle handle);
     Sent wait_for_room(IoHandle handle, std::uint64_t sent);

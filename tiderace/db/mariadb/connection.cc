@@ -89,7 +89,7 @@ Connection::Connection(task::Runner& runner, Settings settings)
     : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
 
 Connection::~Connection() {
-    readiness_.let_go();
+    readiness_.forget();
     if (mysql_ == nullptr) return;
     // Closing a statement sends to the server, which only a connection between two commands may do.
     if (!within_ && !broken_) {
@@ -135,7 +135,7 @@ task::Task<> Connection::drive(Start start, Cont cont, Instant deadline) {
     int status = start();
     while (status != 0) {
         const int got = co_await ready(status, deadline);
-        if (connecting_) readiness_.let_go();  // it may close the socket and open another
+        if (connecting_) readiness_.forget();  // it may close the socket and open another
         status = cont(got);
     }
     within_ = false;
@@ -198,7 +198,7 @@ task::Task<> Connection::open(Instant deadline) {
 }
 
 task::Task<> Connection::connect(std::string host, Instant deadline) {
-    readiness_.let_go();
+    readiness_.forget();
     if (mysql_ != nullptr) mysql_close(mysql_);
     mysql_ = made();
     if (mysql_ == nullptr) throw Error(Fault::connection_lost, "no memory is left");
@@ -219,7 +219,7 @@ task::Task<> Connection::connect(std::string host, Instant deadline) {
     const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };
     co_await drive(start, cont, deadline);
     connecting_ = false;
-    readiness_.let_go();
+    readiness_.forget();
     if (connected_ == nullptr) {
         broken_ = true;
         fail(mysql_errno(mysql_), mysql_error(mysql_));

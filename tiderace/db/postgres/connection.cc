@@ -105,7 +105,7 @@ Connection::Connection(task::Runner& runner, Settings settings)
     : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
 
 Connection::~Connection() {
-    readiness_.let_go();
+    readiness_.forget();
     PQfinish(connection_);
 }
 
@@ -116,7 +116,7 @@ bool Connection::clean() const {
 
 void Connection::lose(std::string_view why) {
     broken_ = true;
-    readiness_.let_go();
+    readiness_.forget();
     throw Error(Fault::connection_lost, why);
 }
 
@@ -176,7 +176,7 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
         const core::Interest interest{.readable = state == PGRES_POLLING_READING,
                                       .writable = state == PGRES_POLLING_WRITING};
         if (!co_await readiness_.wait(interest, deadline)) lose("no connection in time");
-        readiness_.let_go();  // the next call may close the socket and open another
+        readiness_.forget();  // the next call may close the socket and open another
         state = PQconnectPoll(connection_);
     }
     if (state == PGRES_POLLING_OK) co_return;
@@ -284,7 +284,7 @@ task::Task<> Connection::fill(const Instant& deadline) {
             until = runner_->loop().now() + cancel_wait;
         } else {
             broken_ = true;
-            readiness_.let_go();
+            readiness_.forget();
             throw Error(Fault::unknown_outcome, "no answer in time, and none to a cancel");
         }
     }

@@ -40,7 +40,7 @@ class Events {
         exchange_->body_ready();
     }
     // Our hold on the exchange; the connection has its own.
-    void let_go() { exchange_ = {}; }
+    void drop() { exchange_ = {}; }
 
     bool asked() const { return static_cast<bool>(exchange_); }
     bool abandoned() const { return abandoned_; }
@@ -82,7 +82,7 @@ class CompressOverH2 : public testing::H2Test {
     }
     // Before what they borrow of the fixture's own.
     ~CompressOverH2() override {
-        for (Events& events : events_) events.let_go();
+        for (Events& events : events_) events.drop();
         stage_.reset();
     }
 
@@ -144,7 +144,7 @@ TEST_P(CompressOverH2, BytesBeforeAPauseArriveOnEveryStream) {
         ASSERT_TRUE(ended(streams[i]));
         EXPECT_EQ(read(streams[i], *decoders[i]), "");
         EXPECT_TRUE(decoders[i]->ended());
-        events_[i].let_go();
+        events_[i].drop();
     }
     EXPECT_TRUE(run_until([&] { return nothing_left(); }));
 }
@@ -196,9 +196,9 @@ TEST_P(CompressOverH2, AStreamResetInTheMiddleLeavesNothingAndHarmsNoOther) {
         events_[1].say("data: 1\n\n");
         expect_heard(other, *decoder, "data: 1\n\n");
         client.reset(other);
-        events_[0].let_go();
+        events_[0].drop();
         ASSERT_TRUE(run_until([&] { return events_[1].abandoned(); }));
-        events_[1].let_go();
+        events_[1].drop();
         events_[1] = {};
         EXPECT_TRUE(run_until([&] { return nothing_left(); }));
     }
@@ -220,7 +220,7 @@ TEST_P(CompressOverH2, AClientThatGoesInTheMiddleLeavesNothing) {
             EXPECT_EQ(shelf_->loans(), 1U);
             peer_->reset();
             ASSERT_TRUE(run_until([&] { return events_[i].abandoned(); }));
-            events_[i].let_go();
+            events_[i].drop();
             EXPECT_TRUE(run_until([&] { return nothing_left(); }));
             EXPECT_EQ(stage_->server().size(), 0U);
             events_[i] = {};
