@@ -57,9 +57,9 @@ struct LoadOptions {
     // Clients.
     Duration think = Duration::zero();   // after each answer
     std::uint64_t slow_readers = 0;      // percent of the connections
-    std::uint64_t slow_rate = 16_KiB;    // bytes a second that such a one reads
+    std::uint64_t slow_rate = 16_KiB;    // bytes a second that a slow reader reads
     std::uint64_t slow_senders = 0;      // percent of the connections, others than those
-    std::uint64_t slow_send_rate = 100;  // bytes a second that such a one sends
+    std::uint64_t slow_send_rate = 100;  // bytes a second that a slow sender sends
     LoadDrips slow_drips = LoadDrips::all;
     std::uint64_t source_addresses = 0;  // in 127/8; 0: as many as the connections need
     Duration timeout = 10s;              // for an answer, and for a connection

@@ -320,8 +320,8 @@ bool make_canonical(std::string& prefix) {
     return true;
 }
 
-// Splits PATH=VALUE and lets `set` read the value, as the flag of the whole site does, into options
-// of its own: what it made there is what the path gets.
+// Splits PATH=VALUE. `set`, the function of the flag for the whole site, reads the value into empty
+// options, and the path gets the result.
 template <typename Rule>
 Applied add_path_rule(std::vector<Rule>& rules, std::string_view value, std::string_view example,
                       OffWord off, Applied (*set)(ServeOptions&, std::string_view),

@@ -55,8 +55,8 @@ TLS
                              an answer to staple; repeatable
       --tls-self-signed      serve https with a certificate made here, for
                              development
-      --https-redirect ADDR  listen here in clear text, only to lead to https;
-                             repeatable
+      --https-redirect ADDR  listen here in clear text, only to redirect to
+                             https; repeatable
       --https-port PORT      where clients find https, behind a forwarded port
                              (default as --listen says)
       --hsts[=TIME]          how long browsers use https only (bare: a year)
@@ -69,17 +69,19 @@ TLS
 Files and folders
       --index NAMES          files that stand for their folder: a.html,b.html;
                              or none (default index.html)
-      --listing              list folders without an index file (on loopback
-                             also if DIR has none)
+      --listing              list folders without an index file (if unset: on
+                             loopback, if DIR has none)
       --no-listing           never list a folder
-      --spa[=FILE]           FILE where nothing is found (bare: index.html)
+      --spa[=FILE]           answer with FILE where nothing is found (bare:
+                             index.html)
       --clean-urls           find about.html as /about
       --error-page CODE=FILE
                              the page of an error: 404=404.html; repeatable
       --path-error-page PATH=CODE=FILE
                              the same for PATH and all below it:
                              /api=404=404.json; repeatable
-      --mime EXT=TYPE        a type to know: glb=model/gltf-binary; repeatable
+      --mime EXT=TYPE        the type of a file extension:
+                             glb=model/gltf-binary; repeatable
       --no-precompressed     leave .br, .zst and .gz siblings alone
       --compress CODINGS     compress for clients that accept it: auto, off, or
                              some of br,zstd,gzip (default auto)
@@ -94,10 +96,10 @@ Files and folders
       --fastcgi PATTERN=ADDR
                              answer by a FastCGI peer: '*.php=unix:PATH' or
                              /app=HOST:PORT; repeatable
-      --cgi-timeout TIME     while a program does nothing; then 504 (default
+      --cgi-timeout TIME     longest silence of a program; then 504 (default
                              30s)
-      --cgi-max N            programs at a time; more wait, and too many get a
-                             503 (default 32 programs)
+      --cgi-max N            programs at a time; more requests wait, too many
+                             get a 503 (default 32 programs)
       --cgi-memory SIZE      memory of a program's process (default 512MiB)
 
 Response fields
@@ -137,11 +139,11 @@ Logs
       --path-log PATH=FILE|-|off
                              the access log of PATH and all below it:
                              /api=api.log, /healthz=off; repeatable
-      --log-format FORMAT    form of these lines: common, combined or json
+      --log-format FORMAT    format of these lines: common, combined or json
                              (default combined)
       --log-level LEVEL      how much the server logs: trace, debug, info,
                              warning, error or off (default info)
-      --log-flush TIME       longest wait of a line (default 1s)
+      --log-flush TIME       longest time until a line is written (default 1s)
       --log-rotate SIZE      begin a new file at this size (default never)
       --log-keep N           rotated files to keep; the oldest one is deleted
                              (default 5)
@@ -171,7 +173,8 @@ Limits and time-outs
       --body-timeout TIME    while a request body stalls (default 30s)
       --write-timeout TIME   while an answer stalls (default 30s)
       --idle-timeout TIME    between two requests (default 1m)
-      --drain-timeout TIME   for running answers at the end (default 10s)
+      --drain-timeout TIME   for running answers when the server stops (default
+                             10s)
       --min-receive-rate RATE
                              a slower sender is cut off (default 256 bytes/s)
       --min-send-rate RATE   a slower reader is cut off (default 256 bytes/s)
