@@ -32,7 +32,7 @@ constexpr Explanation explanations[] = {
     {400, "The request was not valid HTTP.", "Check the address, or the program that sent it."},
     {401, "This page asks for a name and a password.", "Reload it and sign in."},
     {403, "You may not see this.", "If you should, ask the people who run this site."},
-    {404, "There is nothing at this address.", "Check its spelling, or start from the front page."},
+    {404, "There is nothing at this address.", "Check its spelling."},
     {405, "This address does not take that method.", "The Allow field says which it takes."},
     {406, "There is no version of this that your client accepts.",
      "Ask with another Accept field."},

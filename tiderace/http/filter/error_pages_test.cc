@@ -78,6 +78,7 @@ TEST_F(ErrorPagesTest, ThePathIsNamed) {
 TEST_F(ErrorPagesTest, EveryPageButTheFrontPageLeadsToIt) {
     EXPECT_THAT(ask("GET", "text/html", "/lost").body(), HasSubstr("href=\"/\""));
     EXPECT_THAT(ask("GET", "text/html", "/").body(), ::testing::Not(HasSubstr("href")));
+    EXPECT_THAT(ask("GET", "text/html", "/").body(), ::testing::Not(HasSubstr("front page")));
 }
 
 TEST_F(ErrorPagesTest, WhatHasABodyOrIsNoErrorIsLeftAlone) {
