@@ -291,6 +291,8 @@ std::string listed(const load::LoadTally& tally, Fault fault) {
 
 }  // namespace
 
+// The first that applies, worst first, because one fault causes others: a server that died also
+// leaves clients unanswered, and figures of wrong answers mean nothing.
 Verdict judge(const Observed& observed) {
     const load::LoadTally& tally = observed.tally;
     if (observed.ended) return {CellState::died, *observed.ended};

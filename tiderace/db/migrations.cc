@@ -83,6 +83,7 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
         if (before != files.end() && before->second.name != file->name) {
             refuse("two files have the number " + std::to_string(file->number));
         }
+        // The file for this dialect wins, whichever of the two the folder lists first.
         if (before != files.end() && before->second.special) continue;
         std::ifstream stream(entry.path(), std::ios::binary);
         file->text.assign(std::istreambuf_iterator<char>(stream), {});
@@ -109,7 +110,7 @@ class Session {
         const Instant until = pool_->now() + options.waiting_timeout;
         while (true) {
             connection_ = make_connection(pool_->runner(), pool_->settings(), false);
-            std::optional<Error> failure;
+            std::optional<Error> failure;  // a handler cannot co_await
             try {
                 co_await connection_->open(pool_->now() + options.connect_timeout);
             } catch (const Error& error) {
@@ -150,6 +151,7 @@ class Session {
             case Dialect::sqlite:
                 co_return co_await lock_sqlite();
             case Dialect::postgres:
+                // Any number will do that nothing else in the database locks.
                 co_await run("select pg_advisory_lock(8387794211253478249)");
                 co_return;
             case Dialect::mariadb:
@@ -191,6 +193,8 @@ class Session {
     Dialect dialect() const { return pool_->settings().url.dialect; }
 
   private:
+    // SQLite has no locks by name: one transaction of all migrations keeps other writers out. The
+    // wait for it is here, because a busy_timeout would hold a thread (sqlite/file.cc).
     task::Task<> lock_sqlite() {
         const Instant until = pool_->now() + lock_wait;
         while (true) {
@@ -267,6 +271,9 @@ void check(const std::vector<Migration>& all, const std::vector<File>& files,
     }
 }
 
+// PostgreSQL and SQLite roll back a migration that fails, and its row with it. MariaDB commits each
+// change of a table at once: there the row comes first, as not done, so that the next run finds a
+// half-done migration and does not repeat it.
 task::Task<> apply(Session& session, const File& file) {
     // Named: temporaries in a co_await are not safe with g++ 12 (task.h).
     const std::vector<Value> row = {file.number, file.name, file.hash,

@@ -88,7 +88,7 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
                 at = instruction.to;
                 break;
             case Instruction::Code::unless: {
-                scratch_used_ = 0;
+                scratch_used_ = 0;  // the texts of filters live as long as their expression
                 const Ref condition = evaluate(instruction.operation);
                 if (condition.type == nullptr) return false;
                 if (!is_true(condition)) at = instruction.to;
@@ -147,7 +147,7 @@ bool Renderer::run_loop(const Instruction& loop, std::uint32_t at) {
     if (given.type == nullptr) return false;
     const Ref container = plain(given);
     const Kind kind = container.type->kind;
-    // An empty optional is an empty list: {% else %} is rendered.
+    // An empty optional is an empty list: {% else %}, between `to` and `otherwise`, is rendered.
     if (kind == Kind::nothing) return run(loop.to, loop.otherwise);
     if (kind != Kind::map && (kind != Kind::list || loop.has_key)) {
         fail(operation, operation.expression.offset,

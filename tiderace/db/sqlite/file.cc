@@ -28,6 +28,8 @@ Fault fault_of(int code, bool preparing) {
         case SQLITE_CONSTRAINT_NOTNULL:
             return Fault::not_null;
         case SQLITE_BUSY_SNAPSHOT:
+            // Another connection wrote after this transaction began to read: waiting does not help,
+            // only the whole transaction again.
             return Fault::serialization;
         default:
             break;
@@ -128,6 +130,8 @@ File::~File() {
     sqlite3_close_v2(database_);
 }
 
+// SQLite calls it every instructions_between_looks; other than 0 ends the statement, as
+// SQLITE_INTERRUPT.
 int File::on_progress(void* self) {
     const auto* file = static_cast<File*>(self);
     return file->ticket_ <= file->stopped_.load(std::memory_order_relaxed) ||
@@ -178,6 +182,8 @@ sqlite3_stmt* File::prepare(const Query& query) {
         return found->second.statement;
     }
     if (statements_.size() >= options_.statements_max) {
+        // A search is cheaper than an order that every use would have to keep: an application has
+        // fewer texts than this, unless it builds them of values.
         auto oldest = statements_.begin();
         for (auto at = statements_.begin(); at != statements_.end(); ++at) {
             if (at->second.used < oldest->second.used) oldest = at;
@@ -217,6 +223,7 @@ void File::run_one_of(Read& read, std::uint64_t ticket, Instant until) {
         if (batch.more) leave_rows();
         if (!batch.wants_writer) read.batch = std::move(batch);
     } catch (const Error& error) {
+        // Left without an outcome, a read that met a lock runs again on its own.
         if (error.kind() != Fault::busy) read.failure = error;
     }
     read.took = std::chrono::steady_clock::now() - begun;
@@ -264,6 +271,8 @@ Batch File::read(Portion portion) {
             for (int i = 0; i < columns; ++i) add_cell(batch, reading_, i);
             ++rows;
         } else if (code == SQLITE_DONE) {
+            // sqlite3_changes64() stays what the last change left, also after a statement that only
+            // reads.
             if (sqlite3_total_changes64(database_) != changes_before_) {
                 batch.done.rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
                 batch.done.last_id = sqlite3_last_insert_rowid(database_);
@@ -288,6 +297,7 @@ void File::leave_rows() {
 
 void File::script(const std::string& sql, std::uint64_t ticket, Instant until) {
     const Turn turn(*this, ticket, until);
+    // SQLite reads up to a zero byte: what follows would not run, and nothing would report it.
     if (sql.find('\0') != sql.npos) throw Error(Fault::syntax, "there is a zero byte in the text");
     std::size_t at = 0;
     std::size_t failed_at = 0;
@@ -318,6 +328,7 @@ std::size_t File::run_first(std::string_view rest, std::size_t begin, std::size_
 #endif
         fail(prepared, "prepare");
     }
+    // None is made of text that has only comments.
     int code = made != nullptr ? SQLITE_ROW : SQLITE_DONE;
     while (code == SQLITE_ROW) code = sqlite3_step(made);
     if (code != SQLITE_DONE) fail(code, "step");
