@@ -6,6 +6,7 @@ Screenshots go to build/test-logs/browser/. The browser is the system's Chromium
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PICTURES = REPOSITORY / "build/test-logs/browser"
@@ -198,6 +199,16 @@ def test_a_readme_can_be_told_apart_and_scrolled_without_a_mouse(chromium, serve
             /auto|scroll/.test(getComputedStyle(e).overflowX)).map(e => e.outerHTML)"""
         assert visit.page.evaluate(out_of_reach) == []
         assert visit.page.locator(".readme pre").evaluate("e => e.scrollWidth > e.clientWidth")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name, path", [("listing", "/"), ("listing", "/lost"), ("site", "/")])
+def test_axe_finds_nothing_in_the_servers_own_pages(chromium, servers, name, path, scheme, screen):
+    with Visit(chromium, scheme, screen) as visit:
+        visit.go(servers[name] + path)
+        found = Axe().run(visit.page).response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
 
 
 # ---- HTTPS, HTTP/2 and a live WebSocket ---------------------------------------------------------
