@@ -120,7 +120,7 @@ std::string latency_text(const Findings& findings) {
     const auto cell = std::ranges::find(findings.cells, name, &CellSummary::workload);
     const std::string heading =
         cell == findings.cells.end() ? name : heading_of(name, cell->connections);
-    return "Of " + heading +
+    return "Workload " + heading +
            ". Closed loop: each client waits for its answer before it asks again, so with many "
            "clients the median is their number divided by the answers a second, and what is worth "
            "reading is how much longer the slowest wait. epoll stands in every picture, dashed.";

@@ -34,9 +34,9 @@ inline constexpr std::string_view cost_text =
     "clients than planned.";
 inline constexpr std::string_view throughput_text =
     "A 40-byte answer on kept-alive connections, closed loop. With one CPU for the server the "
-    "curve is bound by the cost of an answer, and by the cost of finding ready connections. Of the "
-    "grey lines the dashed one is epoll and the dotted one the floor. A curve ends where an engine "
-    "held fewer connections than planned.";
+    "curve is bound by the cost of an answer, and by the cost of finding ready connections. The "
+    "dashed grey line is epoll and the dotted one is the floor. A curve ends where an engine held "
+    "fewer connections than planned.";
 inline constexpr std::string_view memory_text =
     "Proportional set size of the server's processes while those connections are busy: everything, "
     "with shared pages counted once. What the kernel holds for them is no process's memory and is "

@@ -319,7 +319,10 @@ std::string table_html(const Table& table) {
         out += std::string("<") + tag + (is_number ? " class=\"number\">" : ">") +
                escape_markup(text) + "</" + tag + ">";
     };
-    for (std::size_t i = 0; i < table.heads.size(); ++i) cell("th", i, table.heads[i]);
+    // An empty <th> would be announced as the head of a column without saying which.
+    for (std::size_t i = 0; i < table.heads.size(); ++i) {
+        cell(table.heads[i].empty() ? "td" : "th", i, table.heads[i]);
+    }
     out += "</tr></thead>\n<tbody>\n";
     for (std::size_t r = 0; r < table.rows.size(); ++r) {
         const Row& row = table.rows[r];

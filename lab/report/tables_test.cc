@@ -83,6 +83,12 @@ TEST(Tables, AbsentEnginesAreNamed) {
     EXPECT_EQ(run_in_a_line(Findings(sample_results())), "6 servers, 3 workloads, 3 rounds");
 }
 
+// As axe wants it: a head without a text says nothing about its column.
+TEST(Tables, NoHeadOfAColumnIsEmpty) {
+    const Table table{.heads = {"", "CPU"}, .rows = {{"epoll", "1"}}, .is_number = {}};
+    EXPECT_THAT(table_html(table), HasSubstr("<tr><td></td><th>CPU</th></tr>"));
+}
+
 TEST(Tables, NamesAreTextInEveryForm) {
     const Table table{.heads = {hostile}, .rows = {{hostile}}, .is_number = {true}};
     EXPECT_THAT(table_html(table), Not(HasSubstr("<b>")));
