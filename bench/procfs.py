@@ -29,7 +29,7 @@ def cpu_microseconds(pid):
 
 
 def cpu_microseconds_with_ended(pid):
-    """The same with the children that have ended: those of a server with a process a connection."""
+    """The same with the children that have ended, for servers with a process per connection."""
     after_name = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ended = int(after_name[13]) + int(after_name[14])  # cutime, cstime
     return cpu_microseconds(pid) + ended * 1e6 / os.sysconf("SC_CLK_TCK")

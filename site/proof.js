@@ -26,8 +26,8 @@
 
   const wait = page && page.responseStart > 0 ? page.responseStart - page.requestStart : 0;
   const source = told
-    ? 'Told by the server just now'
-    : 'The server tells no more than its Server field';
+    ? 'Reported by the server just now'
+    : 'The server reports no more than its Server field';
   show('source', wait > 0
     ? `${source}. Your browser waited ${wait.toFixed(1)} ms for the first byte.`
     : `${source}.`);

@@ -707,8 +707,8 @@ def test_a_snapshot_succeeds_where_the_server_is_process_1(binary, tmp_path):
 
 
 def test_a_full_disk_loses_nothing_acknowledged(binary, tmp_path):
-    """On a file system of 1 MB of its own. With `always` the program ends, because it executed what
-    it cannot keep; what it answered is there when there is room again."""
+    """On a file system of 1 MB of its own. With `always` the program ends, because it executed a
+    command that it cannot store; everything acknowledged is there when there is room again."""
     if shutil.which("unshare") is None:
         pytest.skip("no unshare here (apt: util-linux)")
     disk = tmp_path / "disk"

@@ -197,7 +197,7 @@ class Cluster:
         self.running.append(self.nodes[node])
 
     def cut_off_from_the_database(self, node):
-        """What it sends arrives, and no answer comes back: commits whose outcome it cannot know."""
+        """Its statements arrive, but no answer comes back: a commit's outcome stays unknown."""
         self.network.ip("route", "add", "blackhole", self.host(node), space=self.database_space)
 
     def heal(self, node):
@@ -276,7 +276,7 @@ class Client:
         return self.ask(node, "POST", path, {**fields, "csrf": self.token})
 
     def send_until_done(self, node, path, **fields):
-        """With the same form each time, as a person who presses again. Attempts that failed."""
+        """Sends the same form until it succeeds, as a person does. Returns how often it failed."""
         until = time.monotonic() + WAIT_SECONDS
         failed = 0
         while True:

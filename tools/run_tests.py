@@ -579,7 +579,7 @@ def go_version():
 
 
 def build_packaging_tools():
-    """From the Go module proxy, once. Where there is no such Go their tests are skipped, aloud."""
+    """From the Go module proxy, once. Without such a Go their tests are skipped, as reported."""
     if not shutil.which("go") or go_version() < GO_OLDEST_FOR_PACKAGING:
         return None
     TOOLS.mkdir(parents=True, exist_ok=True)
@@ -619,7 +619,7 @@ def node_version():
 
 def install_lighthouse():
     """The npm package at the versions of its lock file, with no scripts of packages, into
-    build/tools/lighthouse. Without Node.js its test is skipped, aloud."""
+    build/tools/lighthouse. Without Node.js its test is skipped, as reported."""
     home, source = TOOLS / "lighthouse", ROOT / "tests/lighthouse"
     stamp = home / "installed-lock.json"
     lock = (source / "package-lock.json").read_text()

@@ -2,7 +2,7 @@
 //
 //   fetch [--ca FILE] [--post TEXT] [--http 1.1|2] [--times N] URL…
 //
-// --http allows one version only: HTTP/2 in clear text, too. With --times each URL is asked so many
+// --http allows one version only: HTTP/2 in clear text, too. With --times each URL is requested N
 // times at once, and its bodies are counted instead of written.
 //
 // Each answer gives a line on standard error: its version, status and length, or what is wrong.

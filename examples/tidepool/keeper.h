@@ -24,7 +24,8 @@ inline constexpr std::int64_t members_of_round = 200;
 // A younger file may belong to a post that is being written.
 inline constexpr std::chrono::hours picture_age_min{1};
 
-// Those of the members after `member`; the last one that it looked at, 0: all were looked at.
+// Trims the timelines of the members after `member`. Returns the last member it came to, or 0 when
+// it reached the end.
 tiderace::Task<std::int64_t> trim_timelines(tiderace::db::Database db, std::int64_t member,
                                             std::int64_t kept);
 // Removes files that no row names and that are older than `age`; how many.

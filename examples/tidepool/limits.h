@@ -30,9 +30,9 @@ class SharedLimits {
                  std::optional<tiderace::redis::Client> redis)
         : loop_(&loop), db_(std::move(db)), redis_(std::move(redis)) {}
 
-    // False: not yet.
+    // False: the rate is exceeded for now.
     tiderace::Task<bool> allows(std::string key, Rate rate);
-    // Those of clients that have not come for a while.
+    // Forgets clients that have not come for a while.
     tiderace::Task<> sweep();
 
   private:

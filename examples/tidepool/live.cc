@@ -24,7 +24,7 @@ constexpr Duration longest_wait = 30s;
 constexpr Duration shortest_wait = 500ms;
 constexpr Duration wait_after_fault = 2s;
 
-// As the page is told it.
+// The form in which the page receives it.
 struct News {
     std::optional<std::int64_t> unseen = {};
     std::optional<std::string> what = {};  // the latest of the notices
@@ -63,7 +63,7 @@ Task<Looked> look_once(Site& site, std::string login, Known& known, const Words&
     co_return looked;
 }
 
-// A database that is away is no reason to end: the page is told when it is back.
+// A database that is away is no reason to end: the page is notified when it is back.
 Task<Looked> look(Site& site, std::string login, Known& known, const Words& words) {
     const auto turn = co_await site.looking.acquire();
     Looked looked;

@@ -1,9 +1,9 @@
-// Live notices: what an open page is told as soon as it happens, over a WebSocket or, where a proxy
-// allows none, over an event stream. Without scripts the next page that is loaded has it all.
+// Live notices: news that an open page receives at once, over a WebSocket or, where a proxy allows
+// none, over an event stream. Without scripts the next page that is loaded has it all.
 //
 //   Wakes -> look: the log-in, unseen notices, the newest post of the feed -> what changed -> page
 //
-// A page that is slow is told the latest state when it reads again, never a list of old ones.
+// A slow page gets the latest state when it reads again, never a list of old ones.
 //
 // Limits   Wakes: pages of a loop and of a member. Four pages of a loop look at a time. A page
 //          looks at most twice a second, and every half minute without being woken.
@@ -17,7 +17,7 @@ namespace tidepool {
 
 struct Site;
 
-// Of a socket that we close.
+// Close codes of a socket that we close.
 inline constexpr std::uint16_t close_logged_out = 4401;
 inline constexpr std::uint16_t close_too_many = 1013;
 

@@ -129,7 +129,7 @@ redis::Options redis_options() {
     return options;
 }
 
-// Of a node that serves: a database that does not answer is one that this node is cut off from.
+// For a node that serves: if the database does not answer, this node is cut off from it.
 db::Options database_options(const Options& words) {
     db::Options options;
     options.statement_timeout = std::chrono::seconds(words.database_timeout_seconds);

@@ -49,7 +49,7 @@ class Members {
     // The latest first, from where `from` (the `next` of a page; "": the beginning) ends.
     tiderace::Task<People> followers(std::int64_t member, std::string from);
     tiderace::Task<People> following(std::int64_t member, std::string from);
-    // By user name, from behind `from`; shown to nobody but the member.
+    // By user name, after `from`; shown to the member only.
     tiderace::Task<People> muted(std::int64_t member, std::string from);
     tiderace::Task<People> blocked(std::int64_t member, std::string from);
     // By a piece of the name or of the user name.

@@ -48,7 +48,7 @@ class Pictures {
     // The rest of the part that `form.next()` gave.
     tiderace::Task<std::expected<Picture, PictureFault>> receive(tiderace::http::Multipart& form,
                                                                  PictureShape shape);
-    // Pictures, and what uploads left behind, that were written so long ago.
+    // Pictures, and remains of uploads, that are older than `age`.
     tiderace::Task<std::vector<std::string>> older_than(std::chrono::seconds age);
     // Those that are there.
     tiderace::Task<> remove(std::vector<std::string> names);

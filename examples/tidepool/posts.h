@@ -37,8 +37,8 @@ struct Draft {
     std::optional<std::int64_t> parent = {};
     Picture picture = {};
     std::string picture_alt = {};
-    // Of the form that it came by: the same form with the same text again is the same post, however
-    // often it comes. "": none.
+    // The form's token; "": none. The same form with the same text is the same post, however often
+    // it is sent.
     std::string form = {};
 };
 

@@ -121,7 +121,7 @@ tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame fra
 // All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
 // files; `pictures` is made where it is missing; "": no pictures. `bus`: to the other nodes that
 // share the database; its Redis keeps sessions and rate limits, too.
-// `moderators` without a member of that name do no harm, until somebody signs up by it: register
+// A name in `moderators` without a member does no harm until somebody signs up with it, so register
 // the name first.
 tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
                              const std::string& pictures = {}, Bus bus = {},

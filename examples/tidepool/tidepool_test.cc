@@ -33,7 +33,8 @@ TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
     EXPECT_EQ(guest.get("/static/tidepool.css").status, 200);
 }
 
-// Without a session, each of them ended the system that this one replaces, or wrote for nobody.
+// Without a session, each of these requests crashed the system that this one replaces, or wrote a
+// row without an owner.
 TEST_P(TidepoolTest, GuestsChangeNothing) {
     member("ann")->write("hello");
     Browser guest(*app_);

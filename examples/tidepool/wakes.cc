@@ -166,7 +166,7 @@ Task<> Wakes::find_followers(db::Database db) {
             failed = true;
         }
         if (failed) {
-            // Who would have been woken is not known: all look, once the database answers again.
+            // The members to wake are unknown, so all look once the database answers again.
             pause = std::min<Duration>(2 * pause, pause_max);
             ring_all();
         }

@@ -83,7 +83,7 @@ class Wakes {
 
         // False: there are too many.
         bool is_free() const { return free_; }
-        // Until the page has to look again, or for so long.
+        // Waits until the page has to look again, for `longest` at most.
         tiderace::Task<> wait(tiderace::Duration longest);
         void ring() { bell_.try_send('!'); }
 
@@ -102,11 +102,11 @@ class Wakes {
     // After the commit: something changed for that member; that one wrote a post.
     void member(std::int64_t id) { publish("m" + std::to_string(id)); }
     void author(std::int64_t id) { publish("a" + std::to_string(id)); }
-    // "m17 a4", or "*". What is neither is left alone: anybody may write to a bus.
+    // "m17 a4", or "*". Anything else is ignored: anybody may write to a bus.
     void hear(std::string_view words);
     std::size_t seats() const { return seats_.size(); }
 
-    // A loop's chores, for as long as it runs: finds those who follow authors; gives to the bus.
+    // A loop's chores, for as long as it runs: finds the followers of authors; writes to the bus.
     tiderace::Task<> find_followers(tiderace::db::Database db);
     tiderace::Task<> send();
     // A process's: what other nodes give to the bus.

@@ -9,7 +9,7 @@
 // add up, from the shortest path to the longest, so that the nearest has the last word. Where no
 // path has a kind, the site's own stands in the stages as it is, and nothing is looked up.
 //
-// Owner    A worker. What it is given outlives it.
+// Owner    A worker. The constructor's arguments outlive it.
 // Thread   The loop's; RateTable and PasswordFile are shared by all loops.
 // Errors   load_error_pages() fails where a file cannot be read.
 // Limits   PathOptions::rules_max of each kind.

@@ -28,7 +28,7 @@ inline bool is_below(std::string_view path, std::string_view prefix) {
 template <typename T>
 class PathTable {
   public:
-    // The last one counts among those of one prefix.
+    // A later value of the same prefix replaces the earlier one.
     void set(std::string_view prefix, T value) {
         const auto same = std::ranges::find(places_, prefix, &Place::prefix);
         if (same != places_.end()) {

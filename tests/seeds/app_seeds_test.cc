@@ -52,7 +52,7 @@ Task<int> value_after(Duration wait, int value) {
     co_return value;
 }
 
-// Of a task that goes on when its request is over.
+// Lives in a task that goes on when its request is over.
 struct Detached {
     Detached() { ++count; }
     Detached(const Detached&) = delete;

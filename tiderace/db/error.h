@@ -61,8 +61,8 @@ class Error : public std::runtime_error, public PassingFault {
     // It failed before anything was done, and may well succeed from its start: serialization,
     // deadlock, busy, connection_lost.
     bool worth_another() const;
-    // These, and timeout: an App answers 503. An unknown outcome does not: what was asked for may
-    // have been done.
+    // These, and timeout: an App answers 503. An unknown outcome does not pass: the statement may
+    // have been executed.
     bool passes() const noexcept override;
 
     Error with_statement(std::string_view statement) const;

@@ -1,5 +1,5 @@
-// Reads that go together when all connections are busy. The faults in the middle of a company are
-// what it is about: nobody may get another's rows, error or cancellation.
+// Reads that go together when all connections are busy, and faults in the middle of such a group:
+// no read may get another's rows, error or cancellation.
 #include "tiderace/db/gather.h"
 
 #include <gtest/gtest.h>

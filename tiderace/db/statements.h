@@ -40,7 +40,7 @@ class Statements {
     task::Task<Done> exec(std::string_view sql, const A&... values) {
         return done_of(fetch(Wanted::no_rows, std::string(sql), bound(values...)));
     }
-    // Rows as they are asked for, a portion read ahead. It holds a connection until it ends.
+    // Rows one at a time, with a portion read ahead. It holds a connection until it ends.
     //   auto rows = db.stream<Member>("select …");
     //   while (auto row = co_await rows.next()) use(*row);
     template <typename T, typename... A>

@@ -59,7 +59,7 @@ class Node final : private Link::Observer {
     Hub* hub_;
     std::string address_;
     LinkRef link_;
-    std::unique_ptr<Reserve> own_;  // once it was asked for
+    std::unique_ptr<Reserve> own_;  // made when first requested
     IntrusiveList<Call> waiting_;   // in the order of their due times
     task::Backoff backoff_;
     Instant next_attempt_{};

@@ -90,7 +90,7 @@ class Link final : private net::Connection::Owner, private net::Session {
     resp::Limits reply_limits_;
     resp::ReplyReader reader_{reply_limits_};
     std::shared_ptr<tcp::ClientLayer> layer_;
-    std::unique_ptr<net::Connection> connection_;  // after what it uses; none once it is closed
+    std::unique_ptr<net::Connection> connection_;  // declared after what it uses; null once closed
     std::deque<Call*> sent_;                       // nullptr: cancelled
     std::uint64_t answered_ = 0;                   // the place of sent_.front()
     Instant heard_{};

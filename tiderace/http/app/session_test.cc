@@ -218,7 +218,7 @@ TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
     world.advance(2h);
 }
 
-// Fails where it is told to.
+// Fails on demand.
 class FailingStore final : public SessionStore {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {

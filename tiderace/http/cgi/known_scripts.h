@@ -1,9 +1,9 @@
 // KnownScripts: the scripts that were requested of a FastCGI peer lately, so that not every request
 // opens its script only to see that it is there.
 //
-// Only files are remembered, for `remembered`: a new script is found at once, and one that
-// was removed is asked for until then, which the peer answers itself, because it opens scripts by
-// their names anyway.
+// Only files are remembered, for `remembered`: a new script is found at once. Until then, a request
+// for a removed script still goes to the peer, which answers it, because it opens scripts by their
+// names anyway.
 //
 // Owner    FastCgi.
 // Thread   The loop's.

@@ -22,7 +22,7 @@ constexpr ByteView magic = "tiderace variant 1\n";
 constexpr std::size_t head_bytes_max = 256;
 constexpr ByteView unfinished = ".new-";
 
-// FNV-1a over the whole; against decay, not against a forger, who has no right to write here.
+// FNV-1a over the whole file: it detects damage, not forgery. An attacker cannot write here.
 std::uint64_t digest_of(ByteView bytes) {
     std::uint64_t digest = 14'695'981'039'346'656'037U;
     for (const char c : bytes)

@@ -74,8 +74,8 @@ class WebSocketConnection;
 class WebSocketTopics;
 
 // Names one socket of one service, for other threads and late events to hold; never reused while
-// held. It is not the connection's id: over HTTP/2 a socket's connection is a stream, and whoever
-// looked its id up with a TcpServer would find another connection.
+// held. It is not the connection's id: over HTTP/2 a socket's connection is a stream, and
+// a look-up of its id with a TcpServer would find another connection.
 struct WebSocketId {
     SlotId slot;
 
