@@ -238,7 +238,7 @@ void H2Connection::arm() {
 
 void H2Connection::on_deadline(net::Connection& connection) {
     const Instant now = service_->loop().now();
-    if (drain_due_ <= now) send_last_goaway();
+    if (phase_ == Phase::going_away && drain_due_ <= now) send_last_goaway();
     if (half_closed_due_ <= now) {
         watch_half_closed();
         streams_.check_half_closed();
@@ -267,6 +267,11 @@ void H2Connection::watch_half_closed() {
 
 // --- the end of the connection ---------------------------------------------------------------
 
+void H2Connection::enter(Phase next) {
+    TR_CHECK(phase_ < next, "a phase that cannot follow");
+    phase_ = next;
+}
+
 void H2Connection::fail(H2Error error) {
     if (phase_ == Phase::closing) return;
     if (error != H2Error::no_error) ++service_->counters().faults;
@@ -277,7 +282,7 @@ void H2Connection::fail(H2Error error) {
 
 // In order: the peer has nothing left to send.
 void H2Connection::end(bool in_order) {
-    phase_ = Phase::closing;
+    enter(Phase::closing);
     connection().set_deadline(Instant::max());
     in_order && !connection().has_unread() ? connection().close_when_sent() : connection().finish();
     streams_.close_all();
@@ -305,7 +310,7 @@ void H2Connection::on_drain(net::Connection&) {
         if (net::Connection* tunnel = exchange->tunnel_connection()) tunnel->drain();
     }
     if (phase_ != Phase::open) return;
-    phase_ = Phase::going_away;
+    enter(Phase::going_away);
     sender_.go_away(wire::h2_stream_max, H2Error::no_error);
     sender_.ping(drain_ping, false);
     drain_due_ = service_->loop().now() + drain_round;
@@ -317,14 +322,14 @@ core::HeldBytes H2Connection::held_bytes() const {
 }
 
 void H2Connection::send_last_goaway() {
-    phase_ = Phase::last_round;
+    enter(Phase::last_round);
     drain_due_ = Instant::max();
     sender_.go_away(streams_.closed().highest(), H2Error::no_error);
     if (!consuming_) end_if_done();
 }
 
 void H2Connection::on_close(net::Connection&, net::CloseReason) {
-    phase_ = Phase::closing;
+    if (phase_ != Phase::closing) enter(Phase::closing);
     streams_.close_all();
     closed_now_ = true;
     if (!fill_asked_) delete this;

@@ -3,6 +3,10 @@
 //   bytes -> wire::H2FrameReader -> streams -> Site -> Response -> HEADERS, and DATA in the order
 //   of wire::H2Scheduler -> the connection's queue, one write for all that one receive brought
 //
+//   open --on_drain()--> going_away --its PING answered, drain_round--> last_round
+//     |                      |                                            | no stream left
+//     +----------------------+-- a fault, the peer's end, on_close -------+--------> closing
+//
 // The queue is filled only until H2Sender::is_full(): streams keep their bodies, so that an urgent
 // answer does not wait behind earlier ones.
 //
@@ -111,6 +115,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void pass_over(const wire::H2Headers& frame) TR_ON_LOOP;
     bool charge_insertions(std::uint64_t before) TR_ON_LOOP;
     void deliver(H2Exchange& exchange, const wire::H2Data& frame) TR_ON_LOOP;
+    void enter(Phase next);
     void send_last_goaway() TR_ON_LOOP;
     void end_if_done() TR_ON_LOOP;
     void end(bool in_order) TR_ON_LOOP;
