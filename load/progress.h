@@ -17,7 +17,7 @@ struct LoadProgress {
     std::int64_t open = 0;  // connections, now
     bool done = false;
 
-    // Of several workers: done when all are.
+    // Sums several workers: done when all are.
     void add(const LoadProgress& other) {
         answers += other.answers;
         errors += other.errors;

@@ -28,7 +28,7 @@ constexpr Duration hopeless_after = 3s;
 constexpr std::uint64_t first_failures_max = 10;
 constexpr Duration stop_patience = 5s;
 
-// Of each process. Every loop has a connection, and a request if those are counted.
+// The loops of each process. Every loop has a connection, and a request if those are counted.
 std::size_t threads_for(const LoadOptions& options) {
     // The other half is the server's.
     const std::uint64_t half = std::max<std::uint64_t>(1, core::count_cpus().usable / 2);

@@ -59,7 +59,7 @@ void collect_inodes(const std::string& path, const core::Address& address,
     }
 }
 
-// Of all descriptors of the machine: no more than one system call for each.
+// It is asked for all descriptors of the machine: at most one system call for each.
 bool holds_one_of(const fs::path& process, const std::set<std::string>& inodes) {
     constexpr std::string_view before = "socket:[";
     std::error_code failure;

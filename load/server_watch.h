@@ -32,7 +32,7 @@ std::vector<int> find_group(int group, const std::string& proc = "/proc");
 // One process; nothing when it is not there (any more). CPU is exact in the system's own /proc, in
 // steps of 10 ms elsewhere.
 std::optional<ServerUse> read_use(int pid, const std::string& proc = "/proc");
-// Of several, what is there of them.
+// The sum over those that still run.
 ServerUse read_use(std::span<const int> pids, const std::string& proc = "/proc");
 // Their exact CPU time only. Reading memory stops a process for a moment: not while it is measured.
 // Includes threads that have ended, because a server with a thread for each connection would

@@ -84,7 +84,7 @@ bool is_safe(const RootFiles::File& file) {
     return file.use != RootFiles::Use::read || fault || is_safe_folder(folder_of(target.string()));
 }
 
-// Of its inherited descriptors the helper keeps `socket` as 3. Its standard streams lead to
+// The helper keeps `socket`, as 3, and no other inherited descriptor. Its standard streams lead to
 // /dev/null, so that readers of the server's streams see their end when the server ends.
 int keep_only(int socket) {
     const int nowhere = ::open("/dev/null", O_RDWR);

@@ -77,7 +77,8 @@ void shrink(http::files::FileCacheLimits& cache, std::size_t workers) {
     cache.missing_max = 64;
 }
 
-// Of what a worker's files may hold, a directory for each listing that is being made.
+// A listing that is being made holds a directory: a part of the descriptors for files is kept for
+// these.
 void share_descriptors(http::handler::StaticFilesOptions& files, std::size_t open_max) {
     const std::size_t listings =
         std::clamp<std::size_t>(open_max / 4, 1, files.listings.listings_max);

@@ -85,7 +85,7 @@ class Visit:
             "document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
     def brightness(self):
-        """Of what is behind the text, 0 to 255."""
+        """The lightness behind the text, 0 to 255."""
         colours = self.page.evaluate("""() => [document.body, document.documentElement]
             .map(e => getComputedStyle(e).backgroundColor)""")
         for colour in colours:

@@ -1,5 +1,5 @@
 """Each of these was a bug of one of the servers this one descends from. One line of the list, one
-test. Those of the list that are elsewhere:
+test. Rules of the list that are tested elsewhere:
 
 - two timers in one millisecond: TimerWheelTest.TwoInTheSameMillisecondFireInTheOrderOfArming;
 - refresh after expiry: of a deadline TimerWheelTest.RefreshAfterExpiryArmsAnew, and of a cache

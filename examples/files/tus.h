@@ -19,10 +19,10 @@ namespace tus {
 // Upload-Offset, Upload-Length: digits alone.
 std::uint64_t number(const tiderace::http::Request& request, std::string_view field);
 
-// Of Upload-Metadata ("filename aGFyYm91ci5qcGc=,filetype aW1hZ2UvanBlZw=="), decoded.
+// A value of Upload-Metadata ("filename aGFyYm91ci5qcGc=,filetype aW1hZ2UvanBlZw=="), decoded.
 std::optional<std::string> metadata(std::string_view value, std::string_view key);
 
-// Of Upload-Checksum ("sha1 <base64>" or "sha256 <base64>"); none: there is no such field.
+// Read from Upload-Checksum ("sha1 <base64>" or "sha256 <base64>"); none: there is no such field.
 inline constexpr std::string_view checksum_algorithms = "sha1,sha256";
 std::optional<Checksum> checksum(const tiderace::http::Request& request);
 

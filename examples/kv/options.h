@@ -48,7 +48,7 @@ struct Options {
     std::string engine = "auto";
 };
 
-// Of `--name value` and `--name=value`. An error names the word and what is possible.
+// Reads `--name value` and `--name=value`. An error names the word and what is possible.
 tiderace::Result<Options> parse_options(const std::vector<std::string_view>& words);
 // Sets one by its name without "--". False: there is no such name.
 tiderace::Result<bool> set_option(Options& options, std::string_view name, std::string_view value);

@@ -67,7 +67,7 @@ Row figures_row(const Findings& findings, const CellSummary& cell) {
     return row;
 }
 
-// Of connections that only stand there.
+// For the workload of idle connections.
 Row memory_row(const CellSummary& cell) {
     Row row{cell.subject, load::with_commas(cell.connections)};
     if (cell.has_figures()) {

@@ -41,7 +41,7 @@ using PathPasswords = std::vector<std::pair<std::string, std::shared_ptr<const P
 // One for each path of --path-rate; nullptr: its paths are not limited.
 using PathRates = std::vector<std::pair<std::string, std::shared_ptr<http::filter::RateTable>>>;
 
-// Of --basic-auth and --path-auth: read and hashed once for all loops.
+// The passwords of --basic-auth and --path-auth: read and hashed once for all loops.
 struct SharedPasswords {
     std::shared_ptr<const PasswordFile> otherwise;  // nullptr: other paths are open
     PathPasswords paths;

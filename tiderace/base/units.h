@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// Of libstdc++'s <chrono>, durations and clocks alone: the calendar brings streams and locales into
+// Only durations and clocks of libstdc++'s <chrono>: the calendar brings streams and locales into
 // each file of an application. A file that needs the calendar includes <chrono>.
 #if __has_include(<bits/chrono.h>)
 #include <bits/chrono.h>

@@ -8,7 +8,7 @@
 namespace tiderace::db {
 
 struct Options {
-    // Of each loop. SQLite: readers; one more writes.
+    // For each loop. SQLite: readers; one more writes.
     std::size_t connections_max = 8;
     // Reads of one() and all() that a connection takes at once when all connections are busy, each
     // behind the others; not in MariaDB. 1: each has a connection for itself.

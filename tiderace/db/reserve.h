@@ -35,7 +35,7 @@ class Pooled {
     virtual task::Task<bool> recover() = 0;
     // Whether the other end is still there.
     virtual task::Task<bool> answers(Instant deadline) = 0;
-    // Of an idle one, without waiting: the other end has closed it.
+    // Asked of an idle connection, does not wait: the other end has closed it.
     virtual bool gone() = 0;
     // Nothing runs, no rows are left, no transaction is open.
     virtual bool clean() const = 0;

@@ -36,8 +36,8 @@ struct Request {
     ByteView raw_path;  // as it came, for redirects and logs
     ByteView query;     // without the "?"
     bool has_query = false;
-    // Of an extended CONNECT (RFC 8441): "websocket". Then the method is CONNECT and the rest is as
-    // with GET.
+    // The :protocol of an extended CONNECT (RFC 8441): "websocket". Then the method is CONNECT and
+    // the rest is as with GET.
     ByteView protocol;
     HttpVersion version = HttpVersion::http_1_1;
     bool secure = false;                               // over TLS, to us or to a trusted proxy

@@ -94,7 +94,7 @@ class Response {
     void set_body(const char* text) { set_body(ByteView(text)); }
     // Ready pieces: shared bytes, file ranges.
     void set_body(core::SendQueue queue) { body_ = std::move(queue); }
-    // Of unknown length (chunked), or of exactly `length` bytes.
+    // A body of unknown length (chunked), or of exactly `length` bytes.
     void set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length = {});
 
     // The handler has chosen the bytes, by Accept-Encoding among others: no filter changes them.

@@ -82,7 +82,7 @@ TEST(JsonReader, RefusesATextCutAnywhere) {
     const Options ignore = {.unknown = Unknown::ignore};
     ASSERT_EQ(fault_of(text, ignore), "none");
     for (std::size_t size = 0; size < text.size(); ++size) {
-        // Of memory that ends there, so that a sanitizer sees what is read behind it.
+        // In memory that ends there, so that a sanitizer notices a read beyond it.
         const std::vector<char> cut(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size));
         EXPECT_TRUE(fault_of({cut.data(), cut.size()}, ignore).starts_with("syntax")) << size;
     }

@@ -3,7 +3,7 @@
 //   bind_listener() -> the address is taken, connections are not accepted
 //       -> start_listening(), or share_listener(): one socket, or several, once it can be served
 //
-// Of several servers that start at once, one gets the port and all others the error: bound sockets
+// When several servers start at once, one gets the port and the others the error: bound sockets
 // may share an address until one of them listens, and the first one listens alone before it shares
 // with its own.
 //

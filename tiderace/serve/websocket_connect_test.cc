@@ -113,7 +113,7 @@ class ConnectByClient : public AppTest {
         (void)connect();
         return world.listening_at().to_string();
     }
-    // Of those that the client's tasks made; each connect() above has one, too.
+    // Those that the client's tasks made; each connect() above has one, too.
     std::size_t connections() const { return client_->pool()->connections(); }
 
     static task::Task<> say_and_hear(Client& client, std::string url, WebSocketConnect how,

@@ -43,7 +43,7 @@ class Peer final : private net::Session {
     void set_reading(bool on) TR_ON_LOOP;
     // The idle time begins anew, as it does when bytes come.
     void touch() TR_ON_LOOP;
-    // Of this peer, from now on; 0: none.
+    // For this peer, from now on; 0: none.
     void set_idle_timeout(Duration idle) TR_ON_LOOP;
     bool tune(const net::SocketOptions& options) TR_ON_LOOP;
 

@@ -114,7 +114,7 @@ class Stream final {
     // Closes without sending what is queued; reads and writes that wait end.
     void abort() { state_->abort(); }
 
-    // Of reads that begin from now on. 0: none.
+    // For reads that begin from now on; 0: none.
     void set_idle_timeout(Duration idle) { state_->set_idle(idle); }
     // False: there is no socket below, or it refuses.
     bool tune(const net::SocketOptions& options);

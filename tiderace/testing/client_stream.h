@@ -58,7 +58,7 @@ class Stream {
     // Why it will not become whole; "": it may.
     const std::string& fault();
 
-    // Of open_upload(): a piece of the request's body, and its end.
+    // After open_upload(): a piece of the request's body, and its end.
     void write(ByteView bytes);
     void finish();
 

@@ -25,7 +25,7 @@ enum class Escape : std::uint8_t { none, html, url, url_part, js_string, js_valu
 inline constexpr std::string_view blocked_url = "#blocked";
 inline constexpr std::size_t json_depth_max = 32;
 
-// Of every way but js_value.
+// For every way but js_value.
 void append_escaped(std::string& out, Escape how, std::string_view text);
 
 // False: nested too deeply, or longer than `bytes_max`; `out` then holds a part of it.

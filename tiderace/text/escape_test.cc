@@ -19,7 +19,7 @@ std::string escaped(Escape how, std::string_view text) {
     return out;
 }
 
-// Of every byte: what may end a place never comes out as it is.
+// Every byte is tried: one that may end its place is never written as it is.
 TEST(Escape, LeavesNoByteThatEndsItsPlace) {
     struct Place {
         Escape how;

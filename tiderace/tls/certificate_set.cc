@@ -87,7 +87,7 @@ void CertificateSet::add_names() {
         const int kind = EVP_PKEY_get_base_id(certificates_[i].key.get());
         for (const std::string& name : certificates_[i].names) {
             Combination& known = by_name_[name];
-            // Of two certificates for one name and kind of key the first one serves. One of each
+            // The first of two certificates for one name and kind of key serves. One of each
             // kind may serve: OpenSSL picks ECDSA or RSA by what the client supports.
             const bool taken = std::ranges::any_of(known, [&](std::size_t other) {
                 return EVP_PKEY_get_base_id(certificates_[other].key.get()) == kind;

@@ -58,7 +58,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
   public:
     static constexpr std::size_t out_bytes_max = 128_KiB;
     static constexpr std::size_t waiting_bytes_max = 64_KiB;
-    // Of answers (alerts) that a peer asks for and does not read; then it is cut.
+    // Answers (alerts) that a peer causes and does not read; above this it is cut off.
     static constexpr std::size_t answers_bytes_max = 64_KiB;
     // Then others have their turn: sealing costs time that the socket would not limit.
     static constexpr std::size_t sealed_bytes_per_turn_max = 1_MiB;

@@ -9,7 +9,7 @@
 namespace tiderace::db::redis {
 namespace {
 
-// Of commands that wait for the end of the turn; a turn with more sends them before. Measured with
+// Commands wait for the end of the turn, or until there are so many bytes of them. Measured with
 // 800 small commands a turn: 2 KiB gives 1.35, 4 KiB 1.5, all at the end 0.9 million a second.
 constexpr std::size_t flush_bytes = 4_KiB;
 

@@ -67,7 +67,7 @@ class App : public Routes<App, 0> {
     App& operator=(App&& other) noexcept;
     ~App();
 
-    // Of all requests, also those without a route; in the order of the calls.
+    // Runs for every request, also without a route, in the order of these calls.
     App& use(Middleware middleware);
     // Routes below a prefix without parameters.
     Group<0> group(std::string prefix) { return Group<0>({this, add_scope(0, std::move(prefix))}); }

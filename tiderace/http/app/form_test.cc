@@ -121,7 +121,7 @@ TEST_F(FormTest, AFormAboveTheBodysLimitIs413) {
     EXPECT_EQ(status_of(post("name=a&age=11")), "413");
 }
 
-// Of two arguments that cannot be read, the first is answered, and nothing is answered twice.
+// When two arguments cannot be read, the answer names the first, and there is no second answer.
 TEST_F(FormTest, TheFirstBadArgumentIsNamed) {
     app.get<"/{a}/{b}">([](int, int, Query<Search>) { return "never"; });
     const std::string answer = get("/x/y");

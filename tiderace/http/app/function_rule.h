@@ -23,7 +23,7 @@ struct Layer {
     ResponseFilter* filter = nullptr;  // after
 
     Layer() = default;
-    // Of anything that is a rule, a filter, or both.
+    // Made of anything that is a rule, a filter, or both.
     template <typename T>
     explicit Layer(std::shared_ptr<T> made) {
         if constexpr (std::is_base_of_v<AccessRule, T>) rule = made.get();

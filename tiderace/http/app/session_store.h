@@ -6,7 +6,7 @@
 // Owner    A shared_ptr of the App's; one for all loops.
 // Thread   Any loop's, several at once. The tasks run on the loop that awaits them.
 // Errors   What a task throws is answered 500: a request is never served as if it had no session
-//          because the store is broken. Of FileSessions, everything but a file that is not there.
+//          because the store is broken. FileSessions: everything but an absent file.
 // Limits   MemorySessions: sessions_max, the one that was used the longest ago goes first.
 //          FileSessions: FileSessionsOptions; the one that expires first goes first. Those that
 //          expired are swept away every hour while sessions are read.

@@ -118,7 +118,7 @@ class ClientExchange final : private task::Root {
         notify();
     }
 
-    // Of an exchange that tunnels. ----------------------------------------------------------------
+    // For an exchange that tunnels. ---------------------------------------------------------------
 
     // nullptr: none any more. It outlives the exchange, or leaves before.
     void set_watcher(Watcher* watcher) { watcher_ = watcher; }

@@ -8,7 +8,7 @@ namespace tiderace::http::coding {
 
 namespace {
 
-// Of an encoder at a place on the shelf, at most.
+// What an encoder at this place on the shelf takes at most.
 std::size_t bytes_of(std::size_t place) {
     return encoder_bytes_max(static_cast<Purpose>(place % purposes));
 }

@@ -44,7 +44,7 @@ struct FileWatchOptions {
     bool logs = true;                // one of several loops logs why something is not watched
     std::size_t watches_max = 4096;  // folders of one loop
     std::size_t takes_per_second_max = 100;  // more: with the next request
-    // Of all loops of the process, which hold it; none: this loop has its own.
+    // Shared by all loops of the process, which hold it; none: this loop has its own.
     std::shared_ptr<core::SharedNotices> notices;
 };
 

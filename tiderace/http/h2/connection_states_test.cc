@@ -62,7 +62,7 @@ bool is_idle(On on) {
     return on == On::idle || on == On::even;
 }
 
-// Of DATA and HEADERS whose own shape is right.
+// For DATA and HEADERS that are well-formed themselves.
 Verdict on_content(const Case& c) {
     const bool headers = c.type == H2FrameType::headers;
     switch (c.on) {

@@ -282,7 +282,7 @@ void answer_listing(Exchange& exchange, const files::FileLoader& loader,
         const files::FileLoader::Opened opened = loader.open(options.path);
         if (opened.found == files::Found::failed) return answer_unreadable(exchange, opened.error);
         if (opened.found != files::Found::directory) return exchange.respond_status(404);
-        // Of unknown length, as the answer to GET is.
+        // The length is unknown, as in the answer to GET.
         Response response(200);
         add_fields(response, description.nonce);
         response.set_body(std::make_unique<NoRows>());

@@ -77,7 +77,7 @@ class WebSocketTopics final : private core::TurnEnd {
     void publish_from(WebSocketConnection& publisher, ByteView topic, WebSocketKind kind,
                       ByteView message) TR_ON_LOOP;
 
-    // Of this loop.
+    // Counts this loop only.
     std::size_t subscribers(ByteView topic) const;
     std::size_t topics() const { return topics_.size(); }
     // How many names the fullest bucket of the table holds: what tests of its hash look at.

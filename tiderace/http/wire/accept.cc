@@ -152,7 +152,7 @@ CodingChoice choose_coding(ByteView accept_encoding, AvailableCodings available)
     int best = qualities.identity();
     auto consider = [&](ContentCoding coding, bool is_available) {
         const int quality = qualities.compressed(coding);
-        // Of equal weights the later one is taken, so the calls below go from the coarsest to the
+        // Among equal weights the later one wins, so the calls below go from the coarsest to the
         // best coding.
         if (!is_available || quality == 0 || quality < best) return;
         best = quality;
@@ -172,7 +172,7 @@ bool prefers_json(ByteView accept) {
     const Wanted json = wanted_of(accept, "application/json");
     const Wanted html = wanted_of(accept, "text/html");
     if (json.quality != html.quality) return json.quality > html.quality;
-    // Of equal weights the type that is named more exactly wins; with "*/*" alone, HTML.
+    // Among equal weights the more specific type wins; with "*/*" alone, HTML.
     return json.quality > 0 && json.exactness > html.exactness;
 }
 

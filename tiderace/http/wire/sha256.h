@@ -39,7 +39,7 @@ class Sha256Message {
 
 Sha256 sha256(ByteView bytes);
 
-// Of `first` and `second`, one after the other.
+// The HMAC of `first` followed by `second`.
 Sha256 hmac_sha256(ByteView key, ByteView first, ByteView second = {});
 
 }  // namespace tiderace::http::wire

@@ -237,7 +237,7 @@ Answer ClientStage::ask(std::string_view method, std::string_view target, const 
 }
 
 Stream ClientStage::open(const std::string& head, std::string_view target, bool uploading) {
-    // Of its own: a stream may stay open for the whole test, and requests go on beside it.
+    // On a connection of its own: it may stay open for the whole test, beside other requests.
     auto exchange = connect();
     exchange->begin(false);
     exchange->uploading = uploading;

@@ -42,7 +42,7 @@ class Topics final {
     void publish_from(WebSocket& publisher, std::string_view topic,
                       const WebSocketMessage& message);
 
-    // Of this loop.
+    // Counts this loop only.
     std::size_t members(std::string_view topic) const { return topics_.subscribers(topic); }
     // Messages that another loop was too far behind to be given.
     std::uint64_t missed() const { return topics_.missed(); }

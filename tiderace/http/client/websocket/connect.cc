@@ -56,7 +56,7 @@ class OutgoingSockets final : private net::Connection::Owner {
         loop_->turn(Duration::zero());  // for what their transports left to a turn's end
     }
 
-    // One for all sockets with the same options. Of those that none uses some are kept.
+    // One for all sockets with the same options. Some that no socket uses are kept.
     std::shared_ptr<WebSocketService> service(WebSocketOptions options) {
         for (const auto& each : services_) {
             if (same(each->options(), options)) return each;
