@@ -120,8 +120,7 @@ class Exchange : public core::Shared {
     Attachment* attached(const void* key) const;
     // Goes on with the stages after an access rule that said `later` has let the request pass.
     void resume();
-    std::size_t access_done = 0;
-    std::size_t route_access_done = 0;  // the same, of the rules of the request's route
+    std::size_t access_done = 0, route_access_done = 0;  // rules passed: the site's, the route's
     // Sees the answer before the site's filters do; it outlives the exchange.
     void set_route_filter(ResponseFilter& filter) { route_filter_ = &filter; }
     bool has_route_filter() const { return route_filter_ != nullptr; }

@@ -192,26 +192,6 @@ TEST_P(EveryConnection, ClosesWhenTheServerStops) {
     EXPECT_FALSE(peer_->was_reset()) << "nothing was cut off";
 }
 
-TEST_P(EveryConnection, IsResetWhenTheServerStopsInTheMiddleOfAnAnswer) {
-    const std::string much(10'000'000, 'x');  // more than the kernel takes
-    sessions_.on_data = [&](Connection& connection, ByteView data) {
-        connection.queue().append_shared(much, core::make_ref<Forever>());
-        connection.written();
-        return data.size();
-    };
-    start();
-    peer_->set_listening(false);
-    peer_->say(question);
-    ASSERT_TRUE(world_->run_until([&] { return !sessions_.received.empty(); }));
-    world_->settle();
-    server_->abort_all();
-    expect_closed(CloseReason::server_stopped);
-    peer_->set_listening(true);
-    ASSERT_TRUE(world_->run_until([&] { return peer_->over(); }));
-    EXPECT_TRUE(peer_->was_reset());
-    EXPECT_LT(peer_->heard().size(), much.size());
-}
-
 // ---- writing -----------------------------------------------------------------------------------
 
 TEST_P(EveryConnection, SeveralWritesOfOneDeliveryLeaveInOneCall) {

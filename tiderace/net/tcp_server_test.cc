@@ -429,6 +429,27 @@ constexpr int resets_wanted = 1'025;  // what it looks for shows at the first
 constexpr int resets_wanted = 10'241;
 #endif
 
+TEST_P(EveryServer, AnAnswerThatItsStopCutsOffIsReset) {
+    struct Forever final : core::Shared {};
+    const std::string much(10'000'000, 'x');  // more than the kernel takes
+    sessions_.on_open = [&](Connection& connection) {
+        connection.queue().append_shared(much, core::make_ref<Forever>());
+        connection.written();
+    };
+    start();
+    testing::Peer& peer = connect();
+    peer.set_listening(false);
+    ASSERT_TRUE(run_until_opened(1));
+    world_->settle();
+    server_->abort_all();
+    world_->settle();
+    EXPECT_EQ(closed(CloseReason::server_stopped), 1U);
+    peer.set_listening(true);
+    ASSERT_TRUE(world_->run_until([&] { return peer.over(); }));
+    EXPECT_TRUE(peer.was_reset());
+    EXPECT_LT(peer.heard().size(), much.size());
+}
+
 TEST_P(EveryServer, TenThousandTwoHundredAndFortyOneResetsLeaveNothingBehind) {
     start({.connections_max = 64});
     int resets = 0;

@@ -108,33 +108,6 @@ TEST_P(H2Requests, AnswersWithoutABodyEndWithTheirHead) {
     }
 }
 
-TEST_P(H2Requests, AnEmptyBodyHasNoFrameAndOneByteHas) {
-    for (const std::string body : {"", "x"}) {
-        stage_->on("/text" + body, [body](Exchange& exchange) {
-            Response response;
-            response.set_body(body);
-            exchange.respond(response);
-        });
-    }
-    H2Client& client = connect();
-    const auto none = client.get("/text"), one = client.get("/textx");
-    ASSERT_TRUE(ended(none) && ended(one));
-    EXPECT_EQ(client.answer(none).frames, 0U);
-    EXPECT_EQ(client.answer(none).field("content-length"), "0");
-    EXPECT_EQ(client.answer(one).body, "x");
-    EXPECT_EQ(client.answer(one).field("content-length"), "1");
-}
-
-TEST_P(H2Requests, ThePathAndTheQueryAreApart) {
-    H2Client& client = connect();
-    const auto plain = client.get("/echo"), empty = client.get("/echo?"),
-               full = client.get("/echo?a=1?b");
-    ASSERT_TRUE(ended(plain) && ended(empty) && ended(full));
-    EXPECT_TRUE(client.answer(plain).body.starts_with("/echo  ")) << client.answer(plain).body;
-    EXPECT_TRUE(client.answer(empty).body.starts_with("/echo  ")) << client.answer(empty).body;
-    EXPECT_TRUE(client.answer(full).body.starts_with("/echo a=1?b ")) << client.answer(full).body;
-}
-
 TEST_P(H2Requests, LeavesOutTheFieldsThatSpeakOfAConnection) {
     H2Client& client = connect();
     const auto stream = client.get("/framing");
