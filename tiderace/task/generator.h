@@ -8,7 +8,10 @@
 // It runs only while its consumer awaits a value: a slow consumer slows it down. It may await; then
 // its consumer waits, too.
 //
-// Owner    Its holder; its destructor destroys the frame at its await.
+// It inherits the deadline of the one that awaits a value, until the next one does.
+//
+// Owner    Its holder; its destructor destroys the frame at its await. It ends before the task that
+//          last awaited a value of it.
 // Thread   One loop's.
 // Errors   What the body throws is thrown by next(), once; after that it has ended.
 #pragma once
@@ -83,6 +86,9 @@ class Generator<T>::promise_type {
     std::optional<T> value_;
     std::exception_ptr failure_;
     std::coroutine_handle<> consumer_ = std::noop_coroutine();
+    // What it inherited from the last next(). A copy, because the generator may still wait when
+    // the deadline of that one has passed, and what it awaits refers to this.
+    Context context_;
     bool running_ = false;  // it has not reached its next value since it was last asked
 };
 
@@ -104,7 +110,9 @@ class Generator<T>::Next {
         waiting_ = true;
         promise_type& promise = handle_.promise();
         promise.consumer_ = consumer;
+        promise.context_ = *context_;
         if (std::exchange(promise.running_, true)) return std::noop_coroutine();
+        Context::current() = &promise.context_;
         return handle_;
     }
     std::optional<T> await_resume() {

@@ -80,6 +80,32 @@ TEST_F(GeneratorTest, ACancelledNextLosesNoValue) {
     }());
 }
 
+// It still waits when the deadline that it inherited has gone with the task that had set it.
+TEST_F(GeneratorTest, ItInheritsFromTheOneThatAsksAndKeepsNothingOfAnEarlierOne) {
+    const auto deadlines = []() -> Generator<Instant> {
+        for (;;) {
+            co_await sleep(10ms);
+            co_yield deadline();
+        }
+    };
+    const auto ask = [](Generator<Instant>& from) -> Task<std::optional<Instant>> {
+        co_return co_await from.next();
+    };
+    // A frame of its own, which is gone when the generator goes on.
+    const auto ask_in_vain = [](auto& ask, Generator<Instant>& from) -> Task<> {
+        EXPECT_FALSE(co_await within(1ms, ask(from)));
+    };
+    run([](auto& make, auto& ask, auto& ask_in_vain) -> Task<> {
+        auto values = make();
+        co_await ask_in_vain(ask, values);
+        EXPECT_EQ(co_await values.next(), Instant::max()) << "asked while it still waited";
+        co_await ask_in_vain(ask, values);
+        co_await sleep(50ms);  // it goes on alone
+        (void)co_await values.next();
+        EXPECT_EQ(co_await values.next(), Instant::max());
+    }(deadlines, ask, ask_in_vain));
+}
+
 TEST_F(GeneratorTest, DestroyedAtAnAwaitItsFrameEnds) {
     std::string log;
     Kept root;
