@@ -92,6 +92,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void close(CloseReason reason) TR_ON_LOOP;
     // While false, on_data stops and TCP pushes back on the peer. Starts true.
     void set_reading(bool on) TR_ON_LOOP;
+    bool reading() const { return reading_; }  // what set_reading() said last
     // Notifies the Session that the server stops.
     void drain() TR_ON_LOOP;
     // Later in this turn, gives on_data again the bytes that the Session left unread.

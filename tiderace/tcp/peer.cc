@@ -50,6 +50,8 @@ void Peer::abort() {
     connection_->close(net::CloseReason::aborted);
 }
 void Peer::set_reading(bool on) {
+    // Meanwhile the peer could not send.
+    if (on && !connection_->reading()) touch();
     connection_->set_reading(on);
 }
 bool Peer::tune(const net::SocketOptions& options) {
@@ -108,8 +110,9 @@ void Peer::on_peer_finished(net::Connection& connection) {
 }
 
 void Peer::on_deadline(net::Connection& connection) {
-    // What the peer still has to take is the business of ConnectionLimits::write.
-    if (connection.queue_bytes() > 0) return touch();
+    // What the peer still has to take is the business of ConnectionLimits::write. One that we do not
+    // read from is not silent: we are waited for.
+    if (connection.queue_bytes() > 0 || !connection.reading()) return touch();
     if (!callbacks_->on_idle) return connection.close(net::CloseReason::idle_expired);
     touch();
     guard([&] { callbacks_->on_idle(*this); });

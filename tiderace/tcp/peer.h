@@ -39,7 +39,7 @@ class Peer final : private net::Session {
     void finish() TR_ON_LOOP;
     // Ends the connection now; queued bytes are dropped.
     void abort() TR_ON_LOOP;
-    // While false nothing is read, and the peer is pushed back on.
+    // While false nothing is read, the peer is pushed back on, and no idle time passes.
     void set_reading(bool on) TR_ON_LOOP;
     // The idle time begins anew, as it does when bytes come.
     void touch() TR_ON_LOOP;

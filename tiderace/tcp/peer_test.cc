@@ -65,6 +65,34 @@ TEST_F(PeerTest, ADownloadLongerThanTheIdleTimeIsNotCut) {
     end_all();
 }
 
+TEST_F(PeerTest, TheIdleTimeDoesNotRunWhileWeDoNotRead) {
+    Peer* kept = nullptr;
+    std::string got;
+    Server busy(":0");
+    busy.idle_timeout(5s).on_data([&](Peer& peer, ByteView in) {
+        got += in;
+        kept = &peer;
+        peer.set_reading(false);  // a proxy does so while the other side takes nothing
+    });
+    serve(busy);
+    const auto peer = world->connect();
+    peer->say("one ");
+    world->settle();
+    peer->say("two");
+    world->advance(1min);
+    ASSERT_FALSE(peer->over());
+    EXPECT_EQ(got, "one ");
+    kept->set_reading(true);
+    world->settle();
+    EXPECT_EQ(got, "one two");
+    kept->set_reading(true);
+    world->advance(4s);
+    EXPECT_FALSE(peer->over()) << "it begins anew when we read again";
+    world->advance(2s);
+    EXPECT_TRUE(peer->over());
+    end_all();
+}
+
 TEST_F(PeerTest, EachPeerHasAStateAndMayBeTouchedClosedAndAborted) {
     Server counting(":0");
     counting.idle_timeout(5s).on_data([](Peer& peer, ByteView in) {
