@@ -67,7 +67,15 @@ bool StreamState::begin(StreamReader& reader) {
 bool StreamState::try_settle(StreamReader& reader) {
     // The end of an oversized frame is unknown, so the stream cannot be read any further.
     if (end_ != End::too_long) {
-        const Found found = reader.look(unread(), reader.seen_);
+        Found found;
+        try {
+            found = reader.look(unread(), reader.seen_);
+        } catch (...) {
+            // A framing of the program's. The bytes remain, for a read with another one.
+            reader.failure_ = std::current_exception();
+            settle(reader, End::none);
+            return true;
+        }
         if (found.state == Found::State::frame) {
             lent_ = found.used;
             reader.frame_ = found.frame;
@@ -108,6 +116,7 @@ void StreamState::wait(StreamReader& reader, std::coroutine_handle<> handle) {
 
 std::optional<ByteView> StreamState::take(StreamReader& reader) {
     reader_ = nullptr;
+    if (reader.failure_) std::rethrow_exception(reader.failure_);
     return reader.got_ ? std::optional(reader.frame_) : std::nullopt;
 }
 
@@ -181,6 +190,11 @@ void StreamState::on_expired() {
 // ---- writing ------------------------------------------------------------------------------------
 
 bool StreamState::begin(StreamWriter& writer) {
+    writer.settled_ = try_settle(writer);
+    return writer.settled_;
+}
+
+bool StreamState::try_settle(StreamWriter& writer) {
     if (connection_ == nullptr) {
         // A task that ignores what writes return would go on for ever: wait() ends it.
         return !std::exchange(end_reported_, true) || keeper_ == nullptr;
@@ -196,10 +210,10 @@ bool StreamState::begin(StreamWriter& writer) {
 
 void StreamState::wait(StreamWriter& writer, std::coroutine_handle<> handle) {
     writer.waiter_.suspend(handle);
-    if (connection_ == nullptr) {
-        keeper_ != nullptr ? keeper_->on_abandoned() : writer.waiter_.wake();
-    } else if (writer.sent_ || connection_->sending_finished()) {
-        writer.waiter_.wake();  // done; the others have their turn
+    if (writer.settled_) {
+        writer.waiter_.wake();  // the others have their turn
+    } else if (connection_ == nullptr) {
+        keeper_->on_abandoned();
     } else {
         writers_.push_back(writer);
     }

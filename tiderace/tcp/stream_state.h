@@ -13,6 +13,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,6 +54,7 @@ class StreamReader {
     bool settled_ = false;
     bool got_ = false;
     ByteView frame_;
+    std::exception_ptr failure_;  // what look() threw
 };
 
 class StreamWriter : private ListHook {
@@ -78,6 +80,7 @@ class StreamWriter : private ListHook {
     std::uint64_t offset_ = 0;
     std::uint64_t file_bytes_ = 0;
     task::Waiter waiter_;
+    bool settled_ = false;
     bool sent_ = false;
 };
 
@@ -109,7 +112,7 @@ class StreamState final : public net::Session, private core::Timer {
     // True: settled, see frame() and end().
     bool begin(StreamReader& reader) TR_ON_LOOP;
     void wait(StreamReader& reader, std::coroutine_handle<> handle) TR_ON_LOOP;
-    // Its outcome, once.
+    // Its outcome, once; what its framing threw is thrown here.
     std::optional<ByteView> take(StreamReader& reader);
     // For a reader that is destroyed. The bytes it did not take remain for the next one.
     void forget(StreamReader& reader) TR_ON_LOOP;
@@ -149,6 +152,7 @@ class StreamState final : public net::Session, private core::Timer {
     void update_reading() TR_ON_LOOP;
     bool waiting() const { return reader_ != nullptr && !reader_->settled_; }
     bool waits_at_boundary() const { return waiting() && begin_ == in_.size(); }
+    bool try_settle(StreamWriter& writer) TR_ON_LOOP;
     void push(StreamWriter& writer) TR_ON_LOOP;
     void serve_writers() TR_ON_LOOP;
     void finish_if_asked() TR_ON_LOOP;

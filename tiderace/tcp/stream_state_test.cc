@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,62 @@ TEST_F(StreamStateTest, WritesOfTwoTasksLeaveOneAfterTheOther) {
     EXPECT_TRUE(world->run_until([&] { return peer->heard().size() == 2'000'000; }));
     EXPECT_EQ(peer->heard(), a + b);
     end_all();
+}
+
+// Writes give way after 128 in a row; the one that does must not slip in behind the end.
+TEST_F(StreamStateTest, NoWriteFollowsFinishHoweverManyWereRefused) {
+    const std::string much(3'000'000, 'x');
+    int refused = 0, taken = 0;
+    serve([&](Stream stream) -> Task<> {
+        task::Scope scope;
+        scope.spawn([](Stream& stream, const std::string& text) -> Task<> {
+            co_await stream.write(text);
+        }(stream, much));
+        stream.finish();  // behind the write that waits
+        for (int i = 0; i < 300; ++i) ++(co_await stream.write("late") ? taken : refused);
+        co_await scope.join();
+    });
+    const auto peer = world->connect();
+    EXPECT_TRUE(world->run_until([&] { return peer->ended(); }));
+    EXPECT_EQ(refused, 300);
+    EXPECT_EQ(taken, 0);
+    EXPECT_TRUE(peer->heard() == much);
+    end_all();
+}
+
+struct Fussy {
+    Found operator()(ByteView bytes, std::size_t) const {
+        if (bytes.contains('!')) throw std::runtime_error("no exclamation marks");
+        return {};
+    }
+};
+
+TEST_F(StreamStateTest, WhatAFramingThrowsIsThrownByItsRead) {
+    for (const bool at_once : {false, true}) {
+        std::string thrown, next;
+        serve([&](Stream stream) -> Task<> {
+            if (at_once) co_await task::sleep(1s);
+            try {
+                (void)co_await stream.read(Fussy{});
+            } catch (const std::runtime_error& error) {
+                thrown = error.what();
+            }
+            next = (co_await stream.read()).value_or("nothing");
+            co_await stream.write("please calm down");
+        });
+        const auto peer = world->connect();
+        world->settle();
+        peer->say("hello");
+        world->settle();
+        peer->say("!");
+        world->settle();
+        world->advance(2s);
+        EXPECT_EQ(thrown, "no exclamation marks");
+        EXPECT_EQ(next, "hello!");
+        EXPECT_EQ(peer->heard(), "please calm down");
+        EXPECT_EQ(tasks->size(), 0U);
+        end_all();
+    }
 }
 
 TEST_F(StreamStateTest, APeerThatStopsTakingIsCutOff) {
