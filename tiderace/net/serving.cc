@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -161,6 +162,12 @@ int Serving::run(const MakeService& make) {
         ready = prepare(make, parts);
     } catch (const std::bad_alloc&) {
         ready = fail(Error(ENOMEM, "start", options_.program));
+    } catch (const std::exception& error) {
+        // Of the program's own code: a state of an App that cannot reach its database, say.
+        ready = fail(Error(0, "start", options_.program, error.what()));
+    } catch (...) {
+        ready = fail(
+            Error(0, "start", options_.program, "something that is no std::exception was thrown"));
     }
     if (!ready) {
         std::fprintf(stderr, "%s: %s\n", options_.program.c_str(), ready.error().message().c_str());

@@ -19,7 +19,8 @@
 // Owner    main, which makes it before anything else: from then on the loops receive the signals.
 // Thread   The one that made it, which becomes the first loop's. stop(): any, while it serves.
 // Errors   A failure to start is one sentence on standard error: a text that is no address, a port
-//          in use, an engine, thread or memory that the machine does not have.
+//          in use, an engine, thread or memory that the machine does not have, what MakeService
+//          threw.
 // Limits   ServingOptions; when memory runs out while it begins to drain, it ends at once.
 #pragma once
 

@@ -14,6 +14,7 @@
 #include <latch>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "tiderace/core/cpu_count.h"
@@ -406,6 +407,24 @@ TEST_F(ServingTest, AServiceThatCannotBeMadeIsOneSentence) {
               1);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
               "marks: open the page: no such file or directory\n");
+}
+
+// On the second loop, so that the first one's has to end again.
+TEST_F(ServingTest, AServiceWhoseMakingThrowsIsOneSentence) {
+    const auto run = [&](auto thrown) {
+        ::testing::internal::CaptureStderr();
+        Serving serving(options_);
+        int made = 0;
+        EXPECT_EQ(serving.run([&](core::EventLoop&) -> Result<std::unique_ptr<LoopService>> {
+            if (++made == 2) throw thrown;
+            return std::make_unique<MarkedPlaces>(1, false);
+        }),
+                  1);
+        return ::testing::internal::GetCapturedStderr();
+    };
+    EXPECT_EQ(run(std::runtime_error("no database of that name")),
+              "marks: start marks: no database of that name\n");
+    EXPECT_EQ(run(7), "marks: start marks: something that is no std::exception was thrown\n");
 }
 
 TEST_F(ServingTest, AStartWithoutThreadsIsOneSentence) {
