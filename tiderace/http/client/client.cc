@@ -248,6 +248,11 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
         journey.body = std::make_shared<std::string>();
         journey.type.clear();
         journey.streams = journey.sent_stream = false;
+        // What describes a body goes with it (RFC 9110, 15.4).
+        for (const char* name : {"Content-Type", "Content-Encoding", "Content-Language",
+                                 "Content-Location", "Content-Digest", "Repr-Digest"}) {
+            journey.request.fields_.remove(name);
+        }
     }
     if (!next->same_origin(journey.url)) {
         for (const char* name : {"Authorization", "Cookie", "Proxy-Authorization"}) {

@@ -153,6 +153,26 @@ TEST_F(ClientTest, RedirectsAreFollowedByTheRules) {
     EXPECT_EQ(get(server.url), "302 ");
 }
 
+// What describes a body does not go on without it (RFC 9110, 15.4).
+TEST_F(ClientTest, ARedirectThatLeavesTheBodyLeavesItsFields) {
+    ClientTestServer server(world);
+    const auto led = [&](const char* status) {
+        server.requests.clear();
+        server.say_each({std::string("HTTP/1.1 ") + status +
+                             " X\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
+                         ok("there")});
+        ask(ClientRequest("POST", server.url)
+                .content("body")
+                .field("content-type", "text/x-own")
+                .field("Content-Encoding", "x-own")
+                .field("X-Own", "kept"));
+        EXPECT_NE(server.requests.at(1).find("X-Own: kept"), std::string::npos);
+        return server.requests.at(1).find("x-own") != std::string::npos;
+    };
+    EXPECT_FALSE(led("303"));
+    EXPECT_TRUE(led("307"));
+}
+
 TEST_F(ClientTest, CredentialsStayWithTheirOrigin) {
     ClientTestServer first(world);
     ClientTestServer second(world);
