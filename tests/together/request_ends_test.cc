@@ -13,10 +13,12 @@
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/client/client.h"
 #include "tiderace/http/h1/service.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/http/site.h"
 #include "tiderace/task.h"
 #include "tiderace/testing/database_server.h"
 #include "tiderace/testing/h1_stage.h"
+#include "tiderace/testing/h2_client.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::testing {
@@ -52,6 +54,8 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
         loop_.emplace(world_->loop(), app_, &pool_);
         site_.emplace(*loop_);
         service_.emplace(world_->loop(), *site_, http::H1Options{});
+        http2_.emplace(world_->loop(), *site_, http::H2Options{});
+        service_->set_http2(*http2_);
         server_.emplace(world_->loop(), *service_, net::TcpServerOptions{});
         server_->listen(world_->listen());
     }
@@ -98,10 +102,13 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
     std::unique_ptr<Peer> begin() {
         auto peer = world_->connect();
         peer->say("GET /both HTTP/1.1\r\nHost: a\r\n\r\n");
+        expect_both_begun();
+        return peer;
+    }
+    void expect_both_begun() {
         EXPECT_TRUE(wait_until([&] { return other_.server().size() == 1 && statements() == 1; }));
         EXPECT_EQ(ended_, 0);
         EXPECT_EQ(client_->pool()->idle(), 0U) << "the call is not answered";
-        return peer;
     }
     void expect_both_ended() {
         EXPECT_TRUE(wait_until([&] { return ended_ == 1; })) << "the handler";
@@ -125,12 +132,35 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
     std::optional<http::AppLoop> loop_;
     std::optional<http::Site> site_;
     std::optional<http::H1Service> service_;
+    std::optional<http::H2Service> http2_;
     std::optional<net::TcpServer> server_;
     int ended_ = 0;
 };
 
 TEST_P(RequestEnds, ItsClientIsGoneAndBothAreCancelled) {
     const auto peer = begin();
+    peer->reset();
+    expect_both_ended();
+}
+
+TEST_P(RequestEnds, ItsHttp2StreamIsResetAndBothAreCancelledButNoOtherStream) {
+    const auto peer = world_->connect();
+    H2Client browser(*peer);
+    const auto both = browser.get("/both");
+    expect_both_begun();
+    browser.reset(both);
+    EXPECT_TRUE(wait_until([&] { return ended_ == 1; })) << "the handler";
+    const auto next = browser.get("/ready");
+    EXPECT_TRUE(wait_until([&] { return browser.answer(next).body == "ready"; }));
+    EXPECT_EQ(browser.goaway(), std::nullopt);
+    expect_both_ended();
+}
+
+TEST_P(RequestEnds, ItsHttp2ConnectionIsGoneAndBothAreCancelled) {
+    const auto peer = world_->connect();
+    H2Client browser(*peer);
+    browser.get("/both");
+    expect_both_begun();
     peer->reset();
     expect_both_ended();
 }
