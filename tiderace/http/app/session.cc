@@ -227,35 +227,50 @@ bool Session::exists() const {
     return !record()->id.empty() || !record()->replaced.empty();
 }
 
+// A change of one value, which is taken back unless the store has it: when the store throws, and
+// when the task ends at its await. The rest of the request sees what the store has.
+class Session::Change final {
+  public:
+    Change(Record& record, std::string name)
+        : record_(&record), name_(std::move(name)), before_(record.values.extract(name_)) {}
+    ~Change() {
+        if (saved_) return;
+        record_->values.erase(name_);
+        if (had_value()) record_->values.insert(std::move(before_));
+        record_->forget_if_over();
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+    bool had_value() const { return !before_.empty(); }
+    void saved() { saved_ = true; }
+
+  private:
+    using Values = decltype(Record::values);
+
+    Record* record_;
+    std::string name_;
+    Values::node_type before_;
+    bool saved_ = false;
+};
+
 task::Task<> Session::set(std::string name, std::string value) {
     // A reference of its own: the exchange may end while the store works.
     const core::Ref<Record> record = this->record();
-    auto& values = record->values;
     const bool is_saved = !record->id.empty();
     if (is_saved && has(name) && get(name) == value) co_return;  // the store has it
-    const auto [at, is_new] = values.try_emplace(std::move(name));
-    std::string before = std::exchange(at->second, std::move(value));
-    try {
-        co_await record->save();
-    } catch (...) {
-        // The store has the old state, so the rest of this request sees that, too.
-        is_new ? void(values.erase(at)) : void(at->second = std::move(before));
-        record->forget_if_over();
-        throw;
-    }
+    Change change(*record, name);
+    record->values.emplace(std::move(name), std::move(value));
+    co_await record->save();
+    change.saved();
 }
 
 task::Task<> Session::erase(std::string name) {
     const core::Ref<Record> record = this->record();
-    auto erased = record->values.extract(name);
-    if (erased.empty()) co_return;
-    try {
-        co_await record->save();
-    } catch (...) {
-        record->values.insert(std::move(erased));  // as in set()
-        record->forget_if_over();
-        throw;
-    }
+    Change change(*record, std::move(name));
+    if (!change.had_value()) co_return change.saved();
+    co_await record->save();
+    change.saved();
 }
 
 // The old id ends before the new one is stored: a failure between them signs the user out, and

@@ -56,6 +56,7 @@ Middleware sessions(std::shared_ptr<SessionStore> store, SessionOptions options 
 class Session final {
   public:
     class Record;
+    class Change;
     explicit Session(core::Ref<Attachment> record) : record_(std::move(record)) {}
 
     // "": not set. Valid until the next set(), erase() or end().
@@ -64,7 +65,8 @@ class Session final {
     // It is in the store, or was made by set().
     bool exists() const;
 
-    // Kept in the store when they return. When they throw, the values are as before.
+    // Kept in the store when they return. When they throw, or are cancelled, the values are as
+    // before.
     task::Task<> set(std::string name, std::string value);
     task::Task<> erase(std::string name);
     // The same values under a new id; the old one is gone. At each log-in, and when rights change.
