@@ -69,6 +69,20 @@ TEST_F(OpenBeneath, AnAbsentFileIsNotFound) {
               -ENOENT);
 }
 
+// As in a server that was started without a standard input.
+TEST_F(OpenBeneath, WhatItOpensMayHaveTheNumberZero) {
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    errno = ENOENT;  // of an earlier call
+    const int fd =
+        system_kernel().open_beneath(root_.get(), "inside/file", O_RDONLY, Links::inside);
+    EXPECT_EQ(fd, STDIN_FILENO);
+    if (fd >= 0) ::close(fd);
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
+}
+
 TEST(Descriptor, MovesAndClosesOnce) {
     int raw = -1;
     {

@@ -145,6 +145,13 @@ TEST_P(SignalsTest, WhatCannotBeCaughtIsRefused) {
     EXPECT_TRUE(has_default_action(SIGUSR1));
 }
 
+TEST_P(SignalsTest, ASystemCallOfAnotherThreadIsNotCutShort) {
+    Signals signals = open(two);
+    struct sigaction now;
+    ASSERT_EQ(::sigaction(SIGUSR1, nullptr, &now), 0);
+    EXPECT_TRUE(now.sa_handler == SIG_DFL || (now.sa_flags & SA_RESTART) != 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(EachWay, SignalsTest,
                          ::testing::Values(std::pair{"OfThisSystem", Open(&Signals::open)},
                                            std::pair{"SelfPipe", Open(&Signals::open_self_pipe)}),
