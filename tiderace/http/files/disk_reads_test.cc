@@ -111,6 +111,19 @@ TEST_F(ColdFiles, GoIntoMemoryOnceTheyAreNot) {
     EXPECT_EQ(disk_.loop_waits(), 0);
 }
 
+TEST_F(ColdFiles, OfTheLeastAndTheLargestSizeAreRead) {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{32_KiB}}) {
+        const int others_before = disk_.other_waits();
+        files_.reset();
+        write_cold("file", pattern(bytes));
+        EXPECT_EQ(get("/file"), pattern(bytes));
+        EXPECT_EQ(disk_.other_waits(), others_before + 1) << bytes;
+        EXPECT_EQ(disk_.loop_waits(), 0) << bytes;
+        get("/file");
+        EXPECT_EQ(files().cache().descriptors(), 0U) << bytes;
+    }
+}
+
 TEST_F(ColdFiles, BeyondAWindowAreLookedAtWindowByWindow) {
     const std::string large = pattern(9 * 1024 * 1024 + 5);
     write_cold("large", large);

@@ -71,6 +71,21 @@ TEST_F(RootDirectoryTest, ALinkIsFollowedToTheNextRelease) {
     EXPECT_TRUE(holds(root, "2"));
 }
 
+// As in a server that was started without a standard input.
+TEST_F(RootDirectoryTest, MayHaveTheNumberZero) {
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    {
+        const auto root = RootDirectory::open(core::system_kernel(), path("one"));
+        ASSERT_TRUE(root);
+        EXPECT_EQ(root->descriptor(), STDIN_FILENO);
+        EXPECT_TRUE(holds(*root, "1"));
+    }
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
+}
+
 TEST_F(RootDirectoryTest, AFileInItsPlaceChangesNothing) {
     RootDirectory root = open(path("one"));
     ASSERT_EQ(std::rename(path("one").c_str(), path("gone").c_str()), 0);
