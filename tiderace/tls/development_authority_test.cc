@@ -6,6 +6,8 @@
 #include <openssl/x509v3.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 namespace tiderace::tls {
 namespace {
@@ -53,6 +55,21 @@ class DevelopmentAuthority : public ::testing::Test {
     CertificateAndKey authority_ = *make_authority(names_, today);
     CertificateAndKey leaf_ = *make_leaf(authority_, names_, today);
 };
+
+// Whatever the random bytes are; of as many as these, some begin with each pair of bits.
+TEST_F(DevelopmentAuthority, NumbersItsCertificatesWithPositiveNumbersOfSixteenBytes) {
+    std::set<std::string> numbers;
+    for (int i = 0; i < 32; ++i) {
+        const Certificate certificate = parsed(make_leaf(authority_, names_, today)->certificate);
+        const ASN1_INTEGER* number = X509_get0_serialNumber(certificate.get());
+        const unsigned char* const bytes = ASN1_STRING_get0_data(number);
+        ASSERT_EQ(ASN1_STRING_length(number), 16);
+        EXPECT_EQ(ASN1_STRING_type(number), V_ASN1_INTEGER);
+        EXPECT_EQ(bytes[0] & 0xc0, 0x40);
+        numbers.emplace(bytes, bytes + 16);
+    }
+    EXPECT_EQ(numbers.size(), 32U);
+}
 
 TEST_F(DevelopmentAuthority, MakesALeafThatAClientTrustsForEveryNameOfTheMachine) {
     for (const char* host :

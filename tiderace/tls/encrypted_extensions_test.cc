@@ -35,6 +35,8 @@ TEST(EncryptedExtensions, ThatSayNothingAboutRecordsChangeNothing) {
     EXPECT_EQ(payload_bytes_max(""), 16'384u);
     EXPECT_EQ(payload_bytes_max(protocol), 16'384u);
     EXPECT_EQ(payload_bytes_max(extension(0, "") + groups + protocol), 16'384u);
+    const std::string long_one = extension(0, std::string(0x1234, 'x'));
+    EXPECT_EQ(payload_bytes_max(protocol + long_one + groups), 16'384u);
 }
 
 TEST(EncryptedExtensions, SayHowLongAFragmentMayBe) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fake_world.h"
 
 namespace tiderace::tls {
@@ -79,6 +82,23 @@ TEST(LoopParts, CountsByReason) {
     EXPECT_EQ(parts.counters().resumed, 1U);
     EXPECT_EQ(parts.counters().failures(HandshakeFailure::deadline), 1U);
     EXPECT_EQ(parts.counters().failures(HandshakeFailure::plain_http), 0U);
+}
+
+TEST(LoopParts, LogsSoManyFailuresASecondAndCountsAll) {
+    testing::FakeWorld world;
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::SystemTime time;
+    log::Logger logger(ring, time, {.level = log::Level::debug});
+    world.loop().set_log(&logger);
+    LoopParts parts(world.loop(), 3, 1s);
+    for (int second = 1; second <= 2; ++second) {
+        for (int i = 0; i < 15; ++i) parts.count_failure(HandshakeFailure::not_tls, "why");
+        EXPECT_EQ(std::ranges::count(log::take_all(ring), '\n'),
+                  LoopParts::log_lines_per_second_max);
+        world.advance(1s);
+    }
+    EXPECT_EQ(parts.counters().failures(HandshakeFailure::not_tls), 30U);
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -133,6 +135,26 @@ TEST_F(SelfSignedTest, TwoAtOnceAgree) {
     thread.join();
     EXPECT_EQ(one.fingerprint, other.fingerprint);
     EXPECT_NE(one.authority_is_new, other.authority_is_new);
+}
+
+// A full disk, as a limit for files makes one.
+TEST_F(SelfSignedTest, WhatTheDiskHasNoRoomForIsAnErrorAndLeavesTheOldOne) {
+    const SelfSigned first = made();
+    const std::string certificate = content(first.certificate_file);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    for (const rlim_t room : {rlim_t{0}, rlim_t{100}}) {  // nothing, and a part
+        rlimit full = before;
+        full.rlim_cur = room;
+        ::setrlimit(RLIMIT_FSIZE, &full);
+        const auto result = self_signed(path_, "box", {"10.0.0.2"}, made_at);
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT_FALSE(result.has_value()) << room;
+        EXPECT_EQ(content(first.certificate_file), certificate) << room;
+    }
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(made().fingerprint, first.fingerprint);
 }
 
 TEST_F(SelfSignedTest, AFolderThatCannotBeMadeIsNamed) {

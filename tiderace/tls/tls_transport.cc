@@ -218,7 +218,7 @@ bool TlsTransport::wants_bytes() const {
         case Phase::ended:
         case Phase::failed:
         case Phase::closed:
-            return false;
+            break;
     }
     return false;
 }
