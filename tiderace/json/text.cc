@@ -26,13 +26,18 @@ bool is_plain(char c) {
     return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
 }
 
+bool has_special(const char* eight_bytes) {
+    std::uint64_t eight;
+    std::memcpy(&eight, eight_bytes, 8);
+    return special_among(eight) != 0;
+}
+
 std::size_t plain_bytes(std::string_view text) {
     std::size_t at = 0;
-    for (; text.size() - at >= 8; at += 8) {
-        std::uint64_t eight;
-        std::memcpy(&eight, text.data() + at, 8);
-        if (special_among(eight) != 0) break;
-    }
+    while (text.size() - at >= 8 && !has_special(text.data() + at)) at += 8;
+    // The last eight bytes together: some of them were already found to be plain.
+    const bool tail_only = text.size() >= 8 && text.size() - at < 8;
+    if (tail_only && !has_special(text.data() + text.size() - 8)) return text.size();
     while (at < text.size() && is_plain(text[at])) ++at;
     return at;
 }
@@ -63,6 +68,13 @@ std::size_t utf8_character_bytes(std::string_view text) {
 void TextOut::put_long(std::string_view text) {
     flush();
     to_.append(text);
+}
+
+void TextOut::put_long_member(char before, std::string_view name) {
+    put(before);
+    put('"');
+    put(name);
+    put(std::string_view("\":"));
 }
 
 void TextOut::escape(unsigned char c) {

@@ -38,6 +38,18 @@ class TextOut {
         std::memcpy(block_ + used_, text.data(), text.size());
         used_ += text.size();
     }
+    // `before`, a brace or a comma, and `"name":`. Not escaped: the name is a C++ identifier.
+    void member(char before, std::string_view name) {
+        constexpr std::size_t around = 4;
+        if (name.size() + around > block_bytes - used_) return put_long_member(before, name);
+        char* at = block_ + used_;
+        *at++ = before;
+        *at++ = '"';
+        at = static_cast<char*>(std::memcpy(at, name.data(), name.size())) + name.size();
+        *at++ = '"';
+        *at++ = ':';
+        used_ += name.size() + around;
+    }
     // In quotes, escaped.
     void string(std::string_view text);
     void integer(std::int64_t value);
@@ -57,6 +69,7 @@ class TextOut {
 
   private:
     void put_long(std::string_view text);
+    void put_long_member(char before, std::string_view name);
     void escape(unsigned char c);
     template <typename T>
     void real(T value);

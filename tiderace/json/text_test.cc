@@ -41,12 +41,14 @@ TEST(JsonText, EscapesWhatAStringMayNotHave) {
 }
 
 TEST(JsonText, EscapesAtEveryPlaceOfAString) {
-    for (std::size_t at = 0; at < 40; ++at) {
-        std::string text(40, 'x');
-        text[at] = '"';
-        std::string escaped = "\"" + text + "\"";
-        escaped.insert(at + 1, "\\");
-        EXPECT_EQ(in_quotes(text), escaped) << at;
+    for (std::size_t size = 1; size <= 40; ++size) {
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string text(size, 'x');
+            text[at] = '"';
+            std::string escaped = "\"" + text + "\"";
+            escaped.insert(at + 1, "\\");
+            EXPECT_EQ(in_quotes(text), escaped) << at;
+        }
     }
 }
 
@@ -104,6 +106,19 @@ TEST(JsonText, GoesOnWhereTheBlockEnds) {
         expected += "\"" + std::string(2000, 'y') + "\"";
     });
     EXPECT_EQ(result.text, expected);
+}
+
+TEST(JsonText, WritesAMemberAtEveryPlaceOfTheBlock) {
+    const std::string long_name(TextOut::block_bytes, 'n');
+    for (std::size_t before = 0; before <= TextOut::block_bytes; ++before) {
+        const std::string space(before, ' ');
+        const Made result = made_text([&](TextOut& out) {
+            out.put(space);
+            out.member('{', "name");
+            out.member(',', long_name);
+        });
+        EXPECT_EQ(result.text, space + "{\"name\":,\"" + long_name + "\":") << before;
+    }
 }
 
 }  // namespace

@@ -32,12 +32,8 @@ void write_object(TextOut& out, const void* value, const ObjectShape& shape, std
     for (std::size_t i = 0; i < shape.members.size(); ++i) {
         const Member& member = shape.members[i];
         if (is_left_out(members[i], *member.type)) continue;
-        out.put(before);
+        out.member(before, member.name);
         before = ',';
-        out.put('"');
-        // Without escaping: it is a C++ identifier.
-        out.put(member.name);
-        out.put(std::string_view("\":"));
         write_value(out, members[i], *member.type, depth);
     }
     if (before == '{') out.put('{');
