@@ -58,7 +58,10 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read() {
-    if (decoder_ == nullptr) co_return co_await read_raw();
+    return decoder_ == nullptr ? read_raw() : read_decoded();
+}
+
+task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
     while (true) {
         std::string out(read_bytes_max, '\0');
         const auto step = decoder_->step(encoded_, out);

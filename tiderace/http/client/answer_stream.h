@@ -60,6 +60,7 @@ class AnswerStream final {
 
   private:
     task::Task<ClientResult<std::string>> read_raw();
+    task::Task<ClientResult<std::string>> read_decoded();
     ClientFault described(ClientFault fault) const;
 
     std::unique_ptr<ClientExchange> exchange_;

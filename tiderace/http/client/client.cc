@@ -77,10 +77,6 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
            exchange.progress() == Progress::untouched && is_idempotent(method);
 }
 
-task::Task<> wait_for_change(ClientExchange& exchange) {
-    co_await exchange.changed();
-}
-
 }  // namespace
 
 // A request and where it has led.
@@ -216,7 +212,7 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
             journey.sent_stream = true;
         }
         made->send(*runner_, connection);
-        while (made->status() == 0 && !made->over()) co_await wait_for_change(*made);
+        while (made->status() == 0 && !made->over()) co_await made->changed();
         if (made->status() != 0) co_return made;
         using Progress = ClientExchange::Progress;
         bool again = may_go_again(journey.method, *made, may_be_stale);

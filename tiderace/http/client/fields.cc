@@ -28,7 +28,9 @@ void Fields::add_lines(ByteView lines) {
         const std::size_t end = lines.find("\r\n", colon);
         if (colon == ByteView::npos || end == ByteView::npos) return;
         const ByteView value = wire::trim_ows(lines.substr(colon + 1, end - colon - 1));
-        add(std::string(lines.substr(at, colon - at)), std::string(value));
+        Field& field = all_.emplace_back();  // filled in place, because moving short strings copies
+        field.name = lines.substr(at, colon - at);
+        field.value = value;
         at = end + 2;
     }
 }

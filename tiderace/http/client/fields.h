@@ -19,6 +19,7 @@ namespace tiderace::http {
 struct Field {
     // Not an aggregate: g++ 12 destroys temporary ones within a co_await twice.
     Field(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+    Field() = default;
 
     std::string name;
     std::string value;

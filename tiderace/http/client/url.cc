@@ -1,6 +1,7 @@
 #include "tiderace/http/client/url.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -10,14 +11,23 @@
 namespace tiderace::http {
 namespace {
 
+constexpr bool stays(char c) {
+    constexpr ByteView escaped = " \"<>\\^`{|}";
+    return c > 0x20 && c < 0x7f && escaped.find(c) == ByteView::npos;
+}
+constexpr auto stays_as_it_is = [] {
+    std::array<bool, 256> table{};
+    for (int byte = 0; byte < 0x80; ++byte) table[byte] = stays(static_cast<char>(byte));
+    return table;
+}();
+
 // False: a control character.
 bool append_escaped(std::string& out, ByteView text) {
     static constexpr ByteView digits = "0123456789ABCDEF";
-    static constexpr ByteView escaped = " \"<>\\^`{|}";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte < 0x20 || byte == 0x7f) return false;
-        if (byte < 0x80 && escaped.find(c) == ByteView::npos) {
+        if (stays_as_it_is[byte]) {
             out += c;
         } else {
             out += {'%', digits[byte >> 4], digits[byte & 15]};
@@ -28,6 +38,7 @@ bool append_escaped(std::string& out, ByteView text) {
 
 // RFC 3986, 5.2.4, of a path that begins with '/'.
 std::string without_dots(ByteView path) {
+    if (!path.empty() && path.find("/.") == ByteView::npos) return std::string(path);
     std::vector<ByteView> kept;
     bool folder = false;
     while (!path.empty()) {
@@ -90,7 +101,9 @@ std::optional<Url> parse_after_scheme(bool secure, ByteView text) {
     text.remove_prefix(2);
     Url url;
     url.secure = secure;
-    const std::size_t end = std::min(text.find_first_of("/?#"), text.size());
+    const auto ends_authority = [](char c) { return c == '/' || c == '?' || c == '#'; };
+    const auto end =
+        static_cast<std::size_t>(std::ranges::find_if(text, ends_authority) - text.begin());
     const Parts parts = cut(text.substr(end));
     if (!take_authority(url, text.substr(0, end))) return std::nullopt;
     if (!take_target(url, parts.path, parts.query)) return std::nullopt;

@@ -23,6 +23,8 @@ TEST(Url, IsReadAndWrittenInOneForm) {
         {"http://a/./b/../c/.", "http://a/c/ a:80"},
         {"http://a/../..", "http://a/ a:80"},
         {"http://a//b", "http://a//b a:80"},
+        {"http://a/.b/c.d/..e", "http://a/.b/c.d/..e a:80"},
+        {"http://a/b/..", "http://a/ a:80"},
         {"http://a/x y?\"\xC3\xA9", "http://a/x%20y?%22%C3%A9 a:80"},
         {"http://a/%2e%41?a=%zz", "http://a/%2e%41?a=%zz a:80"},
     };
