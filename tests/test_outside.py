@@ -24,10 +24,11 @@ def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path
     build = tmp_path / "build"
     # Without precompiled headers, which are more than what is compiled here.
     run("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", build, f"-DTIDERACE_SOURCE={HERE.parent}",
-        "-DTIDERACE_PRECOMPILED_HEADERS=OFF", "-DCMAKE_UNITY_BUILD=ON",
+        "-DTIDERACE_PRECOMPILED_HEADERS=OFF",
         *(["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []))
     run("cmake", "--build", build)
     assert run(build / "outside") == "42 info\n"
+    assert list(build.rglob("unity_0_cxx.cxx")), "files are compiled one by one"
     made = {path.name for path in build.rglob("*") if os.access(path, os.X_OK) and path.is_file()
             and "CMakeFiles" not in path.parts}
     assert made == {"outside"}
