@@ -77,7 +77,7 @@ def test_forms(run_chapter):
     answer = send("/", text="buy tea")
     assert (answer.status, answer.headers["Location"]) == (303, "/")
     page = ask("GET", "/").text
-    place = re.search(r'action="(/\d+)"', page).group(1)
+    place = re.search(r'action="(/items/\d+)"', page).group(1)
     assert 'class="done"' not in page
     assert send(place, done="true").status == 303
     assert 'class="done"' in ask("GET", "/").text

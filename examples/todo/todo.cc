@@ -100,7 +100,7 @@ void add_pages(Group<0> pages, const db::Database& db) {
         co_await add(db, std::string(session.get("user")), *item->text);
         co_return Redirect{"/"};
     });
-    pages.post<"/{id}">(
+    pages.post<"/items/{id}">(
         [db](std::int64_t id, Form<Change> form, Session session) -> Task<Redirect> {
             co_await change(db, std::string(session.get("user")), id, form->done);
             co_return Redirect{"/"};

@@ -87,14 +87,15 @@ TEST_F(TodoTest, FormsCheckAndRemoveItems) {
     sign_in(client, "ann");
     client.post("/", form({{"text", "tea"}}));
     const auto id = std::to_string(list(client).at(0).id);
-    client.post("/" + id, form({{"done", "true"}}));
+    client.post("/items/" + id, form({{"done", "true"}}));
     EXPECT_TRUE(list(client).at(0).done);
     EXPECT_NE(client.get("/").text().find("class=\"done\""), std::string::npos);
-    client.post("/" + id, form({{"done", "false"}}));
+    client.post("/items/" + id, form({{"done", "false"}}));
     EXPECT_FALSE(list(client).at(0).done);
-    client.post("/" + id, form({}));
+    client.post("/items/" + id, form({}));
     EXPECT_TRUE(list(client).empty());
-    EXPECT_EQ(client.post("/" + id, form({{"done", "true"}})).status, 404);
+    EXPECT_EQ(client.post("/items/" + id, form({{"done", "true"}})).status, 404);
+    EXPECT_EQ(client.get("/nowhere").status, 404) << "not 405: no form is sent there";
 }
 
 TEST_F(TodoTest, TheApiAddsChangesAndRemoves) {

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
         todos.add(*item->text);
         return Redirect{"/"};
     });
-    app.post<"/{id}">([&](std::uint64_t id, Form<Change> change) {
+    app.post<"/items/{id}">([&](std::uint64_t id, Form<Change> change) {
         todos.change(id, change->done);
         return Redirect{"/"};
     });
