@@ -71,6 +71,32 @@ Task<std::string> race() {
     co_return late ? "late" : std::to_string(std::get<0>(both) + std::get<1>(both));
 }
 
+Task<int> ready(int value) {
+    co_return value;
+}
+
+// All of them end at once, so the stack must not grow and the loop must not be kept from others.
+Task<std::string> many_awaits() {
+    const Alive here;
+    int sum = 0;
+    for (int i = 0; i < 5'000; ++i) sum += co_await ready(1);
+    co_return std::to_string(sum);
+}
+
+// It ends before its children, which wait for ever.
+Task<std::string> parent_that_ends() {
+    const Alive here;
+    Scope children;
+    for (int i = 0; i < 3; ++i) {
+        children.spawn([]() -> Task<> {
+            const Alive child;
+            co_await sleep(24h);
+        }());
+    }
+    co_await sleep(10ms);
+    co_return "gone";
+}
+
 constexpr int pieces_before_break = 9;
 
 std::string piece(int number) {
@@ -124,6 +150,8 @@ void add_answers(App& app) {
         co_return "never";
     });
     app.get<"/race">([] { return race(); });
+    app.get<"/awaits">([] { return many_awaits(); });
+    app.get<"/parent">([] { return parent_that_ends(); });
     app.get<"/detached">([](task::Runner& runner) -> Task<std::string> {
         const Alive here;
         runner.spawn(detached());
@@ -248,6 +276,8 @@ std::vector<std::string> all_requests() {
         get("/throw-late"),
         get("/never"),
         get("/race"),
+        get("/awaits"),
+        get("/parent"),
         get("/detached"),
         get("/blocks"),
         get("/pieces"),
@@ -401,10 +431,10 @@ TEST(AppSeeds, EveryRequestHasTheStatusThatIsItsDue) {
         statuses.push_back(one.answer.substr(9, 3));
     }
     EXPECT_EQ(statuses, (std::vector<std::string>{
-                            "200", "500", "200", "500", "503", "200", "200", "200",
-                            "200", "200", "200", "200", "404", "200", "200", "200",  //
-                            "200", "422", "400", "400", "415",                       // JSON
-                            "200", "422", "200", "200", "200", "400", "200",         // other bodies
+                            "200", "500", "200", "500", "503", "200", "200", "200", "200",
+                            "200", "200", "200", "200", "200", "404", "200", "200", "200",  //
+                            "200", "422", "400", "400", "415",                              // JSON
+                            "200", "422", "200", "200", "200", "400", "200",  // other bodies
                             "413", "413", "413", "413", "413", "413"}));
 }
 
