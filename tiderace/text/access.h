@@ -51,10 +51,11 @@ concept PointerLike = requires(const T pointer) {
 
 namespace access {
 
-template <typename T>
-void addresses(const void* object, const void** out) {
-    tie_members<member_count<T>>(*static_cast<const T*>(object), [out](auto&... member) mutable {
-        ((*out++ = static_cast<const void*>(std::addressof(member))), ...);
+template <typename T, std::size_t index>
+const void* address(const void* object) {
+    return tie_members<member_count<T>>(*static_cast<const T*>(object), [](auto&... member) {
+        const void* const all[] = {std::addressof(member)...};
+        return all[index];
     });
 }
 template <typename T>

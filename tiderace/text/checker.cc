@@ -22,7 +22,7 @@ Known inside(Known type) {
 
 class Checker {
   public:
-    Checker(const Program& program, Known root) : program_(program), root_(root) {}
+    Checker(Program& program, Known root) : program_(program), root_(root) {}
 
     std::optional<Fault> check();
 
@@ -30,7 +30,7 @@ class Checker {
     bool check_loop(const Instruction& loop);
     bool check_shown(const Instruction& instruction);
     bool evaluate(std::uint32_t index, Known& type);
-    bool path(const Operation& operation, Known& type);
+    bool path(Operation& operation, Known& type);
     bool filter(const Operation& operation, Known& type);
     bool compared(const Operation& operation);
     bool fail(const Operation& operation, std::size_t offset, std::string problem) {
@@ -38,7 +38,7 @@ class Checker {
         return false;
     }
 
-    const Program& program_;
+    Program& program_;
     Known root_;
     std::array<Known, 2 * loop_depth_max> slots_ = {};
     std::optional<Fault> fault_;
@@ -89,7 +89,7 @@ bool Checker::check_loop(const Instruction& loop) {
 }
 
 bool Checker::evaluate(std::uint32_t index, Known& type) {
-    const Operation& operation = program_.operation(index);
+    Operation& operation = program_.operations[index];
     const Expression& expression = operation.expression;
     switch (expression.kind) {
         case Expression::Kind::literal:
@@ -112,7 +112,7 @@ bool Checker::evaluate(std::uint32_t index, Known& type) {
     }
 }
 
-bool Checker::path(const Operation& operation, Known& type) {
+bool Checker::path(Operation& operation, Known& type) {
     type = root_;
     if (operation.loop_field != LoopField::none) {
         const bool is_number =
@@ -133,8 +133,9 @@ bool Checker::path(const Operation& operation, Known& type) {
         const std::string name = "\"" + std::string(names[at].text) + "\"";
         // The keys of a map are known only when it is rendered, so any name passes.
         if (from->kind == Kind::map) type = from->element;
-        for (const Member& member : from->members) {
-            if (member.name == names[at].text) type = member.type;
+        if (const Member* const member = find_member(*from, names[at].text)) {
+            operation.found[at] = {from, member};
+            type = member->type;
         }
         if (type != nullptr) continue;
         const bool is_object = from->kind == Kind::object;
@@ -200,7 +201,7 @@ bool Checker::compared(const Operation& operation) {
 
 }  // namespace
 
-std::expected<void, Fault> check(const Program& program, const Type& root) {
+std::expected<void, Fault> check(Program& program, const Type& root) {
     if (auto fault = Checker(program, &root).check()) return std::unexpected(std::move(*fault));
     return {};
 }

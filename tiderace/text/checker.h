@@ -1,6 +1,7 @@
 // check(): whether a Program fits a type: every name exists, lists are gone through, texts are
 // shown, filters get what they expect. Dynamic values (text::Map, text::Value) are left
-// for rendering to check.
+// for rendering to check. It notes in the program which member each name is, so that values of that
+// type are rendered without a search.
 //
 // Thread   Any.
 #pragma once
@@ -13,6 +14,6 @@
 
 namespace tiderace::text {
 
-std::expected<void, Fault> check(const Program& program, const Type& root);
+std::expected<void, Fault> check(Program& program, const Type& root);
 
 }  // namespace tiderace::text

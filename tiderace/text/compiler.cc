@@ -266,6 +266,7 @@ std::uint32_t Compiler::operation(const Tree& tree, std::uint32_t index) {
         made.expression.operands[i] = operation(tree, made.expression.operands[i]);
     }
     if (made.expression.kind == Expression::Kind::path) find_variable(tree, made);
+    made.found.resize(made.expression.names.size());
     program_.operations.push_back(std::move(made));
     return static_cast<std::uint32_t>(program_.operations.size() - 1);
 }

@@ -153,14 +153,14 @@ struct JsWriter {
 };
 
 bool JsWriter::write_object(Ref value, std::size_t depth) {
-    std::array<const void*, 64> addresses;
-    value.type->addresses(value.at, addresses.data());
     out += '{';
-    for (std::size_t i = 0; i < value.type->members.size(); ++i) {
-        if (i > 0) out += ',';
-        if (!write_text(value.type->members[i].name)) return false;
+    bool is_first = true;
+    for (const Member& member : value.type->members) {
+        if (!is_first) out += ',';
+        is_first = false;
+        if (!write_text(member.name)) return false;
         out += ':';
-        if (!write({value.type->members[i].type, addresses[i]}, depth + 1)) return false;
+        if (!write({member.type, member.address(value.at)}, depth + 1)) return false;
     }
     out += '}';
     return true;

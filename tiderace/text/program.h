@@ -6,7 +6,7 @@
 //     0 text "<p>"   1 unless n -> 4   2 value n, html   3 jump 5   4 text "none"   5 text "</p>"
 //
 // Owner    A Program holds its sources; it depends on nothing else.
-// Thread   Any: it is read only.
+// Thread   Any: it is read only once it was compiled and checked.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include "tiderace/text/fault.h"
 #include "tiderace/text/limits.h"
 #include "tiderace/text/syntax.h"
+#include "tiderace/text/type.h"
 
 namespace tiderace::text {
 
@@ -27,12 +28,19 @@ inline constexpr int root_slot = -1;
 
 enum class LoopField : std::uint8_t { none, index, first, last, length };
 
+// Which member a name is in an object of one type, so that rendering compares no names.
+struct FoundMember {
+    const Type* object = nullptr;  // null: not known
+    const Member* member = nullptr;
+};
+
 // An Expression with its variables found.
 struct Operation {
     Expression expression;
     int slot = root_slot;                    // of a path: the loop variable, or the root
     LoopField loop_field = LoopField::none;  // of a path such as loop.index
     std::uint32_t source = 0;
+    std::vector<FoundMember> found = {};  // one for each of expression.names; check() fills it
 };
 
 struct Instruction {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "tiderace/base/members.h"
 #include "tiderace/text/escape.h"
 #include "tiderace/text/type_of.h"
 
@@ -233,17 +232,13 @@ Ref Renderer::loop_field(const Operation& operation) const {
 
 Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
                    bool missing_is_nothing) {
-    const Name name = operation.expression.names[index];
+    const Name& name = operation.expression.names[index];
     if (from.type->kind == Kind::nothing) return nothing;
     if (from.type->kind == Kind::object) {
-        const auto members = from.type->members;
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            // The first letter before a call of memcmp: many names have one length.
-            if (members[i].name[0] != name.text[0] || members[i].name != name.text) continue;
-            std::array<const void*, members_max> addresses;
-            from.type->addresses(from.at, addresses.data());
-            return {members[i].type, addresses[i]};
-        }
+        const FoundMember& found = operation.found[index];
+        const Member* const member =
+            found.object == from.type ? found.member : find_member(*from.type, name.text);
+        if (member != nullptr) return {member->type, member->address(from.at)};
     }
     if (from.type->kind == Kind::map) {
         const void* const found = from.type->find(from.at, name.text);

@@ -170,11 +170,13 @@ const Program* Templates::program(std::string_view name) const {
 }
 
 std::expected<void, Fault> Templates::check_type(std::string_view name, const Type& type) {
-    const Program* const known = program(name);
-    if (known == nullptr) return std::unexpected(without_place(name, "no such template"));
-    if (auto fits = text::check(*known, type); !fits) return fits;
+    const auto known = entries_.find(name);
+    if (known == entries_.end() || !known->second->good) {
+        return std::unexpected(without_place(name, "no such template"));
+    }
+    if (auto fits = text::check(*known->second->good, type); !fits) return fits;
     // Every later version has to fit as well.
-    entries_.find(name)->second->checked = &type;
+    known->second->checked = &type;
     return {};
 }
 

@@ -125,6 +125,34 @@ TEST(Templates, KeepTheLastGoodVersionOfABrokenOne) {
     EXPECT_EQ(render(set, "absent"), "no such template");
 }
 
+// The members that a check has found are those of its type alone.
+TEST(Templates, RenderATypeOtherThanTheCheckedOne) {
+    struct Post {
+        std::string author;
+        std::string title;
+    };
+    struct Backwards {
+        std::string title;
+        int likes;
+        std::string author;
+    };
+    Templates set;
+    ASSERT_TRUE(set.add("post", "{{ title }} by {{ author }}"));
+    const auto shown = [&](const auto& value) {
+        std::string out;
+        const auto done = set.render(out, "post", value);
+        return done ? out : done.error().problem;
+    };
+    ASSERT_TRUE(set.check<Post>("post"));
+    EXPECT_EQ(shown(Post{"Ada", "Tides"}), "Tides by Ada");
+    EXPECT_EQ(shown(Backwards{"Tides", 3, "Ada"}), "Tides by Ada");
+    EXPECT_EQ(shown(Map{{"title", "Tides"}, {"author", "Ada"}}), "Tides by Ada");
+    EXPECT_EQ(shown(Page{"Tides"}), "no \"author\"; Page has title");
+    ASSERT_TRUE(set.check<Backwards>("post"));
+    EXPECT_EQ(shown(Post{"Ada", "Tides"}), "Tides by Ada");
+    EXPECT_EQ(shown(Backwards{"Tides", 3, "Ada"}), "Tides by Ada");
+}
+
 TEST(Templates, WaitForWhatIsAddedLater) {
     Templates set;
     EXPECT_EQ(first_fault(set.add("page", "{% include 'part' %}")), "no template \"part\"");

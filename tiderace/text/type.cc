@@ -1,5 +1,6 @@
 #include "tiderace/text/type.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -137,7 +138,7 @@ void append_clock(std::string& out, const Moment& moment, char letter) {
 
 }  // namespace
 
-Ref plain(Ref value) {
+Ref plain_inside(Ref value) {
     while (true) {
         // A null pointer is nothing; a Ref without a type is a fault that was noted, and stays one.
         if (value.at == nullptr || value.type == nullptr) return value.type ? nothing : value;
@@ -149,6 +150,11 @@ Ref plain(Ref value) {
             return value;
         }
     }
+}
+
+const Member* find_member(const Type& object, std::string_view name) {
+    const auto found = std::ranges::find(object.members, name, &Member::name);
+    return found == object.members.end() ? nullptr : &*found;
 }
 
 std::string_view kind_text(Kind kind) {

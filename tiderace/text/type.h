@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
 struct Member {
     std::string_view name;
     const Type* type;
+    const void* (*address)(const void* object);
 };
 
 // What is null does not apply to the kind.
@@ -49,7 +50,6 @@ struct Type {
     std::string_view name = {};     // of an object's type, without its namespace
     const Type* element = nullptr;  // of a list, a map, an optional
     std::span<const Member> members = {};
-    void (*addresses)(const void* object, const void** out) = nullptr;
     std::string_view (*text)(const void* value) = nullptr;
     std::int64_t (*seconds)(const void* time) = nullptr;  // since 1970
     std::size_t (*size)(const void* container) = nullptr;
@@ -65,10 +65,18 @@ inline constexpr Type nothing_type = {};
 inline constexpr Ref nothing = {&nothing_type, nullptr};
 
 // Without the optionals and dynamic values around it.
-Ref plain(Ref value);
+Ref plain_inside(Ref value);
+inline Ref plain(Ref value) {
+    const bool is_plain = value.at != nullptr && value.type != nullptr &&
+                          value.type->kind != Kind::optional && value.type->kind != Kind::dynamic;
+    return is_plain ? value : plain_inside(value);
+}
 
 // "a list", "a text": for messages.
 std::string_view kind_text(Kind kind);
+
+// nullptr: an object of this type has no member of that name.
+const Member* find_member(const Type& object, std::string_view name);
 
 // The text of a value that has one: numbers in their shortest form, times as
 // 2026-11-22T10:30:00Z. Nothing is "". nullopt: a list, a map or an object.

@@ -59,7 +59,8 @@ namespace access {
 
 template <typename T, typename... M, std::size_t... index>
 consteval auto members(TypeList<M...>, std::index_sequence<index...>) {
-    return std::array<Member, sizeof...(M)>{Member{member_names<T>[index], &type_of<M>}...};
+    return std::array<Member, sizeof...(M)>{
+        Member{member_names<T>[index], &type_of<M>, address<T, index>}...};
 }
 template <typename T>
 inline constexpr auto member_table =
@@ -114,10 +115,7 @@ consteval Type describe() {
         static_assert(
             PlainStruct<T>,
             "template: a value of this type cannot be shown; see tiderace/text/type_of.h");
-        return {.kind = Kind::object,
-                .name = type_name<T>(),
-                .members = access::member_table<T>,
-                .addresses = access::addresses<T>};
+        return {.kind = Kind::object, .name = type_name<T>(), .members = access::member_table<T>};
     }
 }
 
