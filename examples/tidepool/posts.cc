@@ -437,13 +437,13 @@ Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
 Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
     auto values = in_feed_values(viewer, before, page_size + 1);
     values.emplace_back(viewer);
-    return list(Order::newest_first, viewer, std::string(in_feed) + std::string(not_muted),
+    return list(Order::newest_first, viewer, in_feed(db_.dialect()) + std::string(not_muted),
                 std::move(values));
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
     const std::string sql = "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " +
-                            std::string(in_feed) + std::string(not_muted);
+                            in_feed(db_.dialect()) + std::string(not_muted);
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
     const auto id = co_await db_.one<std::int64_t>(
         sql, viewer, in_feed_values(viewer, any, page_size + 1), viewer);

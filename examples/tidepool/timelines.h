@@ -21,7 +21,7 @@
 #include <tiderace/task.h>
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace tidepool {
@@ -53,7 +53,7 @@ tiderace::Task<> rebuild_timelines(tiderace::db::Transaction& tx,
 
 // A condition on the post `p`: it is among the newest `limit` of a member's feed below `before`.
 // Its parameters are those of in_feed_values().
-extern const std::string_view in_feed;
+std::string in_feed(tiderace::db::Dialect dialect);
 std::vector<tiderace::db::Value> in_feed_values(std::int64_t member, std::int64_t before,
                                                 std::int64_t limit);
 
