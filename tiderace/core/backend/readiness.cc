@@ -257,11 +257,9 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         case Purpose::connect:
             finish_connect(handle);
             return;
-        case Purpose::watch:
-            report_ready(ready, *target);
-            return;
         case Purpose::stream:
             break;
+        case Purpose::watch:  // dispatch_watched() was here before
         case Purpose::none:
             return;
     }
