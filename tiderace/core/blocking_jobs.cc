@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::core {
 namespace {
@@ -82,8 +83,14 @@ SlotId BlockingJobs::start(std::unique_ptr<BlockingJob>& job) {
 void BlockingJobs::run(const std::shared_ptr<WayBack>& way_back, SlotId id, BlockingJob& job) {
     if (!way_back->enter()) return;
     // A cancelled job must not occupy a thread of the pool.
-    if (!job.cancelled_.load(std::memory_order_relaxed)) job.work();
-    // The mailbox is full while its loop is late, for a turn or two.
+    if (!job.cancelled_.load(std::memory_order_relaxed)) {
+        try {
+            job.work();
+        } catch (...) {
+            job.failure_ = std::current_exception();  // logged by the loop, whose log it is
+        }
+    }
+    // The mailbox is full while its loop is late, for a turn or two, or there is no memory.
     while (!way_back->loop->post([way_back, id] {
         // This thread is also the one that closes it, so it stays open during the call.
         if (!way_back->is_closed()) way_back->jobs->come_back(id);
@@ -104,6 +111,10 @@ void BlockingJobs::come_back(SlotId id) {
     TR_CHECK(out != nullptr, "a job came back twice");
     const std::unique_ptr<BlockingJob> job = std::move(out->job);
     out_.erase(id);
+    if (job->failure_) {
+        contain(way_back_->loop->log(), "core", "a blocking job",
+                [&] { std::rethrow_exception(job->failure_); });
+    }
     if (!job->cancelled_.load(std::memory_order_relaxed)) job->done();
 }
 

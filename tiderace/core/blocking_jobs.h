@@ -6,13 +6,14 @@
 // Owner    Owns the jobs until they are done, or cancelled and their work is over; they are
 //          destroyed on the loop. Ends before the loop; waits then for the work that runs.
 // Thread   The loop's; work() runs on a thread of the pool.
-// Errors   The pool is full, or too many jobs run: start() leaves the job with the caller, which
-//          does without, or does the work itself.
+// Errors   The pool is full or has no memory for it, or too many jobs run: start() leaves the job
+//          with the caller, which does without, or does the work itself.
 // Limits   jobs_max at a time.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <memory>
 
 #include "tiderace/base/slot_map.h"
@@ -25,14 +26,16 @@ class BlockingJob {
   public:
     virtual ~BlockingJob() = default;
     // On a thread of the pool, at most once. Uses only its own members, and data that never
-    // changes.
+    // changes. An exception ends it and is logged.
     virtual void work() = 0;
-    // On the loop, after work(), unless it was cancelled. Destroyed right after.
+    // On the loop, after work(), whether that threw or not, unless it was cancelled. Destroyed
+    // right after.
     virtual void done() = 0;
 
   private:
     friend class BlockingJobs;
     std::atomic<bool> cancelled_ = false;
+    std::exception_ptr failure_;  // what work() threw
 };
 
 class BlockingJobs {

@@ -5,9 +5,17 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <semaphore>
+#include <stdexcept>
+#include <string>
 #include <thread>
+
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::core {
 namespace {
@@ -201,6 +209,77 @@ TEST_F(BlockingJobsTest, ThePoolMayEndFirst) {
     EXPECT_EQ(worked, 2);
     jobs_.reset();
     loop_->turn(0s);
+}
+
+TEST_F(BlockingJobsTest, WorkThatThrowsEndsOnTheLoopAndIsLogged) {
+    log::Doorbell bell;
+    log::Ring ring{64_KiB, bell};
+    log::SystemTime time;
+    log::Logger logger{ring, time};
+    loop_->set_log(&logger);
+    bool done = false;
+    start([] { throw std::runtime_error("no such name server"); }, [&] { done = true; });
+    turn_until([&] { return done; });
+    const std::string lines = log::take_all(ring);
+    EXPECT_NE(lines.find("no such name server"), std::string::npos) << lines;
+    bool next_done = false;
+    start([] {}, [&] { next_done = true; });
+    turn_until([&] { return next_done; });
+    loop_->set_log(nullptr);
+}
+
+// A place that is not given back would be lost for as long as the loop lives.
+TEST_F(BlockingJobsTest, WithoutMemoryToStartOneItStaysWithTheCaller) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        WorkerPool fresh(1, 8);
+        BlockingJobs jobs(*loop_, fresh, 4);
+        bool done = false;
+        std::unique_ptr<BlockingJob> job =
+            std::make_unique<TestErrand>([] {}, [&] { done = true; });
+        SlotId id;
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            try {
+                id = jobs.start(job);
+            } catch (const std::bad_alloc&) {
+            }
+            failed = scarce.failed();
+        }
+        EXPECT_EQ(job == nullptr, bool(id)) << nth;
+        EXPECT_EQ(jobs.out(), id ? 1U : 0U) << nth;
+        if (id) turn_until([&] { return done; });
+        return failed;
+    });
+    EXPECT_GE(calls, 2U);
+}
+
+TEST_F(BlockingJobsTest, WithoutMemoryToReportItsEndItIsReportedLater) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        // Each time a loop whose mailbox has no memory yet.
+        const auto loop = std::move(*EventLoop::create({}));
+        std::optional<testing::ScarceMemory> scarce;  // the worker's, and ends in its next job
+        std::atomic<bool> failed = false;
+        bool done = false;
+        bool last_done = false;
+        WorkerPool one(1, 8);
+        BlockingJobs jobs(*loop, one, 4);
+        job_ = std::make_unique<TestErrand>([&] { scarce.emplace(nth); }, [&] { done = true; });
+        jobs.start(job_);
+        job_ = std::make_unique<TestErrand>(
+            [&] {
+                failed = scarce->failed();
+                scarce.reset();
+            },
+            [&] { last_done = true; });
+        jobs.start(job_);
+        while (!last_done) loop->turn(10ms);
+        EXPECT_TRUE(done) << nth;
+        return failed.load();
+    });
+    EXPECT_GE(calls, 1U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tiderace/core/mailbox.h"
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -52,7 +53,13 @@ bool Mailbox::post(Task task) {
         refused_full_.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    shared_->queue.push_back(std::move(task));
+    try {
+        shared_->queue.push_back(std::move(task));
+    } catch (const std::bad_alloc&) {
+        // A thread of a pool could do nothing about it.
+        refused_full_.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
     // One wake for a batch: while tasks wait, the owner has been woken already.
     if (shared_->queue.size() == 1) {
         waiting_.store(true, std::memory_order_release);

@@ -7,7 +7,8 @@
 //
 // Owner    Its loop. It outlives every thread that may post.
 // Thread   post() and the counters: any. drain() and close(): the owner's.
-// Errors   A full or closed mailbox refuses, counts it, and destroys the task in the caller.
+// Errors   A full or closed mailbox refuses, as does one that has no memory for the task. It counts
+//          that, and destroys the task in the caller.
 // Limits   tasks_max waiting; those taken by a running drain() do not count.
 // Memory   40 bytes a waiting task; the memory of a large batch is freed after it.
 #pragma once
@@ -36,7 +37,7 @@ class Mailbox final {
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    // False: full or closed, and the task is gone. Tasks of one thread run in the order posted. A
+    // False: refused, and the task is gone. Tasks of one thread run in the order posted. A
     // task that throws ends there; drain() logs it.
     bool post(Task task);
 
@@ -49,7 +50,7 @@ class Mailbox final {
 
     // A hint only; a post may be on its way.
     bool empty() const { return !waiting_.load(std::memory_order_acquire); }
-    // Posts refused because of the bound, and because of close().
+    // Posts refused because of the bound or for lack of memory, and because of close().
     std::uint64_t refused_full() const { return refused_full_.load(std::memory_order_relaxed); }
     std::uint64_t refused_closed() const { return refused_closed_.load(std::memory_order_relaxed); }
 

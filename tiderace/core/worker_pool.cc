@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::core {
 namespace {
@@ -51,6 +53,7 @@ class WorkerPool::Crew {
 
   private:
     bool start_thread();
+    bool enqueue(Task task);
     void work();
 
     const std::size_t threads_max_;
@@ -86,12 +89,12 @@ bool WorkerPool::Crew::submit(Task task) {
         const bool short_of_threads = idle <= queue_.size() && threads_.size() < threads_max_;
         // Without a new thread the task waits for an old one; without any it would wait for ever.
         if (stopping_ || queue_.size() >= queue_max_ ||
-            (short_of_threads && !start_thread() && threads_.empty())) {
+            (short_of_threads && !start_thread() && threads_.empty()) ||
+            !enqueue(std::move(task))) {
             ++counters_.refused;
             return false;
         }
         ++counters_.submitted;
-        queue_.push_back(std::move(task));
     }
     // Without the lock, so that the thread that wakes finds it free.
     work_or_stop_.notify_one();
@@ -117,6 +120,17 @@ bool WorkerPool::Crew::start_thread() {
         return true;
     } catch (const std::system_error&) {
         return false;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+bool WorkerPool::Crew::enqueue(Task task) {
+    try {
+        queue_.push_back(std::move(task));
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
     }
 }
 
@@ -130,9 +144,11 @@ void WorkerPool::Crew::work() {
         queue_.pop_front();
         ++counters_.running;
         held.unlock();
-        task();
+        // The last door: whoever submitted it should have one that knows what to do.
+        const bool threw = !contain(nullptr, "core", "a task of a pool", task);
         task = nullptr;  // destroyed here, without the lock
         held.lock();
+        if (threw) ++counters_.threw;
         --counters_.running;
         ++counters_.completed;
     }

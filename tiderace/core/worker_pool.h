@@ -24,8 +24,9 @@ class WorkerPool final {
 
     struct Counters {
         std::uint64_t submitted = 0;  // accepted by submit()
-        std::uint64_t refused = 0;    // the queue was full, or no thread could be started
+        std::uint64_t refused = 0;    // the queue was full, or a thread or memory could not be had
         std::uint64_t completed = 0;
+        std::uint64_t threw = 0;  // of those, tasks that ended with an exception
         std::size_t queued = 0;   // waiting now
         std::size_t running = 0;  // being worked on now
         std::size_t threads = 0;  // started so far
@@ -38,7 +39,8 @@ class WorkerPool final {
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
 
-    // False: full, and the task is gone. Tasks start in the order submitted.
+    // False: full, or without memory for it, and the task is gone. Tasks start in the order
+    // submitted. One that throws ends there and is counted.
     bool submit(Task task);
 
     Counters counters() const;

@@ -9,6 +9,7 @@
 #include <latch>
 #include <memory>
 #include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -153,6 +154,17 @@ TEST(WorkerPool, ThreadsAreNamedAndBlockSignals) {
 #if defined(__linux__)
     EXPECT_STREQ(name, "tr-worker-0");
 #endif
+}
+
+TEST(WorkerPool, ATaskThatThrowsEndsAloneAndIsCounted) {
+    WorkerPool pool(1, 4);
+    pool.submit([] { throw std::runtime_error("a task"); });
+    bool ran = false;
+    pool.submit([&] { ran = true; });
+    wait_until_completed(pool, 2);
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(pool.counters().threw, 1U);
+    EXPECT_EQ(pool.counters().threads, 1U);
 }
 
 TEST(WorkerPoolDeathTest, MisuseAborts) {
