@@ -83,8 +83,10 @@ void EventLoop::one_turn(Duration wait_max) {
     // Other threads' work first, then what the kernel reported, then deadlines: bytes that have
     // arrived count before the time-out that waits for them. Sends are batched in the turn's end.
     mailbox_.drain(log_);
-    wakeups_->run();
-    backend_->dispatch();
+    wakeups_->run(log_);
+    // Each observer ends what it throws, and what it belongs to, by itself. This is for one that
+    // does not: what is left of the turn's events is reported by the next.
+    contain(log_, "core", "an observer", [this]() TR_ON_LOOP { backend_->dispatch(); });
     expire_timers();
     run_turn_ends();
     if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
@@ -106,10 +108,12 @@ void EventLoop::expire_timers() {
 }
 
 void EventLoop::relieve() {
-    const std::size_t closed = send_relief_.relieve(blocks_);
+    std::size_t closed = 0;
+    // It lists the holders, and memory may be short just then.
+    contain(log_, "core", "relief", [&]() TR_ON_LOOP { closed = send_relief_.relieve(blocks_); });
     run_turn_ends();
     if (closed == 0) {
-        relief_due_ = now_ + 100ms;  // no holder can be closed: retry later, not in every turn
+        relief_due_ = now_ + 100ms;  // no holder can be closed now: retry later, not in every turn
         return;
     }
     // At most one line a second: under attack there is relief in every turn.

@@ -345,6 +345,29 @@ TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
     EXPECT_EQ(ran, 4);
 }
 
+// Unsent bytes pass their limit when there is much of everything, and memory may be short, too.
+TEST(EventLoop, WithoutMemoryForReliefItIsTriedAgain) {
+    testing::ManualClock clock;
+    const auto loop =
+        std::move(*EventLoop::create({.clock = &clock, .send_bytes_max = BlockPool::block_bytes}));
+    struct Holder final : SendHolder {
+        std::vector<Holding> holdings() override {
+            if (++asked == 1) throw std::bad_alloc();
+            return {{.held = queue.held(), .id = 1}};
+        }
+        void give_up(std::uint64_t) override { queue.clear(); }
+        SendQueue queue;
+        int asked = 0;
+    } holder;
+    loop->send_relief().add(holder);
+    holder.queue.append(loop->blocks(), std::string(3 * BlockPool::block_bytes, 'x'));
+    EXPECT_NO_THROW(loop->turn(0s));
+    EXPECT_EQ(holder.asked, 1);
+    clock.advance(100ms);
+    loop->turn(0s);
+    EXPECT_TRUE(holder.queue.empty());
+}
+
 TEST(EventLoop, WorkOfEveryTurnsEndRunsInItsOrderAndReplacesNone) {
     auto loop = make_loop();
     std::string ran;

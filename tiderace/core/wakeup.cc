@@ -1,5 +1,6 @@
 #include "tiderace/core/wakeup.h"
 
+#include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/wakeup_list.h"
 
@@ -37,12 +38,13 @@ Wakeup* WakeupList::take_first() {
     return &list_.pop_front();
 }
 
-void WakeupList::run_waiting() {
+void WakeupList::run_waiting(log::Logger* log) {
     // Counted first: a Wakeup that wakes itself again must not hold the turn.
     for (std::size_t left = waiting_.load(std::memory_order_acquire); left > 0; --left) {
         Wakeup* const first = take_first();
         if (first == nullptr) return;  // an earlier callback removed it
-        first->on_woken();             // without the lock; may end itself
+        // Without the lock; may end itself.
+        contain(log, "core", "a wake-up", [first]() TR_ON_LOOP { first->on_woken(); });
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/core/wakeup.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::core {
 
@@ -19,9 +20,10 @@ class WakeupList {
   public:
     explicit WakeupList(Backend& backend) : backend_(&backend) {}
 
-    // The loop's thread. Runs those that wait; what is woken by these runs with the next turn.
-    void run() {
-        if (waiting_.load(std::memory_order_acquire) > 0) run_waiting();
+    // The loop's thread. Runs those that wait; what is woken by these runs with the next turn. One
+    // that throws is logged, and ends there.
+    void run(log::Logger* log = nullptr) {
+        if (waiting_.load(std::memory_order_acquire) > 0) run_waiting(log);
     }
     // The loop ends.
     void close();
@@ -31,7 +33,7 @@ class WakeupList {
 
     void add(Wakeup& woken);
     void remove(Wakeup& ended);
-    void run_waiting();
+    void run_waiting(log::Logger* log);
     Wakeup* take_first();
 
     std::mutex lock_;

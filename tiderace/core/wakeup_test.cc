@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -120,6 +121,17 @@ TEST(Wakeup, LosesNothingBetweenManyThreadsAndTheLoop) {
     loop->run();
     for (std::thread& other : others) other.join();
     EXPECT_EQ(seen, threads * times);
+}
+
+TEST(Wakeup, OneThatThrowsHoldsUpNoOther) {
+    auto loop = default_loop();
+    int ran = 0;
+    Woken throws(*loop, [] { throw std::runtime_error("woken"); });
+    Woken woken(*loop, [&] { ++ran; });
+    throws.wake();
+    woken.wake();
+    EXPECT_NO_THROW(loop->turn(Duration(-1)));
+    EXPECT_EQ(ran, 1);
 }
 
 }  // namespace

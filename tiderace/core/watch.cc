@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::core {
 namespace {
@@ -48,7 +49,9 @@ void Watch::release() {
 void Watch::on_ready(bool readable, bool writable) {
     loop_->assert_on_loop();
     // The last statement, because the receiver may end this watch.
-    receiver_->on_ready(*this, {.readable = readable, .writable = writable});
+    contain(loop_->log(), "core", "a watch", [&]() TR_ON_LOOP {
+        receiver_->on_ready(*this, {.readable = readable, .writable = writable});
+    });
 }
 
 }  // namespace tiderace::core

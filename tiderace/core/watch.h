@@ -12,10 +12,10 @@
 //
 // Owner    The observer; it ends before its loop does. It never closes the descriptor.
 // Thread   The loop's. Before the loop's first turn and after its last: any one.
-// Errors   A descriptor that the engine cannot hold: select's are below 1,024, epoll refuses plain
-//          files. A failed or hung-up one is reported as ready in every requested direction, and
-//          again in every turn until it is released or paused: the next call on it returns the
-//          error.
+// Errors   A receiver's exception is logged and ends there. A descriptor that the engine cannot
+//          hold: select's are below 1,024, epoll refuses plain files. A failed or hung-up one is
+//          reported as ready in every requested direction, and again in every turn until it is
+//          released or paused: the next call on it returns the error.
 // Memory   40 bytes, and the backend's entry for the descriptor.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "tiderace/core/process_limits.h"
 #include "tiderace/testing/engine.h"
@@ -262,6 +263,26 @@ TEST(SelectWatch, SaysThatItCannotHoldAHighDescriptor) {
     EXPECT_EQ(told.times, 1);
     watch.release();
     for (const int fd : {ends[0], ends[1], high}) ::close(fd);
+}
+
+TEST_P(EveryWatch, AReceiverThatThrowsEndsNothingElse) {
+    int others[2];
+    open(others);
+    Told other;
+    Watch beside(*loop_, other);
+    ASSERT_TRUE(watch_->watch(ends_[0], readable));
+    ASSERT_TRUE(beside.watch(others[0], readable));
+    told_.then = [](Watch&) { throw std::runtime_error("a receiver"); };
+    say(ends_[1]);
+    say(others[1]);
+    for (int i = 0; i < 100 && (told_.times < 2 || other.times < 2); ++i) {
+        ASSERT_NO_THROW(loop_->turn(5s));
+    }
+    EXPECT_GE(told_.times, 2) << "it is ready still";
+    EXPECT_GE(other.times, 2);
+    beside.release();
+    ::close(others[0]);
+    ::close(others[1]);
 }
 
 }  // namespace
