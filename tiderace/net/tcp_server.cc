@@ -1,8 +1,8 @@
 #include "tiderace/net/tcp_server.h"
 
-#include <new>
 #include <utility>
 
+#include "tiderace/core/contain.h"
 #include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
@@ -81,7 +81,8 @@ std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* lay
     if (layer == nullptr) return std::move(*socket);
     try {
         return layer->wrap(std::move(*socket));
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
+        core::log_exception(loop_->log(), "net", "a transport layer");
         return nullptr;
     }
 }
@@ -101,7 +102,8 @@ Connection* TcpServer::begin(std::unique_ptr<Transport> transport, const core::A
         ++counters_.opened;
         session = &sessions_->make_session(*connection);
         connection->start(*session);
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
+        core::log_exception(loop_->log(), "net", "a session factory");
         // A session that knows the connection gets its on_close, later in this turn; without a
         // session there is none to notify.
         if (session != nullptr) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "tiderace/testing/engine.h"
@@ -272,6 +273,21 @@ TEST(TcpServerRelief, AnAnswerThatWasJustMadeIsNotTakenForOneThatNobodyReads) {
     const auto full = static_cast<std::size_t>(CloseReason::send_memory_full);
     EXPECT_GE(server.counters().closed[full], 1U);
     EXPECT_LE(server.counters().closed[full], 2U) << "not more of them than must be";
+}
+
+// ---- what throws -------------------------------------------------------------------------------
+
+TEST_P(EveryServer, ASessionThatCannotBeMadeCostsItsConnectionOnly) {
+    sessions_.on_open = [this](Connection&) {
+        if (sessions_.opened == 1) throw std::runtime_error("no session");
+    };
+    start({.connections_max = 1});
+    testing::Peer& lost = connect();
+    ASSERT_TRUE(world_->run_until([&] { return lost.over(); }));
+    EXPECT_EQ(server_->size(), 0U);
+    connect().say("hello");
+    EXPECT_TRUE(world_->run_until([&] { return sessions_.received == "hello"; }));
+    EXPECT_EQ(server_->counters().opened, 2U);
 }
 
 // ---- draining ----------------------------------------------------------------------------------
