@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -151,10 +152,15 @@ void Connector::finish(Attempt& attempt) {
     };
     if (ended->error() != 0) return refuse(ended->error());
     std::unique_ptr<Transport> transport = ended->take_socket();
-    if (ended->layer() != nullptr) transport = ended->layer()->wrap(std::move(transport));
-    Connection& connection = connections_.emplace(static_cast<Connection::Owner&>(*this),
-                                                  std::move(transport), ended->to());
-    done(&connection);
+    Connection* connection = nullptr;
+    try {
+        if (ended->layer() != nullptr) transport = ended->layer()->wrap(std::move(transport));
+        connection = &connections_.emplace(static_cast<Connection::Owner&>(*this),
+                                           std::move(transport), ended->to());
+    } catch (const std::bad_alloc&) {
+        return refuse(ENOMEM);
+    }
+    done(connection);
 }
 
 void Connector::abort_all() {

@@ -7,7 +7,9 @@
 
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/echo_session.h"
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/scripted_session.h"
 
 namespace tiderace::net {
@@ -171,6 +173,37 @@ TEST(FakeConnector, SaysThatNoDescriptorIsLeft) {
                       [&](Result<Connection*> made) { code = made.error().code(); });
     world.settle();
     EXPECT_EQ(code, EMFILE);
+}
+
+// Whoever asked for the connection waits for an outcome, and would do so for ever.
+TEST(ConnectorMemory, WithoutItTheOutcomeIsReportedAllTheSame) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([](std::uint64_t nth) {
+        const auto world = testing::make_world("epoll");
+        testing::EchoSessions echoes;
+        TcpServer server(world->loop(), echoes, {});
+        server.listen(world->listen());
+        testing::ScriptedSessions sessions;
+        Connector connector(world->loop(), {});
+        int outcomes = 0;
+        int code = 0;
+        connector.connect(world->listening_at(), [&](Result<Connection*> made) {
+            ++outcomes;
+            code = made ? 0 : made.error().code();
+            if (made) (*made)->start(sessions.make_session(**made));
+        });
+        bool failed = false;
+        {
+            // The kernel has connected it already; the server has not accepted it yet.
+            const testing::ScarceMemory scarce(nth);
+            world->loop().turn(0s);
+            failed = scarce.failed();
+        }
+        EXPECT_TRUE(world->run_until([&] { return outcomes == 1; })) << nth;
+        EXPECT_TRUE(code == 0 || code == ENOMEM) << code;
+        return failed;
+    });
+    EXPECT_GE(calls, 2U);
 }
 
 }  // namespace
