@@ -9,6 +9,7 @@
 
 #include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/http/filter/basic_credentials.h"
 
 namespace tiderace::http::filter {
@@ -67,9 +68,15 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
     const bool accepted = pool_->submit(
         [this, id, left, verify = verify_, loop = loop_, given = std::move(*credentials)] {
             if (left->load(std::memory_order_relaxed)) return;
-            const bool good = (*verify)(given.user, given.password);
+            bool good = false;
+            std::exception_ptr failure;
+            try {
+                good = (*verify)(given.user, given.password);
+            } catch (...) {
+                failure = std::current_exception();
+            }
             // Refused only when the loop ends or drowns; the exchange then ends by its deadline.
-            (void)loop->post([this, id, good] { on_verified(id, good); });
+            (void)loop->post([this, id, good, failure] { on_verified(id, good, failure); });
         });
     if (accepted) return Verdict::later;
     waiting_.erase(id);
@@ -77,7 +84,11 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
     return Verdict::answered;
 }
 
-void BasicAuth::on_verified(SlotId id, bool good) {
+void BasicAuth::on_verified(SlotId id, bool good, const std::exception_ptr& failure) {
+    if (failure) {
+        core::contain(loop_->log(), "http", "a password's verification",
+                      [&] { std::rethrow_exception(failure); });
+    }
     Waiting* found = waiting_.find(id);
     // The client left meanwhile, and its entry with it.
     if (found == nullptr) return;
@@ -87,7 +98,9 @@ void BasicAuth::on_verified(SlotId id, bool good) {
     // Even if the client has left: it comes back with the same credentials.
     if (good) remember(std::move(authorization), loop_->now());
     if (exchange->abandoned()) return;
-    if (good) {
+    if (failure) {
+        answer_busy(*exchange);  // no memory, most likely: the client may come again
+    } else if (good) {
         exchange->resume();
     } else {
         challenge(*exchange);

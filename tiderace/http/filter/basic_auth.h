@@ -8,12 +8,13 @@
 //
 // Owner    The program; one per loop. It outlives the loop's last turn and the pool.
 // Thread   The loop's; `verify` runs on the pool's threads, several at a time.
-// Errors   The pool is full, or too many wait: 503 with Retry-After.
+// Errors   The pool is full, too many wait, or `verify` throws: 503 with Retry-After.
 // Limits   remembered_max credentials, waiting_max requests.
 // Memory   The Authorization field's value itself is remembered.
 #pragma once
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,7 +64,7 @@ class BasicAuth final : public AccessRule {
     std::uint64_t hash_of(ByteView authorization) const;
     bool is_remembered(ByteView authorization, Instant now);
     void remember(std::string authorization, Instant now);
-    void on_verified(SlotId id, bool good);
+    void on_verified(SlotId id, bool good, const std::exception_ptr& failure);
     void challenge(Exchange& exchange) const;
 
     core::EventLoop* loop_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <semaphore>
 
 #include "tiderace/testing/manual_clock.h"
@@ -81,6 +82,19 @@ TEST_F(BasicAuthTest, LetsTheGoodInAndRemembersThem) {
     loop_->turn(0s);
     EXPECT_EQ(ask(good)->status(), 204);
     EXPECT_EQ(verified_, 2);
+}
+
+// It runs on a thread of the pool, where an exception would end the process.
+TEST_F(BasicAuthTest, AVerificationThatThrowsIsNoVerdict) {
+    options_.verify = [this](ByteView, ByteView) -> bool {
+        if (++verified_ == 1) throw std::bad_alloc();
+        return true;
+    };
+    const auto unlucky = ask(good);
+    EXPECT_EQ(unlucky->status(), 503);
+    EXPECT_EQ(unlucky->field("Retry-After"), "1");
+    EXPECT_EQ(rule().remembered(), 0U);
+    EXPECT_EQ(ask(good)->status(), 204);
 }
 
 TEST_F(BasicAuthTest, NeverRemembersTheBad) {
