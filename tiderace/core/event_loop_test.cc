@@ -2,9 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <string>
@@ -104,6 +109,61 @@ TEST(EventLoop, InputThatHasArrivedIsDispatchedBeforeDeadlinesExpire) {
         loop.reset();
         for (const int fd : descriptors) ::close(fd);
     }
+}
+
+// A signal interrupts the wait, as SIGSTOP does, and input arrives before the call returns.
+int interrupted_writes_to = -1;
+testing::ManualClock* interrupted_clock = nullptr;
+void arrive_late(int) {
+    interrupted_clock->advance(30s);
+    if (::write(interrupted_writes_to, "x", 1) != 1) std::abort();
+}
+
+TEST(EventLoop, InputThatArrivedWhileAWaitWasInterruptedIsDispatchedBeforeDeadlinesExpire) {
+    struct sigaction action{};
+    struct sigaction before{};
+    action.sa_handler = arrive_late;
+    ASSERT_EQ(::sigaction(SIGUSR2, &action, &before), 0);
+    for (const std::string& engine : testing::engine_names()) {
+        if (testing::is_stand_in(engine)) continue;
+        testing::ManualClock clock;
+        auto loop = std::make_unique<EventLoop>(std::move(*testing::make_engine(engine, {})),
+                                                LoopOptions{.clock = &clock});
+        int ends[2];
+        ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+        interrupted_writes_to = ends[1];
+        interrupted_clock = &clock;
+        std::string order;
+        struct Reader final : Watch::Receiver {
+            Reader(EventLoop& l, std::string& o) : watch(l, *this), order(&o) {}
+            void on_ready(Watch&, Interest) override {
+                *order += 'i';
+                watch.release();
+            }
+            Watch watch;
+            std::string* order;
+        } reader(*loop, order);
+        ASSERT_TRUE(reader.watch.watch(ends[0], {.readable = true}));
+        loop->turn(0s);
+        TestTimer timer([&] { order += 't'; });
+        loop->arm(timer, loop->now() + 10s);
+        // Until the wait is in the kernel: it sleeps there.
+        std::thread other([thread = ::pthread_self(), number = ::syscall(SYS_gettid)] {
+            const std::string path = "/proc/self/task/" + std::to_string(number) + "/stat";
+            char state = 'R';
+            while (state != 'S') {
+                std::ifstream stat(path);
+                std::string word;
+                stat >> word >> word >> state;
+            }
+            ::pthread_kill(thread, SIGUSR2);
+        });
+        for (int i = 0; i < 100 && order.size() < 2; ++i) loop->turn(5s);
+        other.join();
+        EXPECT_EQ(order, "it") << engine;
+        for (const int fd : ends) ::close(fd);
+    }
+    ::sigaction(SIGUSR2, &before, nullptr);
 }
 
 // A kernel that has more to tell in each turn, or nothing, and notes how long it was let wait.

@@ -180,7 +180,7 @@ void IoUringBackend::wait(Duration wait_max) {
                          !failed_connects_.empty() || failed_unlisted_ || has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
-    full_ = done_.size() >= completions_of_full_turn ||
+    full_ = done_.size() >= completions_of_full_turn || ring_->has_more() ||
             std::ranges::any_of(done_, [](const auto& each) { return each.result == -ENOBUFS; });
     const auto received = std::ranges::count_if(done_, [](const Uring::Completion& each) {
         return Tag(each.tag).operation == Operation::receive;

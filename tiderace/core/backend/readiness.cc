@@ -184,7 +184,9 @@ void ReadinessBackend::wait(Duration wait_max) {
     const int count = poller_->wait(ready_, at_once ? Duration::zero() : wait_max);
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
     ready_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
-    full_ = ready_count_ + 1 >= ready_.size();  // one place may have been the waker's
+    // One place may have been the waker's. A wait that a signal interrupts (SIGSTOP, too) reports
+    // nothing of what arrived before it returned.
+    full_ = count < 0 || ready_count_ + 1 >= ready_.size();
 }
 
 void ReadinessBackend::dispatch() {

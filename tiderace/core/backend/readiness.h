@@ -87,7 +87,7 @@ class ReadinessBackend final : public Backend {
     DescriptorTable<Entry> entries_;
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
-    bool full_ = false;                 // the last wait had no room for more
+    bool full_ = false;                 // the last wait may have left some out
     std::vector<IoHandle> watched_;     // foreign descriptors
     std::vector<IoHandle> backlogged_;  // at which the last turn left connections waiting
     std::vector<Refused> refused_;      // operations that failed in the call, told by the next turn

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Uring>> Uring::open() {
     io_uring_params parameters{};
     // Disabled until the loop's own thread turns: that one becomes the single issuer.
     parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                       IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
+                       IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
     parameters.cq_entries = completions;
     const int opened = io_uring_queue_init_params(submissions, &made->ring_, &parameters);
     if (opened < 0) {
@@ -142,6 +142,10 @@ void Uring::enter(Duration wait_max) {
         io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
     }
     end_batch();
+}
+
+bool Uring::has_more() const {
+    return (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_TASKRUN) != 0;
 }
 
 void Uring::cancel_all(std::vector<Completion>& out) {

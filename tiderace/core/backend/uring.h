@@ -50,6 +50,9 @@ class Uring {
     bool is_usable() const { return !enabled_ || std::this_thread::get_id() == issuer_; }
     // Hands over what was taken, and waits up to `wait_max` (negative: for ever) for a completion.
     void enter(Duration wait_max);
+    // Whether something has happened that only the next enter() turns into completions: a wait that
+    // a signal interrupts (SIGSTOP, too) leaves it behind.
+    bool has_more() const;
     // Hands over what was taken, now. Before the first enter() it waits for that.
     void submit();
     // Ends all that the kernel has of ours, as far as it does so in a second, and collects it.

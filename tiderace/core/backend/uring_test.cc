@@ -17,7 +17,8 @@ namespace {
 // The kernel's own word, so that an engine that is not found does not just skip its tests.
 bool kernel_has_what_it_needs() {
     io_uring_params parameters{};
-    parameters.flags = 1U << 12 | 1U << 13 | IORING_SETUP_R_DISABLED;  // single issuer, deferred
+    // A single issuer, deferred, with a flag that says so.
+    parameters.flags = 1U << 12 | 1U << 13 | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED;
     const long opened = ::syscall(__NR_io_uring_setup, 8, &parameters);
     if (opened >= 0) ::close(static_cast<int>(opened));
     return opened >= 0;
@@ -83,6 +84,21 @@ TEST_F(OpenUring, TakesBackOnlyWhatTheKernelDoesNotHave) {
     EXPECT_EQ(std::ranges::count(tags, 1U), 1);
     EXPECT_EQ(std::ranges::count(tags, 3U), 1);
     EXPECT_FALSE(ring_->withdraw(1)) << "the kernel has had it";
+}
+
+TEST_F(OpenUring, KnowsThatSomethingHappenedThatIsNotCompletedYet) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    io_uring_sqe& poll = ring_->take(0);
+    io_uring_prep_poll_add(&poll, ends[0], POLLIN);
+    poll.user_data = 7;
+    EXPECT_TRUE(completed().empty());
+    EXPECT_FALSE(ring_->has_more());
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    EXPECT_TRUE(ring_->has_more());
+    EXPECT_EQ(completed(), std::vector<std::uint64_t>{7});
+    EXPECT_FALSE(ring_->has_more());
+    for (const int fd : ends) ::close(fd);
 }
 
 TEST_F(OpenUring, CancelsWhatIsInFlightAndCollectsItsEnds) {
