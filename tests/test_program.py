@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from draining import end_at_once, finish_the_running_download, refuses
+from h2_client import Client as H2Client
 from raw_client import Connection, NoAnswer, get_once, request
 from server import STAY_ROOT, run, wait_until
 
@@ -484,6 +485,45 @@ def test_a_stopped_and_continued_server_goes_on(server):
         connection.send(request("/a.txt"))
         server.signal(signal.SIGCONT)
         assert connection.read_answer().body == b"hello\n"
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["HTTP/1.1", "HTTP/2"])
+def test_what_arrived_while_it_was_stopped_is_in_time(serve, huge_site, engine, number):
+    """Stopped for longer than each of its deadlines, which begins just before."""
+    server = serve(huge_site, "--header-timeout", "2s", "--idle-timeout", "2s", "--write-timeout",
+                   "2s", engine=engine)
+    if number == 2:
+        with H2Client(server.address) as idle, H2Client(server.address, {4: 1 << 20}) as reading:
+            stream = reading.get("/huge.bin")
+            reading.wait(lambda: len(reading.streams[stream].body) == 1 << 20)
+            idle.answer(idle.get("/a.txt"))
+            server.signal(signal.SIGSTOP)
+            asked = idle.get("/a.txt")
+            reading.send(reading.window_update_bytes(stream, 1 << 20))
+            time.sleep(3)
+            server.signal(signal.SIGCONT)
+            assert bytes(idle.answer(asked).body) == b"hello\n"
+            reading.wait(lambda: len(reading.streams[stream].body) == 2 << 20)
+        return
+    with server.connect() as fresh, server.connect() as idle, server.connect() as begun, \
+            server.connect(receive_bytes=16384) as reading:
+        assert idle.get("/a.txt").status == 200
+        reading.send(request("/huge.bin"))
+        reading.read_head()
+        begun.send(request("/a.txt")[:-2])
+        assert idle.get("/a.txt").status == 200  # all of that has been seen
+        server.signal(signal.SIGSTOP)
+        fresh.send(request("/a.txt"))
+        idle.send(request("/a.txt"))
+        begun.send(request("/a.txt")[-2:])
+        until = time.monotonic() + 3
+        with pytest.raises(NoAnswer):
+            while reading.receive_some(until):  # all that the kernel has for it
+                reading.buffer.clear()
+        server.signal(signal.SIGCONT)
+        for connection in (fresh, idle, begun):
+            assert connection.read_answer().body == b"hello\n"
+        reading.skip(8 << 20)
 
 
 # The access log.
