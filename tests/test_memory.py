@@ -3,6 +3,7 @@
 TIDERACE_MEMORY_REQUESTS=10000000 asks for as many as the target says; by default it is fewer.
 """
 
+import contextlib
 import os
 import time
 
@@ -74,3 +75,24 @@ def test_memory_is_flat_after_very_many_requests(serve, site, sanitized, tmp_pat
           f"{after} after, {after - before:+} of them")
     if not sanitized:
         assert after - before < 128 << 10
+
+
+@pytest.mark.parametrize("target, answers", [("/k.bin", 60), ("/middle.bin", 60)])
+def test_what_very_many_leave_unread_costs_little(serve, site, sanitized, target, answers):
+    """Each of 1,000 connections pipelines 60 requests and reads none of their answers."""
+    server = serve(site, "--max-connections", "2000", threads=1)
+    with server.connect() as honest, contextlib.ExitStack() as stack:
+        assert honest.get("/a.txt").body == b"hello\n"
+        before = server.pss_bytes()
+        most = 0
+        for number in range(1_000):
+            one = stack.enter_context(server.connect(receive_bytes=4096))
+            one.send(request(target) * answers)
+            if number % 50 == 0:
+                assert honest.get("/a.txt").body == b"hello\n"
+                most = max(most, server.pss_bytes() - before)
+        assert honest.get("/a.txt").body == b"hello\n"
+        most = max(most, server.pss_bytes() - before)
+    print(f"at most {most} bytes more")
+    if not sanitized:
+        assert most < 16 << 20
