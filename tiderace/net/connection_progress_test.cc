@@ -110,6 +110,27 @@ TEST_P(EveryProgress, ThePeersEndIsReportedOnceHoweverOftenBytesAreGivenAgain) {
     EXPECT_EQ(sessions_.peer_finished, 1);
 }
 
+TEST_P(EveryProgress, ThePeersEndIsNotReportedBeforeBytesThatThePauseHoldsBack) {
+    bool ended = false;
+    sessions_.on_data = [&](Connection& connection, ByteView data) {
+        // At first all is left unread; what comes with the end turns reading off.
+        if (ended) connection.set_reading(false);
+        return ended || !connection.peer_finished() ? std::size_t{0} : data.size();
+    };
+    sessions_.on_peer_finished = [](Connection&) {};
+    start();
+    peer_->say(asked);
+    ASSERT_TRUE(world_->run_until([&] { return !sessions_.deliveries.empty(); }));
+    ended = true;
+    peer_->finish();
+    world_->settle();
+    EXPECT_EQ(sessions_.peer_finished, 0);
+    ended = false;
+    sessions_.connection->set_reading(true);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.peer_finished == 1; }));
+    EXPECT_EQ(sessions_.received, asked);
+}
+
 TEST_P(EveryProgress, ThePeersEndIsNotReportedAfterFinish) {
     sessions_.on_data = [](Connection& connection, ByteView data) {
         connection.finish();
