@@ -25,6 +25,7 @@
 #include "tiderace/http/app/cookie_keys.h"  // CookieKeys: signed cookies
 #include "tiderace/http/app/cookies.h"      // Cookies
 #include "tiderace/http/app/csrf.h"         // csrf(): tokens in forms
+#include "tiderace/http/app/file.h"         // File: a file of the disk as an answer
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/multipart.h"    // Multipart: uploads
 #include "tiderace/http/app/pages/error_page.h"  // ErrorAnswer: an App's own error pages

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/documents/program.h"
 #include "tiderace/http/client/client.h"
@@ -77,6 +78,24 @@ TEST_F(Library, WhatAHandlerReturns) {
     EXPECT_EQ(taken.status, 409);
     EXPECT_THAT(taken.body, HasSubstr("the name is taken"));
     EXPECT_EQ(ask("POST", program.url("/users"), R"({"name":"","age":1})", json).status, 422);
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, AFileAsTheAnswer) {
+    std::filesystem::create_directory(folder.path_of("invoices"));
+    std::ofstream(folder.path_of("report.pdf")) << "%PDF";
+    std::ofstream(folder.path_of("invoices/7.txt")) << "seven";
+    Program program = start("library/a_file_as_the_answer");
+    const auto report = get(program.url("/report"));
+    EXPECT_EQ(report.body, "%PDF");
+    EXPECT_EQ(report.field("Content-Type"), "application/pdf");
+    EXPECT_EQ(report.field("Cache-Control"), "private");
+    EXPECT_EQ(get(program.url("/report"), {{"Range", "bytes=1-2"}}).body, "PD");
+    const auto invoice = get(program.url("/invoices/7.txt"));
+    EXPECT_EQ(invoice.body, "seven");
+    EXPECT_EQ(invoice.field("Content-Disposition"), "attachment; filename=\"7.txt\"");
+    EXPECT_EQ(get(program.url("/invoices/draft.txt")).status, 403);
+    EXPECT_EQ(get(program.url("/invoices/8.txt")).status, 404);
     EXPECT_EQ(program.end(), 0);
 }
 

@@ -11,6 +11,7 @@
 //   Generator<std::string>                       a body made while it is sent, text/plain
 //   Events                                       text/event-stream
 //   void, std::monostate                         204
+//   File                                         a file of the disk (http/app/file.h)
 //   Page                                         a template with a value (http/app/pages/page.h)
 //   Json<T>, any other type that has a JSON form application/json
 //   Task<T>                                      T, later

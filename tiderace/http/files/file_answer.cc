@@ -130,6 +130,8 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
                                        UnixSeconds now) {
     static constexpr auto asked = {FieldName::if_match, FieldName::if_none_match,
                                    FieldName::if_modified_since, FieldName::if_unmodified_since};
+    // Another method's condition was about what it did, which is done (RFC 9110, 13.2.1).
+    if (!request.is_get_or_head()) return wire::Precondition::proceed;
     // The usual request has no condition, and skips the work below.
     if (std::ranges::none_of(asked, [&](FieldName name) { return request.has(name); })) {
         return wire::Precondition::proceed;
@@ -159,6 +161,10 @@ void add_description(auto& to, const CachedFile& file, ContentCoding coding, Uni
     to.add(FieldName::accept_ranges, "bytes");
     // Browsers must not guess a type: a text that looks like HTML would run as a page.
     to.add(FieldName::x_content_type_options, "nosniff");
+}
+
+void add_disposition(Response& response, const ResolvedPath& path) {
+    if (!path.disposition.empty()) response.add(FieldName::content_disposition, path.disposition);
 }
 
 // Only GET has ranges (RFC 9110, 14.2). A Range that was sent twice is ignored, like a malformed
@@ -209,7 +215,8 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
         add_description(response, file, chosen.coding, exchange.loop().unix_now());
         response.add(FieldName::content_type, path.content_type);
     }
-    if (exchange.request().method() == wire::Method::get) {
+    add_disposition(response, path);
+    if (exchange.request().method() != wire::Method::head) {
         set_whole_body(exchange, response, file, small_copy_bytes_max, disk);
     } else {
         // HEAD: the length that GET would have.
@@ -245,6 +252,7 @@ void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_
             response.set_as_is();
             add_validators(response, path, file);
             add_description(response, file, chosen.coding, now);
+            add_disposition(response, path);
             disk.set_body(exchange, response,
                           make_range_body(response, range.ranges, file, path.content_type), file);
             return exchange.respond(response);

@@ -1,0 +1,120 @@
+#include "tiderace/http/app/file.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/http/files/file_answer.h"
+#include "tiderace/http/files/file_cache.h"
+#include "tiderace/http/files/root_directory.h"
+#include "tiderace/http/wire/mime.h"
+
+namespace tiderace::http {
+namespace {
+
+constexpr std::size_t small_copy_bytes_max = 16_KiB;
+
+// What the files of one loop share.
+struct FileRoom {
+    explicit FileRoom(task::Runner& runner) : disk(runner.loop(), runner.pool()) {}
+
+    core::Ref<files::FileBudget> budget =
+        core::make_ref<files::FileBudget>(files::FileBudgetLimits{});
+    files::DiskReads disk;
+};
+
+void answer_fault(Exchange& exchange, int error) {
+    if (error == ENOENT || error == ENOTDIR) return exchange.respond_status(404);
+    if (error == EACCES || error == EPERM) return exchange.respond_status(403);
+    Response response(503);
+    response.add(wire::FieldName::retry_after, "1");
+    exchange.respond(response);
+}
+
+bool is_attribute_char(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+// RFC 6266: `filename` for all, without what some clients read as a path or an escape; `filename*`
+// (RFC 8187) has the whole name where that lost something.
+std::string attachment(std::string_view name) {
+    static constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string plain, exact;
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool stays =
+            byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\' && c != '/' && c != '%';
+        plain += stays ? c : '_';
+        if (is_attribute_char(c)) {
+            exact += c;
+        } else {
+            exact += {'%', digits[byte >> 4], digits[byte & 15]};
+        }
+    }
+    std::string value = "attachment; filename=\"" + plain + '"';
+    if (plain != name) value += "; filename*=UTF-8''" + exact;
+    return value;
+}
+
+}  // namespace
+
+File::File(std::string folder, std::string name, bool beneath)
+    : folder_(std::move(folder)), name_(std::move(name)), beneath_(beneath) {
+    // The system's calls would take the text up to the zero for the name.
+    if (name_.find('\0') != std::string::npos) name_.clear();
+}
+
+File::File(std::string path)
+    : File(path.substr(0, path.rfind('/') + 1), '/' + path.substr(path.rfind('/') + 1), false) {
+    if (folder_.empty()) folder_ = ".";
+}
+
+File File::beneath(std::string folder, std::string_view name) {
+    return File(std::move(folder), '/' + std::string(name), true);
+}
+
+File&& File::type(std::string type) && {
+    type_ = std::move(type);
+    return std::move(*this);
+}
+
+File&& File::download(std::string_view as) && {
+    disposition_ = attachment(as);
+    return std::move(*this);
+}
+
+File&& File::cache_control(std::string value) && {
+    cache_control_ = std::move(value);
+    return std::move(*this);
+}
+
+void File::answer(Exchange& exchange, task::Runner& runner) && {
+    if (name_.empty()) return exchange.respond_status(404);
+    core::Kernel& kernel = exchange.loop().kernel();
+    const auto folder = files::RootDirectory::open(kernel, folder_);
+    if (!folder) return answer_fault(exchange, folder.error().code());
+
+    FileRoom& room = runner.local<FileRoom>();
+    room.budget->set_asker(exchange.request().connection);
+    const files::FileLoader loader(kernel, folder->descriptor(),
+                                   beneath_ ? core::Links::inside : core::Links::anywhere,
+                                   room.budget.get());
+    files::FileLoader::Opened opened = loader.open(name_);
+    if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
+    if (opened.found == files::Found::refused) return exchange.respond_status(403);
+    if (opened.found != files::Found::file) return exchange.respond_status(404);
+    const bool small = opened.identity.bytes < files::FileCacheLimits().sendfile_bytes_min;
+    files::FileLoader::Loaded loaded = loader.load(std::move(opened), small);
+    if (!loaded.file) return answer_fault(exchange, loaded.error);
+
+    const wire::MimeTable types;
+    const auto found = core::make_ref<files::ResolvedPath>();
+    found->stands_for = files::StandsFor::file;
+    found->file = std::move(loaded.file);
+    found->content_type = type_.empty() ? types.type_of(name_) : ByteView(type_);
+    found->disposition = disposition_;
+    found->cache_control = cache_control_;
+    files::answer_file(exchange, *found, small_copy_bytes_max, room.disk);
+}
+
+}  // namespace tiderace::http
