@@ -1,11 +1,10 @@
 """examples/kv, driven by redis-cli, redis-benchmark, a public client (redis-py) and raw bytes.
 
 TIDERACE_KV_KILLS=1000 kills and restarts the server so many times in
-test_nothing_acknowledged_is_lost_by_kill_9.
+test_nothing_acknowledged_is_lost_by_kill_9; kv_kills.py does so by hand, for as long as you like.
 """
 
 import os
-import random
 import re
 import resource
 import shutil
@@ -20,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
+import kv_kills
 import redis_client_tests
-from example_program import Example
+from kv_kills import Kv, encode
 from server import wait_until
 
 redis = pytest.importorskip("redis")
@@ -36,12 +36,6 @@ def program(name):
     if path is None:
         pytest.skip(f"{name} is not installed (apt: redis-server)")
     return path
-
-
-class Kv(Example):
-    def places(self):
-        return [(host, int(port))
-                for host, port in re.findall(r"listens on ([\w.]+):(\d+)$", self.stdout, re.M)]
 
 
 @pytest.fixture
@@ -73,14 +67,7 @@ def connect(server):
 
 
 def kill(server):
-    server.process.kill()
-    server.process.wait()
-    server.stopped = True
-
-
-def encode(*words):
-    words = [w if isinstance(w, bytes) else str(w).encode() for w in words]
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+    server.kill()
 
 
 # Other people's programs
@@ -543,56 +530,8 @@ def test_a_password_is_asked_for(kv):
 # What is kept
 
 
-def acknowledged(server, lists, pipeline):
-    """Pushes numbers to a list of its own until the server is gone; how many were acknowledged."""
-    name, begin = lists
-    sent = answered = begin
-    try:
-        with connect(server) as raw:
-            while True:
-                raw.sendall(b"".join(encode("RPUSH", name, sent + i) for i in range(pipeline)))
-                sent += pipeline
-                heard = b""
-                while heard.count(b"\r\n") < pipeline:
-                    piece = raw.recv(65536)
-                    if not piece:
-                        return answered + heard.count(b"\r\n"), sent
-                    heard += piece
-                assert b"-" not in heard, heard[:200]
-                answered += pipeline
-    except OSError:
-        return answered, sent
-
-
 def test_nothing_acknowledged_is_lost_by_kill_9(kv):
-    seeded = random.Random(11)
-    flags = ("--appendonly", "yes", "--fsync", "always", "--rewrite-min", "20000")
-    kept = {f"list{i}": 0 for i in range(4)}
-    server = kv(*flags)
-    for _ in range(KILLS):
-        results = {}
-
-        def push(name, begin, pipeline, server=server, results=results):
-            results[name] = acknowledged(server, (name, begin), pipeline)
-
-        threads = [threading.Thread(target=push, args=(name, begin, seeded.choice([1, 3, 20])))
-                   for name, begin in kept.items()]
-        for thread in threads:
-            thread.start()
-        # A random moment: at a random byte of the log, or during a snapshot.
-        wanted = sum(kept.values()) + seeded.randrange(1, 300)
-        r = client_of(server)
-        wait_until(lambda r=r, wanted=wanted: sum(r.llen(n) for n in kept) >= wanted)
-        kill(server)
-        for thread in threads:
-            thread.join()
-        server = kv(*flags)
-        r = client_of(server)
-        for name, (answered, sent) in results.items():
-            elements = r.lrange(name, 0, -1)
-            assert elements == [str(i) for i in range(len(elements))]
-            assert answered <= len(elements) <= sent, (name, answered, len(elements), sent)
-            kept[name] = len(elements)
+    kv_kills.kill_again_and_again(lambda: kv(*kv_kills.FLAGS), KILLS)
 
 
 def test_a_torn_tail_is_cut_off_at_every_byte(kv, tmp_path):
