@@ -166,6 +166,7 @@ def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_exam
     assert ann.ask(head, body)[0] == 503
     assert Bytes(place).get("/")[0] == 200, "a guest without a session needs no Redis"
     assert Bytes(place).get("/healthz")[0] == 200
+    assert ann.get("/healthz")[0] == 200, "with a cookie, too: the process is alive"
     redis.start()
     # The new Redis knows no session: the member has to log in again.
     wait_until(lambda: ann.get("/about")[0] == 200, what="a page after Redis is back")
@@ -278,6 +279,7 @@ def test_a_query_that_waits_longer_than_the_database_timeout_is_503(run_example,
             assert status == 503 and "retry-after: " in head.lower(), head
         probe = Bytes(program.places()[0])  # without a session, as a balancer asks
         assert probe.get("/healthz")[0] == 200 and probe.get("/readyz")[0] == 503
+        assert ann.get("/healthz")[0] == 200, "with the cookie of a session, too"
         database.go_on()
         wait_until(lambda: ann.get("/")[0] == 200, what="a page after the database goes on")
         assert ann.send("/posts", body="the tide is back")[0] == 303

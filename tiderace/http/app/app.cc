@@ -161,7 +161,8 @@ App& App::mount(std::string prefix, App&& other) {
                            .host = host_number(other.hosts_[scope.host].name),
                            .prefix = scopes_[root].prefix + scope.prefix,
                            .middleware = std::move(scope.middleware),
-                           .error_page = std::move(scope.error_page)});
+                           .error_page = std::move(scope.error_page),
+                           .asks_nobody = scope.asks_nobody});
     }
     // The pages of its error pages, too, which add() below does not see.
     const std::size_t first_use = page_uses_.size();
@@ -206,8 +207,16 @@ void App::set_error_page(std::uint32_t scope, app::CheckedErrorPage page) {
 }
 
 App& App::health(std::string path) {
-    return route(wire::Method::get, std::move(path),
-                 [] { return Reply().field("Cache-Control", "no-store").text("ok\n"); });
+    const std::size_t routes = routes_.size();
+    route(wire::Method::get, std::move(path),
+          [] { return Reply().field("Cache-Control", "no-store").text("ok\n"); });
+    // Sessions or users of a database that is away must not make the process look dead.
+    if (routes_.size() > routes) {
+        const std::uint32_t scope = add_scope(0, "");
+        scopes_[scope].asks_nobody = true;
+        routes_.back().scope = scope;
+    }
+    return *this;
 }
 
 App& App::ready(std::string path) {

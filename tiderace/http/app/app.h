@@ -125,10 +125,11 @@ class App : public Routes<App, 0> {
     }
     // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
     App& openapi(std::string path, OpenApiInfo info = {});
-    // GET: 200 for as long as the process answers; 503 while it drains, and when `check` is false
-    // or lasts longer than `limit`. The check takes what middleware takes and returns bool or
-    // Task<bool>.
+    // GET: 200 for as long as the process answers. No middleware runs before it, because sessions
+    // or users may be in a database that is away.
     App& health(std::string path);
+    // GET: 200; 503 while it drains, and when `check` is false or lasts longer than `limit`. The
+    // check takes what middleware takes and returns bool or Task<bool>.
     App& ready(std::string path);
     template <typename F>
     App& ready(std::string path, F check, Duration limit = 5s) {

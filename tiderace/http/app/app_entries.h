@@ -25,6 +25,7 @@ struct ScopeEntry {
     std::string prefix = {};  // the whole of it
     std::vector<Middleware> middleware = {};
     ErrorPage error_page = {};
+    bool asks_nobody = false;  // no middleware around it runs before its handlers
 };
 
 struct RouteEntry {

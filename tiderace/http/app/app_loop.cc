@@ -59,6 +59,7 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
     chain->handler_timeout = app_->options_.handler_timeout;
     // A copy of the outer chain: a request then looks at one chain, however deep its group is.
     if (outer != nullptr) *chain = *outer;
+    if (scope.asks_nobody) chain->rules.clear();
     chain->error_pages = error_pages_.empty() ? nullptr : &error_pages_;
     chain->scope = static_cast<std::uint32_t>(chains_.size());
     for (const Middleware& middleware : scope.middleware) {

@@ -24,6 +24,28 @@ TEST_F(ReadyTest, HealthIs200AndNeverCached) {
               "Cache-Control: no-store\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n");
 }
 
+// Sessions and users may be in a database that is away: that is no reason to end the process.
+TEST_F(ReadyTest, HealthAsksNoMiddleware) {
+    int asked = 0;
+    const auto fails = [&](const Request&) -> std::optional<Problem> {
+        ++asked;
+        return Problem{.status = 503};
+    };
+    app.use(fails).health("/healthz").ready("/readyz").get<"/page">([] { return "page"; });
+    app.use([](const Request&, Response& response) { response.set("X-Frame-Options", "DENY"); });
+    App shop;
+    shop.use(fails).health("/healthz");
+    app.mount("/shop", std::move(shop));
+    EXPECT_EQ(status_of(get("/healthz")), "200");
+    EXPECT_NE(get("/healthz").find("X-Frame-Options: DENY\r\n"), std::string::npos);
+    EXPECT_EQ(asked, 0);
+    EXPECT_EQ(status_of(get("/readyz")), "503");
+    EXPECT_EQ(status_of(get("/page")), "503");
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(status_of(get("/shop/healthz")), "200");
+    EXPECT_EQ(asked, 2);
+}
+
 TEST_F(ReadyTest, ReadinessEndsWithTheBeginningOfDrainingAndHealthDoesNot) {
     app.health("/healthz").ready("/readyz");
     EXPECT_EQ(body_of(get("/readyz")), "ready\n");
