@@ -146,7 +146,7 @@ constexpr Words english = {
             .about_you = "About you",
             .change_password = "Change password",
             .old_password = "Old password",
-            .old_password_wrong = "The old password is wrong.",
+            .old_password_wrong = "The password is wrong.",
             .new_password = "New password",
             .password_changed = "The password is changed. You are logged out elsewhere.",
             .logged_in_at = "Where you are logged in",
@@ -262,7 +262,7 @@ constexpr Words chinese = {
             .nobody = "没有人。",
             .members = "成员",
             .edited = "已编辑",
-            .in_reply = "回复一条帖子",
+            .in_reply = "回复一条短文",
             .like = "赞",
             .reply = "回复",
             .replies = "回复",
@@ -318,17 +318,17 @@ constexpr Words chinese = {
     .report =
         {
             .reports = "举报",
-            .none = "没有被举报的帖子。",
+            .none = "没有被举报的短文。",
             .times = "举报人数：",
-            .dismiss = "保留帖子",
-            .remove_post = "移除帖子",
+            .dismiss = "保留短文",
+            .remove_post = "移除短文",
         },
     .settings =
         {
             .about_you = "自我介绍",
             .change_password = "修改密码",
             .old_password = "旧密码",
-            .old_password_wrong = "旧密码不对。",
+            .old_password_wrong = "密码不对。",
             .new_password = "新密码",
             .password_changed = "密码已修改，其他地方已退出登录。",
             .logged_in_at = "登录的地方",
@@ -362,7 +362,7 @@ constexpr Words chinese = {
             .busy = "太快了",
             .busy_more = "短时间内请求太多。请等一分钟再试。",
             .away = "马上回来",
-            .away_more = "潮池暂时连不上数据库，没有任何内容被改动。请等几秒钟再试。",
+            .away_more = "Tidepool 暂时连不上数据库，没有任何内容被改动。请等几秒钟再试。",
         },
 };
 
