@@ -2,9 +2,13 @@
 
 #include <tiderace/app.h>
 
+#include <cstdint>
+#include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "examples/tidepool/post_text.h"
 #include "examples/tidepool/site.h"
 
 namespace tidepool {
@@ -31,6 +35,7 @@ struct LogOutForm {
 struct LanguageForm {
     std::string language;
     std::string back;
+    std::optional<std::string> csrf;
 };
 
 // The session gets a new id: one that somebody planted before the log-in is worth nothing.
@@ -53,7 +58,14 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
     SignUp wanted{form->name, form->username, form->email, form->password, form->again};
-    const auto member = co_await site.accounts.sign_up(std::move(wanted), visitor.words());
+    std::expected<std::int64_t, SignUpFaults> member;
+    // A moderator that has left takes the rights along.
+    if (site.moderators->contains(small_letters(tidied(form->username)))) {
+        member = std::unexpected(
+            SignUpFaults{.username = std::string(visitor.words().form.username_taken)});
+    } else {
+        member = co_await site.accounts.sign_up(std::move(wanted), visitor.words());
+    }
     if (!member) {
         // What was typed stays, but for the passwords.
         SignUpPage again{visitor.frame(), form->name, form->username, form->email, member.error()};
@@ -77,6 +89,8 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
         LogInPage again{visitor.frame(), form->who, std::string(visitor.words().form.wrong_log_in)};
         co_return page<"log_in.html">(std::move(again), Reply(403));
     }
+    // The session names one log-in: the other would stay in the list of its member.
+    if (visitor.is_member()) co_await site.accounts.end_login(visitor.viewer().login);
     co_await log_in(site, session, request, *member);
     co_return std::unexpected(Redirect{"/"});
 }
@@ -91,9 +105,13 @@ Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session sess
     co_return std::unexpected(Redirect{"/"});
 }
 
-Task<Redirect> set_language(Form<LanguageForm> form, Session session) {
+// Guests have no token; what they set is their own browser's alone.
+Task<Answer> set_language(Form<LanguageForm> form, const Request& request, Session session,
+                          Site& site) {
+    const Visitor visitor = co_await Visitor::of(site, session, request);
+    if (visitor.is_member() && !visitor.sent(form->csrf.value_or(""))) co_return refused(visitor);
     co_await session.set("language", form->language == "zh" ? "zh" : "en");
-    co_return Redirect{own_path(form->back)};
+    co_return std::unexpected(Redirect{own_path(form->back)});
 }
 
 }  // namespace
@@ -105,8 +123,8 @@ void add_account_routes(App& app) {
     app.post<"/sign-up">(sign_up, rate_limit(joining), shared_rate_limit("sign-up", joining));
     app.get<"/log-in">(show_log_in);
     app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
-    app.post<"/log-out">(log_out);
-    app.post<"/language">(set_language);
+    add_press<"/log-out">(app, log_out);
+    add_press<"/language">(app, set_language);
 }
 
 }  // namespace tidepool

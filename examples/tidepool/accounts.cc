@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "examples/tidepool/post_text.h"
+#include "examples/tidepool/posts.h"
 
 namespace tidepool {
 
@@ -42,22 +43,39 @@ struct ExportedPost {
     std::optional<Time> edited_at;
     std::optional<std::int64_t> in_reply_to;
     std::string body;
+    std::optional<std::string> picture;
+    std::string picture_alt;
+};
+struct ExportedNotice {
+    Time created_at;
+    std::string kind;
+    std::string who;
+    std::optional<std::int64_t> post;
+};
+struct ExportedLogin {
+    std::string agent;
+    Time created_at;
+    Time used_at;
 };
 struct ExportedMember {
     std::string username;
     std::string name;
     std::string email;
     std::string about;
+    std::optional<std::string> face;
     Time created_at;
 };
 struct Export {
     ExportedMember member;
     std::vector<ExportedPost> posts;
     std::vector<std::string> following;
+    std::vector<std::string> followers;
     std::vector<std::string> muted;
     std::vector<std::string> blocked;
     std::vector<std::int64_t> liked_posts;
     std::vector<std::int64_t> reported_posts;
+    std::vector<ExportedNotice> notices;
+    std::vector<ExportedLogin> logins;
 };
 
 // Whether mail arrives there is the only real test; this one finds what was typed into the wrong
@@ -114,7 +132,7 @@ std::string device_of(const std::string& agent) {
 std::string fault_of_name(const std::string& name, const Words& words) {
     const std::size_t characters = count_characters(name);
     const bool one_line = name.find('\n') == std::string::npos;
-    if (characters >= 1 && characters <= name_characters_max && one_line) return {};
+    if (is_visible(name) && characters <= name_characters_max && one_line) return {};
     return std::string(words.form.name_hint);
 }
 
@@ -131,6 +149,7 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
     SignUpFaults faults = faults_of(form, words);
     if (faults != SignUpFaults()) co_return std::unexpected(std::move(faults));
     const std::string hash = co_await passwords_->hash(std::move(form.password));
+    const NewId id = new_id(db_.dialect(), "members");
     // The database decides: of two visitors that sign up with one name at once, one succeeds.
     auto write = [&](db::Transaction& tx) -> Task<std::optional<std::int64_t>> {
         const auto taken = co_await tx.one<std::int64_t>(
@@ -141,19 +160,20 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
         if (*known > 0) faults.email = words.form.email_taken;
         if (*taken > 0 || *known > 0) co_return std::nullopt;
         co_return co_await tx.one<std::int64_t>(
-            "insert into members (created_at, username, name, email, password, about)"
-            " values (?, ?, ?, ?, ?, '') returning id",
+            "insert into members (" + id.column +
+                "created_at, username, name, email, password, about) values (" + id.value +
+                "?, ?, ?, ?, ?, '') returning id",
             now(), form.username, form.name, form.email, hash);
     };
-    std::optional<std::int64_t> id;
+    std::optional<std::int64_t> member;
     try {
-        id = co_await db_.transaction(write);
+        member = co_await db_.transaction(write);
     } catch (const db::Error& error) {
         if (error.kind() != db::Fault::unique) throw;
         faults.username = words.form.username_taken;
     }
-    if (!id) co_return std::unexpected(std::move(faults));
-    co_return *id;
+    if (!member) co_return std::unexpected(std::move(faults));
+    co_return *member;
 }
 
 Task<std::optional<std::int64_t>> Accounts::check(std::string who, std::string password) {
@@ -178,6 +198,8 @@ Task<bool> Accounts::check(std::int64_t member, std::string password) {
 
 Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) {
     std::string login = random_word();
+    // A browser may send any bytes as its name.
+    agent = is_text(agent) ? tidied(agent) : std::string();
     auto write = [&](db::Transaction& tx) -> Task<> {
         // The newest stay, so that a program that logs in each minute does not fill the table.
         co_await tx.exec(
@@ -250,22 +272,30 @@ Task<> Accounts::set_password(std::int64_t member, std::string password) {
 
 Task<std::string> Accounts::exported(std::int64_t member) {
     auto about = co_await db_.one<ExportedMember>(
-        "select username, name, email, about, created_at from members where id = ?", member);
+        "select username, name, email, about, face, created_at from members where id = ?", member);
     if (!about) co_return "{}";
     Export all{.member = std::move(*about),
                .posts = {},
                .following = {},
+               .followers = {},
                .muted = {},
                .blocked = {},
                .liked_posts = {},
-               .reported_posts = {}};
+               .reported_posts = {},
+               .notices = {},
+               .logins = {}};
     all.posts = co_await db_.all<ExportedPost>(
-        "select id, created_at, edited_at, parent as in_reply_to, body from posts"
+        "select id, created_at, edited_at, parent as in_reply_to, body, picture, picture_alt"
+        " from posts"
         " where author = ? order by id desc limit ?",
         member, exported_posts_max);
     all.following = co_await db_.all<std::string>(
         "select m.username from follows f join members m on m.id = f.followee"
         " where f.follower = ? order by m.username limit ?",
+        member, exported_posts_max);
+    all.followers = co_await db_.all<std::string>(
+        "select m.username from follows f join members m on m.id = f.follower"
+        " where f.followee = ? order by m.username limit ?",
         member, exported_posts_max);
     all.muted = co_await db_.all<std::string>(
         "select m.username from mutes u join members m on m.id = u.muted"
@@ -281,6 +311,19 @@ Task<std::string> Accounts::exported(std::int64_t member) {
     all.reported_posts = co_await db_.all<std::int64_t>(
         "select post from reports where reporter = ? order by post limit ?", member,
         exported_posts_max);
+    all.notices = co_await db_.all<ExportedNotice>(
+        "select n.created_at, n.kind, m.username as who, n.post from notifications n"
+        " join members m on m.id = n.actor where n.member = ? order by n.id desc limit ?",
+        member, exported_posts_max);
+    const auto logins = co_await db_.all<LoginRow>(
+        "select id, agent, created_at, used_at from logins where member = ? order by used_at desc",
+        member);
+    // Without their ids, by which pages end them.
+    for (const LoginRow& one : logins) {
+        all.logins.push_back({.agent = one.agent,
+                              .created_at = one.created_at,
+                              .used_at = Time(std::chrono::seconds(one.used_at))});
+    }
     co_return json::write(all);
 }
 

@@ -58,7 +58,7 @@ class Accounts {
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
     tiderace::Task<std::string> about(std::int64_t member);
     tiderace::Task<> set_password(std::int64_t member, std::string password);
-    // All that is kept about a member, as JSON; the newest exported_posts_max posts.
+    // All that is kept about a member, as JSON; the newest exported_posts_max of each kind.
     tiderace::Task<std::string> exported(std::int64_t member);
     // "": none.
     tiderace::Task<std::string> face(std::int64_t member);

@@ -49,6 +49,10 @@ class SharedLimits {
 // What a member writes, with a picture or without: all of it is counted as "write".
 inline constexpr SharedLimits::Rate write_rate{.per_minute = 30, .burst = 20};
 
+// What a member changes by one press: likes, follows, settings, log-outs. Each form by itself on a
+// node, all of them together on all nodes.
+inline constexpr SharedLimits::Rate press_rate{.per_minute = 60, .burst = 30};
+
 tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
 
 }  // namespace tidepool

@@ -53,9 +53,9 @@ Task<Page> show_people(std::string username, bool followers, std::string from,
         .next = {}};
     People found;
     if (followers) {
-        found = co_await site.members.followers(profile->id, std::move(from));
+        found = co_await site.members.followers(visitor.id(), profile->id, std::move(from));
     } else {
-        found = co_await site.members.following(profile->id, std::move(from));
+        found = co_await site.members.following(visitor.id(), profile->id, std::move(from));
     }
     shown.people = std::move(found.people);
     if (!found.next.empty()) {
@@ -90,7 +90,6 @@ Task<Answer> show_notifications(const Request& request, Session session, Site& s
 }  // namespace
 
 void add_member_routes(App& app) {
-    const auto pressing = [] { return rate_limit({.per_minute = 60, .burst = 30}); };
     app.get<"/members/{username}">(show_profile);
     app.get<"/members/{username}/followers">([](std::string username, Query<FromPerson> query,
                                                 const Request& request, Session session,
@@ -104,12 +103,12 @@ void add_member_routes(App& app) {
         return show_people(std::move(username), false, query->from.value_or(""), request, session,
                            site);
     });
-    app.post<"/members/{username}/follow">(press<&Members::follow>, pressing());
-    app.post<"/members/{username}/unfollow">(press<&Members::unfollow>, pressing());
-    app.post<"/members/{username}/mute">(press<&Members::mute>, pressing());
-    app.post<"/members/{username}/unmute">(press<&Members::unmute>, pressing());
-    app.post<"/members/{username}/block">(press<&Members::block>, pressing());
-    app.post<"/members/{username}/unblock">(press<&Members::unblock>, pressing());
+    add_press<"/members/{username}/follow">(app, press<&Members::follow>);
+    add_press<"/members/{username}/unfollow">(app, press<&Members::unfollow>);
+    add_press<"/members/{username}/mute">(app, press<&Members::mute>);
+    add_press<"/members/{username}/unmute">(app, press<&Members::unmute>);
+    add_press<"/members/{username}/block">(app, press<&Members::block>);
+    add_press<"/members/{username}/unblock">(app, press<&Members::unblock>);
     app.get<"/notifications">(show_notifications);
 }
 

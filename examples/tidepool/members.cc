@@ -85,8 +85,9 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
         " exists (select 1 from follows f where f.follower = ? and f.followee = m.id) as followed,"
         " exists (select 1 from blocks b where b.blocker = ? and b.blocked = m.id) as blocked,"
         " exists (select 1 from mutes u where u.muter = ? and u.muted = m.id) as muted"
-        " from members m where m.username = ?",
-        viewer, viewer, viewer, username);
+        " from members m where m.username = ?"
+        " and not exists (select 1 from blocks b where b.blocker = m.id and b.blocked = ?)",
+        viewer, viewer, viewer, small_letters(username), viewer);
     if (!row) co_return std::nullopt;
     Profile profile{.id = row->id,
                     .username = std::move(row->username),
@@ -108,7 +109,7 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
 
 Task<std::optional<std::int64_t>> Members::other(std::int64_t viewer, std::string username) {
     co_return co_await db_.one<std::int64_t>(
-        "select id from members where username = ? and id <> ?", username, viewer);
+        "select id from members where username = ? and id <> ?", small_letters(username), viewer);
 }
 
 Task<bool> Members::follow(std::int64_t viewer, std::string username) {
@@ -237,8 +238,8 @@ struct Cursor {
 
 }  // namespace
 
-Task<People> Members::people(std::string_view whom, std::string_view of, std::int64_t member,
-                             std::string from) {
+Task<People> Members::people(std::string_view whom, std::string_view of, std::int64_t viewer,
+                             std::int64_t member, std::string from) {
     std::string sql =
         "select m.id, m.username, m.name, coalesce(m.face, '') as face, f.created_at"
         " from follows f join members m on m.id = f.";
@@ -247,10 +248,12 @@ Task<People> Members::people(std::string_view whom, std::string_view of, std::in
     sql += of;
     sql +=
         " = ? and f.created_at <= ? and (f.created_at < ? or m.id > ?)"
+        " and not exists (select 1 from blocks b where (b.blocker = ? and b.blocked = m.id)"
+        " or (b.blocker = m.id and b.blocked = ?))"
         " order by f.created_at desc, m.id limit ?";
     const Cursor cursor = Cursor::of(from);
-    auto rows =
-        co_await db_.all<FollowRow>(sql, member, cursor.at, cursor.at, cursor.id, page_size + 1);
+    auto rows = co_await db_.all<FollowRow>(sql, member, cursor.at, cursor.at, cursor.id, viewer,
+                                            viewer, page_size + 1);
     People page;
     if (rows.size() > static_cast<std::size_t>(page_size)) {
         rows.pop_back();
@@ -266,12 +269,12 @@ Task<People> Members::people(std::string_view whom, std::string_view of, std::in
     co_return page;
 }
 
-Task<People> Members::followers(std::int64_t member, std::string from) {
-    return people("follower", "followee", member, std::move(from));
+Task<People> Members::followers(std::int64_t viewer, std::int64_t member, std::string from) {
+    return people("follower", "followee", viewer, member, std::move(from));
 }
 
-Task<People> Members::following(std::int64_t member, std::string from) {
-    return people("followee", "follower", member, std::move(from));
+Task<People> Members::following(std::int64_t viewer, std::int64_t member, std::string from) {
+    return people("followee", "follower", viewer, member, std::move(from));
 }
 
 // `list`: the table with its members, up to the column that is the member's.
@@ -279,7 +282,7 @@ Task<People> Members::hidden(std::string_view list, std::int64_t member, std::st
     auto rows = co_await db_.all<PersonRow>(
         "select m.id, m.username, m.name, coalesce(m.face, '') as face from " + std::string(list) +
             " = ? and m.username > ? order by m.username limit ?",
-        member, from, page_size + 1);
+        member, tidied(from), page_size + 1);
     People page;
     if (rows.size() > static_cast<std::size_t>(page_size)) {
         rows.pop_back();

@@ -35,7 +35,7 @@ class Members {
     explicit Members(tiderace::db::Database db, Wakes* wakes = nullptr)
         : db_(std::move(db)), wakes_(wakes) {}
 
-    // nullopt: there is none of that name.
+    // nullopt: there is none of that name, or that member blocked the viewer.
     tiderace::Task<std::optional<Profile>> profile(std::int64_t viewer, std::string username);
     // False: there is no such member, it is the viewer, or one of them blocked the other.
     tiderace::Task<bool> follow(std::int64_t viewer, std::string username);
@@ -47,8 +47,8 @@ class Members {
     tiderace::Task<bool> unmute(std::int64_t viewer, std::string username);
     tiderace::Task<bool> unblock(std::int64_t viewer, std::string username);
     // The latest first, from where `from` (the `next` of a page; "": the beginning) ends.
-    tiderace::Task<People> followers(std::int64_t member, std::string from);
-    tiderace::Task<People> following(std::int64_t member, std::string from);
+    tiderace::Task<People> followers(std::int64_t viewer, std::int64_t member, std::string from);
+    tiderace::Task<People> following(std::int64_t viewer, std::int64_t member, std::string from);
     // By user name, after `from`; shown to the member only.
     tiderace::Task<People> muted(std::int64_t member, std::string from);
     tiderace::Task<People> blocked(std::int64_t member, std::string from);
@@ -63,8 +63,8 @@ class Members {
     tiderace::Task<std::string> latest_notice(std::int64_t member, const Words& words);
 
   private:
-    tiderace::Task<People> people(std::string_view whom, std::string_view of, std::int64_t member,
-                                  std::string from);
+    tiderace::Task<People> people(std::string_view whom, std::string_view of, std::int64_t viewer,
+                                  std::int64_t member, std::string from);
     tiderace::Task<People> hidden(std::string_view list, std::int64_t member, std::string from);
     tiderace::Task<std::optional<std::int64_t>> other(std::int64_t viewer, std::string username);
 

@@ -40,6 +40,7 @@ struct Frame {
     bool moderator = false;
     bool outage = false;    // shown without asking who the visitor is
     bool pictures = false;  // forms take them
+    std::string back = {};  // where forms that lead back to this page lead: its path with its query
     std::string form = {};  // of the form for a post: one press, one post (posts.h, Draft::form)
 };
 

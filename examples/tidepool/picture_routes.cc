@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "examples/tidepool/post_text.h"
 #include "examples/tidepool/site.h"
 
 namespace tidepool {
@@ -27,7 +28,8 @@ struct Upload {
     bool sent = false;
     std::string body = {};
     std::string alt = {};
-    std::string parent = {};
+    std::optional<std::int64_t> parent = {};
+    bool forged = false;  // something that no form of ours sends
     std::string form = {};
     Picture picture = {};
     std::string fault = {};
@@ -51,21 +53,39 @@ std::string words_for(PictureFault fault, const Words& words) {
     return std::string(words.picture.broken);
 }
 
+std::optional<std::int64_t> number_of(const std::string& text) {
+    std::int64_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+// Other forms are checked by the library; of these it knows no fields.
+Task<std::string> text_of(Multipart& form, Upload& upload) {
+    std::string text = co_await form.text();
+    if (!is_text(text)) upload.forged = true;
+    co_return upload.forged ? std::string() : tidied(text);
+}
+
 Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, PictureShape shape) {
     Upload upload;
     while (auto part = co_await form.next()) {
+        if (upload.forged) break;
         if (part->name == "csrf") {
             upload.sent = visitor.sent(co_await form.text());
         } else if (!upload.sent) {
             break;
         } else if (part->name == "body") {
-            upload.body = tidied(co_await form.text());
+            upload.body = co_await text_of(form, upload);
         } else if (part->name == "alt") {
-            upload.alt = shortened(tidied(co_await form.text()), alt_characters_max - 1);
+            const std::string alt = co_await text_of(form, upload);
+            upload.alt = shortened(alt, alt_characters_max - 1);
         } else if (part->name == "form") {
-            upload.form = co_await form.text();
+            upload.form = co_await text_of(form, upload);
         } else if (part->name == "parent") {
-            upload.parent = co_await form.text();
+            const std::string parent = co_await form.text();
+            upload.parent = number_of(parent);
+            upload.forged |= !parent.empty() && !upload.parent;
         } else if (part->name == "picture" && part->filename && !part->filename->empty()) {
             if (!upload.picture.name.empty()) continue;  // one is enough
             const auto picture = co_await site.pictures.receive(form, shape);
@@ -80,11 +100,13 @@ Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, Pictur
     co_return upload;
 }
 
-std::optional<std::int64_t> number_of(const std::string& text) {
-    std::int64_t number = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
-    return number;
+// 422, as for a form without files; what came with it goes.
+Task<> refuse_forged(Site& site, Upload& upload) {
+    if (!upload.forged) co_return;
+    std::vector<std::string> unused;
+    if (!upload.picture.name.empty()) unused.push_back(upload.picture.name);
+    co_await site.pictures.remove(std::move(unused));
+    throw Problem{.status = 422, .detail = "a field is not what the form sends"};
 }
 
 Task<Answer> add_post(Multipart form, const Request& request, Session session, Site& site) {
@@ -92,8 +114,10 @@ Task<Answer> add_post(Multipart form, const Request& request, Session session, S
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     Upload upload = co_await receive(site, visitor, form, PictureShape::post);
     if (!upload.sent) co_return refused(visitor);
-    if (upload.fault.empty() && !is_body(upload.body))
+    co_await refuse_forged(site, upload);
+    if (upload.fault.empty() && !is_body(upload.body)) {
         upload.fault = visitor.words().post.post_empty;
+    }
     std::vector<std::string> unused;
     if (!upload.picture.name.empty()) unused.push_back(upload.picture.name);
     if (!upload.fault.empty()) {
@@ -102,7 +126,7 @@ Task<Answer> add_post(Multipart form, const Request& request, Session session, S
                                      std::move(upload.fault), 422);
     }
     Draft draft{.body = std::move(upload.body),
-                .parent = number_of(upload.parent),
+                .parent = upload.parent,
                 .picture = upload.picture,
                 .picture_alt = std::move(upload.alt),
                 .form = std::move(upload.form)};
@@ -125,6 +149,7 @@ Task<Answer> set_face(Multipart form, const Request& request, Session session, S
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     Upload upload = co_await receive(site, visitor, form, PictureShape::face);
     if (!upload.sent) co_return refused(visitor);
+    co_await refuse_forged(site, upload);
     if (!upload.fault.empty()) {
         co_return co_await settings_page(site, visitor, visitor.frame(), std::move(upload.fault),
                                          422);
@@ -172,7 +197,7 @@ void add_picture_routes(App& app, const std::string& folder) {
     app.post<"/posts/with-picture">(add_post, sending(), shared_rate_limit("write", write_rate),
                                     size());
     app.post<"/settings/face">(set_face, sending(), size());
-    app.post<"/settings/face/remove">(remove_face);
+    add_press<"/settings/face/remove">(app, remove_face);
 }
 
 }  // namespace tidepool

@@ -140,6 +140,7 @@ Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Reques
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    if (!co_await site.posts.find(visitor.id(), id)) co_return not_found(visitor);
     co_await site.posts.report(visitor.id(), id);
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id) + "?notice=reported"});
 }
@@ -211,10 +212,10 @@ void add_post_routes(App& app) {
     app.get<"/posts/{id}">(show_post);
     app.get<"/posts/{id}/edit">(show_edit);
     app.post<"/posts/{id}/edit">(edit_post, writing(), everywhere());
-    app.post<"/posts/{id}/delete">(delete_post);
+    add_press<"/posts/{id}/delete">(app, delete_post);
     app.post<"/posts/{id}/report">(report_post, writing(), everywhere());
-    app.post<"/posts/{id}/like">(like_post);
-    app.post<"/posts/{id}/unlike">(unlike_post);
+    add_press<"/posts/{id}/like">(app, like_post);
+    add_press<"/posts/{id}/unlike">(app, unlike_post);
     app.get<"/tags/{tag}">(show_tag);
     app.get<"/search">(search, rate_limit(searches), shared_rate_limit("search", searches));
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "tiderace/json/text.h"
+
 namespace tidepool {
 namespace {
 
@@ -47,6 +49,34 @@ char32_t small_of(char32_t code) {
     if (code >= 0x410 && code <= 0x42F) return code + 0x20;
     if (code >= 0x400 && code <= 0x40F) return code + 0x50;
     return code;
+}
+
+bool is_in(char32_t code, char32_t first, char32_t last) {
+    return code >= first && code <= last;
+}
+
+// What shows nothing and does something to its neighbours, but for tabs and ends of lines: controls
+// and ends of lines of other kinds, and what sets the direction of the text behind it.
+bool is_control(char32_t code) {
+    if (code == '\t' || code == '\n') return false;
+    return code < ' ' || is_in(code, 0x7F, 0x9F) || is_in(code, 0x2028, 0x202E) ||
+           is_in(code, 0x2066, 0x206F) || code == 0xFEFF || is_in(code, 0xFFF9, 0xFFFB);
+}
+
+// Stands above or below the character before it.
+bool is_mark(char32_t code) {
+    return is_in(code, 0x300, 0x36F) || is_in(code, 0x483, 0x489) || is_in(code, 0x1AB0, 0x1AFF) ||
+           is_in(code, 0x1DC0, 0x1DFF) || is_in(code, 0x20D0, 0x20FF) ||
+           is_in(code, 0xFE20, 0xFE2F);
+}
+
+// Space of any width, joiners, and letters that are shown as nothing.
+bool is_blank(char32_t code) {
+    return code <= ' ' || code == 0xA0 || code == 0xAD || code == 0x61C || code == 0x115F ||
+           code == 0x1160 || code == 0x1680 || is_in(code, 0x17B4, 0x17B5) ||
+           is_in(code, 0x180B, 0x180F) || is_in(code, 0x2000, 0x200F) || code == 0x202F ||
+           is_in(code, 0x205F, 0x2064) || code == 0x2800 || code == 0x3000 || code == 0x3164 ||
+           is_in(code, 0xFE00, 0xFE0F) || code == 0xFFA0 || is_in(code, 0xE0000, 0xE01EF);
 }
 
 // Letters of every writing. The punctuation of Chinese, and its full-width forms, ends a tag.
@@ -172,14 +202,36 @@ std::string shortened(std::string_view text, std::size_t characters) {
     return std::string(text);
 }
 
+bool is_text(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t bytes = tiderace::json::utf8_character_bytes(text);
+        if (bytes == 0) return false;
+        text.remove_prefix(bytes);
+    }
+    return true;
+}
+
+bool is_visible(std::string_view text) {
+    while (!text.empty()) {
+        const Character next = first_of(text);
+        if (!is_blank(next.code) && !is_mark(next.code)) return true;
+        text.remove_prefix(next.bytes);
+    }
+    return false;
+}
+
 std::string tidied(std::string_view text) {
     std::string out;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char c = text[at];
-        if (c == '\r') {
-            if (at + 1 == text.size() || text[at + 1] != '\n') out += '\n';
-        } else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= ' ') {
-            if (c != '\x7F') out += c;
+    std::size_t marks = 0;
+    while (!text.empty()) {
+        const Character next = first_of(text);
+        const std::string_view bytes = text.substr(0, next.bytes);
+        text.remove_prefix(next.bytes);
+        marks = is_mark(next.code) ? marks + 1 : 0;
+        if (next.code == '\r') {
+            if (!text.starts_with('\n')) out += '\n';
+        } else if (!is_control(next.code) && marks <= marks_max) {
+            out += bytes;
         }
     }
     const std::size_t begin = out.find_first_not_of(white);
@@ -194,8 +246,7 @@ bool is_username(std::string_view text) {
 }
 
 bool is_body(std::string_view text) {
-    const std::size_t characters = count_characters(text);
-    return characters >= 1 && characters <= body_characters_max;
+    return is_visible(text) && count_characters(text) <= body_characters_max;
 }
 
 std::string small_letters(std::string_view text) {

@@ -30,11 +30,18 @@ std::vector<std::string> mentions_of(std::string_view body);
 std::size_t count_characters(std::string_view text);
 // At most `characters` of them, then "…".
 std::string shortened(std::string_view text, std::size_t characters);
-// Without white space at both ends, with \n as the end of a line, and no other control characters.
+// UTF-8.
+bool is_text(std::string_view text);
+// Something to be seen, and not white space or joiners alone.
+bool is_visible(std::string_view text);
+// Without white space at both ends, with \n as the end of a line, and no other control characters:
+// neither those that turn the direction of what follows the text, nor marks on a character beyond
+// marks_max, which would cover the lines above.
+inline constexpr std::size_t marks_max = 4;
 std::string tidied(std::string_view text);
 // 3 to 30 of a-z, 0-9 and _.
 bool is_username(std::string_view text);
-// 1 to body_characters_max.
+// 1 to body_characters_max, one of them visible.
 bool is_body(std::string_view text);
 std::string small_letters(std::string_view text);
 // With small letters of the Latin, Greek and Cyrillic alphabets: what a search compares.

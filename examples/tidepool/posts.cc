@@ -233,6 +233,15 @@ std::string once(db::Dialect dialect, std::string_view key) {
     return " on duplicate key update " + std::string(key) + " = " + std::string(key);
 }
 
+NewId new_id(db::Dialect dialect, std::string_view table) {
+    if (dialect != db::Dialect::sqlite) return {};
+    const std::string name(table);
+    return {.column = "id, ",
+            .value = "1 + max(coalesce((select max(id) from " + name +
+                     "), 0), coalesce((select id from last_ids where name = '" + name +
+                     "'), 0)), "};
+}
+
 std::string initial_of(std::string_view name) {
     std::string first = shortened(name, 1);
     if (first.ends_with("…")) first.resize(first.size() - std::string_view("…").size());
@@ -278,10 +287,12 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         }
         std::optional<std::string> picture;
         if (!draft.picture.name.empty()) picture = draft.picture.name;
+        const NewId number = new_id(db_.dialect(), "posts");
         const auto id = co_await tx.one<std::int64_t>(
-            "insert into posts (created_at, author, parent, depth, body, picture, picture_alt,"
-            " picture_width, picture_height, form) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " returning id",
+            "insert into posts (" + number.column +
+                "created_at, author, parent, depth, body, picture, picture_alt,"
+                " picture_width, picture_height, form) values (" +
+                number.value + "?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id",
             now(), author, parent, depth, draft.body, picture, draft.picture_alt,
             draft.picture.width, draft.picture.height, form);
         co_await index(tx, db_.dialect(), author, *id, draft.body, told);

@@ -116,6 +116,15 @@ tiderace::Task<> index_words(tiderace::db::Transaction& tx, tiderace::db::Dialec
 // column of it. MariaDB counts such a row as changed.
 std::string once(tiderace::db::Dialect dialect, std::string_view key);
 
+// For an insert that gives a row its number: what stands before the other columns and values, each
+// with its comma. SQLite would give the number of the newest row that is gone to the next one, and
+// what is under way for a member who leaves would be done by the one who comes (migration 0006).
+struct NewId {
+    std::string column;
+    std::string value;
+};
+NewId new_id(tiderace::db::Dialect dialect, std::string_view table);
+
 // The first character of a name, and one of eight colours, instead of a picture.
 std::string initial_of(std::string_view name);
 std::int64_t hue_of(std::int64_t id);

@@ -56,8 +56,8 @@ Task<Answer> remove(std::int64_t id, Form<PressForm> form, const Request& reques
 
 void add_report_routes(App& app) {
     app.get<"/reports">(show_reports);
-    app.post<"/reports/{id}/dismiss">(dismiss);
-    app.post<"/reports/{id}/remove">(remove);
+    add_press<"/reports/{id}/dismiss">(app, dismiss);
+    add_press<"/reports/{id}/remove">(app, remove);
 }
 
 }  // namespace tidepool

@@ -111,7 +111,7 @@ Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    co_await site.accounts.end_login_of(visitor.id(), form->login);
+    co_await site.accounts.end_login_of(visitor.id(), tidied(form->login));
     site.wakes.member(visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=saved#logins"});
 }
@@ -185,10 +185,10 @@ void add_settings_routes(App& app) {
     // Both forms ask for the same password.
     const auto everywhere = [=] { return shared_rate_limit("password", guesses); };
     app.get<"/settings">(show_settings);
-    app.post<"/settings/profile">(set_profile);
+    add_press<"/settings/profile">(app, set_profile);
     app.post<"/settings/password">(set_password, guessing(), everywhere());
-    app.post<"/settings/log-out-there">(log_out_there);
-    app.post<"/settings/log-out-elsewhere">(log_out_elsewhere);
+    add_press<"/settings/log-out-there">(app, log_out_there);
+    add_press<"/settings/log-out-elsewhere">(app, log_out_elsewhere);
     app.post<"/settings/delete">(delete_account, guessing(), everywhere());
     app.get<"/settings/muted">(show_hidden<false>);
     app.get<"/settings/blocked">(show_hidden<true>);

@@ -1,10 +1,13 @@
 #include "examples/tidepool/site.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "examples/tidepool/keeper.h"
 #include "examples/tidepool/live.h"
+#include "examples/tidepool/post_text.h"
 #include "examples/tidepool/sessions.h"
 
 namespace tidepool {
@@ -20,12 +23,24 @@ std::string_view language_of(const Request& request, const Session& session) {
     return chosen.empty() ? request.field("Accept-Language") : chosen;
 }
 
+// As it came, because own_path() takes no other. The page that shows what is wrong with a form has
+// the form's address, which is none to come back to.
+std::string back_to(const Request& request) {
+    const std::string_view path = request.raw_path;
+    if (request.method() == wire::Method::get || request.method() == wire::Method::head) {
+        return std::string(path) + (request.has_query ? "?" + std::string(request.query) : "");
+    }
+    if (path.starts_with("/settings")) return "/settings";
+    return path.ends_with("/edit") || !path.starts_with("/posts") ? std::string(path) : "/";
+}
+
 }  // namespace
 
 Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     Visitor visitor;
     visitor.frame_.words = &words_in(language_of(request, session));
     visitor.frame_.path = request.path;
+    visitor.frame_.back = back_to(request);
     visitor.frame_.pictures = site.pictures.on();
     visitor.frame_.csrf = session.get("csrf");
     visitor.frame_.form = random_word();
@@ -77,8 +92,10 @@ Redirect to_post(const Added& added) {
 }
 
 std::string own_path(const std::string& path) {
-    const bool ours = path.starts_with('/') && !path.starts_with("//") &&
-                      path.find_first_of("\\\r\n") == std::string::npos;
+    // Browsers drop tabs and line ends from an address before they read it.
+    const auto is_plain = [](char c) { return c > ' ' && c < '\x7F' && c != '\\'; };
+    const bool ours =
+        path.starts_with('/') && !path.starts_with("//") && std::ranges::all_of(path, is_plain);
     return ours ? path : "/";
 }
 
@@ -112,6 +129,12 @@ ErrorWords words_for(int status, const FaultWords& words) {
     return {words.refused, words.refused_more};
 }
 
+// Names and tags of an address are looked for in the database, which takes only text.
+std::optional<Problem> only_text(const Request& request) {
+    if (is_text(request.path)) return std::nullopt;
+    return Problem{.status = 400, .detail = "the path is not UTF-8"};
+}
+
 // What the library answers by itself, in our own look. The session is not asked for, because the
 // database that has it may be what is missing.
 Page error_page(const ErrorAnswer& error) {
@@ -142,6 +165,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     app.use(request_ids())
         .use(security_headers())
         .use(cross_origin())
+        .use(only_text)
         .use(sessions(std::move(store)));
     app.files("/static", folder + "/static");
     // For balancers: a node that is cut off from the database gets no requests until it is back.

@@ -93,7 +93,7 @@ Redirect to_log_in();
 Redirect to_post(const Added& added);
 
 // A path of this site that a form names to come back to; "/" for anything else: //other.example is
-// another site, and so is /\other.example.
+// another site, and so are /\other.example and a "/", a tab and "/other.example".
 std::string own_path(const std::string& path);
 
 // Notices that a redirect carries in its query, by name, so that no text of a stranger's is shown.
@@ -103,6 +103,13 @@ std::string notice_named(std::string_view name, const Words& words);
 struct PressForm {
     std::string csrf;
 };
+
+// A form that changes something by one press, within the limits of that.
+template <tiderace::http::route::PatternText pattern, typename F>
+void add_press(tiderace::http::App& app, F handler) {
+    app.post<pattern>(std::move(handler), tiderace::http::rate_limit(press_rate),
+                      shared_rate_limit("press", press_rate));
+}
 
 void add_account_routes(tiderace::http::App& app);
 void add_post_routes(tiderace::http::App& app);
@@ -121,8 +128,7 @@ tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame fra
 // All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
 // files; `pictures` is made where it is missing; "": no pictures. `bus`: to the other nodes that
 // share the database; its Redis keeps sessions and rate limits, too.
-// A name in `moderators` without a member does no harm until somebody signs up with it, so register
-// the name first.
+// Nobody signs up by the name of one of `moderators`: register it before it is one.
 tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
                              const std::string& pictures = {}, Bus bus = {},
                              Moderators moderators = {});

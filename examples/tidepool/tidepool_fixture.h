@@ -155,6 +155,15 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         return person;
     }
 
+    // Signs up before the name is a moderator's.
+    std::unique_ptr<Browser> moderator() {
+        const tiderace::http::App before = make_app(*db_, TIDEPOOL_FOLDER, pictures());
+        EXPECT_EQ(Browser(before, "judge").sign_up().status, 303);
+        auto person = std::make_unique<Browser>(*app_, "judge");
+        EXPECT_EQ(person->log_in().status, 303);
+        return person;
+    }
+
     std::filesystem::path folder_;
     std::optional<tiderace::db::Database> db_;
     std::unique_ptr<tiderace::http::App> app_;

@@ -329,9 +329,10 @@ TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
     EXPECT_THAT(data.text(), HasSubstr("\"body\":\"to keep\""));
     EXPECT_THAT(data.text(), HasSubstr("ann@example.org"));
     EXPECT_THAT(data.text(), Not(HasSubstr("argon2")));
-    EXPECT_THAT(data.text(), HasSubstr("\"following\":[\"cid\"],\"muted\":[\"bob\"],"
-                                       "\"blocked\":[\"dee\"],\"liked_posts\":[1],"
-                                       "\"reported_posts\":[2]"));
+    EXPECT_THAT(data.text(),
+                HasSubstr("\"following\":[\"cid\"],\"followers\":[],\"muted\":[\"bob\"],"
+                          "\"blocked\":[\"dee\"],\"liked_posts\":[1],"
+                          "\"reported_posts\":[2]"));
     EXPECT_EQ(ann->send("/settings/delete", {{"password", "wrong"}}).status, 422);
     EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
     EXPECT_FALSE(ann->is_logged_in());
@@ -543,7 +544,7 @@ TEST_P(TidepoolTest, AReportedPostIsSeenByModeratorsWhoKeepOrRemoveIt) {
     const std::string fine = ann->write("a fine post");
     auto bob = member("bob");
     auto cid = member("cid");
-    auto judge = member("judge");
+    auto judge = moderator();
     EXPECT_THAT(judge->get("/reports").text(), HasSubstr("No post is reported."));
     EXPECT_EQ(bob->send("/posts/" + bad + "/report", {}).status, 303);
     EXPECT_EQ(bob->send("/posts/" + bad + "/report", {}).status, 303) << "twice is once";

@@ -1,0 +1,234 @@
+// What our own pages never send, and what may not be done with it: texts that are none, forged
+// numbers and ways back, floods, names that look like nothing, and the number of a member who left.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/tidepool/post_text.h"
+#include "examples/tidepool/tidepool_fixture.h"
+
+namespace tidepool {
+namespace {
+
+using namespace tiderace;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using tiderace::testing::Answer;
+using tiderace::testing::form;
+
+using ForgedTest = TidepoolTest;
+
+TEST(OwnPath, IsAPathOfThisSite) {
+    EXPECT_EQ(own_path("/tags/%E6%BD%AE?before=3"), "/tags/%E6%BD%AE?before=3");
+    // Browsers take tabs and line ends out of an address before they read it.
+    for (const char* path :
+         {"", "about", "//evil.example", "/\\evil.example", "/\t/evil.example", "/\n/evil.example",
+          "/\r/evil.example", "https://evil.example", "/ x", "/\x01", "/\x7f", "/\u6f6e"}) {
+        EXPECT_EQ(own_path(path), "/") << path;
+    }
+}
+
+TEST_P(ForgedTest, BytesThatAreNoTextAreRefused) {
+    auto ann = member("ann");
+    for (const char* path : {"/tags/%FF", "/members/%FF", "/members/%FF/followers", "/%FF",
+                             "/search?q=%FF", "/settings/blocked?from=%FF"}) {
+        EXPECT_EQ(ann->get(path).status, 400) << path;
+    }
+    EXPECT_EQ(ann->send("/members/%FF/follow", {}).status, 400);
+    const std::string bad = "\xFF\xFE";
+    const std::string token = ann->token();
+    for (const char* field : {"body", "alt", "form"}) {
+        EXPECT_EQ(ann->send_file("/posts/with-picture", {{"csrf", token}, {field, bad}}, "").status,
+                  422)
+            << field;
+    }
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
+    Browser strange(*app_);
+    const Answer answer = strange.client().post(
+        "/log-in", form({{"who", "ann"}, {"password", std::string(password)}}),
+        {{"User-Agent", bad}});
+    EXPECT_EQ(answer.status, 303) << "a browser may call itself anything";
+    EXPECT_TRUE(strange.is_logged_in());
+}
+
+TEST_P(ForgedTest, ANulByteIsNoPartOfAText) {
+    auto ann = member("ann");
+    const std::string nul(1, '\0');
+    for (const char* path : {"/settings/blocked?from=%00", "/settings/muted?from=a%00",
+                             "/members/ann/followers?from=%00", "/search?q=%00"}) {
+        EXPECT_EQ(ann->get(path).status, 200) << path;
+    }
+    EXPECT_EQ(ann->send("/settings/log-out-there", {{"login", nul}}).status, 303);
+    EXPECT_EQ(ann->send("/posts", {{"body", "a" + nul + "b"}, {"form", nul}}).status, 303);
+    EXPECT_THAT(ann->get("/").text(), HasSubstr(">ab</div>"));
+    EXPECT_EQ(ann->post("/log-in", {{"who", nul}, {"password", nul}}).status, 403);
+}
+
+TEST_P(ForgedTest, AParentThatIsNoNumberMakesNoPost) {
+    auto ann = member("ann");
+    for (const char* parent : {"x", "1x", "99999999999999999999", " 1"}) {
+        EXPECT_EQ(ann->send("/posts", {{"body", "x"}, {"parent", parent}}).status, 422) << parent;
+        EXPECT_EQ(ann->send_file("/posts/with-picture",
+                                 {{"csrf", ann->token()}, {"body", "x"}, {"parent", parent}},
+                                 bytes_of(small_png))
+                      .status,
+                  422)
+            << parent;
+    }
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
+    EXPECT_EQ(files(), 0U) << "no picture stays behind";
+}
+
+TEST_P(ForgedTest, EveryChangeHasALimit) {
+    auto ann = member("ann");
+    const std::string post = ann->write("x");
+    const std::vector<std::pair<std::string, std::string>> fields{
+        {"name", "Ann"}, {"about", ""}, {"login", "x"}, {"language", "en"}, {"back", "/"}};
+    for (const std::string& path :
+         {"/posts/" + post + "/like", "/posts/" + post + "/unlike", std::string("/posts/99/delete"),
+          std::string("/members/ann/follow"), std::string("/settings/profile"),
+          std::string("/settings/face/remove"), std::string("/settings/log-out-there"),
+          std::string("/settings/log-out-elsewhere"), std::string("/language"),
+          std::string("/reports/1/dismiss"), std::string("/reports/1/remove"),
+          std::string("/log-out")}) {
+        auto all = fields;
+        all.emplace_back("csrf", ann->token());
+        int status = 0;
+        for (int i = 0; i < 70 && status != 429; ++i) status = ann->post(path, all).status;
+        EXPECT_EQ(status, 429) << path;
+        pass_a_minute(*ann);
+        pass_a_minute(*ann);
+    }
+}
+
+TEST_P(ForgedTest, ANameCanBeSeenAndStaysInItsPlace) {
+    auto ann = member("ann");
+    const auto rename = [&](const std::string& name) {
+        pass_a_minute(*ann);
+        return ann->send("/settings/profile", {{"name", name}, {"about", ""}}).status;
+    };
+    for (const char* nothing : {"\u200b", "\u2060\u200d", "\u00a0\u3000", "\u202e", "\ufeff",
+                                "\u3164", "\u00ad\u034f", "\u2800"}) {
+        EXPECT_EQ(rename(nothing), 422) << nothing;
+        EXPECT_EQ(ann->send("/posts", {{"body", nothing}}).status, 422) << nothing;
+    }
+    // What turns the writing of all that follows it is left out; so are marks upon marks.
+    EXPECT_EQ(rename("\u202eAnn\u2066\u2028 B"), 303);
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<h1>Ann B</h1>"));
+    std::string tower = "A";
+    for (int i = 0; i < 40; ++i) tower += "\u0301";
+    EXPECT_EQ(rename(tower), 303);
+    EXPECT_LE(count(ann->get("/members/ann").text(), "\u0301\u0301\u0301\u0301\u0301"), 0U);
+    // Of Hebrew, Persian and families, the joiners and marks stay.
+    for (const char* name :
+         {"\u05d0\u05d1\u200f", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+          "\U0001F469\u200d\U0001F680", "e\u0301"}) {
+        EXPECT_EQ(rename(name), 303);
+        EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr(std::string(">") + name + "</h1>"));
+    }
+}
+
+TEST_P(ForgedTest, WhomAMemberBlocksSeesNeitherTheProfileNorTheNameInLists) {
+    auto ann = member("ann", "Ann Above");
+    auto bob = member("bob", "Bob Below");
+    auto cid = member("cid");
+    for (Browser* each : {ann.get(), bob.get()}) each->send("/members/cid/follow", {});
+    cid->send("/members/ann/follow", {});
+    EXPECT_THAT(bob->get("/members/cid/followers").text(), HasSubstr("Ann Above"));
+    ann->send("/members/bob/block", {});
+    EXPECT_EQ(bob->get("/members/ann").status, 404);
+    EXPECT_EQ(bob->get("/members/ann/followers").status, 404);
+    for (const char* list : {"/members/cid/followers", "/members/cid/following"}) {
+        EXPECT_THAT(bob->get(list).text(), Not(HasSubstr("Ann Above"))) << list;
+        EXPECT_THAT(ann->get(list).text(), Not(HasSubstr("Bob Below"))) << list;
+    }
+    EXPECT_EQ(ann->get("/members/bob").status, 200) << "where the block can be taken back";
+    Browser guest(*app_);
+    EXPECT_THAT(guest.get("/members/cid/followers").text(), HasSubstr("Ann Above"));
+    EXPECT_EQ(bob->send("/posts/" + ann->write("x") + "/report", {}).status, 404);
+    EXPECT_EQ(bob->send("/posts/999/report", {}).status, 404);
+}
+
+TEST_P(ForgedTest, TheNameOfAModeratorIsNobodysToTake) {
+    Browser thief(*app_, "judge");
+    const Answer answer = thief.sign_up();
+    EXPECT_EQ(answer.status, 422);
+    EXPECT_THAT(answer.text(), HasSubstr("taken"));
+}
+
+// Otherwise what a member who left has under way would be done by the next one to come.
+TEST_P(ForgedTest, NoNumberIsGivenTwice) {
+    auto ann = member("ann");
+    const std::string post = ann->write("first");
+    const auto member_number = run(db_->one<std::int64_t>("select id from members"));
+    EXPECT_EQ(ann->send("/posts/" + post + "/delete", {}).status, 303);
+    EXPECT_NE(ann->write("second"), post);
+    EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
+    auto bob = member("bob");
+    EXPECT_NE(run(db_->one<std::int64_t>("select id from members")), member_number);
+    EXPECT_GT(std::stoi(bob->write("third")), std::stoi(post) + 1);
+}
+
+// Without scripts a like reloads the page that it was pressed on.
+TEST_P(ForgedTest, APressLeadsBackToThePageItWasOn) {
+    auto ann = member("ann");
+    ann->write("water #\u6f6e\u6c34");
+    for (const char* path :
+         {"/", "/search?q=water", "/tags/%E6%BD%AE%E6%B0%B4", "/members/ann?before=99"}) {
+        const std::string page = ann->get(path).text();
+        std::smatch back;
+        ASSERT_TRUE(std::regex_search(page, back, std::regex("name=\"back\" value=\"([^\"]*)\"")));
+        const Answer answer = ann->send("/posts/1/like", {{"back", back[1]}});
+        EXPECT_EQ(answer.field("Location"), std::string(path) + "#post-1");
+    }
+    // A page that says what is wrong with a form stands at an address that shows nothing.
+    EXPECT_THAT(ann->send("/posts", {{"body", ""}}).text(), HasSubstr("name=\"back\" value=\"/\""));
+    EXPECT_THAT(ann->send("/settings/profile", {{"name", ""}, {"about", ""}}).text(),
+                HasSubstr("name=\"back\" value=\"/settings\""));
+}
+
+TEST_P(ForgedTest, TheLanguageOfAMemberChangesWithItsTokenAlone) {
+    auto ann = member("ann");
+    EXPECT_EQ(ann->post("/language", {{"language", "zh"}, {"back", "/"}}).status, 403);
+    EXPECT_THAT(ann->get("/").text(), HasSubstr("lang=\"en\""));
+    EXPECT_EQ(ann->send("/language", {{"language", "zh"}, {"back", "/"}}).status, 303);
+    EXPECT_THAT(ann->get("/").text(), HasSubstr("<html lang=\"zh\""));
+}
+
+TEST_P(ForgedTest, ALogInFromTheSameBrowserReplacesTheOneBefore) {
+    auto ann = member("ann");
+    Browser again(*app_, "ann");
+    EXPECT_EQ(again.log_in().status, 303);
+    EXPECT_EQ(again.log_in().status, 303);
+    EXPECT_EQ(count(again.get("/settings").text(), "name=\"login\""), 1U) << "the first one's";
+}
+
+TEST_P(ForgedTest, AMemberIsFoundHoweverTheNameIsWritten) {
+    auto ann = member("ann");
+    EXPECT_EQ(ann->get("/members/Ann").status, 200);
+    EXPECT_EQ(member("bob")->send("/members/ANN/follow", {}).status, 303);
+}
+
+TEST_P(ForgedTest, AnExportHasAllThatIsKept) {
+    auto ann = member("ann");
+    auto bob = member("bob");
+    ann->send_file("/settings/face", {{"csrf", ann->token()}}, bytes_of(small_png));
+    ann->send_file("/posts/with-picture",
+                   {{"csrf", ann->token()}, {"body", "look #sea"}, {"alt", "a wave"}},
+                   bytes_of(small_png));
+    bob->send("/members/ann/follow", {});
+    bob->write("hello @ann");
+    const std::string data = ann->get("/settings/export").text();
+    for (const char* piece :
+         {"\"face\":\"", "\"picture\":\"", "\"picture_alt\":\"a wave\"", "\"followers\":[\"bob\"]",
+          "\"kind\":\"mention\"", "\"who\":\"bob\"", "\"logins\":[{", "\"used_at\":"}) {
+        EXPECT_THAT(data, HasSubstr(piece));
+    }
+    EXPECT_THAT(data, Not(HasSubstr("argon2")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, ForgedTest, each_database, name_of_database);
+
+}  // namespace
+}  // namespace tidepool
