@@ -82,7 +82,7 @@ ARROWS = {
         ["http/app", "http/app/openapi", "http/app/pages", "http/app/life"],
         BELOW_NET
         | {"net", "task", "json", "text", "http", "http/wire", "http/route"}
-        | {"http/coding", "http/handler", "http/filter", "http/cgi"}
+        | {"http/coding", "http/files", "http/handler", "http/filter", "http/cgi"}
         | {"http/app", "http/app/openapi", "http/app/pages", "http/app/life"},
     ),
     "http/app/websocket": BELOW_NET

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t small_copy_bytes_max = 16_KiB;
 
 // What the files of one loop share.
-struct FileRoom {
-    explicit FileRoom(task::Runner& runner) : disk(runner.loop(), runner.pool()) {}
+struct SentFiles {
+    explicit SentFiles(task::Runner& runner) : disk(runner.loop(), runner.pool()) {}
 
     core::Ref<files::FileBudget> budget =
         core::make_ref<files::FileBudget>(files::FileBudgetLimits{});
@@ -94,11 +94,11 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
     const auto folder = files::RootDirectory::open(kernel, folder_);
     if (!folder) return answer_fault(exchange, folder.error().code());
 
-    FileRoom& room = runner.local<FileRoom>();
-    room.budget->set_asker(exchange.request().connection);
+    SentFiles& sent = runner.local<SentFiles>();
+    sent.budget->set_asker(exchange.request().connection);
     const files::FileLoader loader(kernel, folder->descriptor(),
                                    beneath_ ? core::Links::inside : core::Links::anywhere,
-                                   room.budget.get());
+                                   sent.budget.get());
     files::FileLoader::Opened opened = loader.open(name_);
     if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
     if (opened.found == files::Found::refused) return exchange.respond_status(403);
@@ -114,7 +114,7 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
     found->content_type = type_.empty() ? types.type_of(name_) : ByteView(type_);
     found->disposition = disposition_;
     found->cache_control = cache_control_;
-    files::answer_file(exchange, *found, small_copy_bytes_max, room.disk);
+    files::answer_file(exchange, *found, small_copy_bytes_max, sent.disk);
 }
 
 }  // namespace tiderace::http

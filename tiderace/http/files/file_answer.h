@@ -1,5 +1,5 @@
-// FileAnswer: the answer about one file (RFC 9110 sections 8, 12, 13 and 14). Another method than GET
-// and HEAD, after whose work a handler shows a file, gets all of it.
+// FileAnswer: the answer about one file (RFC 9110 sections 8, 12, 13 and 14). A method other than
+// GET and HEAD, after whose work a handler shows a file, gets all of it.
 //
 //   representation (Accept-Encoding, siblings) -> preconditions (304, 412) -> range (206, 416) ->
 //   200
