@@ -91,6 +91,48 @@ TEST_P(DatabaseTest, AListOfValuesStandsForAllOfThem) {
     });
 }
 
+// Statements stay prepared on their connection, and other programs change the tables.
+TEST_P(DatabaseTest, APreparedStatementFollowsItsTable) {
+    struct Thing {
+        std::int64_t id;
+        std::string name;
+        std::int64_t size;
+    };
+    struct Bare {
+        std::int64_t id;
+        std::int64_t size;
+    };
+    struct Titled {
+        std::int64_t id;
+        std::string title;
+    };
+    const auto body = [this](Database db) -> Task<> {
+        Database other = open(url);
+        const std::string all = "select * from thing";
+        co_await db.exec("create table thing (id bigint, name varchar(20))");
+        co_await db.exec("insert into thing values (1, 'one')");
+        EXPECT_EQ((co_await db.one<Named>(all))->name, "one");
+        co_await other.exec("alter table thing add column size bigint default 7");
+        const auto thing = co_await db.one<Thing>(all);
+        EXPECT_EQ(thing->name, "one");
+        EXPECT_EQ(thing->size, 7);
+        co_await other.exec("alter table thing drop column name");
+        EXPECT_EQ((co_await db.one<Bare>(all))->size, 7);
+        // With others in one round trip, too.
+        co_await other.exec("alter table thing add column name varchar(20) default 'new'");
+        const auto both = co_await task::when_all(
+            db.one<std::tuple<std::int64_t, std::int64_t, std::string>>(all),
+            db.one<std::int64_t>("select count(*) from thing"));
+        EXPECT_EQ(std::get<2>(*std::get<0>(both)), "new");
+        EXPECT_EQ(*std::get<1>(both), 1);
+        co_await other.exec("alter table thing drop column size");
+        EXPECT_EQ((co_await db.one<Named>(all))->name, "new");
+        co_await other.exec("alter table thing rename column name to title");
+        EXPECT_EQ((co_await db.one<Titled>(all))->title, "new");
+    };
+    with_database(body, {.connections_max = 1});
+}
+
 TEST_P(DatabaseTest, RowsBecomeStructsTuplesAndScalars) {
     with_database([](Database& db) -> Task<> {
         co_await db.exec("insert into member (id, name) values (?, ?), (?, ?)", 1, "Ada", 2,

@@ -126,6 +126,12 @@ void Connection::fail(unsigned number, const char* message) {
 }
 
 void Connection::fail_statement(MYSQL_STMT* statement) {
+    // A table has changed since it was prepared, and its rows have other columns than the library
+    // has room for. They are on their way and cannot be skipped without waiting for them.
+    if (mysql_stmt_errno(statement) == CR_NEW_STMT_METADATA) {
+        broken_ = true;
+        throw Error(Fault::connection_lost, "the columns of its rows have changed");
+    }
     fail(mysql_stmt_errno(statement), mysql_stmt_error(statement));
 }
 
@@ -284,7 +290,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     const auto cont = [&](int got) { return mysql_stmt_execute_cont(&answer_, statement, got); };
     co_await drive(start, cont, deadline);
     if (answer_ != 0) fail_statement(statement);
-    fields_ = std::make_unique<Fields>(statement);
+    fields_ = std::make_unique<Fields>(mysql_, statement);
     if (!fields_->columns()->empty()) {
         reading_ = statement;
         Batch rows = co_await read(portion, deadline);

@@ -80,15 +80,19 @@ Parameters::Parameters(const std::vector<Value>& values)
     }
 }
 
-Fields::Fields(MYSQL_STMT* statement) {
+Fields::Fields(MYSQL* mysql, MYSQL_STMT* statement) {
     const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
         mysql_stmt_result_metadata(statement), mysql_free_result);
     const unsigned count = result ? mysql_num_fields(result.get()) : 0;
+    // The statement's own names are those of its preparation, and tables may have changed since. What
+    // came with these rows stands in the connection; nothing came where nothing has changed.
+    const bool is_new = mysql->fields != nullptr && mysql->field_count == count;
     std::vector<std::string> names;
     cells_.resize(count);
     binds_.resize(count);
     for (unsigned i = 0; i < count; ++i) {
-        const MYSQL_FIELD& field = *mysql_fetch_field_direct(result.get(), i);
+        const MYSQL_FIELD& field =
+            is_new ? mysql->fields[i] : *mysql_fetch_field_direct(result.get(), i);
         names.emplace_back(field.name, field.name_length);
         Column& cell = cells_[i];
         MYSQL_BIND& bind = binds_[i];

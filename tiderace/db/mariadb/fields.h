@@ -30,7 +30,7 @@ class Parameters {
 class Fields {
   public:
     // Reads and binds the fields of a statement that was executed.
-    explicit Fields(MYSQL_STMT* statement);
+    Fields(MYSQL* mysql, MYSQL_STMT* statement);
 
     const Batch::Columns& columns() const { return columns_; }
     // The row that was fetched.

@@ -95,6 +95,10 @@ const char* mode_of(Tls tls) {
     return "verify-full";
 }
 
+std::string_view text_of(const char* field) {
+    return field == nullptr ? std::string_view() : field;
+}
+
 }  // namespace
 
 void Connection::Freed::operator()(pg_result* result) const {
@@ -210,19 +214,30 @@ void Connection::check_there() {
         lose("the server closed the connection");
 }
 
+// Ends a statement that the server knows by this name.
+void Connection::send_deallocation(const std::string& name) {
+    const std::string sql = "deallocate " + name;
+    if (PQsendQueryParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) !=
+        1) {
+        lose(first_line(PQerrorMessage(connection_)));
+    }
+    ++before_;
+}
+
 void Connection::send_preparation(const Query& query) {
-    if (prepared_.size() >= std::max<std::size_t>(settings_.options.statements_max, 1)) {
+    // In a transaction that has failed it would fail, too, and what is sent behind it.
+    const bool may_deallocate = PQtransactionStatus(connection_) != PQTRANS_INERROR;
+    if (may_deallocate) {
+        for (const std::string& name : std::exchange(outdated_, {})) send_deallocation(name);
+    }
+    if (may_deallocate &&
+        prepared_.size() >= std::max<std::size_t>(settings_.options.statements_max, 1)) {
         auto oldest = prepared_.begin();
         for (auto at = prepared_.begin(); at != prepared_.end(); ++at) {
             if (at->second.used < oldest->second.used) oldest = at;
         }
-        const std::string sql = "deallocate " + oldest->second.name;
+        send_deallocation(oldest->second.name);
         prepared_.erase(oldest);
-        if (PQsendQueryParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) !=
-            1) {
-            lose(first_line(PQerrorMessage(connection_)));
-        }
-        ++before_;
     }
     const std::string& text = preparing_.emplace_back(query.scanned.text);
     const std::string name = "t" + std::to_string(++names_);
@@ -237,6 +252,7 @@ void Connection::send_preparation(const Query& query) {
 void Connection::begin() {
     check_there();
     failure_.reset();
+    is_outdated_ = false;
     columns_ = nullptr;
     cancelled_ = false;
     preparing_.clear();
@@ -326,12 +342,40 @@ task::Task<> Connection::skip_preparations(const Instant& deadline) {
 }
 
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
+    Batch batch = co_await run_once(*query, portion, deadline);
+    if (is_outdated_) {
+        forget_outdated(*query);
+        // It was not done. A transaction has failed with it; the whole may begin again.
+        if (PQtransactionStatus(connection_) == PQTRANS_IDLE) {
+            batch = co_await run_once(*query, portion, deadline);
+        } else if (failure_) {
+            failure_ = Error(Fault::serialization, failure_->what());
+        }
+    }
+    if (!batch.more && failure_) throw *std::exchange(failure_, std::nullopt);
+    co_return batch;
+}
+
+// Up to the end of its rows, or further ones. failure_ is set if it failed.
+task::Task<Batch> Connection::run_once(const Query& query, Portion portion,
+                                       const Instant& deadline) {
     begin();
-    send(*query);
+    send(query);
     sync();
     co_await skip_preparations(deadline);
     if (failure_) forget_preparing();
-    co_return co_await read(portion, deadline);
+    Batch batch = co_await read_rows(portion, deadline);
+    if (!batch.more) co_await drain(deadline);
+    co_return batch;
+}
+
+// A table has changed since it was prepared, so that its rows would be others: the server refuses it
+// from then on. Or another statement has ended all that were prepared.
+void Connection::forget_outdated(const Query& query) {
+    const auto found = prepared_.find(query.scanned.text);
+    if (found == prepared_.end()) return;
+    if (is_known_by_server_) outdated_.push_back(found->second.name);
+    prepared_.erase(found);
 }
 
 // Prepared or not: their names are not used again.
@@ -381,7 +425,8 @@ task::Task<bool> Connection::read_one_of(Read& read) {
         // The cancel of one that took too long may hit the next one, which is done again.
         const bool others = cancelled_ && failure_->kind() == Fault::timeout &&
                             runner_->loop().now() < read.deadline;
-        if (!others) read.failure = *failure_;
+        if (is_outdated_) forget_outdated(*read.query);  // so is this one
+        if (!others && !is_outdated_) read.failure = *failure_;
         failure_.reset();
         co_return false;
     }
@@ -393,6 +438,16 @@ void Connection::abandoned(const Read&) {
     readiness_.expire();
 }
 
+void Connection::note_failure(const pg_result* result) {
+    failure_ = error_of(result);
+    const std::string_view state = text_of(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    // feature_not_supported is said of much else; the function that says it of a plan is the same
+    // in every version.
+    const std::string_view function = text_of(PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION));
+    is_known_by_server_ = state == "0A000" && function == "RevalidateCachedQuery";
+    is_outdated_ = is_known_by_server_ || state == "26000";  // no such prepared statement
+}
+
 task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
     return read(portion, deadline);
 }
@@ -402,7 +457,7 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
     while (Result result = co_await next(deadline)) {
         const auto status = PQresultStatus(result.get());
         if (status == PGRES_FATAL_ERROR) {
-            if (!failure_) failure_ = error_of(result.get());
+            if (!failure_) note_failure(result.get());
             continue;
         }
         if (status == PGRES_EMPTY_QUERY) {

@@ -64,6 +64,10 @@ class Connection final : public db::Connection {
     void send(const Query& query);
     void sync();
     void send_preparation(const Query& query);
+    void send_deallocation(const std::string& name);
+    task::Task<Batch> run_once(const Query& query, Portion portion, const Instant& deadline);
+    void note_failure(const pg_result* result);
+    void forget_outdated(const Query& query);
     // Reads until the next result is whole.
     task::Task<> fill(const Instant& deadline);
     task::Task<Result> next(const Instant& deadline);
@@ -86,11 +90,14 @@ class Connection final : public db::Connection {
     std::uint64_t uses_ = 0;
     std::uint64_t names_ = 0;
     std::deque<std::string> preparing_;  // the texts whose preparations are under way
+    std::vector<std::string> outdated_;  // names that the server still has
     unsigned before_ = 0;                // results of preparations to come before the rows
     Batch::Columns columns_;             // of what is being read
     std::optional<Error> failure_;       // of what is being read
     Instant together_until_{};           // the first deadline of several
     Instant used_{};                     // when it last answered
+    bool is_outdated_ = false;           // it failed because its preparation counts no more
+    bool is_known_by_server_ = false;    // the server has that preparation still
     bool reading_ = false;               // results are to come
     bool unflushed_ = false;
     bool cancelled_ = false;  // its deadline came: a cancel was sent

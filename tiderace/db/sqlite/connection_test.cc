@@ -52,6 +52,21 @@ TEST_F(SqliteTest, WhatLooksLikeReadingAndWritesGoesToTheWriter) {
     });
 }
 
+// SQLite takes these for parameters, too, and would bind null to them.
+TEST_F(SqliteTest, OnlyAQuestionMarkIsAParameter) {
+    with_database([](Database& db) -> Task<> {
+        for (const char* sql : {"select :a", "select @a", "select $a", "select ?2"}) {
+            try {
+                co_await db.one<std::optional<int>>(sql);
+                ADD_FAILURE() << sql;
+            } catch (const Error& error) {
+                EXPECT_EQ(error.kind(), Fault::parameters) << sql << error.what();
+            }
+        }
+        EXPECT_EQ(co_await db.one<std::string>("select ':a'"), ":a");
+    });
+}
+
 TEST_F(SqliteTest, TheLockOfAnotherLoopIsWaitedFor) {
     with_database([this](Database& db) -> Task<> {
         co_await db.exec("create table t (n)");

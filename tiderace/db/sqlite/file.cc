@@ -202,6 +202,14 @@ sqlite3_stmt* File::prepare(const Query& query) {
 }
 
 void File::bind(sqlite3_stmt* statement, const Query& query) const {
+    // ":name" and "?2" are SQLite's own: without a value they would be null, and nothing would say
+    // so.
+    const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement));
+    if (wanted != query.values.size()) {
+        throw Error(Fault::parameters,
+                    "the statement takes " + std::to_string(wanted) + " values and gets " +
+                        std::to_string(query.values.size()) + "; only \"?\" stands for one");
+    }
     for (std::size_t i = 0; i < query.values.size(); ++i) {
         const int code = bind_value(statement, static_cast<int>(i) + 1, query.values[i]);
         if (code != SQLITE_OK) fail(code, "bind");
@@ -238,12 +246,15 @@ Batch File::run_held(const Query& query, Portion portion) {
     try {
         bind(statement, query);
         changes_before_ = sqlite3_total_changes64(database_);
+        // Before the columns are looked at: the first step compiles the text again when a table has
+        // changed, and "select *" may have others then.
+        const int code = sqlite3_step(statement);
         std::vector<std::string> names;
         for (int i = 0; i < sqlite3_column_count(statement); ++i) {
             names.emplace_back(sqlite3_column_name(statement, i));
         }
         columns_ = std::make_shared<const std::vector<std::string>>(std::move(names));
-        return read(portion);
+        return read(portion, code);
     } catch (...) {
         leave_rows();
         throw;
@@ -254,37 +265,30 @@ Batch File::more(Portion portion, std::uint64_t ticket, Instant until) {
     const Turn turn(*this, ticket, until);
     if (reading_ == nullptr) return Batch(columns_);
     try {
-        return read(portion);
+        return read(portion, sqlite3_step(reading_));
     } catch (...) {
         leave_rows();
         throw;
     }
 }
 
-Batch File::read(Portion portion) {
+// `code` is the outcome of the first step.
+Batch File::read(Portion portion, int code) {
     Batch batch(columns_);
     const int columns = static_cast<int>(batch.width());
-    std::size_t rows = 0;
-    while (rows < portion.rows_max && batch.bytes() < portion.bytes_max) {
-        const int code = sqlite3_step(reading_);
-        if (code == SQLITE_ROW) {
-            for (int i = 0; i < columns; ++i) add_cell(batch, reading_, i);
-            ++rows;
-        } else if (code == SQLITE_DONE) {
-            // sqlite3_changes64() stays what the last change left, also after a statement that only
-            // reads.
-            if (sqlite3_total_changes64(database_) != changes_before_) {
-                batch.done.rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
-                batch.done.last_id = sqlite3_last_insert_rowid(database_);
-            }
-            leave_rows();
-            batch.in_transaction = sqlite3_get_autocommit(database_) == 0;
-            return batch;
-        } else {
-            fail(code, "step");
-        }
+    for (std::size_t rows = 1; code == SQLITE_ROW; ++rows, code = sqlite3_step(reading_)) {
+        for (int i = 0; i < columns; ++i) add_cell(batch, reading_, i);
+        batch.more = rows >= portion.rows_max || batch.bytes() >= portion.bytes_max;
+        if (batch.more) return batch;
     }
-    batch.more = true;
+    if (code != SQLITE_DONE) fail(code, "step");
+    // sqlite3_changes64() stays what the last change left, also after a statement that only reads.
+    if (sqlite3_total_changes64(database_) != changes_before_) {
+        batch.done.rows = static_cast<std::uint64_t>(sqlite3_changes64(database_));
+        batch.done.last_id = sqlite3_last_insert_rowid(database_);
+    }
+    leave_rows();
+    batch.in_transaction = sqlite3_get_autocommit(database_) == 0;
     return batch;
 }
 

@@ -61,7 +61,7 @@ class File final {
     static int on_progress(void* self);
     sqlite3_stmt* prepare(const Query& query);
     void bind(sqlite3_stmt* statement, const Query& query) const;
-    Batch read(Portion portion);
+    Batch read(Portion portion, int code);
     std::size_t run_first(std::string_view rest, std::size_t begin, std::size_t& failed_at);
     void leave_rows();
     [[noreturn]] void fail(int code, std::string_view operation) const;
