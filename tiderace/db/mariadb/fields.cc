@@ -84,8 +84,8 @@ Fields::Fields(MYSQL* mysql, MYSQL_STMT* statement) {
     const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
         mysql_stmt_result_metadata(statement), mysql_free_result);
     const unsigned count = result ? mysql_num_fields(result.get()) : 0;
-    // The statement's own names are those of its preparation, and tables may have changed since. What
-    // came with these rows stands in the connection; nothing came where nothing has changed.
+    // The statement's own names are those of its preparation, and tables may have changed since.
+    // What came with these rows stands in the connection; nothing came if nothing has changed.
     const bool is_new = mysql->fields != nullptr && mysql->field_count == count;
     std::vector<std::string> names;
     cells_.resize(count);

@@ -369,8 +369,8 @@ task::Task<Batch> Connection::run_once(const Query& query, Portion portion,
     co_return batch;
 }
 
-// A table has changed since it was prepared, so that its rows would be others: the server refuses it
-// from then on. Or another statement has ended all that were prepared.
+// A table has changed since it was prepared, so that its rows would be others: the server refuses
+// it from then on. Or another statement has ended all that were prepared.
 void Connection::forget_outdated(const Query& query) {
     const auto found = prepared_.find(query.scanned.text);
     if (found == prepared_.end()) return;
