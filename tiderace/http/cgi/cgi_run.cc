@@ -226,7 +226,7 @@ void CgiRun::drop_output() {
                 end_output();
                 return judge_end();
             case Read::some:
-                note_progress();
+                break;  // nobody waits for it, so it is no progress: one that writes for ever ends
         }
     }
 }

@@ -172,6 +172,14 @@ TEST_F(CgiTest, HeadHasNoBodyAndTheProgramRunsToItsEnd) {
     EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
 }
 
+// Its output has no reader, so it does not count as work.
+TEST_F(CgiTest, OneThatWritesForEverBehindItsAnswerIsEnded) {
+    options_.rules.timeout = 1s;
+    program("flood", std::string(text_head) + "while :; do echo flood; done");
+    EXPECT_EQ(get("/cgi-bin/flood", "HEAD")->status(), 200);
+    EXPECT_TRUE(all_gone());
+}
+
 TEST_F(CgiTest, ThoseAboveTheCapWaitAndThenAreRefused) {
     options_.places = std::make_shared<ProgramPlaces>(1, 1);
     program("slow", std::string(text_head) + "sleep 0.2; echo done");

@@ -82,6 +82,9 @@ void FastCgiCall::want_output() {
 void FastCgiCall::on_output(ByteView bytes) {
     peer_answered_ = true;
     if (over() || bytes.empty()) return;
+    // The script runs on to its end. Its output has no reader and is no progress: one that writes
+    // for ever is ended.
+    if (head_complete() && drops_output()) return;
     note_progress();
     if (!head_complete()) {
         const std::size_t used = take_head(bytes);
@@ -89,8 +92,6 @@ void FastCgiCall::on_output(ByteView bytes) {
         output_.append(loop().blocks(), bytes.substr(used));
         return answer();
     }
-    // The script runs on to its end; its output has no reader.
-    if (drops_output()) return;
     output_.append(loop().blocks(), bytes);
     if (connection_ != nullptr) connection_->update_reading();
     output_ready();
