@@ -69,6 +69,17 @@ TEST(EventLoop, ARequestToStopIsNeverRefusedAndWhatWasPostedBeforeItRuns) {
     EXPECT_EQ(ran, 2);
 }
 
+// Notes its first input in `order` as 'i'.
+struct OrderedInput final : Watch::Receiver {
+    OrderedInput(EventLoop& l, std::string& o) : watch(l, *this), order(&o) {}
+    void on_ready(Watch&, Interest) override {
+        *order += 'i';
+        watch.release();
+    }
+    Watch watch;
+    std::string* order;
+};
+
 // What has arrived was in time, however late the loop gets to look: after a stop of the process.
 TEST(EventLoop, InputThatHasArrivedIsDispatchedBeforeDeadlinesExpire) {
     for (const std::string& engine : testing::engine_names()) {
@@ -78,22 +89,13 @@ TEST(EventLoop, InputThatHasArrivedIsDispatchedBeforeDeadlinesExpire) {
         // More than one wait of any engine tells.
         constexpr int count = 300;
         std::string order;
-        struct Reader final : Watch::Receiver {
-            Reader(EventLoop& l, std::string& o) : watch(l, *this), order(&o) {}
-            void on_ready(Watch&, Interest) override {
-                *order += 'i';
-                watch.release();
-            }
-            Watch watch;
-            std::string* order;
-        };
-        std::vector<std::unique_ptr<Reader>> readers;
+        std::vector<std::unique_ptr<OrderedInput>> readers;
         std::vector<int> descriptors;
         for (int i = 0; i < count; ++i) {
             int ends[2];
             ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
             descriptors.insert(descriptors.end(), {ends[0], ends[1]});
-            readers.push_back(std::make_unique<Reader>(*loop, order));
+            readers.push_back(std::make_unique<OrderedInput>(*loop, order));
             ASSERT_TRUE(readers.back()->watch.watch(ends[0], {.readable = true}));
         }
         TestTimer timer([&] { order += 't'; });
@@ -134,15 +136,7 @@ TEST(EventLoop, InputThatArrivedWhileAWaitWasInterruptedIsDispatchedBeforeDeadli
         interrupted_writes_to = ends[1];
         interrupted_clock = &clock;
         std::string order;
-        struct Reader final : Watch::Receiver {
-            Reader(EventLoop& l, std::string& o) : watch(l, *this), order(&o) {}
-            void on_ready(Watch&, Interest) override {
-                *order += 'i';
-                watch.release();
-            }
-            Watch watch;
-            std::string* order;
-        } reader(*loop, order);
+        OrderedInput reader(*loop, order);
         ASSERT_TRUE(reader.watch.watch(ends[0], {.readable = true}));
         loop->turn(0s);
         TestTimer timer([&] { order += 't'; });
