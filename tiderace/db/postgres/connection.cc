@@ -364,9 +364,7 @@ task::Task<Batch> Connection::run_once(const Query& query, Portion portion,
     sync();
     co_await skip_preparations(deadline);
     if (failure_) forget_preparing();
-    Batch batch = co_await read_rows(portion, deadline);
-    if (!batch.more) co_await drain(deadline);
-    co_return batch;
+    co_return co_await read(portion, deadline);
 }
 
 // A table has changed since it was prepared, so that its rows would be others: the server refuses
@@ -449,7 +447,9 @@ void Connection::note_failure(const pg_result* result) {
 }
 
 task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
-    return read(portion, deadline);
+    Batch batch = co_await read(portion, deadline);
+    if (!batch.more && failure_) throw *std::exchange(failure_, std::nullopt);
+    co_return batch;
 }
 
 task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline) {
@@ -480,11 +480,10 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
     co_return batch;
 }
 
-task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
+// failure_ is set if it failed.
+task::Task<Batch> Connection::read(Portion portion, const Instant& deadline) {
     Batch batch = co_await read_rows(portion, deadline);
-    if (batch.more) co_return batch;
-    co_await drain(deadline);
-    if (failure_) throw *std::exchange(failure_, std::nullopt);
+    if (!batch.more) co_await drain(deadline);
     co_return batch;
 }
 

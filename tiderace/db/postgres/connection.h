@@ -71,7 +71,7 @@ class Connection final : public db::Connection {
     // Reads until the next result is whole.
     task::Task<> fill(const Instant& deadline);
     task::Task<Result> next(const Instant& deadline);
-    task::Task<Batch> read(Portion portion, Instant deadline);
+    task::Task<Batch> read(Portion portion, const Instant& deadline);
     // Up to the end of its result; further ones leave it where it is.
     task::Task<Batch> read_rows(Portion portion, const Instant& deadline);
     task::Task<bool> read_one_of(Read& read);
