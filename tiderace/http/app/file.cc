@@ -22,12 +22,10 @@ struct SentFiles {
     files::DiskReads disk;
 };
 
-void answer_fault(Exchange& exchange, int error) {
+void answer_without_folder(Exchange& exchange, int error) {
     if (error == ENOENT || error == ENOTDIR) return exchange.respond_status(404);
     if (error == EACCES || error == EPERM) return exchange.respond_status(403);
-    Response response(503);
-    response.add(wire::FieldName::retry_after, "1");
-    exchange.respond(response);
+    files::answer_fault(exchange, error);
 }
 
 bool is_attribute_char(char c) {
@@ -92,7 +90,7 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
     if (name_.empty()) return exchange.respond_status(404);
     core::Kernel& kernel = exchange.loop().kernel();
     const auto folder = files::RootDirectory::open(kernel, folder_);
-    if (!folder) return answer_fault(exchange, folder.error().code());
+    if (!folder) return answer_without_folder(exchange, folder.error().code());
 
     SentFiles& sent = runner.local<SentFiles>();
     sent.budget->set_asker(exchange.request().connection);
@@ -100,21 +98,17 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
                                    beneath_ ? core::Links::inside : core::Links::anywhere,
                                    sent.budget.get());
     files::FileLoader::Opened opened = loader.open(name_);
-    if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
+    if (opened.found == files::Found::failed) return files::answer_fault(exchange, opened.error);
     if (opened.found == files::Found::refused) return exchange.respond_status(403);
     if (opened.found != files::Found::file) return exchange.respond_status(404);
-    const bool small = opened.identity.bytes < files::FileCacheLimits().sendfile_bytes_min;
-    files::FileLoader::Loaded loaded = loader.load(std::move(opened), small);
-    if (!loaded.file) return answer_fault(exchange, loaded.error);
-
     const wire::MimeTable types;
-    const auto found = core::make_ref<files::ResolvedPath>();
-    found->stands_for = files::StandsFor::file;
-    found->file = std::move(loaded.file);
-    found->content_type = type_.empty() ? types.type_of(name_) : ByteView(type_);
-    found->disposition = disposition_;
-    found->cache_control = cache_control_;
-    files::answer_file(exchange, *found, small_copy_bytes_max, sent.disk);
+    files::answer_opened(exchange, loader, std::move(opened),
+                         {.content_type = type_.empty() ? types.type_of(name_) : ByteView(type_),
+                          .cache_control = cache_control_,
+                          .disposition = disposition_,
+                          .sendfile_bytes_min = files::FileCacheLimits().sendfile_bytes_min,
+                          .small_copy_bytes_max = small_copy_bytes_max},
+                         sent.disk);
 }
 
 }  // namespace tiderace::http

@@ -1,6 +1,7 @@
 #include "tiderace/http/files/file_answer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "tiderace/http/coding/content_encoder.h"
@@ -261,6 +262,28 @@ void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_
             break;
     }
     answer_whole(exchange, path, chosen, small_copy_bytes_max, disk);
+}
+
+void answer_opened(Exchange& exchange, const FileLoader& loader, FileLoader::Opened&& opened,
+                   const OneFile& how, DiskReads& disk) {
+    const bool small = opened.identity.bytes < how.sendfile_bytes_min;
+    FileLoader::Loaded loaded = loader.load(std::move(opened), small);
+    if (!loaded.file) return answer_fault(exchange, loaded.error);
+    const auto path = core::make_ref<ResolvedPath>();
+    path->stands_for = StandsFor::file;
+    path->file = std::move(loaded.file);
+    path->content_type = how.content_type;
+    path->cache_control = how.cache_control;
+    path->disposition = how.disposition;
+    answer_file(exchange, *path, how.small_copy_bytes_max, disk);
+}
+
+void answer_fault(Exchange& exchange, int error) {
+    const bool exhausted =
+        error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN || error == EINTR;
+    Response response(exhausted ? 503 : 500);
+    if (exhausted) response.add(FieldName::retry_after, "1");
+    exchange.respond(response);
 }
 
 void render_fields(ResolvedPath& path, UnixSeconds now) {

@@ -19,6 +19,21 @@ namespace tiderace::http::files {
 void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
                  DiskReads& disk, FileVariants* variants = nullptr);
 
+// How one file is answered that is in no cache.
+struct OneFile {
+    ByteView content_type;
+    ByteView cache_control = {};           // "" for none
+    ByteView disposition = {};             // likewise, a Content-Disposition
+    std::uint64_t sendfile_bytes_min = 0;  // below this it is read into memory
+    std::size_t small_copy_bytes_max = 0;
+};
+// As above, about an `opened` with Found::file. Without room for it, answer_fault().
+void answer_opened(Exchange& exchange, const FileLoader& loader, FileLoader::Opened&& opened,
+                   const OneFile& how, DiskReads& disk);
+
+// A fault of the machine: 503 with Retry-After while it is short of descriptors or memory, or 500.
+void answer_fault(Exchange& exchange, int error);
+
 // Renders the fields of whole answers about `path` once, for all later ones.
 void render_fields(ResolvedPath& path, UnixSeconds now);
 

@@ -26,14 +26,6 @@ void answer_other_method(Exchange& exchange) {
     exchange.respond(response);
 }
 
-void answer_fault(Exchange& exchange, int error) {
-    const bool exhausted =
-        error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN || error == EINTR;
-    Response response(exhausted ? 503 : 500);
-    if (exhausted) response.add(FieldName::retry_after, "1");
-    exchange.respond(response);
-}
-
 bool has_extension(ByteView path) {
     return path.substr(path.rfind('/') + 1).find('.') != ByteView::npos;
 }
@@ -95,7 +87,7 @@ void StaticFiles::handle(Exchange& exchange) {
             drop_caches();
         }
     }
-    answer_fault(exchange, ENOMEM);
+    files::answer_fault(exchange, ENOMEM);
 }
 
 void StaticFiles::drop_caches() {
@@ -125,7 +117,7 @@ void StaticFiles::answer(Exchange& exchange) {
         case files::StandsFor::refused:
             return exchange.respond_status(403);
         case files::StandsFor::failed:
-            return answer_fault(exchange, resolved->error);
+            return files::answer_fault(exchange, resolved->error);
         case files::StandsFor::alias:  // what it led to was replaced between two looks
         case files::StandsFor::missing:
             return answer_missing(exchange);
@@ -141,21 +133,19 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     if (wire::has_hidden_segment(request.path)) return exchange.respond_status(404);
     follow_root();
     const files::FileLoader::Opened directory = cache_.loader().open(folder);
-    if (directory.found == files::Found::failed) return answer_fault(exchange, directory.error);
+    if (directory.found == files::Found::failed)
+        return files::answer_fault(exchange, directory.error);
     if (directory.found != files::Found::directory) return exchange.respond_status(404);
     // Past the cache, which knows paths beneath the root only: here no link may leave the folder.
     const files::FileLoader loader = cache_.loader().beneath(directory.descriptor.get());
     files::FileLoader::Opened opened = loader.open(request.path.substr(folder.size() - 1));
-    if (opened.found == files::Found::failed) return answer_fault(exchange, opened.error);
+    if (opened.found == files::Found::failed) return files::answer_fault(exchange, opened.error);
     if (opened.found != files::Found::file) return exchange.respond_status(404);
-    const bool small = opened.identity.bytes < options_.cache.sendfile_bytes_min;
-    files::FileLoader::Loaded loaded = loader.load(std::move(opened), small);
-    if (!loaded.file) return answer_fault(exchange, loaded.error);
-    const auto resolved = core::make_ref<files::ResolvedPath>();
-    resolved->stands_for = files::StandsFor::file;
-    resolved->file = std::move(loaded.file);
-    resolved->content_type = options_.paths.mime.type_of(request.path);
-    files::answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_, nullptr);
+    files::answer_opened(exchange, loader, std::move(opened),
+                         {.content_type = options_.paths.mime.type_of(request.path),
+                          .sendfile_bytes_min = options_.cache.sendfile_bytes_min,
+                          .small_copy_bytes_max = options_.small_copy_bytes_max},
+                         disk_);
 }
 
 void StaticFiles::answer_missing(Exchange& exchange) {
