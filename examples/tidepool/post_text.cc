@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "tiderace/json/text.h"
+#include "tiderace/db.h"
 
 namespace tidepool {
 namespace {
@@ -203,12 +203,7 @@ std::string shortened(std::string_view text, std::size_t characters) {
 }
 
 bool is_text(std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t bytes = tiderace::json::utf8_character_bytes(text);
-        if (bytes == 0) return false;
-        text.remove_prefix(bytes);
-    }
-    return true;
+    return tiderace::db::is_utf8(text);
 }
 
 bool is_visible(std::string_view text) {
