@@ -26,8 +26,8 @@ struct H1Options {
     Duration header_timeout =
         10s;  // from the first byte (on a fresh connection: from accept) to the head's end
     Duration body_timeout = 30s;  // some of the body arrives at least this often
-    std::uint64_t receive_bytes_per_second_min =
-        0;                        // over each body_timeout; 0: one byte is enough
+    // Over each body_timeout; 0: one byte is enough.
+    std::uint64_t receive_bytes_per_second_min = 0;
     Duration idle_timeout = 60s;  // between requests
     // A peer that ended its side, and may still read, is served as long as its answer makes
     // progress at least this often.

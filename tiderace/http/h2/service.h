@@ -37,8 +37,8 @@ struct H2Options {
     std::uint32_t window_bytes = 512_KiB;         // of all bodies of a connection
     Duration header_timeout = 10s;                // the preface and any frame, from its beginning
     Duration body_timeout = 30s;                  // some of a body arrives at least this often
-    std::uint64_t receive_bytes_per_second_min =
-        0;                                        // over each body_timeout; 0: one byte is enough
+    // Over each body_timeout; 0: one byte is enough.
+    std::uint64_t receive_bytes_per_second_min = 0;
     Duration write_timeout = 30s;                 // a stream's window lets something through
     std::uint64_t send_bytes_per_second_min = 0;  // over each write_timeout
     Duration idle_timeout = 60s;                  // without a stream
