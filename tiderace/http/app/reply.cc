@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 
+#include "tiderace/http/app/stream.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/status.h"
 #include "tiderace/json/writer.h"
@@ -57,18 +58,38 @@ Reply&& Reply::body(std::string type, std::string bytes) && {
     type_ = std::move(type);
     body_ = std::move(bytes);
     source_.reset();
+    pieces_.reset();
+    return std::move(*this);
+}
+Reply&& Reply::body(std::string type, task::Generator<std::string> pieces) && {
+    type_ = std::move(type);
+    body_.clear();
+    source_.reset();
+    pieces_ = std::move(pieces);
     return std::move(*this);
 }
 Reply&& Reply::body(std::string type, std::unique_ptr<BodySource> source) && {
     type_ = std::move(type);
     body_.clear();
     source_ = std::move(source);
+    pieces_.reset();
     return std::move(*this);
 }
 
 void Reply::log_cookie_fault(log::Logger* log) const {
     if (cookie_fault_ == wire::CookieFault::none || log == nullptr) return;
     log->error("http", "a cookie was not set", log::field("why", to_string(cookie_fault_)));
+}
+
+void Reply::make_source(Exchange& exchange, task::Runner& runner) {
+    if (!pieces_) return;
+    source_ = std::make_unique<GeneratorSource>(exchange, runner, std::move(*pieces_));
+    pieces_.reset();
+}
+
+void Reply::answer(Exchange& exchange, task::Runner& runner) && {
+    make_source(exchange, runner);
+    std::move(*this).send(exchange);
 }
 
 void Reply::send(Exchange& exchange) && {
@@ -87,8 +108,9 @@ void Reply::send(Exchange& exchange) && {
     exchange.respond(response);
 }
 
-// As send(), but the answer outlives this object, so it keeps the texts.
-void Reply::dress(Response& response) && {
+// As answer(), but the response outlives this object, so it keeps the texts.
+void Reply::dress(Response& response, Exchange& exchange, task::Runner& runner) && {
+    make_source(exchange, runner);
     for (const auto& [name, value] : fields_) {
         if (!wire::is_token(name) || !wire::is_field_value(value)) continue;
         response.add(response.keep(name), response.keep(value));

@@ -23,6 +23,8 @@
 #include "tiderace/base/units.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/wire/cookie.h"
+#include "tiderace/task/generator.h"
+#include "tiderace/task/runner.h"
 
 namespace tiderace::http {
 
@@ -62,21 +64,28 @@ class Reply {
     Reply&& text(std::string body) &&;
     Reply&& html(std::string body) &&;
     Reply&& body(std::string type, std::string bytes) &&;
-    // A body that is made while it is sent.
+    // A body that is made while it is sent. As a handler's result of pieces alone
+    // (http/app/stream.h): a client that reads slowly slows the generator down.
+    Reply&& body(std::string type, task::Generator<std::string> pieces) &&;
     Reply&& body(std::string type, std::unique_ptr<BodySource> source) &&;
 
     // Answers. The reply is empty afterwards.
+    void answer(Exchange& exchange, task::Runner& runner) &&;
+    // The same for a reply whose body is no generator's: nothing runs one here.
     void send(Exchange& exchange) &&;
     // Gives an answer that is there its body, type and fields; the answer's status stays.
-    void dress(Response& response) &&;
+    void dress(Response& response, Exchange& exchange, task::Runner& runner) &&;
 
   private:
     void log_cookie_fault(log::Logger* log) const;
+    // What pulls pieces_ from here on.
+    void make_source(Exchange& exchange, task::Runner& runner);
 
     int status_;
     std::string type_;
     std::string body_;
     std::unique_ptr<BodySource> source_;
+    std::optional<task::Generator<std::string>> pieces_;
     std::vector<std::pair<std::string, std::string>> fields_;
     wire::CookieFault cookie_fault_ = wire::CookieFault::none;
 };

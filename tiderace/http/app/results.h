@@ -104,8 +104,6 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
         answer_text(exchange, std::string(std::forward<T>(result)));
     } else if constexpr (std::is_convertible_v<T&&, std::string_view>) {
         answer_text(exchange, std::string_view(result));
-    } else if constexpr (std::is_same_v<R, Reply>) {
-        std::move(result).send(exchange);
     } else if constexpr (AnswersItself<R>) {
         std::move(result).answer(exchange, runner);
     } else if constexpr (std::is_same_v<R, Problem>) {

@@ -51,6 +51,36 @@ TEST_F(StreamTest, AGeneratorIsSentPieceByPiece) {
     }
 }
 
+TEST_F(StreamTest, AReplyGivesAGeneratorItsStatusTypeAndFields) {
+    const auto pieces = []() -> task::Generator<std::string> {
+        co_yield "{\"a\":";
+        co_await task::sleep(1ms);
+        co_yield "1}";
+    };
+    app.get<"/export">([=] {
+        return Reply(203)
+            .field("Content-Disposition", "attachment")
+            .body("application/json", pieces());
+    });
+    app.get<"/later">([=]() -> Task<std::expected<Reply, Problem>> {
+        co_await task::sleep(1ms);
+        co_return Reply().body("application/json", pieces());
+    });
+    app.get<"/text">([=] { return Reply().body("application/json", pieces()).text("a text"); });
+    app.get<"/shop/lost">([] { return Problem{.status = 404}; });
+    app.error_page([=](const ErrorAnswer&) { return Reply().body("text/html", pieces()); });
+    const std::string answer = get("/export");
+    EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 203 "));
+    EXPECT_THAT(answer, ::testing::HasSubstr("Content-Type: application/json\r\n"));
+    EXPECT_THAT(answer, ::testing::HasSubstr("Content-Disposition: attachment\r\n"));
+    EXPECT_EQ(unchunked(body_of(answer)), "{\"a\":1}");
+    EXPECT_EQ(unchunked(body_of(get("/later"))), "{\"a\":1}");
+    EXPECT_EQ(body_of(get("/text")), "a text") << "the last body counts";
+    const std::string page = ask("GET", "/shop/lost", "Accept: text/html\r\n");
+    EXPECT_THAT(page, ::testing::StartsWith("HTTP/1.1 404 "));
+    EXPECT_EQ(unchunked(body_of(page)), "{\"a\":1}");
+}
+
 TEST_F(StreamTest, EventsComeAsTheyAreMade) {
     app.get<"/ticks">([]() -> Events {
         for (int i = 0;; ++i) {

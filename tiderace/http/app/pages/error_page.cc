@@ -83,7 +83,7 @@ void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, 
         made = first_of(pages, error, exchange, runner);
     }
     if (!made) return;
-    std::move(*made).dress(response);
+    std::move(*made).dress(response, exchange, runner);
     response.explain({});
     response.add(wire::FieldName::vary, "Accept");
 }
