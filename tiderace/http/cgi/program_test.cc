@@ -119,10 +119,22 @@ TEST_F(ProgramTest, InheritsNoOtherDescriptor) {
 }
 
 TEST_F(ProgramTest, LimitsAreTheKernels) {
-    auto program = start("ulimit -v; ulimit -t; ulimit -n; ulimit -c",
-                         {.memory_bytes_max = 64_MiB, .cpu_seconds_max = 7, .descriptors_max = 33});
+    auto program = start("ulimit -v; ulimit -t; ulimit -p; ulimit -f; ulimit -n; ulimit -c",
+                         {.memory_bytes_max = 64_MiB,
+                          .cpu_seconds_max = 7,
+                          .processes_max = 3000,
+                          .file_bytes_max = 1_MiB,
+                          .descriptors_max = 33});
     ASSERT_TRUE(program);
-    EXPECT_EQ(read_all(program->output.get()), "65536\n7\n33\n0\n");
+    // Memory in KiB, a file in blocks of 512 bytes.
+    EXPECT_EQ(read_all(program->output.get()), "65536\n7\n3000\n2048\n33\n0\n");
+}
+
+TEST_F(ProgramTest, AFileItWritesEndsAtItsLimit) {
+    auto program =
+        start("head -c 100000 /dev/zero > large; wc -c < large", {.file_bytes_max = 4096});
+    ASSERT_TRUE(program);
+    EXPECT_EQ(read_all(program->output.get()), "4096\n");
 }
 
 TEST_F(ProgramTest, ItsGroupDiesWithIt) {
