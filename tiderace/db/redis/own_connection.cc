@@ -11,7 +11,7 @@ task::Task<> OwnConnection::open(Instant deadline) {
 task::Task<bool> OwnConnection::recover() {
     // The reply to a command whose task was cancelled may take for ever; what it takes from a list
     // while we wait for it would be lost.
-    if (broken() || link_->unanswered() > 0) co_return false;
+    if (broken() || in_multi_ || link_->unanswered() > 0) co_return false;
     link_->set_patience(settings_->options.command_timeout);
     const Reply reply = co_await ask(*link_, make_command("UNWATCH"));
     watching_ = false;

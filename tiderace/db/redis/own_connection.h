@@ -21,19 +21,24 @@ class OwnConnection final : public Pooled {
     task::Task<bool> recover() override;
     task::Task<bool> answers(Instant deadline) override;
     bool gone() override { return broken(); }
-    bool clean() const override { return !broken() && !watching_ && link_->unanswered() == 0; }
+    bool clean() const override {
+        return !broken() && !watching_ && !in_multi_ && link_->unanswered() == 0;
+    }
     bool broken() const override { return link_ == nullptr || link_->broken(); }
 
     Link& link() { return *link_; }
     // A WATCH was sent, and neither EXEC nor UNWATCH since then.
     void set_watching(bool on) { watching_ = on; }
     bool watching() const { return watching_; }
+    // A MULTI was sent, and its end is not known. One that is left so is closed.
+    void set_in_multi(bool on) { in_multi_ = on; }
 
   private:
     std::shared_ptr<const Settings> settings_;
     std::string address_;
     LinkRef link_;
     bool watching_ = false;
+    bool in_multi_ = false;
 };
 
 }  // namespace tiderace::db::redis

@@ -1,5 +1,7 @@
 #include "tiderace/db/redis/transaction.h"
 
+#include <utility>
+
 #include "tiderace/db/redis/own_connection.h"
 #include "tiderace/db/redis/pipeline.h"
 
@@ -44,15 +46,38 @@ task::Task<> Transaction::start_watch(Command command) {
     if (reply.view().is_error()) throw error_of(reply.view());
 }
 
+// MULTI, and its answer.
+task::Task<> Transaction::begin() {
+    OwnConnection& own = connection();
+    own.set_in_multi(true);
+    std::optional<Error> failure;
+    try {
+        const Reply begun = co_await ask(own.link(), make_command("MULTI"));
+        if (!begun.view().is_error()) co_return;
+        own.set_in_multi(false);
+        failure = error_of(begun.view());
+    } catch (const Error& error) {
+        // Nothing of the program's was sent.
+        const bool unknown = error.kind() == Fault::unknown_outcome;
+        failure = unknown ? error.with_kind(Fault::connection_lost) : error;
+    }
+    throw *failure;
+}
+
 task::Task<std::optional<std::vector<Reply>>> Transaction::exec() {
     OwnConnection& own = connection();
+    const std::vector<Command> commands = std::exchange(queued_, {});
+    co_await begin();
     Pipeline all(own.link());
-    all.add(make_command("MULTI"));
-    for (Command& each : queued_) all.add(std::move(each));
-    queued_.clear();
+    for (const Command& each : commands) all.add(each);
     all.add(make_command("EXEC"));
     const std::vector<Reply> replies = co_await all.run();
-    own.set_watching(false);
+    const resp::Reply last = replies.back().view();
+    // Any other error leaves it open.
+    if (!last.is_error() || last.text().starts_with("EXECABORT")) {
+        own.set_in_multi(false);
+        own.set_watching(false);
+    }
     co_return results_of(replies);
 }
 

@@ -11,9 +11,15 @@
 // Redis does not roll back: a command that fails inside leaves the others done, and its reply is
 // the error.
 //
+//   exec():  MULTI -> its answer -> the commands, EXEC -> their answers
+//
+// The second round trip is the price: a server that refuses MULTI, as for an account that may not
+// use it, would do what comes behind it one by one.
+//
 // Owner    The task. Its end forgets what was queued, and what was watched.
 // Thread   The loop's.
-// Errors   Error. From exec() Error{unknown_outcome}: the connection was lost meanwhile.
+// Errors   Error. From exec() Error{unknown_outcome}: the connection was lost meanwhile. Error{
+//          connection_lost}: it was lost before a command was sent.
 #pragma once
 
 #include <optional>
@@ -58,6 +64,7 @@ class Transaction final {
     OwnConnection& connection() const;
     void queue(Command command);
     task::Task<> start_watch(Command command);
+    task::Task<> begin();
     task::Task<Reply> ask_now(Command command);
 
     template <typename T>

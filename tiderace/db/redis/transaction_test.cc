@@ -54,6 +54,51 @@ TEST_F(TransactionTest, ACommandThatIsNoneUndoesItAndIsNamed) {
     }(open(server->url())));
 }
 
+TEST_F(TransactionTest, NothingIsDoneWhereTheServerRefusesMulti) {
+    run([](RedisServer& real, Client redis) -> Task<> {
+        co_await redis.command<void>("ACL", "SETUSER", "weak", "on", ">w", "~*", "+@all", "-multi");
+        const Client weak = open(real.url() + "?user=weak&password=w");
+        auto tx = co_await weak.transaction();
+        tx.queue("SET", "a", "1");
+        tx.queue("SET", "b", "2");
+        EXPECT_TRUE((co_await complaint_of(tx.exec())).starts_with("NOPERM"));
+        EXPECT_EQ(co_await redis.get("a"), std::nullopt);
+        EXPECT_EQ(co_await redis.get("b"), std::nullopt);
+        EXPECT_EQ(co_await tx.command<std::string>("ECHO", "mine"), "mine") << "it is usable";
+    }(*server, open(server->url())));
+}
+
+TEST_F(TransactionTest, AnAccountThatMayNotExecLeavesACleanConnection) {
+    run([](RedisServer& real, Client redis) -> Task<> {
+        co_await redis.command<void>("ACL", "SETUSER", "weak", "on", ">w", "~*", "+@all", "-exec");
+        Options options;
+        options.connections_max = 1;
+        const Client weak = open(real.url() + "?user=weak&password=w", options);
+        {
+            auto tx = co_await weak.transaction();
+            tx.queue("SET", "a", "1");
+            EXPECT_TRUE((co_await complaint_of(tx.exec())).contains("NOPERM"));
+        }
+        auto next = co_await weak.transaction();
+        EXPECT_EQ(co_await next.command<std::string>("ECHO", "mine"), "mine");
+        EXPECT_EQ(co_await redis.get("a"), std::nullopt);
+    }(*server, open(server->url())));
+}
+
+TEST(Transaction, OneWithoutAnAnswerToExecHasAnUnknownOutcome) {
+    for (const std::string last : {"EXEC", "MULTI"}) {
+        ScriptedServer cutting([&](const ScriptedServer::Words& words) -> ScriptedServer::Answer {
+            if (words[0] == last) return {.bytes = "", .close = true};
+            return {.bytes = words[0] == "MULTI" ? "+OK\r\n" : "+QUEUED\r\n"};
+        });
+        run([](Client redis, Fault expected) -> Task<> {
+            auto tx = co_await redis.transaction();
+            tx.queue("SET", "a", "1");
+            EXPECT_EQ(co_await db::fault_of(tx.exec()), expected);
+        }(open(cutting.url()), last == "EXEC" ? Fault::unknown_outcome : Fault::connection_lost));
+    }
+}
+
 TEST_F(TransactionTest, OneThatIsLeftWatchesNothingAnyMore) {
     Options options;
     options.connections_max = 1;
