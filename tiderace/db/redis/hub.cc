@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -99,8 +100,16 @@ void Node::accept(Call& call) {
     if (link_ != nullptr) return send(call);
     call.due_ = hub_->runner().loop().now() + hub_->settings().options.waiting_timeout;
     waiting_.push_back(call);
-    if (std::exchange(connecting_, true)) return;
-    hub_->runner().spawn(connect());
+    if (!armed()) hub_->runner().loop().arm(*this, waiting_.front().due_);
+    if (!connecting_) hub_->runner().spawn(connect(Flagged(connecting_)));
+}
+
+// An attempt to connect may take longer than a command waits.
+void Node::on_expired() {
+    core::EventLoop& loop = hub_->runner().loop();
+    const Error late(Fault::connection_lost, "no connection in time (waiting_timeout)");
+    fail_waiting(late, loop.now());
+    if (!waiting_.empty()) loop.arm(*this, waiting_.front().due_);
 }
 
 bool Node::on_error_reply(Call& call, resp::Reply reply) {
@@ -145,20 +154,27 @@ void Node::fail_waiting(const Error& why, Instant due_until) {
     }
 }
 
-task::Task<> Node::connect() {
-    core::EventLoop& loop = hub_->runner().loop();
+// Why there is no link; nothing: there is one.
+task::Task<std::optional<Error>> Node::attempt() {
     const Settings& settings = hub_->settings();
+    try {
+        link_ = co_await open_link(settings.place, address_, settings.options,
+                                   hub_->runner().loop().now() + settings.options.connect_timeout);
+    } catch (const Error& error) {
+        co_return error;
+    } catch (const std::exception& fault) {  // such as a lack of memory
+        co_return Error(Fault::connection_lost, fault.what());
+    }
+    co_return std::nullopt;
+}
+
+task::Task<> Node::connect(Flagged) {
+    core::EventLoop& loop = hub_->runner().loop();
     while (!waiting_.empty()) {
         // After a failure the loop leaves the server alone for a while.
         if (next_attempt_ > loop.now()) co_await task::sleep_until(next_attempt_);
         if (waiting_.empty()) break;
-        std::optional<Error> failure;
-        try {
-            link_ = co_await open_link(settings.place, address_, settings.options,
-                                       loop.now() + settings.options.connect_timeout);
-        } catch (const Error& error) {
-            failure = error;
-        }
+        const std::optional<Error> failure = co_await attempt();
         if (!failure) {
             ++hub_->counters_.opened;
             backoff_.reset();
@@ -181,7 +197,6 @@ task::Task<> Node::connect() {
             fail_waiting(*failure, next_attempt_);
         }
     }
-    connecting_ = false;
 }
 
 Hub::Hub(task::Runner& runner, std::shared_ptr<const Settings> settings)
@@ -285,16 +300,14 @@ bool Hub::leave_node(Node& dead, Call& call) {
 void Hub::refresh_soon(Node& from) {
     const Instant now = runner_->loop().now();
     if (refreshing_ || (refreshed_ != Instant() && now - refreshed_ < refresh_pause)) return;
-    refreshing_ = true;
     refreshed_ = now;
-    runner_->spawn(refresh(from));
+    runner_->spawn(refresh(from, Flagged(refreshing_)));
 }
 
-task::Task<> Hub::refresh(Node& from) {
+task::Task<> Hub::refresh(Node& from, Flagged) {
     const std::string address = from.address();  // the node may be gone once the reply is here
     NodeCall call(from, make_command("CLUSTER", "SLOTS"));
     const std::optional<Reply> table = co_await call;
-    refreshing_ = false;
     // Without it the redirections go on, one for each slot.
     if (table && table->view().is_aggregate()) learn(address, table->view());
 }

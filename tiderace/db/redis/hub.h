@@ -16,9 +16,12 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tiderace/core/timer_wheel.h"
 #include "tiderace/db/redis/link.h"
 #include "tiderace/db/reserve.h"
 #include "tiderace/task/backoff.h"
@@ -33,8 +36,22 @@ struct Settings {
 
 class Hub;
 
+// Sets a flag for as long as it lives, however its task ends.
+class Flagged final {
+  public:
+    explicit Flagged(bool& flag) : flag_(&flag) { flag = true; }
+    Flagged(Flagged&& other) noexcept : flag_(std::exchange(other.flag_, nullptr)) {}
+    Flagged& operator=(Flagged&&) = delete;
+    ~Flagged() {
+        if (flag_ != nullptr) *flag_ = false;
+    }
+
+  private:
+    bool* flag_;
+};
+
 // One server.
-class Node final : private Link::Observer {
+class Node final : private Link::Observer, private core::Timer {
   public:
     Node(Hub& hub, std::string address);
 
@@ -51,9 +68,11 @@ class Node final : private Link::Observer {
 
     bool on_error_reply(Call& call, resp::Reply reply) override;
     void on_lost(std::vector<Call*> unanswered, const Error& why) override;
+    void on_expired() override;
 
     void send(Call& call);
-    task::Task<> connect();
+    task::Task<> connect(Flagged connecting);
+    task::Task<std::optional<Error>> attempt();
     void fail_waiting(const Error& why, Instant due_until);
 
     Hub* hub_;
@@ -103,7 +122,7 @@ class Hub final {
     bool redirect(Node& from, Call& call, std::string_view text);
     bool leave_node(Node& dead, Call& call);
     void refresh_soon(Node& from);
-    task::Task<> refresh(Node& from);
+    task::Task<> refresh(Node& from, Flagged refreshing);
     void learn(const std::string& from, resp::Reply table);
 
     task::Runner* runner_;

@@ -2,6 +2,8 @@
 // stuck pool.
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "tiderace/db/redis/server_fixture.h"
 
 namespace tiderace::db::redis {
@@ -61,7 +63,8 @@ TEST_F(RedisOutage, AServerThatStopsIsGivenUpAndWritesHaveAnUnknownOutcome) {
             EXPECT_EQ(co_await fault_of(client.increment("n")), Fault::unknown_outcome);
         };
         auto whole = [](Transaction& transaction) -> Task<> {
-            EXPECT_EQ(co_await db::fault_of(transaction.exec()), Fault::unknown_outcome);
+            EXPECT_EQ(co_await db::fault_of(transaction.exec()), Fault::connection_lost)
+                << "only MULTI was sent";
         };
         scope.spawn(reading(redis));
         scope.spawn(writing(redis));
@@ -109,6 +112,51 @@ TEST_F(RedisOutage, AServerThatHangsUpOnTheGreetingHasDoneNothing) {
         EXPECT_EQ(co_await fault_of(redis.increment("n")), Fault::connection_lost);
         EXPECT_EQ(co_await fault_of(redis.transaction()), Fault::connection_lost);
     }(open(rude.url(), options)));
+}
+
+// It takes connections and does not say a word.
+TEST(Outage, ACommandWaitsNoLongerThanItMayWhileAConnectionIsMade) {
+    ScriptedServer silent([](const ScriptedServer::Words&) { return ScriptedServer::Answer(); },
+                          true);
+    Options options;
+    options.waiting_timeout = 50ms;
+    options.connect_timeout = 1h;
+    run([](Client redis) -> Task<> {
+        for (int i = 0; i < 3; ++i) {
+            const auto fault = co_await within(30s, fault_of(redis.ping()));
+            EXPECT_TRUE(fault.has_value()) << "it waits for ever";
+            EXPECT_EQ(fault.value_or(Fault::other), Fault::connection_lost);
+        }
+        EXPECT_EQ(redis.counters().commands, 0U);
+    }(open(silent.url(), options)));
+    EXPECT_EQ(silent.connections(), 1) << "the attempt goes on";
+}
+
+// TLS that lacks memory at first, and cannot be had later.
+class ScarceSecurity final : public tcp::ClientSecurity {
+  public:
+    Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner&) const override {
+        if (asked_++ == 0) throw std::bad_alloc();
+        return fail(tiderace::Error(0, "read", "ca.pem", "it is no certificate"));
+    }
+    int asked() const { return asked_; }
+
+  private:
+    mutable int asked_ = 0;
+};
+
+TEST(Outage, AnAttemptWithoutMemoryIsNotTheLast) {
+    ScriptedServer server([](const ScriptedServer::Words&) { return ScriptedServer::Answer(); });
+    const ScarceSecurity security;
+    Options options;
+    options.security = &security;
+    options.waiting_timeout = 500ms;
+    options.reconnect_pause = 1ms;
+    run([](Client redis) -> Task<> {
+        EXPECT_EQ(co_await fault_of(redis.ping()), Fault::connection_lost);
+        EXPECT_EQ(redis.counters().commands, 0U);
+    }(open("rediss://" + server.address(), options)));
+    EXPECT_GT(security.asked(), 1);
 }
 
 TEST_F(RedisOutage, AServerThatCutsEveryReplyEndsTheReadsToo) {
