@@ -39,6 +39,9 @@ constexpr std::array<std::string_view, 18> changers = {
     "readwrite", "reset",      "select",  "ssubscribe",   "subscribe", "sync"};
 constexpr std::array<std::string_view, 4> more_changers = {"sunsubscribe", "unsubscribe", "unwatch",
                                                            "watch"};
+// Of CLIENT and SCRIPT. One of them, `reply`, would leave the commands of others without replies.
+constexpr std::array<std::string_view, 8> changing_subcommands = {
+    "caching", "capa", "debug", "import-source", "no-evict", "no-touch", "reply", "tracking"};
 // Their first key is not the first argument, or not always there.
 constexpr std::array<std::string_view, 21> odd_keys = {
     "bitop", "blmpop",   "bzmpop",     "eval",   "eval_ro", "evalsha",    "evalsha_ro",
@@ -124,8 +127,8 @@ Use use_of(const std::string& name, std::uint8_t flags, Arguments arguments) {
             if (lower(word) == "block") return Use::blocking;
         }
     }
-    // It would leave commands without replies.
-    if (name == "client" && arguments.size() > 1 && lower(arguments[1]) == "reply") {
+    if ((name == "client" || name == "script") && arguments.size() > 1 &&
+        std::ranges::binary_search(changing_subcommands, lower(arguments[1]))) {
         return Use::connection;
     }
     return Use::shared;

@@ -53,7 +53,13 @@ TEST(Command, WhatItDoesIsKnown) {
     for (const char* name : {"MULTI", "exec", "WATCH", "subscribe", "SELECT", "monitor"}) {
         EXPECT_EQ(make_command(name).use, Use::connection) << name;
     }
-    EXPECT_EQ(make_command("CLIENT", "reply", "off").use, Use::connection);
+    for (const char* word :
+         {"reply", "TRACKING", "caching", "no-touch", "No-Evict", "capa", "import-source"}) {
+        EXPECT_EQ(make_command("CLIENT", word, "off").use, Use::connection) << word;
+    }
+    EXPECT_EQ(make_command("SCRIPT", "DEBUG", "yes").use, Use::connection);
+    EXPECT_EQ(make_command("script", "load", "return 1").use, Use::shared);
+    EXPECT_EQ(make_command("CLIENT").use, Use::shared);
     EXPECT_EQ(make_command("CLIENT", "ID").use, Use::shared);
 }
 
