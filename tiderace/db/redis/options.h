@@ -42,6 +42,9 @@ struct Options {
     // the next Message has their number.
     std::size_t messages_max = 1'024;
     std::size_t message_bytes_max = 16_MiB;
+    // A subscription that hears nothing for this long pings the server; after another such silence
+    // its connection is made anew.
+    Duration silence_max = 30s;
 };
 
 }  // namespace tiderace::db::redis

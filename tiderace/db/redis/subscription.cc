@@ -11,9 +11,6 @@
 namespace tiderace::db::redis {
 namespace {
 
-// After a silence of this length the connection is pinged; after another one it is lost.
-constexpr Duration silence_max = 30s;
-
 // What came and was not read yet.
 class Mailbox final : public Link::Observer {
   public:
@@ -177,7 +174,7 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
             }
             failure = box.failure();
             if (failure) break;
-            const auto heard = co_await task::within(silence_max, wait_for(box));
+            const auto heard = co_await task::within(options.silence_max, wait_for(box));
             if (heard) continue;
             // Silence counts from our ping: a reader that was busy for long has sent none, and a
             // connection that is given up loses messages.

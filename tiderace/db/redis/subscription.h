@@ -13,7 +13,7 @@
 // Owner    The task; the subscription ends with the generator.
 // Thread   The loop's.
 // Errors   Error{configuration}; connections are tried again for ever.
-// Limits   Options::messages_max, message_bytes_max.
+// Limits   Options::messages_max, message_bytes_max; silence_max.
 #pragma once
 
 #include <cstdint>

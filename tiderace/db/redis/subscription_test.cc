@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tiderace/db/redis/server_fixture.h"
 
 namespace tiderace::db::redis {
@@ -89,6 +91,48 @@ TEST_F(SubscriptionTest, WithoutChannelsItIsAnError) {
         }
         EXPECT_TRUE(failed);
     }(open(server->url())));
+}
+
+ScriptedServer::Answer confirmed() {
+    return {.bytes = ">3\r\n" + bulk("subscribe") + bulk("news") + ":1\r\n"};
+}
+
+TEST(Subscription, OneWhoseServerIsSilentIsBegunAnew) {
+    std::atomic<int> pings = 0;
+    ScriptedServer silent([&](const ScriptedServer::Words& words) -> ScriptedServer::Answer {
+        if (words[0] == "SUBSCRIBE") return confirmed();
+        ++pings;
+        return {};
+    });
+    Options options;
+    options.silence_max = 50ms;
+    run([](Client redis) -> Task<> {
+        auto messages = subscribe(redis, {.channels = {"news"}});
+        for (int i = 0; i < 3; ++i) {
+            const auto next = co_await within(30s, messages.next());
+            EXPECT_TRUE(next && *next && (*next)->restarted);
+        }
+    }(open(silent.url(), options)));
+    EXPECT_GE(silent.connections(), 3);
+    EXPECT_GE(pings, 2);
+}
+
+TEST(Subscription, OneWhoseServerAnswersPingsGoesOn) {
+    std::atomic<int> pings = 0;
+    ScriptedServer quiet([&](const ScriptedServer::Words& words) -> ScriptedServer::Answer {
+        if (words[0] == "SUBSCRIBE") return confirmed();
+        if (++pings < 2) return {.bytes = "+PONG\r\n"};
+        return {.bytes = ">3\r\n" + bulk("message") + bulk("news") + bulk("hello")};
+    });
+    Options options;
+    options.silence_max = 1s;
+    run([](Client redis) -> Task<> {
+        auto messages = subscribe(redis, {.channels = {"news"}});
+        EXPECT_TRUE((co_await messages.next())->restarted);
+        const auto next = co_await within(60s, messages.next());
+        EXPECT_TRUE(next && *next && (*next)->payload == "hello");
+    }(open(quiet.url(), options)));
+    EXPECT_EQ(quiet.connections(), 1);
 }
 
 // As an old server, whose messages are arrays.
