@@ -48,6 +48,10 @@ void refuse(const Place& place, std::string_view wanted) {
     complain(place, text);
 }
 
+void refuse_range(const Place& place) {
+    complain(place, "out of the range of its member");
+}
+
 bool read_boolean(const Place& place) {
     const bool fits = place.cell.kind == Kind::boolean || place.cell.kind == Kind::integer;
     if (!fits) refuse(place, phrase_for(Kind::boolean));
@@ -64,7 +68,7 @@ std::int64_t read_integer(const Place& place, std::int64_t min, std::int64_t max
     } else if (place.cell.kind != Kind::integer) {
         refuse(place, phrase_for(Kind::integer));
     }
-    if (value < min || value > max) complain(place, "out of the range of its member");
+    if (value < min || value > max) refuse_range(place);
     return value;
 }
 

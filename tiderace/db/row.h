@@ -11,7 +11,8 @@
 //   float, double          any number
 //   std::string            text, checked as UTF-8
 //   Blob, Decimal          bytes; a number in digits, never a floating-point one
-//   std::chrono::sys_time  a time; in SQLite, text of that form (read_time in value.h)
+//   std::chrono::sys_time  a time that fits (nanoseconds end in 2262); in SQLite, text of that form
+//                          (read_time in value.h)
 //   an enum class          text: the name of an enumerator
 //   std::optional<T>       a T, or null
 //
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ratio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +50,7 @@ struct Place {
 };
 
 [[noreturn]] void refuse(const Place& place, std::string_view wanted);
+[[noreturn]] void refuse_range(const Place& place);
 bool read_boolean(const Place& place);
 std::int64_t read_integer(const Place& place, std::int64_t min, std::int64_t max);
 std::uint64_t read_unsigned(const Place& place);
@@ -73,6 +76,28 @@ template <typename... T>
 inline constexpr bool is_tuple<std::tuple<T...>> = true;
 
 template <typename T>
+T read_time_point(const Place& place) {
+    using Own = typename T::duration;
+    using Number = typename Own::rep;
+    using Micro = std::chrono::microseconds;
+    const Micro since(read_microseconds(place));
+    if constexpr (std::chrono::treat_as_floating_point_v<Number>) {
+        return T(Own(since));
+    } else if constexpr (std::ratio_less_v<typename Own::period, std::micro>) {
+        // Nanoseconds in 64 bits end in the year 2262.
+        const bool fits = since >= std::chrono::duration_cast<Micro>(Own::min()) &&
+                          since <= std::chrono::duration_cast<Micro>(Own::max());
+        if (!fits) refuse_range(place);
+        return T(std::chrono::duration_cast<Own>(since));
+    } else {
+        using Wide = std::chrono::duration<std::int64_t, typename Own::period>;
+        const std::int64_t count = std::chrono::floor<Wide>(since).count();
+        if (!std::in_range<Number>(count)) refuse_range(place);
+        return T(Own(static_cast<Number>(count)));
+    }
+}
+
+template <typename T>
 T read_cell(const Place& place) {
     if constexpr (is_optional<T>) {
         if (place.cell.kind == Kind::null) return std::nullopt;
@@ -93,8 +118,7 @@ T read_cell(const Place& place) {
     } else if constexpr (std::same_as<T, Decimal>) {
         return read_decimal(place);
     } else if constexpr (is_time<T>) {
-        return T(std::chrono::floor<typename T::duration>(
-            std::chrono::microseconds(read_microseconds(place))));
+        return read_time_point<T>(place);
     } else {
         static_assert(std::is_enum_v<T>, "no column can be read as this type (tiderace/db/row.h)");
         return static_cast<T>(read_enumerator(place, enum_names<T>));

@@ -66,6 +66,29 @@ TEST(Row, TextIsCheckedAndEnumsHaveNames) {
     EXPECT_EQ(complaint<Decimal>(text("1e5")), "column t: text where a decimal is expected");
 }
 
+Batch time(std::int64_t microseconds) {
+    return row_of({"t"}, [&](Batch& b) { b.add_number(Kind::time, microseconds); });
+}
+
+TEST(Row, ATimeThatItsMemberCannotHoldIsAnError) {
+    using Nano = std::chrono::sys_time<std::chrono::nanoseconds>;
+    using Short = std::chrono::sys_time<std::chrono::duration<std::int32_t>>;
+    constexpr std::int64_t last = INT64_MAX / 1'000;
+    EXPECT_EQ(value_of<Nano>(time(last)).time_since_epoch().count(), last * 1'000);
+    EXPECT_EQ(value_of<Nano>(time(-last)).time_since_epoch().count(), -last * 1'000);
+    const std::string out = "column t: out of the range of its member";
+    EXPECT_EQ(complaint<Nano>(time(last + 1)), out);
+    EXPECT_EQ(complaint<Nano>(time(-last - 1)), out);
+    EXPECT_EQ(complaint<Nano>(text("2300-01-01 00:00:00")), out);
+    EXPECT_EQ(complaint<std::optional<Nano>>(text("1600-01-01 00:00:00")), out);
+    EXPECT_EQ(value_of<Short>(text("2038-01-19 03:14:07.9")).time_since_epoch().count(), INT32_MAX);
+    EXPECT_EQ(complaint<Short>(text("2038-01-19 03:14:08")), out);
+    using Days = std::chrono::sys_time<std::chrono::duration<double, std::ratio<86'400>>>;
+    EXPECT_EQ(value_of<Days>(text("9999-12-31 12:00:00")).time_since_epoch().count(), 2'932'896.5);
+    EXPECT_EQ(value_of<std::chrono::sys_days>(text("1969-12-31 23:59:59")),
+              std::chrono::sys_days(std::chrono::days(-1)));
+}
+
 struct Pair {
     int a;
     std::optional<int> b;

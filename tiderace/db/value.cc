@@ -105,6 +105,10 @@ void Value::refuse_enumerator() {
     throw Error(Fault::parameters, "a value of an enum that has no name");
 }
 
+void Value::refuse_time() {
+    throw Error(Fault::parameters, "a time outside of the years 0001 to 9999");
+}
+
 bool is_utf8(std::string_view text) {
     const auto* at = reinterpret_cast<const unsigned char*>(text.data());
     const auto* const end = at + text.size();

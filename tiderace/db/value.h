@@ -5,7 +5,8 @@
 //   const char*                        text, checked as UTF-8 without a NUL
 //   Blob                               bytes
 //   Decimal                            an exact number in digits
-//   std::chrono::sys_time<…>           a moment, in microseconds (finer ones are cut off)
+//   std::chrono::sys_time<…>           a moment of the years 0001 to 9999, in microseconds (finer
+//                                      ones are cut off); another is Error{parameters}
 //   an enum class                      the name of the enumerator, as text
 //   std::optional<T>, std::nullopt     null, or a T
 //
@@ -17,6 +18,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -88,9 +90,13 @@ class Value {
     Value(const Decimal& value) : kind_(Kind::decimal), bytes_(value.digits()) {}  // NOLINT
     template <typename D>
     Value(std::chrono::sys_time<D> value)  // NOLINT
-        : kind_(Kind::time),
-          integer_(
-              std::chrono::floor<std::chrono::microseconds>(value).time_since_epoch().count()) {}
+        : kind_(Kind::time) {
+        // In floating point nothing overflows, and a number that is none is refused, too.
+        const std::chrono::duration<long double, std::micro> wide(value.time_since_epoch());
+        const bool fits = wide.count() >= microseconds_min && wide.count() < microseconds_end;
+        if (!fits) refuse_time();
+        integer_ = std::chrono::floor<std::chrono::microseconds>(value).time_since_epoch().count();
+    }
     template <typename E>
         requires std::is_enum_v<E>
     Value(E value) : kind_(Kind::text), bytes_(name_of_enumerator(value)) {}  // NOLINT
@@ -113,6 +119,10 @@ class Value {
         refuse_enumerator();
     }
     [[noreturn]] static void refuse_enumerator();
+    [[noreturn]] static void refuse_time();
+    // The years 0001 to 9999.
+    static constexpr long double microseconds_min = -62'135'596'800'000'000.0L;
+    static constexpr long double microseconds_end = 253'402'300'800'000'000.0L;
 
     Kind kind_ = Kind::null;
     std::int64_t integer_ = 0;

@@ -32,6 +32,34 @@ TEST(Value, TimesAreTextOfOneLength) {
     EXPECT_THROW(time_text(std::numeric_limits<std::int64_t>::max()), Error);
 }
 
+TEST(Value, ATimeThatNoDatabaseHoldsIsAnError) {
+    using std::chrono::sys_days, std::chrono::sys_seconds, std::chrono::year;
+    const auto first = sys_days(year(1) / 1 / 1);
+    const auto last = sys_days(year(9999) / 12 / 31);
+    EXPECT_EQ(time_text(Value(first).integer()), "0001-01-01 00:00:00.000000");
+    EXPECT_EQ(time_text(Value(last).integer()), "9999-12-31 00:00:00.000000");
+    const auto kind_of = [](auto time) {
+        try {
+            (void)Value(time);
+        } catch (const Error& error) {
+            return error.kind();
+        }
+        return Fault::other;
+    };
+    EXPECT_EQ(kind_of(first - std::chrono::days(1)), Fault::parameters);
+    EXPECT_EQ(kind_of(last + std::chrono::days(1)), Fault::parameters);
+    // 2^64 microseconds behind 1970: it would wrap to that.
+    EXPECT_EQ(kind_of(sys_seconds(std::chrono::seconds(18'446'744'073'710))), Fault::parameters);
+    EXPECT_EQ(kind_of(sys_seconds::max()), Fault::parameters);
+    EXPECT_EQ(kind_of(sys_seconds::min()), Fault::parameters);
+    const std::chrono::duration<double> none(std::numeric_limits<double>::quiet_NaN());
+    EXPECT_EQ(kind_of(std::chrono::sys_time<std::chrono::duration<double>>(none)),
+              Fault::parameters);
+    using Nano = std::chrono::sys_time<std::chrono::nanoseconds>;
+    EXPECT_EQ(Value(Nano::max()).integer(), INT64_MAX / 1'000);
+    EXPECT_EQ(Value(Nano(std::chrono::nanoseconds(-1))).integer(), -1);
+}
+
 TEST(Value, TimesAreReadInEveryForm) {
     const std::int64_t time = 1'795'343'400'250'000;
     for (const auto text : {"2026-11-22 10:30:00.25", "2026-11-22T10:30:00.250Z",
