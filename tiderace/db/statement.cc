@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "tiderace/base/enum_names.h"
 
@@ -21,14 +22,17 @@ char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
+// Of a select that changes something.
+constexpr std::array<std::string_view, 4> changers = {"into", "nextval", "setval", "pg_notify"};
+
 class Scanner {
   public:
     Scanner(std::string_view sql, Dialect dialect) : sql_(sql), dialect_(dialect) {}
 
     Scanned run() {
         while (at_ < sql_.size()) step();
-        out_.reads = first_word_ == "select" || first_word_ == "values" || first_word_ == "show" ||
-                     first_word_ == "explain";
+        out_.reads = !changes_ && (first_word_ == "select" || first_word_ == "values" ||
+                                   first_word_ == "show" || first_word_ == "explain");
         out_.with = first_word_ == "with";
         return std::move(out_);
     }
@@ -53,7 +57,10 @@ class Scanner {
   private:
     void step() {
         const char c = sql_[at_];
-        if (const std::size_t end = past_comment(); end > at_) return copy(end);
+        if (const std::size_t end = past_comment(); end > at_) {
+            if (is_executed_comment()) changes_ = true;
+            return copy(end);
+        }
         if (is_space(c)) return copy(at_ + 1);
         if (c == ';') {
             ended_ = true;
@@ -86,9 +93,12 @@ class Scanner {
         std::size_t end = at_;
         while (end < sql_.size() && (is_word(sql_[end]) || sql_[end] == '$')) ++end;
         const std::string_view found = sql_.substr(at_, end - at_);
-        if (first_word_.empty()) {
-            for (const char c : found) first_word_ += lower(c);
-        }
+        std::string small;
+        for (const char c : found) small += lower(c);
+        const auto is = [&](std::string_view word) { return small == word; };
+        if (std::any_of(changers.begin(), changers.end(), is)) changes_ = true;
+        if (first_word_ == "explain" && (is("analyze") || is("analyse"))) changes_ = true;
+        if (first_word_.empty()) first_word_ = std::move(small);
         if (dialect_ == Dialect::postgres && lower(found[0]) == 'e' && found.size() == 1 &&
             at(end) == '\'') {
             end = past_quotes(end, '\'', true);
@@ -142,6 +152,12 @@ class Scanner {
         return sql_.size();
     }
 
+    // MariaDB and MySQL do what stands in such a one.
+    bool is_executed_comment() const {
+        return dialect_ == Dialect::mariadb &&
+               (sql_.substr(at_).starts_with("/*!") || sql_.substr(at_).starts_with("/*M!"));
+    }
+
     char at(std::size_t index) const { return index < sql_.size() ? sql_[index] : '\0'; }
     void copy(std::size_t end) {
         out_.text.append(sql_.substr(at_, end - at_));
@@ -152,6 +168,7 @@ class Scanner {
     Dialect dialect_;
     std::size_t at_ = 0;
     bool ended_ = false;
+    bool changes_ = false;  // a word or a comment that reads do not have
     std::string first_word_;
     Scanned out_;
 };

@@ -8,6 +8,10 @@
 // $tag$…$tag$ and nested comments of PostgreSQL; backslashes in '…' and # to the end of the line of
 // MariaDB. PostgreSQL's operators with a `?` (jsonb) are written with `??`.
 //
+// These change something, though they begin with select or explain: select … into, nextval, setval
+// and pg_notify; explain analyze; what MariaDB executes in a comment. A function of the program's
+// own may do so as well, which no text shows.
+//
 // Thread   Any; pure functions.
 #pragma once
 
@@ -25,7 +29,7 @@ std::string_view name_of(Dialect dialect);
 struct Scanned {
     std::string text;            // for the database
     std::size_t parameters = 0;  // how many `?`
-    bool reads = false;          // begins with select, values, show or explain
+    bool reads = false;          // begins with select, values, show or explain, and changes nothing
     bool with = false;           // begins with `with`: may read or write
     bool many = false;           // text follows a `;`
 };

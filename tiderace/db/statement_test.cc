@@ -52,6 +52,40 @@ TEST(Statement, WhatReadsIsKnownByItsFirstWord) {
     EXPECT_TRUE(scan("with a as (select 1) insert into b", Dialect::sqlite).with);
 }
 
+TEST(Statement, WhatChangesSomethingIsNoRead) {
+    using enum Dialect;
+    const struct {
+        Dialect dialect;
+        std::string_view sql;
+        bool reads;
+    } cases[] = {
+        {postgres, "explain select 1", true},
+        {postgres, "explain delete from a", true},
+        {postgres, "explain analyze delete from a", false},
+        {postgres, "EXPLAIN (verbose, ANALYSE) delete from a", false},
+        {postgres, "explain select 'analyze', \"analyze\" from a", true},
+        {postgres, "select analyze from a", true},
+        {mariadb, "analyze delete from a", false},
+        {postgres, "with a as (delete from b returning *) select * from a", false},
+        {postgres, "select * into b from a", false},
+        {mariadb, "select 1 INTO outfile 'a'", false},
+        {postgres, "select 'into', intoo from a", true},
+        {postgres, "select nextval('a')", false},
+        {postgres, "select pg_catalog.setval('a', 1)", false},
+        {postgres, "select pg_notify('a', 'b')", false},
+        {postgres, "call a()", false},
+        {postgres, "/* select */ delete from a", false},
+        {mariadb, "/*! delete from a */", false},
+        {mariadb, "select 1 /*! into outfile 'a' */", false},
+        {mariadb, "select 1 /*M! into outfile 'a' */", false},
+        {postgres, "select 1 /*! into b */", true},
+        {postgres, "table a", false},
+    };
+    for (const auto& each : cases) {
+        EXPECT_EQ(scan(each.sql, each.dialect).reads, each.reads) << each.sql;
+    }
+}
+
 TEST(Statement, TwoInOneTextAreSeen) {
     EXPECT_TRUE(scan("select 1; drop table a", Dialect::sqlite).many);
     EXPECT_FALSE(scan("select ';' ; -- end\n", Dialect::sqlite).many);
