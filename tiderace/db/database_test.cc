@@ -165,6 +165,7 @@ struct Whole {
 
 constexpr std::string_view whole =
     "select id, name, age, motto, seen, face, cents, price, weight from member where id = ?";
+constexpr std::string_view add_priced = "insert into member (name, price) values ('x', ?)";
 constexpr std::string_view add_whole =
     "insert into member (id, name, age, motto, seen, face, cents, price, weight)"
     " values (?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -253,6 +254,43 @@ TEST_P(DatabaseTest, FaultsHaveAKind) {
         EXPECT_EQ(co_await fault_of(db.exec("select ?", std::string(1, '\0'))), Fault::parameters);
         EXPECT_EQ(co_await count_members(db), 1);
         EXPECT_EQ(db.counters().lent, 0U);
+    });
+}
+
+TEST_P(DatabaseTest, TextAndDecimalsWithWrongBytesAreRefused) {
+    with_database([](Database& db) -> Task<> {
+        const std::string zero("1\0.5", 4);
+        for (const std::string& bytes : {zero, std::string("1\xff"), std::string("\xC0\x80")}) {
+            EXPECT_EQ(co_await fault_of(db.exec("insert into member (name) values (?)", bytes)),
+                      Fault::parameters);
+            EXPECT_EQ(co_await fault_of(db.exec(add_priced, Decimal(bytes))), Fault::parameters);
+            const std::vector<Value> list = {1, bytes};
+            EXPECT_EQ(
+                co_await fault_of(db.all<int>("select 1 from member where id in (?, ?)", list)),
+                Fault::parameters);
+            EXPECT_EQ(co_await fault_of(db.exec("select '" + bytes + "'")), Fault::parameters);
+        }
+        EXPECT_EQ(co_await count_members(db), 0);
+        EXPECT_EQ(db.counters().opened, 1U);
+    });
+}
+
+TEST_P(DatabaseTest, MoreValuesThanAStatementTakesAreRefusedAndCostNothing) {
+    with_database([](Database& db) -> Task<> {
+        std::string sql = "select count(*) from member where id in (?";
+        for (int i = 1; i < 65'536; ++i) sql += ",?";
+        const std::vector<Value> many(65'536, Value(1));
+        co_await db.ping();
+        if (db.dialect() == Dialect::sqlite) {
+            EXPECT_EQ(co_await db.one<std::int64_t>(sql + ")", many), 0) << "it takes more";
+        } else {
+            EXPECT_EQ(co_await complaint_of(db.one<std::int64_t>(sql + ")", many)),
+                      "65536 values, and a statement takes 65535");
+            const std::vector<Value> most(65'535, Value(1));
+            sql.resize(sql.size() - 2);
+            EXPECT_EQ(co_await db.one<std::int64_t>(sql + ")", most), 0);
+        }
+        EXPECT_EQ(db.counters().opened, 1U);
     });
 }
 

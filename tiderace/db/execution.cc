@@ -19,6 +19,12 @@ constexpr Duration grace = 100ms;
 // After a lost connection: every idle one of the pool may have been lost with it.
 constexpr unsigned repeats_max = 2;
 
+// Messages to PostgreSQL and MariaDB have 16 bits for the number of the values, and neither takes a
+// message of a gibibyte: it closes the connection instead.
+constexpr std::size_t values_max = 65'535;
+constexpr std::uint64_t message_bytes_max = 1'020_MiB;
+constexpr std::uint64_t value_bytes = 40;  // of a number or a time, and beside the bytes of each
+
 void check_text(std::string_view text, const std::string& sql) {
     if (!is_utf8(text)) throw Error(Fault::parameters, "text that is not UTF-8", sql);
     if (text.find('\0') != text.npos) {
@@ -38,6 +44,28 @@ Error outcome_of(const Error& failure, const Connection& connection, const Query
 }
 
 }  // namespace
+
+std::uint64_t bytes_of(const Query& query) {
+    std::uint64_t bytes = 0;
+    for (const Value& value : query.values) bytes += value.bytes().size() + value_bytes;
+    return std::max<std::uint64_t>(bytes, query.scanned.text.size());
+}
+
+void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const std::string& sql) {
+    if (dialect == Dialect::sqlite) return;  // it has limits of its own, and no connection to lose
+    if (values > values_max) {
+        throw Error(
+            Fault::parameters,
+            std::to_string(values) + " values, and a statement takes " + std::to_string(values_max),
+            sql);
+    }
+    if (bytes > message_bytes_max) {
+        throw Error(Fault::parameters,
+                    std::to_string(bytes) + " bytes, and a statement takes " +
+                        std::to_string(message_bytes_max) + " of text or of values",
+                    sql);
+    }
+}
 
 Instant late(Instant deadline) {
     return deadline < Instant::max() - grace ? deadline + grace : deadline;
@@ -67,7 +95,7 @@ Scanned checked_scan(Dialect dialect, const std::string& sql) {
     return scanned;
 }
 
-QueryRef with_values(Scanned scanned, std::string sql, std::vector<Value> values) {
+QueryRef with_values(Dialect dialect, Scanned scanned, std::string sql, std::vector<Value> values) {
     auto query = std::make_shared<Query>();
     query->scanned = std::move(scanned);
     query->sql = std::move(sql);
@@ -79,8 +107,9 @@ QueryRef with_values(Scanned scanned, std::string sql, std::vector<Value> values
                     query->sql);
     }
     for (const Value& value : query->values) {
-        if (value.kind() == Kind::text) check_text(value.bytes(), query->sql);
+        if (value.kind() != Kind::blob) check_text(value.bytes(), query->sql);
     }
+    check_room(dialect, query->values.size(), bytes_of(*query), query->sql);
     return query;
 }
 
@@ -88,22 +117,23 @@ QueryRef with_values(Scanned scanned, std::string sql, std::vector<Value> values
 
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
     Scanned scanned = checked_scan(dialect, sql);
-    return with_values(std::move(scanned), std::move(sql), std::move(values));
+    return with_values(dialect, std::move(scanned), std::move(sql), std::move(values));
 }
 
 QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
+    const Dialect dialect = pool.settings().url.dialect;
     const Scanned* known = pool.scans().find(sql);
     if (known == nullptr) {
         // Only what passed the checks is kept. One that is too large for the table is scanned each
         // time.
-        Scanned scanned = checked_scan(pool.settings().url.dialect, sql);
+        Scanned scanned = checked_scan(dialect, sql);
         const std::size_t cost = 2 * sql.size() + Pool::scan_bytes;
         known = pool.scans().put(sql, scanned, cost);
         if (known == nullptr) {
-            return with_values(std::move(scanned), std::move(sql), std::move(values));
+            return with_values(dialect, std::move(scanned), std::move(sql), std::move(values));
         }
     }
-    return with_values(*known, std::move(sql), std::move(values));
+    return with_values(dialect, *known, std::move(sql), std::move(values));
 }
 
 Portion portion_for(Wanted wanted, const Options& options) {

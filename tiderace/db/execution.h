@@ -3,6 +3,8 @@
 // Thread   The loop's.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,16 @@
 
 namespace tiderace::db {
 
-// Throws Error{parameters} or Error{syntax}: their number, text that is not UTF-8, two statements.
+// Throws Error{parameters} or Error{syntax}: their number and size, text that is not UTF-8 or has a
+// zero byte, two statements.
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values);
 // The same, and its text is scanned only if the pool does not know it.
 QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values);
+
+// What its values, or its text, take of a message to the server: no less than that.
+std::uint64_t bytes_of(const Query& query);
+// Throws Error{parameters} for what no server of this kind takes.
+void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const std::string& sql);
 
 // Whether it changes nothing, by its first word and by what is wanted of it.
 bool only_reads(const Query& query, Wanted wanted);
