@@ -281,7 +281,8 @@ void Connection::sync() {
 }
 
 task::Task<> Connection::fill(const Instant& deadline) {
-    Instant until = deadline;
+    // What follows a cancel has its time, too.
+    Instant until = cancelled_ ? std::max(deadline, cancelled_until_) : deadline;
     while (true) {
         if (unflushed_) {
             const int flushed = PQflush(connection_);
@@ -296,8 +297,7 @@ task::Task<> Connection::fill(const Instant& deadline) {
             until = deadline;  // which came nearer: a task has gone
         } else if (!cancelled_) {
             co_await send_cancel();
-            cancelled_ = true;
-            until = runner_->loop().now() + cancel_wait;
+            until = cancelled_until_;
         } else {
             broken_ = true;
             readiness_.forget();
@@ -315,17 +315,23 @@ task::Task<Connection::Result> Connection::next(const Instant& deadline) {
 // pool. A statement whose cancel is not sent ends with its connection.
 task::Task<> Connection::send_cancel() {
     const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Cancels>().out;
-    if (*out >= cancels_max) co_return;
     const std::shared_ptr<PGcancel> cancel(PQgetCancel(connection_), PQfreeCancel);
-    if (cancel == nullptr) co_return;
-    ++*out;
-    const auto counted = std::shared_ptr<void>(nullptr, [out](void*) { --*out; });
-    auto work = [cancel, counted] {
-        std::array<char, 256> why;
-        PQcancel(cancel.get(), why.data(), static_cast<int>(why.size()));
-    };
-    unique_function<void()> owned(std::move(work));
-    (void)co_await task::within(cancel_wait, task::offload(std::move(owned)));
+    if (*out < cancels_max && cancel != nullptr) {
+        ++*out;
+        ++*cancels_;
+        const auto counted = std::shared_ptr<void>(nullptr, [out, ours = cancels_](void*) {
+            --*out;
+            --*ours;
+        });
+        auto work = [cancel, counted] {
+            std::array<char, 256> why;
+            PQcancel(cancel.get(), why.data(), static_cast<int>(why.size()));
+        };
+        unique_function<void()> owned(std::move(work));
+        (void)co_await task::within(cancel_wait, task::offload(std::move(owned)));
+    }
+    cancelled_ = true;
+    cancelled_until_ = runner_->loop().now() + cancel_wait;
 }
 
 task::Task<> Connection::skip_preparations(const Instant& deadline) {
@@ -498,9 +504,15 @@ task::Task<> Connection::drain(Instant deadline) {
             lose("the server closed the connection");
         }
     }
+    end_statement();
+}
+
+void Connection::end_statement() {
     reading_ = false;
     used_ = runner_->loop().now();
     if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
+    // It would hit the next statement.
+    if (*cancels_ > 0) broken_ = true;
 }
 
 task::Task<> Connection::script(std::string sql, Instant deadline) {
@@ -528,26 +540,26 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
             lose("a script cannot copy");
         }
     }
-    reading_ = false;
+    end_statement();
     if (PQenterPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
     if (failure_) throw *std::exchange(failure_, std::nullopt);
 }
 
 task::Task<bool> Connection::recover() {
     if (broken_ || connection_ == nullptr) co_return false;
-    const Instant until = runner_->loop().now() + cancel_wait;
     if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) co_return false;  // within a script
     if (reading_) {
-        cancelled_ = true;
         co_await send_cancel();
         failure_.reset();
-        co_await drain(until);
+        co_await drain(cancelled_until_);
         forget_preparing();
+        if (broken_) co_return false;
     }
     if (PQtransactionStatus(connection_) != PQTRANS_IDLE) {
         auto rollback = std::make_shared<Query>();
         rollback->sql = "rollback";
         rollback->scanned.text = "rollback";
+        const Instant until = runner_->loop().now() + cancel_wait;
         co_await run(rollback, {.rows_max = 1, .bytes_max = 1}, until);
     }
     co_return clean();

@@ -7,9 +7,12 @@
 // so that no result is ever held as a whole.
 //
 // Owner, thread, errors: ../connection.h. Cancelling is a second connection to the server, made on
-// a thread of the pool.
+// a thread of the pool. The server has signalled its process before it closes that one, and a
+// process that is idle ignores the signal: so a cancel that has ended hits no later statement. When
+// a statement ends before its cancel does, the connection is closed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -80,6 +83,7 @@ class Connection final : public db::Connection {
     task::Task<> drain(Instant deadline);
     task::Task<> send_cancel();
     void check_there();
+    void end_statement();
     [[noreturn]] void lose(std::string_view why);
 
     task::Runner* runner_;
@@ -95,10 +99,13 @@ class Connection final : public db::Connection {
     Batch::Columns columns_;             // of what is being read
     std::optional<Error> failure_;       // of what is being read
     Instant together_until_{};           // the first deadline of several
+    Instant cancelled_until_{};          // how long what was cancelled may take to end
     Instant used_{};                     // when it last answered
     bool is_outdated_ = false;           // it failed because its preparation counts no more
     bool is_known_by_server_ = false;    // the server has that preparation still
-    bool reading_ = false;               // results are to come
+    // Cancels of this connection that have not ended.
+    std::shared_ptr<std::atomic<unsigned>> cancels_ = std::make_shared<std::atomic<unsigned>>(0U);
+    bool reading_ = false;  // results are to come
     bool unflushed_ = false;
     bool cancelled_ = false;  // its deadline came: a cancel was sent
     bool sent_ = false;

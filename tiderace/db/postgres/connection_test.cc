@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <cmath>
 #include <string>
 
@@ -111,6 +113,58 @@ TEST_F(PostgresTest, SerializationFailuresAreDoneAgain) {
         co_await scope.join();
         EXPECT_EQ(co_await db.one<int>("select n from t"), 10);
     });
+}
+
+// Stops a process for as long as it lives.
+class Stopped {
+  public:
+    explicit Stopped(int pid) : pid_(pid) { ::kill(pid_, SIGSTOP); }
+    ~Stopped() { go_on(); }
+    Stopped(const Stopped&) = delete;
+    Stopped& operator=(const Stopped&) = delete;
+    void go_on() const { ::kill(pid_, SIGCONT); }
+
+  private:
+    int pid_;
+};
+
+TEST_F(PostgresTest, ACancelThatComesLateHitsNoLaterStatement) {
+    Options options;
+    options.connections_max = 1;
+    options.statement_timeout = 2s;
+    with_database(
+        [](Database& db) -> Task<> {
+            // The process that takes connections and cancels; those that run statements go on.
+            const auto first = co_await db.one<int>(
+                "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int");
+            const Stopped stopped(*first);
+            EXPECT_EQ(co_await db.one<bool>("select pg_sleep(2.5) is null"), false);
+            Scope scope;
+            auto next = [](Database& base) -> Task<> {
+                EXPECT_EQ(co_await base.one<bool>("select pg_sleep(0.5) is null"), false);
+            };
+            scope.spawn(next(db));
+            stopped.go_on();  // the cancel of the statement before is done now
+            co_await scope.join();
+            EXPECT_EQ(db.counters().opened, 2U);
+        },
+        options);
+}
+
+TEST_F(PostgresTest, AStatementThatWasCancelledKeepsItsConnection) {
+    Options options;
+    options.connections_max = 1;
+    options.statement_timeout = 100ms;
+    with_database(
+        [](Database& db) -> Task<> {
+            for (int i = 0; i < 5; ++i) {
+                EXPECT_EQ(co_await fault_of(db.one<bool>("select pg_sleep(30) is null")),
+                          Fault::timeout);
+                co_await db.ping();
+            }
+            EXPECT_EQ(db.counters().opened, 1U);
+        },
+        options);
 }
 
 TEST_F(PostgresTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
