@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -56,21 +55,6 @@ std::string listed(const std::vector<std::string>& texts) {
 
 std::string repeated(const std::string& text, std::size_t times) {
     return listed(std::vector<std::string>(times, text));
-}
-
-// The line of a script that failed after `done` of its statements; 0: unknown.
-std::size_t line_of(const PGresult* result, std::string_view script, std::size_t done) {
-    const char* const position = PQresultErrorField(result, PG_DIAG_STATEMENT_POSITION);
-    if (position == nullptr) {
-        const std::size_t start = start_of_statement(script, done, Dialect::postgres);
-        return start == script.npos ? 0 : line_at(script, start);
-    }
-    std::size_t characters = std::strtoull(position, nullptr, 10);  // from 1
-    std::size_t byte = 0;
-    for (; byte < script.size() && characters > 0; ++byte) {
-        if ((static_cast<unsigned char>(script[byte]) & 0xC0) != 0x80) --characters;
-    }
-    return line_at(script, byte == 0 ? 0 : byte - 1);
 }
 
 // libpq has no number for these: the certificate, the file of authorities, a server without TLS.
@@ -475,9 +459,7 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
         }
         add_rows(batch, result.get());
         if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
-            const std::string_view changed(PQcmdTuples(result.get()));
-            const bool reads = std::string_view(PQcmdStatus(result.get())).starts_with("SELECT");
-            if (!changed.empty() && !reads) batch.done.rows = std::stoull(std::string(changed));
+            batch.done.rows = rows_changed(result.get());
         }
         batch.more = status == PGRES_SINGLE_TUPLE &&
                      (batch.rows() >= portion.rows_max || batch.bytes() >= portion.bytes_max);

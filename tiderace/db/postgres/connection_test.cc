@@ -3,10 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "tiderace/db/database_fixture.h"
 
@@ -187,6 +194,88 @@ TEST_F(PostgresTest, AnAnsweredScriptLeavesAUsableConnection) {
             EXPECT_EQ(db.counters().opened, 1U);
         },
         options);
+}
+
+// A server of one connection that answers each statement with this tag.
+class TaggingServer {
+  public:
+    explicit TaggingServer(std::string tag)
+        : tag_(std::move(tag)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), bytes);
+        ::listen(listener_, 1);
+        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &bytes);
+        port_ = ntohs(address.sin_port);
+        thread_ = std::thread([this] { serve(); });
+    }
+    ~TaggingServer() {
+        ::shutdown(listener_, SHUT_RDWR);  // where nothing connected
+        thread_.join();
+        ::close(listener_);
+    }
+    TaggingServer(const TaggingServer&) = delete;
+    TaggingServer& operator=(const TaggingServer&) = delete;
+    std::string url() const { return "postgres://u@127.0.0.1:" + std::to_string(port_) + "/n"; }
+
+  private:
+    // Kind, length, content.
+    static std::string message(char kind, const std::string& content) {
+        const auto size = static_cast<std::uint32_t>(content.size() + 4);
+        std::string bytes(1, kind);
+        for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift);
+        return bytes + content;
+    }
+    // The content behind its length; "": the client has gone.
+    static std::string content_from(int fd) {
+        unsigned char head[4];
+        if (::recv(fd, head, 4, MSG_WAITALL) != 4) return "";
+        std::string content((head[2] << 8 | head[3]) - 4, '\0');
+        if (!content.empty()) (void)::recv(fd, content.data(), content.size(), MSG_WAITALL);
+        return content;
+    }
+    void serve() {
+        const int fd = ::accept(listener_, nullptr, nullptr);
+        ::shutdown(listener_, SHUT_RDWR);  // a cancel would wait for ever
+        content_from(fd);                  // the start
+        std::string out = message('R', std::string(4, '\0')) + message('Z', "I");
+        for (char kind = 'S'; kind != 'X';) {
+            if (kind == 'S') {
+                (void)::send(fd, out.data(), out.size(), MSG_NOSIGNAL);
+                out.clear();
+            }
+            if (::recv(fd, &kind, 1, MSG_WAITALL) != 1) break;
+            content_from(fd);
+            if (kind == 'P') out += message('1', "");
+            if (kind == 'B') out += message('2', "");
+            if (kind == 'D') out += message('n', "");
+            if (kind == 'E') out += message('C', tag_ + std::string(1, '\0'));
+            if (kind == 'S') out += message('Z', "I");
+        }
+        ::close(fd);
+    }
+
+    std::string tag_;
+    int listener_;
+    std::uint16_t port_ = 0;
+    std::thread thread_;
+};
+
+TEST(Postgres, ANumberOfRowsThatIsNoneIsNoRows) {
+    for (const auto& [tag, rows] : std::vector<std::pair<std::string, std::uint64_t>>{
+             {"DELETE 3", 3},
+             {"DELETE 99999999999999999999999", 0},
+             {"DELETE", 0},
+             {"DELETE -1", 0},
+             {"INSERT 0 18446744073709551615", UINT64_MAX}}) {
+        TaggingServer server(tag);
+        const auto body = [](Database db) -> Task<std::uint64_t> {
+            co_return (co_await db.exec("delete from t")).rows;
+        };
+        EXPECT_EQ(task::run(body(db::open(server.url()))), rows) << tag;
+    }
 }
 
 }  // namespace

@@ -5,8 +5,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <utility>
+
+#include "tiderace/db/statement.h"
 
 namespace tiderace::db::postgres {
 namespace {
@@ -132,6 +135,25 @@ void add_rows(Batch& batch, const pg_result* result) {
             add_cell(batch, PQftype(result, i), {PQgetvalue(result, row, i), size});
         }
     }
+}
+
+std::uint64_t rows_changed(pg_result* result) {
+    const bool reads = std::string_view(PQcmdStatus(result)).starts_with("SELECT");
+    return reads ? 0 : number<std::uint64_t>(PQcmdTuples(result));
+}
+
+std::size_t line_of(const pg_result* result, std::string_view script, std::size_t done) {
+    const char* const position = PQresultErrorField(result, PG_DIAG_STATEMENT_POSITION);
+    if (position == nullptr) {
+        const std::size_t start = start_of_statement(script, done, Dialect::postgres);
+        return start == script.npos ? 0 : line_at(script, start);
+    }
+    std::size_t characters = std::strtoull(position, nullptr, 10);  // from 1
+    std::size_t byte = 0;
+    for (; byte < script.size() && characters > 0; ++byte) {
+        if ((static_cast<unsigned char>(script[byte]) & 0xC0) != 0x80) --characters;
+    }
+    return line_at(script, byte == 0 ? 0 : byte - 1);
 }
 
 Fault fault_of(std::string_view state) {

@@ -3,6 +3,8 @@
 // Thread   Any; pure functions on a result that the caller owns.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,11 @@ struct Parameters {
 Batch::Columns columns_of(const pg_result* result);
 // All rows of the result. Throws Error{row} for what PostgreSQL should not have sent.
 void add_rows(Batch& batch, const pg_result* result);
+
+// What a statement inserted, changed or deleted; 0 for one that reads.
+std::uint64_t rows_changed(pg_result* result);
+// The line of a script that failed after `done` of its statements; 0: unknown.
+std::size_t line_of(const pg_result* result, std::string_view script, std::size_t done);
 
 // By SQLSTATE (PostgreSQL's appendix A).
 Fault fault_of(std::string_view state);
