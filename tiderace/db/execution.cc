@@ -92,6 +92,11 @@ Scanned checked_scan(Dialect dialect, const std::string& sql) {
     if (scanned.many) {
         throw Error(Fault::syntax, "one statement at a time; script() takes several", sql);
     }
+    if (scanned.listens) {
+        throw Error(Fault::syntax,
+                    "what is sent to the channel would reach no task: use db::listen(db, channel)",
+                    sql);
+    }
     return scanned;
 }
 

@@ -27,8 +27,9 @@ task::Generator<Notification> listen(Database database, std::string channel) {
     check_channel(channel);
     Pool& pool = task::Context::here().runner->local<Pools>().of(database.settings());
     const Options& options = pool.settings().options;
-    const QueryRef query =
-        make_query(database.dialect(), "listen \"" + channel + "\"", std::vector<Value>());
+    const auto query = std::make_shared<Query>();  // make_query() refuses this one
+    query->sql = "listen \"" + channel + "\"";
+    query->scanned = scan(query->sql, database.dialect());
     task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     while (true) {
         const auto connection = make_connection(pool.runner(), pool.settings(), false);

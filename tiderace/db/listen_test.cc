@@ -30,6 +30,19 @@ TEST(Listen, WhatIsNotifiedComesAlsoAfterTheServerWasRestarted) {
     }(server, server.fresh("listen")));
 }
 
+TEST(Listen, APooledConnectionKeepsNoNotifications) {
+    const std::string missing = Server::missing(Dialect::postgres);
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    task::run([](std::string url) -> Task<> {
+        Options options;
+        options.connections_max = 1;
+        Database db = open(url, options);
+        EXPECT_EQ(co_await complaint_of(db.exec("listen posts")),
+                  "what is sent to the channel would reach no task: use db::listen(db, channel)");
+        EXPECT_EQ(co_await db.one<std::int64_t>("select count(*) from pg_listening_channels()"), 0);
+    }(Server::shared(Dialect::postgres).fresh("listen")));
+}
+
 TEST(Listen, AnotherDatabaseAndAnotherNameAreRefused) {
     task::run([]() -> Task<> {
         auto notes = listen(open("sqlite::memory:"), "posts");

@@ -34,6 +34,7 @@ class Scanner {
         out_.reads = !changes_ && (first_word_ == "select" || first_word_ == "values" ||
                                    first_word_ == "show" || first_word_ == "explain");
         out_.with = first_word_ == "with";
+        out_.listens = dialect_ == Dialect::postgres && first_word_ == "listen";
         return std::move(out_);
     }
 

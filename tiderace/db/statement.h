@@ -32,6 +32,7 @@ struct Scanned {
     bool reads = false;          // begins with select, values, show or explain, and changes nothing
     bool with = false;           // begins with `with`: may read or write
     bool many = false;           // text follows a `;`
+    bool listens = false;        // PostgreSQL's listen
 };
 
 Scanned scan(std::string_view sql, Dialect dialect);

@@ -84,6 +84,9 @@ TEST(Statement, WhatChangesSomethingIsNoRead) {
     for (const auto& each : cases) {
         EXPECT_EQ(scan(each.sql, each.dialect).reads, each.reads) << each.sql;
     }
+    EXPECT_TRUE(scan("LISTEN posts", postgres).listens);
+    EXPECT_FALSE(scan("select listen from a", postgres).listens);
+    EXPECT_FALSE(scan("listen posts", mariadb).listens);
 }
 
 TEST(Statement, TwoInOneTextAreSeen) {

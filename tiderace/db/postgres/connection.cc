@@ -332,6 +332,7 @@ task::Task<> Connection::skip_preparations(const Instant& deadline) {
 }
 
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
+    listens_ = listens_ || query->scanned.listens;
     Batch batch = co_await run_once(*query, portion, deadline);
     if (is_outdated_) {
         forget_outdated(*query);
@@ -495,6 +496,9 @@ void Connection::end_statement() {
     if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
     // It would hit the next statement.
     if (*cancels_ > 0) broken_ = true;
+    if (listens_) return;
+    // A script may have begun to listen: nobody reads these.
+    while (PGnotify* const each = PQnotifies(connection_)) PQfreemem(each);
 }
 
 task::Task<> Connection::script(std::string sql, Instant deadline) {

@@ -108,6 +108,7 @@ class Connection final : public db::Connection {
     bool reading_ = false;  // results are to come
     bool unflushed_ = false;
     bool cancelled_ = false;  // its deadline came: a cancel was sent
+    bool listens_ = false;    // notifications() will read what comes
     bool sent_ = false;
     bool broken_ = false;
 };

@@ -158,6 +158,24 @@ TEST_F(PostgresTest, ACancelThatComesLateHitsNoLaterStatement) {
         options);
 }
 
+// By a script, which is not looked into.
+TEST_F(PostgresTest, NotificationsThatNobodyReadsAreDropped) {
+    const auto body = [](const std::string& at) -> Task<> {
+        Settings settings{Url::parse(at), Options()};
+        Connection connection(*task::Context::here().runner, settings);
+        const Instant until = Instant::max();
+        co_await connection.open(until);
+        co_await connection.script("listen posts", until);
+        const auto query = std::make_shared<Query>();
+        query->scanned.text = "notify posts, 'lost'";
+        const Portion portion{.rows_max = 1, .bytes_max = 1};
+        for (int i = 0; i < 3; ++i) co_await connection.run(query, portion, until);
+        // Past: what it has already, it gives all the same.
+        EXPECT_EQ((co_await connection.notifications(Instant())).size(), 0U);
+    };
+    task::run(body(url));
+}
+
 TEST_F(PostgresTest, AStatementThatWasCancelledKeepsItsConnection) {
     Options options;
     options.connections_max = 1;
