@@ -302,6 +302,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     Batch batch;
     batch.done = {.rows = mysql_stmt_affected_rows(statement),
                   .last_id = static_cast<std::int64_t>(mysql_stmt_insert_id(statement))};
+    co_await skip_results(statement, deadline);
     co_return batch;
 }
 
@@ -309,20 +310,28 @@ task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
     return read(portion, deadline);
 }
 
+// The next row; answer_ is what mysql_stmt_fetch() returns. Most rows are there already, and cost
+// no coroutine.
+int Connection::start_fetch(MYSQL_STMT* statement) {
+    return mysql_stmt_fetch_start(&answer_, statement);
+}
+
+task::Task<> Connection::finish_fetch(MYSQL_STMT* statement, int status, Instant deadline) {
+    const auto begun = [status] { return status; };
+    const auto cont = [&](int got) { return mysql_stmt_fetch_cont(&answer_, statement, got); };
+    co_await drive(begun, cont, deadline);
+}
+
 task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
     Batch batch(fields_->columns());
     MYSQL_STMT* const statement = reading_;
-    const auto start = [&] { return mysql_stmt_fetch_start(&answer_, statement); };
-    const auto cont = [&](int got) { return mysql_stmt_fetch_cont(&answer_, statement, got); };
     while (batch.rows() < portion.rows_max && batch.bytes() < portion.bytes_max) {
-        within_ = true;
-        if (const int status = start(); status != 0) {
-            const auto begun = [status] { return status; };
-            co_await drive(begun, cont, deadline);
+        if (const int status = start_fetch(statement); status != 0) {
+            co_await finish_fetch(statement, status, deadline);
         }
-        within_ = false;
         if (answer_ == MYSQL_NO_DATA) {
             mysql_stmt_free_result(statement);  // all of it was read: it says nothing to the server
+            co_await skip_results(statement, deadline);
             reading_ = nullptr;
             co_return batch;
         }
@@ -334,6 +343,28 @@ task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
     }
     batch.more = true;
     co_return batch;
+}
+
+// A procedure gives one result for each of its queries, the values of its `out` parameters, and at
+// last one without rows. The first was for the caller.
+task::Task<> Connection::skip_results(MYSQL_STMT* statement, Instant deadline) {
+    const auto start = [&] { return mysql_stmt_next_result_start(&answer_, statement); };
+    const auto cont = [&](int got) {
+        return mysql_stmt_next_result_cont(&answer_, statement, got);
+    };
+    while (mysql_stmt_more_results(statement) != 0) {
+        // The server leaves the mark out where the values of `out` parameters come (MDEV-4604).
+        mysql_->server_status |= SERVER_MORE_RESULTS_EXIST;
+        co_await drive(start, cont, deadline);
+        while (answer_ == 0 && mysql_stmt_field_count(statement) > 0) {
+            // Nothing is bound: rows are only read.
+            const int status = start_fetch(statement);
+            if (status != 0) co_await finish_fetch(statement, status, deadline);
+        }
+        if (answer_ == 0 || answer_ == MYSQL_NO_DATA) continue;
+        reading_ = nullptr;
+        fail_statement(statement);
+    }
 }
 
 // Statements that give no rows that anyone wants.

@@ -56,7 +56,10 @@ class Connection final : public db::Connection {
     task::Task<int> ready(int wanted, Instant& deadline);
     task::Task<> connect(std::string host, Instant deadline);
     task::Task<st_mysql_stmt*> prepare(const Query& query, Instant deadline);
+    int start_fetch(st_mysql_stmt* statement);
+    task::Task<> finish_fetch(st_mysql_stmt* statement, int status, Instant deadline);
     task::Task<Batch> read(Portion portion, Instant deadline);
+    task::Task<> skip_results(st_mysql_stmt* statement, Instant deadline);
     task::Task<> run_text(std::string sql, Instant deadline);
     task::Task<> kill_query();
     void forget(st_mysql_stmt* statement);

@@ -55,6 +55,46 @@ TEST_F(MariadbTest, StatementsOfWhichThereAreTooManyAreForgotten) {
         options);
 }
 
+TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
+    Options options;
+    options.connections_max = 1;
+    with_database(
+        [](Database& db) -> Task<> {
+            co_await db.script(
+                "create procedure several() begin select 1; do sleep(1); select 2, 3 union all "
+                "select 4, 5; select 6; end");
+            co_await db.script(
+                "create procedure failing() begin select 1; select 2; insert into nowhere values "
+                "(1); end");
+            co_await db.script("create procedure giving(out n int) begin set n = 7; end");
+            for (int i = 0; i < 3; ++i) {
+                Scope scope;
+                bool ended = false;
+                auto call = [](Database& base, bool& over) -> Task<> {
+                    const auto rows = co_await base.all<int>("call several()");
+                    EXPECT_EQ(rows, std::vector<int>{1});
+                    over = true;
+                };
+                scope.spawn(call(db, ended));
+                int turns = 0;
+                while (!ended) {
+                    co_await sleep(10ms);
+                    ++turns;
+                }
+                co_await scope.join();
+                EXPECT_GT(turns, 20) << "a blocked loop would have slept once";
+                co_await db.exec("call several()");
+                EXPECT_EQ(co_await db.one<int>("select 8"), 8);
+                EXPECT_EQ(co_await fault_of(db.all<int>("call failing()")), Fault::syntax);
+                EXPECT_EQ(co_await db.one<int>("select 9"), 9);
+                EXPECT_EQ(co_await db.one<int>("call giving(?)", 1), 7);
+                EXPECT_EQ(co_await db.one<int>("select 10"), 10);
+            }
+            EXPECT_EQ(db.counters().opened, 1U);
+        },
+        options);
+}
+
 TEST_F(MariadbTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
     url = Server::shared(Dialect::mariadb).url("nowhere");
     with_database([](Database& db) -> Task<> {
