@@ -12,6 +12,7 @@
 
 #include "tiderace/base/unique_function.h"
 #include "tiderace/db/error.h"
+#include "tiderace/db/execution.h"
 #include "tiderace/db/lookup.h"
 #include "tiderace/db/mariadb/fields.h"
 #include "tiderace/task/offload.h"
@@ -23,6 +24,10 @@ namespace {
 // How long the server may take to confirm that it ended a statement.
 constexpr Duration kill_wait = 2s;
 constexpr unsigned kill_seconds = 2;
+
+// Above it the server is asked how much it takes (max_allowed_packet).
+constexpr std::uint64_t packet_sure = 64_KiB;
+constexpr std::uint64_t packet_head = 16;
 
 // What runs on the pool for one loop.
 struct Kills {
@@ -274,10 +279,31 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
     fail(number, message.c_str());
 }
 
+// The server closes the connection for a packet that is too large, and then it is not known whether
+// the statement was done.
+task::Task<> Connection::check_packet(std::uint64_t bytes, Instant deadline) {
+    if (packet_max_ == 0) {
+        auto query = std::make_shared<Query>();
+        query->sql = "select @@max_allowed_packet";
+        query->scanned.text = query->sql;
+        const Batch answer = co_await run(query, {.rows_max = 2, .bytes_max = 1'024}, deadline);
+        if (answer.rows() == 1) {
+            packet_max_ = static_cast<std::uint64_t>(answer.cell(0, 0).integer);
+        }
+        sent_ = false;
+    }
+    if (bytes <= packet_max_) co_return;
+    throw Error(Fault::parameters, std::to_string(bytes) +
+                                       " bytes, and the server's max_allowed_packet is " +
+                                       std::to_string(packet_max_));
+}
+
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
     sent_ = false;
     killed_ = false;
     if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
+    const std::uint64_t bytes = bytes_of(*query) + packet_head;
+    if (bytes > packet_sure) co_await check_packet(bytes, deadline);
     MYSQL_STMT* const statement = co_await prepare(*query, deadline);
     sent_ = true;
     if (statement == nullptr) {  // a command that older servers do not prepare
@@ -396,6 +422,8 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
     sent_ = false;
     killed_ = false;
     if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
+    const std::uint64_t bytes = sql.size() + packet_head;
+    if (bytes > packet_sure) co_await check_packet(bytes, deadline);
     const auto set = [&](enum_mysql_set_option option) {
         return [this, option] { return mysql_set_server_option_start(&answer_, mysql_, option); };
     };

@@ -55,6 +55,7 @@ class Connection final : public db::Connection {
     task::Task<> drive(Start start, Cont cont, Instant deadline);
     task::Task<int> ready(int wanted, Instant& deadline);
     task::Task<> connect(std::string host, Instant deadline);
+    task::Task<> check_packet(std::uint64_t bytes, Instant deadline);
     task::Task<st_mysql_stmt*> prepare(const Query& query, Instant deadline);
     int start_fetch(st_mysql_stmt* statement);
     task::Task<> finish_fetch(st_mysql_stmt* statement, int status, Instant deadline);
@@ -73,6 +74,7 @@ class Connection final : public db::Connection {
     Readiness readiness_;
     std::unordered_map<std::string, Prepared> statements_;
     std::uint64_t uses_ = 0;
+    std::uint64_t packet_max_ = 0;      // 0: not known
     st_mysql_stmt* reading_ = nullptr;  // has rows left
     std::unique_ptr<Fields> fields_;    // of what is being read
     // What the library writes when a call is done: it may be after the task.

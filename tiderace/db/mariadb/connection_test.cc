@@ -95,6 +95,29 @@ TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
         options);
 }
 
+TEST_F(MariadbTest, WhatIsLargerThanThePacketsOfTheServerCostsNothing) {
+    with_database([&](Database& root) -> Task<> {
+        const auto usual = co_await root.one<std::int64_t>("select @@global.max_allowed_packet");
+        co_await root.exec("set global max_allowed_packet = 1048576");
+        Options options;
+        options.connections_max = 1;
+        Database db = db::open(url, options);
+        co_await db.exec("create table t (b longblob)");
+        const Blob large(std::string(1'500'000, 'x'));
+        const Blob fits(std::string(1'000'000, 'x'));
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_EQ(co_await fault_of(db.exec("insert into t values (?)", large)),
+                      Fault::parameters);
+            co_await db.exec("insert into t values (?)", fits);
+            EXPECT_EQ(co_await fault_of(db.script("do '" + large.bytes() + "'")),
+                      Fault::parameters);
+        }
+        EXPECT_EQ(co_await db.one<int>("select count(*) from t"), 2);
+        EXPECT_EQ(db.counters().opened, 1U);
+        co_await root.exec("set global max_allowed_packet = " + std::to_string(*usual));
+    });
+}
+
 TEST_F(MariadbTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
     url = Server::shared(Dialect::mariadb).url("nowhere");
     with_database([](Database& db) -> Task<> {
