@@ -310,6 +310,13 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
         co_await run_text(query->scanned.text, deadline);
         co_return Batch();
     }
+    // Text that we took for a comment or for quotes: the library would read past our values.
+    if (mysql_stmt_param_count(statement) != query->values.size()) {
+        throw Error(Fault::parameters, "the server counts " +
+                                           std::to_string(mysql_stmt_param_count(statement)) +
+                                           " question marks, and there are " +
+                                           std::to_string(query->values.size()) + " values");
+    }
     Parameters parameters(query->values);
     if (!query->values.empty()) mysql_stmt_bind_param(statement, parameters.binds());
     const auto start = [&] { return mysql_stmt_execute_start(&answer_, statement); };

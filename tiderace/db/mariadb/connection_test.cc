@@ -118,6 +118,15 @@ TEST_F(MariadbTest, WhatIsLargerThanThePacketsOfTheServerCostsNothing) {
     });
 }
 
+// The server does what stands in such a comment.
+TEST_F(MariadbTest, AQuestionMarkThatOnlyTheServerSeesIsAnError) {
+    with_database([](Database& db) -> Task<> {
+        EXPECT_EQ(co_await complaint_of(db.one<int>("select ? /*! + ? */", 1)),
+                  "the server counts 2 question marks, and there are 1 values");
+        EXPECT_EQ(co_await db.one<int>("select ? /*! + 6 */", 1), 7);
+    });
+}
+
 TEST_F(MariadbTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
     url = Server::shared(Dialect::mariadb).url("nowhere");
     with_database([](Database& db) -> Task<> {
