@@ -137,6 +137,8 @@ void Connection::fail_statement(MYSQL_STMT* statement) {
         broken_ = true;
         throw Error(Fault::connection_lost, "the columns of its rows have changed");
     }
+    // Behind the first row the library leaves the error with the connection.
+    if (mysql_stmt_errno(statement) == 0) fail(mysql_errno(mysql_), mysql_error(mysql_));
     fail(mysql_stmt_errno(statement), mysql_stmt_error(statement));
 }
 

@@ -55,6 +55,18 @@ TEST_F(MariadbTest, StatementsOfWhichThereAreTooManyAreForgotten) {
         options);
 }
 
+TEST_F(MariadbTest, AnErrorBehindTheFirstRowsHasItsWords) {
+    with_database([](Database& db) -> Task<> {
+        co_await db.exec("create table t (n int primary key)");
+        co_await db.exec("insert into t select seq from seq_1_to_5000");
+        const std::string sql =
+            "select (select 1 union select if(n < 4000, 1, 2)) from t order by n";
+        EXPECT_EQ(co_await complaint_of(db.all<int>(sql)), "Subquery returns more than 1 row");
+        EXPECT_EQ(co_await db.one<int>("select 7"), 7);
+        EXPECT_EQ(db.counters().opened, 1U);
+    });
+}
+
 TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
     Options options;
     options.connections_max = 1;
