@@ -125,9 +125,17 @@ void Connection::fail(unsigned number, const char* message) {
     const Fault fault =
         number == CR_SSL_CONNECTION_ERROR ? Fault::connection_lost : fault_of(number);
     if (fault == Fault::connection_lost) broken_ = true;
+    const bool is_lost = broken_;
+    end_statement(number);
     // What a killed statement fails with depends on where it was.
-    if (killed_ && !broken_) throw Error(Fault::timeout, message);
+    if (killed_ && !is_lost) throw Error(Fault::timeout, message);
     throw Error(fault, message);
+}
+
+// With the number of its error, or 0. A kill that it did not report hits the next statement, even
+// when the server was idle in between.
+void Connection::end_statement(unsigned number) {
+    if (kill_sent_ && (number != ER_QUERY_INTERRUPTED || *kills_ > 0)) broken_ = true;
 }
 
 void Connection::fail_statement(MYSQL_STMT* statement) {
@@ -145,6 +153,8 @@ void Connection::fail_statement(MYSQL_STMT* statement) {
 template <typename Start, typename Cont>
 task::Task<> Connection::drive(Start start, Cont cont, Instant deadline) {
     within_ = true;
+    // What follows a kill has its time, too.
+    if (kill_sent_) deadline = std::max(deadline, runner_->loop().now() + kill_wait);
     int status = start();
     while (status != 0) {
         const int got = co_await ready(status, deadline);
@@ -172,6 +182,7 @@ task::Task<int> Connection::ready(int wanted, Instant& deadline) {
             throw Error(Fault::unknown_outcome, "no answer in time, and none to a kill");
         }
         killed_ = true;
+        kill_sent_ = true;
         co_await kill_query();
         deadline = runner_->loop().now() + kill_wait;
     }
@@ -182,7 +193,11 @@ task::Task<> Connection::kill_query() {
     // A server that answers nothing would otherwise take all threads of the pool for its kills.
     if (*out >= kills_max) co_return;
     ++*out;
-    const auto counted = std::shared_ptr<void>(nullptr, [out](void*) { --*out; });
+    ++*kills_;
+    const auto counted = std::shared_ptr<void>(nullptr, [out, ours = kills_](void*) {
+        --*out;
+        --*ours;
+    });
     unique_function<void()> work([url = settings_.url, address = address_,
                                   id = mysql_thread_id(mysql_),
                                   counted] { kill_query_now(url, address, id); });
@@ -303,6 +318,7 @@ task::Task<> Connection::check_packet(std::uint64_t bytes, Instant deadline) {
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
     sent_ = false;
     killed_ = false;
+    kill_sent_ = false;
     if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
     const std::uint64_t bytes = bytes_of(*query) + packet_head;
     if (bytes > packet_sure) co_await check_packet(bytes, deadline);
@@ -338,6 +354,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     batch.done = {.rows = mysql_stmt_affected_rows(statement),
                   .last_id = static_cast<std::int64_t>(mysql_stmt_insert_id(statement))};
     co_await skip_results(statement, deadline);
+    end_statement(0);
     co_return batch;
 }
 
@@ -368,6 +385,7 @@ task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
             mysql_stmt_free_result(statement);  // all of it was read: it says nothing to the server
             co_await skip_results(statement, deadline);
             reading_ = nullptr;
+            end_statement(0);
             co_return batch;
         }
         if (answer_ == 1) {
@@ -419,7 +437,7 @@ task::Task<> Connection::run_text(std::string sql, Instant deadline) {
             co_await drive(store, on, deadline);
             mysql_free_result(result);
         }
-        if (mysql_more_results(mysql_) == 0) co_return;
+        if (mysql_more_results(mysql_) == 0) co_return end_statement(0);
         const auto next = [&] { return mysql_next_result_start(&answer_, mysql_); };
         const auto on = [&](int got) { return mysql_next_result_cont(&answer_, mysql_, got); };
         co_await drive(next, on, deadline);
@@ -430,6 +448,7 @@ task::Task<> Connection::run_text(std::string sql, Instant deadline) {
 task::Task<> Connection::script(std::string sql, Instant deadline) {
     sent_ = false;
     killed_ = false;
+    kill_sent_ = false;
     if (gone()) throw Error(Fault::connection_lost, "the server closed the connection");
     const std::uint64_t bytes = sql.size() + packet_head;
     if (bytes > packet_sure) co_await check_packet(bytes, deadline);

@@ -7,9 +7,11 @@
 // connection: recover() has the server end the statement, and the pool opens another.
 //
 // Owner, thread, errors: ../connection.h. Ending a statement is a second connection to the server,
-// made on a thread of the pool.
+// made on a thread of the pool. A kill that finds no statement hits the next one, so a connection
+// is kept only when the statement has reported its kill.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,6 +66,7 @@ class Connection final : public db::Connection {
     task::Task<> run_text(std::string sql, Instant deadline);
     task::Task<> kill_query();
     void forget(st_mysql_stmt* statement);
+    void end_statement(unsigned number);
     [[noreturn]] void fail(unsigned number, const char* message);
     [[noreturn]] void fail_statement(st_mysql_stmt* statement);
 
@@ -83,7 +86,10 @@ class Connection final : public db::Connection {
     st_mysql* connected_ = nullptr;
     bool within_ = false;  // a call was begun and is not done
     bool connecting_ = false;
-    bool killed_ = false;  // its deadline came: the server has to end it
+    bool killed_ = false;     // its deadline came: the server has to end it
+    bool kill_sent_ = false;  // as killed_, and a kill was sent
+    // Kills of this connection that have not ended.
+    std::shared_ptr<std::atomic<unsigned>> kills_ = std::make_shared<std::atomic<unsigned>>(0U);
     bool sent_ = false;
     bool broken_ = false;
 };

@@ -55,6 +55,31 @@ TEST_F(MariadbTest, StatementsOfWhichThereAreTooManyAreForgotten) {
         options);
 }
 
+TEST_F(MariadbTest, AKillThatComesLateHitsNoLaterStatement) {
+    Options options;
+    options.connections_max = 1;
+    options.statement_timeout = 1s;
+    // Without the right to skip what each new connection does first.
+    const std::string account = "mariadb://slow@/" + url.substr(url.rfind('/', url.find('?')) + 1);
+    with_database([&](Database& root) -> Task<> {
+        co_await root.exec("create or replace user slow@localhost");
+        co_await root.exec("grant all on *.* to slow@localhost");
+        co_await root.exec("revoke super, connection admin on *.* from slow@localhost");
+        Database db = db::open(account, options);
+        co_await db.ping();
+        // The connection for the kill needs longer than we wait for it.
+        co_await root.exec("set global init_connect = 'do sleep(3)'");
+        EXPECT_EQ(co_await fault_of(db.one<int>("select sleep(1.2)")), Fault::timeout);
+        co_await root.exec("set global init_connect = ''");
+        const auto begun = co_await db.one<std::int64_t>("select connection_id()");
+        for (int i = 0; i < 4; ++i) {
+            EXPECT_EQ(co_await db.one<int>("select sleep(0.5)"), 0) << "1: it was killed";
+        }
+        EXPECT_TRUE(begun.has_value());
+        EXPECT_EQ(db.counters().opened, 2U);
+    });
+}
+
 TEST_F(MariadbTest, AnErrorBehindTheFirstRowsHasItsWords) {
     with_database([](Database& db) -> Task<> {
         co_await db.exec("create table t (n int primary key)");
@@ -65,6 +90,25 @@ TEST_F(MariadbTest, AnErrorBehindTheFirstRowsHasItsWords) {
         EXPECT_EQ(co_await db.one<int>("select 7"), 7);
         EXPECT_EQ(db.counters().opened, 1U);
     });
+}
+
+TEST_F(MariadbTest, AStatementThatReportsItsKillKeepsItsConnection) {
+    Options options;
+    options.connections_max = 1;
+    options.statement_timeout = 300ms;
+    with_database(
+        [](Database& db) -> Task<> {
+            co_await db.exec("create table t (n int)");
+            co_await db.exec("insert into t select seq from seq_1_to_3000");
+            for (int i = 0; i < 3; ++i) {
+                EXPECT_EQ(co_await fault_of(db.one<std::int64_t>(
+                              "select count(*) from t a, t b, t c where a.n + b.n > c.n")),
+                          Fault::timeout);
+                co_await db.ping();
+            }
+            EXPECT_EQ(db.counters().opened, 1U);
+        },
+        options);
 }
 
 TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
