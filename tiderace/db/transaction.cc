@@ -139,8 +139,12 @@ task::Task<> Transaction::commit() {
         co_await command("commit");
     } catch (const Error& error) {
         // The server may have committed before the connection broke: only the caller can find out,
-        // so it must not be repeated.
-        const bool unknown = error.kind() == Fault::connection_lost && lease_->maybe_done();
+        // so it must not be repeated. Nor does MariaDB promise that a commit that was killed has
+        // done nothing; PostgreSQL and SQLite do.
+        const bool is_lost = error.kind() == Fault::connection_lost && lease_->maybe_done();
+        const bool is_killed = error.kind() == Fault::timeout &&
+                               lease_.pool().settings().url.dialect == Dialect::mariadb;
+        const bool unknown = is_lost || is_killed;
         failure = unknown ? error.with_kind(Fault::unknown_outcome) : error;
     }
     if (failure) throw *failure;

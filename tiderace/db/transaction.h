@@ -9,7 +9,8 @@
 //
 // Owner    Database::transaction() makes it; the function has a reference for as long as it runs.
 // Thread   One task's; one statement at a time.
-// Errors   Error. A connection lost during the commit: Error{unknown_outcome}.
+// Errors   Error. A connection lost during the commit, and in MariaDB a commit that takes too long:
+//          Error{unknown_outcome}.
 #pragma once
 
 #include <exception>

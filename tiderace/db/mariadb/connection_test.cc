@@ -111,6 +111,27 @@ TEST_F(MariadbTest, AStatementThatReportsItsKillKeepsItsConnection) {
         options);
 }
 
+TEST_F(MariadbTest, ACommitThatWasKilledHasAnUnknownOutcome) {
+    Options options;
+    options.statement_timeout = 500ms;
+    with_database(
+        [&](Database& db) -> Task<> {
+            co_await db.exec("create table t (n int primary key)");
+            Database other = db::open(url);
+            auto holding = other.transaction([&](Transaction& lock) -> Task<> {
+                auto body = [&](Transaction& tx) -> Task<> {
+                    co_await tx.exec("insert into t values (1)");
+                    co_await lock.exec("flush tables with read lock");
+                };
+                EXPECT_EQ(co_await fault_of(db.transaction(body)), Fault::unknown_outcome);
+                co_await lock.exec("unlock tables");
+            });
+            co_await std::move(holding);
+            EXPECT_LE(*(co_await db.one<int>("select count(*) from t")), 1);
+        },
+        options);
+}
+
 TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
     Options options;
     options.connections_max = 1;
