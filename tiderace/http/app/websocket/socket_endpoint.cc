@@ -50,6 +50,8 @@ void ServedSocket::on_ended(bool waiting) {
 
 // Destroys this, once no task is running.
 void ServedSocket::remove() {
+    // Several children of the task may be stuck before it ends.
+    if (std::exchange(removed_, true)) return;
     auto& all = part_->served_;
     // The last one takes the place, so that removing needs no search.
     all.back()->index_ = index_;

@@ -78,6 +78,7 @@ class ServedSocket final : public task::Root, private WebSocketKeeper, private c
 
     SocketPart* part_;
     std::size_t index_ = 0;         // in SocketPart::served_
+    bool removed_ = false;          // and not there any more
     core::Ref<Exchange> exchange_;  // of which the task has views
     WebSocket socket_;
 };

@@ -148,6 +148,32 @@ TEST_F(SocketEnds, WhereverItsTaskWaitsWhenThePeerBreaksOff) {
     EXPECT_EQ(server().size(), 0u);
 }
 
+// Both are found to be stuck before the first of them has ended the task.
+TEST_F(SocketEnds, WithChildrenThatGoOnAsIfNothingHadHappened) {
+    app.ws<"/{which}">([&](WebSocket& socket, int which) -> Task<> {
+        Note note{said_};
+        co_await socket.receive();
+        if (which == 1) co_await task::sleep(1h);
+        task::Scope scope;
+        scope.spawn([](WebSocket& shared) -> Task<> {
+            for (;;) co_await shared.send("tick");
+        }(socket));
+        scope.spawn([](WebSocket& shared) -> Task<> {
+            for (;;) co_await shared.receive();
+        }(socket));
+        co_await scope.join();
+        note.whole = true;
+    });
+    auto careless = open("/0");
+    auto other = open("/1");
+    say(*other, "sleep now");
+    careless->reset();
+    world.settle();
+    EXPECT_EQ(said_, "cut ") << "and the other socket's task goes on";
+    EXPECT_FALSE(other->over());
+    EXPECT_EQ(frames(*other), "");
+}
+
 // The peer goes after each number of events, whatever its socket's task is doing then.
 TEST_F(SocketEnds, AtAnyMoment) {
     int running = 0;
