@@ -186,11 +186,12 @@ bool CookieJar::take_domain(Cookie& cookie, const Attributes& attributes,
 }
 
 // RFC 6265bis, 4.1.3
-bool CookieJar::keeps_prefix_promise(const Cookie& cookie) {
+bool CookieJar::keeps_prefix_promise(const Cookie& cookie, const Attributes& attributes) {
     const std::string name = lower(std::string_view(cookie.name).substr(0, 9));
     if (name.starts_with("__secure-")) return cookie.secure;
     if (name.starts_with("__host-")) {
-        return cookie.secure && cookie.host_only && cookie.path == "/";
+        // Named, and not the default of where it came from (5.7).
+        return cookie.secure && cookie.host_only && attributes.path == "/";
     }
     return true;
 }
@@ -226,7 +227,9 @@ void CookieJar::keep(const CookieOrigin& origin, ByteView set_cookie, UnixSecond
     cookie.path = attributes.path.empty() ? default_path(origin.path) : attributes.path;
     cookie.secure = attributes.secure;
     cookie.expires = attributes.expiry(now);
-    if (!take_domain(cookie, attributes, origin) || !keeps_prefix_promise(cookie)) return;
+    if (!take_domain(cookie, attributes, origin) || !keeps_prefix_promise(cookie, attributes)) {
+        return;
+    }
     if (!origin.secure && (cookie.secure || would_shadow_secure(cookie))) return;
     insert(std::move(cookie), now);
 }
@@ -244,22 +247,28 @@ void CookieJar::insert(Cookie cookie, UnixSeconds now) {
             *same = std::move(cookie);  // in its place: the order is that of their making
         }
     } else if (!expired) {
-        make_room(cookie.domain, now);
         cookies_.push_back(std::move(cookie));
+        keep_within_limits(now);
     }
 }
 
-void CookieJar::make_room(std::string_view domain, UnixSeconds now) {
+// After one was added. Secure cookies go last, even if the one that was added goes instead: a flood
+// of others over a connection in clear would push them out, and then take their names (5.7).
+void CookieJar::keep_within_limits(UnixSeconds now) {
+    const std::string domain = cookies_.back().domain;
     const auto of_domain = [&](const Cookie& kept) { return kept.domain == domain; };
-    if (cookies_.size() >= cookies_max) {
+    const auto of_any = [](const Cookie&) { return true; };
+    const auto keep_at_most = [&](std::ptrdiff_t most, const auto& counts) {
+        if (std::ranges::count_if(cookies_, counts) <= most) return;
         std::erase_if(cookies_, [&](const Cookie& kept) { return kept.expires <= now; });
-    }
-    if (std::ranges::count_if(cookies_, of_domain) >=
-        static_cast<std::ptrdiff_t>(cookies_per_domain_max)) {
-        cookies_.erase(std::ranges::find_if(cookies_, of_domain));
-    } else if (cookies_.size() >= cookies_max) {
-        cookies_.erase(cookies_.begin());
-    }
+        if (std::ranges::count_if(cookies_, counts) <= most) return;
+        auto oldest = std::ranges::find_if(
+            cookies_, [&](const Cookie& kept) { return !kept.secure && counts(kept); });
+        if (oldest == cookies_.end()) oldest = std::ranges::find_if(cookies_, counts);
+        cookies_.erase(oldest);
+    };
+    keep_at_most(cookies_per_domain_max, of_domain);
+    keep_at_most(cookies_max, of_any);
 }
 
 bool CookieJar::goes_to(const Cookie& cookie, const CookieOrigin& origin, UnixSeconds now) {

@@ -10,8 +10,9 @@
 // Owner    Its maker. It keeps nothing on disk.
 // Thread   One at a time.
 // Errors   A Set-Cookie that breaks a rule is ignored, as the RFC asks.
-// Limits   cookies_max, cookies_per_domain_max (the oldest go), cookie_bytes_max, and
-//          attribute_bytes_max, above which an attribute is ignored.
+// Limits   cookies_max, cookies_per_domain_max (what expired goes first, then the oldest without
+//          Secure, then the oldest), cookie_bytes_max, and attribute_bytes_max, above which an
+//          attribute is ignored.
 // Memory   What it keeps.
 #pragma once
 
@@ -65,10 +66,10 @@ class CookieJar {
     static bool goes_to(const Cookie& cookie, const CookieOrigin& origin, UnixSeconds now);
     static bool take_domain(Cookie& cookie, const Attributes& attributes,
                             const CookieOrigin& origin);
-    static bool keeps_prefix_promise(const Cookie& cookie);
+    static bool keeps_prefix_promise(const Cookie& cookie, const Attributes& attributes);
     bool would_shadow_secure(const Cookie& cookie) const;
     void insert(Cookie cookie, UnixSeconds now);
-    void make_room(std::string_view domain, UnixSeconds now);
+    void keep_within_limits(UnixSeconds now);
 
     std::vector<Cookie> cookies_;  // oldest first
 };

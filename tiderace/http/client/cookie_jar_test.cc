@@ -79,6 +79,7 @@ TEST(CookieJar, PrefixesAreKept) {
     EXPECT_EQ(kept("__host-a=1; Path=/"), "");
     EXPECT_EQ(kept("__Host-a=1; Secure; Path=/x", secure_a, {true, "a.example", "/x"}), "");
     EXPECT_EQ(kept("__Host-a=1; Secure; Path=/; Domain=a.example"), "");
+    EXPECT_EQ(kept("__Host-a=1; Secure"), "") << "its path has to be named";
     EXPECT_EQ(kept("__Secure-a=1; Secure"), "__Secure-a=1");
     EXPECT_EQ(kept("__SECURE-a=1"), "");
 }
@@ -116,6 +117,38 @@ TEST(CookieJar, WhatItKeepsIsBounded) {
         jar.keep({true, host, "/"}, "a=1", now);
     }
     EXPECT_EQ(jar.size(), CookieJar::cookies_max);
+}
+
+// An attacker on a connection in clear could otherwise put a cookie in the place of a secure one.
+TEST(CookieJar, AFloodInClearPushesOutNoSecureCookie) {
+    CookieJar jar;
+    jar.keep(secure_a, "id=good; Secure", now);
+    jar.keep(secure_a, "old=x; Max-Age=1", now);
+    for (int i = 0; i < 2'000; ++i) jar.keep(clear_a, std::to_string(i) + "=x", now + 2);
+    jar.keep(clear_a, "id=planted", now + 2);
+    EXPECT_EQ(jar.find("id"), "good");
+    EXPECT_EQ(jar.find("1999"), "x") << "the newest of them";
+    EXPECT_EQ(jar.size(), CookieJar::cookies_per_domain_max);
+    for (int i = 0; i < 2'000; ++i) {
+        const std::string host = "h" + std::to_string(i) + ".example";
+        jar.keep({false, host, "/"}, "a=1", now + 2);
+    }
+    EXPECT_EQ(jar.find("id"), "good");
+    EXPECT_EQ(jar.size(), CookieJar::cookies_max);
+    // Among themselves the oldest goes, and an expired one before it.
+    jar.clear();
+    for (int i = 0; i < 50; ++i) {
+        jar.keep(secure_a, std::to_string(i) + (i == 7 ? "=x; Secure; Max-Age=1" : "=x; Secure"),
+                 now);
+    }
+    jar.keep(secure_a, "next=x; Secure", now + 2);
+    EXPECT_EQ(jar.find("0"), "x");
+    jar.keep(secure_a, "last=x; Secure", now + 2);
+    EXPECT_EQ(jar.find("0"), "");
+    EXPECT_EQ(jar.find("1"), "x");
+    jar.keep(clear_a, "clear=x", now + 2);
+    EXPECT_EQ(jar.find("clear"), "") << "all others are secure";
+    EXPECT_EQ(jar.find("1"), "x");
 }
 
 TEST(CookieJar, DatesAreReadAsForgivinglyAsTheRfcAsks) {
