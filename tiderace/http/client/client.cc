@@ -97,7 +97,7 @@ struct Client::Journey {
 Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
     : options_(std::move(options)), security_(std::move(security)), http_1_1_(std::move(http_1_1)) {
-    if (options_.proxy_from_environment) proxies_ = Proxies::from_environment();
+    if (options_.proxy_from_environment) set_proxies(Proxies::from_environment());
 }
 Client::~Client() = default;
 
@@ -191,7 +191,8 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
 // Sends the request, perhaps twice, and waits for the head of the answer.
 task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journey& journey) {
     ClientPool& pool = pool_here();
-    const Proxy* const proxy = proxies_.find(journey.url);
+    const std::shared_ptr<const Proxies> proxies = proxies_;  // set_proxies() may come meanwhile
+    const Proxy* const proxy = proxies->find(journey.url);
     if (journey.sent_stream) {
         co_return fault(Kind::bad_redirect, journey.url.text() + ": the body cannot be sent twice");
     }
@@ -216,7 +217,9 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
         if (made->status() != 0) co_return made;
         using Progress = ClientExchange::Progress;
         bool again = may_go_again(journey.method, *made, may_be_stale);
-        if (made->progress() == Progress::http_1_1_required) again &= pool.fall_back(journey.url);
+        if (made->progress() == Progress::http_1_1_required) {
+            again &= pool.fall_back(journey.url, proxy);
+        }
         if (!again || journey.streams || attempt == attempts_max) {
             co_return std::unexpected(*made->fault());
         }

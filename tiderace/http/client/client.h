@@ -87,7 +87,11 @@ class Client {
     task::Task<ClientResult<AnswerStream>> open(ClientRequest request);
 
     CookieJar& cookies() { return cookies_; }
-    void set_proxies(Proxies proxies) { proxies_ = std::move(proxies); }
+    // For requests that begin from now on; those on their way keep the ones before.
+    void set_proxies(Proxies proxies) {
+        proxies_ = std::make_shared<const Proxies>(std::move(proxies));
+    }
+    const Proxies& proxies() const { return *proxies_; }
     // nullptr before the first request.
     ClientPool* pool() { return pool_.get(); }
     // The TLS that agrees on HTTP/1.1 alone; nullptr: none.
@@ -108,7 +112,7 @@ class Client {
     ClientOptions options_;
     std::shared_ptr<const tcp::ClientSecurity> security_;
     std::shared_ptr<const tcp::ClientSecurity> http_1_1_;
-    Proxies proxies_;
+    std::shared_ptr<const Proxies> proxies_ = std::make_shared<const Proxies>();
     CookieJar cookies_;
     task::Runner* runner_ = nullptr;
     std::unique_ptr<ClientPool> pool_;

@@ -54,6 +54,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     };
     struct Setup {
         std::string place;  // "http://a.example:80": the server that it leads to
+        std::string key;    // the pool's name for this way to it
         bool secure = false;
         ClientVersions versions = ClientVersions::any;
         std::shared_ptr<std::string> refusal;  // where a proxy's will be written
@@ -63,7 +64,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
 
     void set_observer(Observer* observer) { observer_ = observer; }
     bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
-    const std::string& place() const { return setup_.place; }
+    const std::string& key() const { return setup_.key; }
     // Each is higher than that of every connection that was made before it.
     std::uint64_t number() const { return number_; }
 

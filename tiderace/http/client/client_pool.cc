@@ -8,8 +8,15 @@
 namespace tiderace::http {
 namespace {
 
-std::string key_of(const Url& url) {
+std::string place_of(const Url& url) {
     return (url.secure ? "https://" : "http://") + url.place();
+}
+
+// A connection by a proxy is another one than that without it, or with other credentials.
+std::string key_of(const Url& url, const Proxy* proxy) {
+    std::string key = place_of(url);
+    if (proxy != nullptr) key.append(" by ").append(proxy->place) += ' ' + proxy->authorization;
+    return key;
 }
 
 task::Task<> wait_for_change(ClientHandshake& handshake) {
@@ -118,8 +125,8 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
     return nullptr;
 }
 
-ClientConnection* ClientPool::take_for_tunnel(const Url& url) {
-    const std::string key = key_of(url);
+ClientConnection* ClientPool::take_for_tunnel(const Url& url, const Proxy* proxy) {
+    const std::string key = key_of(url, proxy);
     const auto host = hosts_.find(key);
     if (host == hosts_.end() || has_fallen_back(key)) return nullptr;
     const auto& ready = host->second.ready;
@@ -178,11 +185,11 @@ bool ClientPool::evict_idle() {
     return false;
 }
 
-bool ClientPool::fall_back(const Url& url) {
+bool ClientPool::fall_back(const Url& url, const Proxy* proxy) {
     if (versions_ != ClientVersions::any || !url.secure || security_.http_1_1 == nullptr) {
         return false;
     }
-    const std::string key = key_of(url);
+    const std::string key = key_of(url, proxy);
     if (fallen_back_.size() >= fallen_back_max) fallen_back_.clear();
     fallen_back_.insert(key);
     // A busy connection of HTTP/2 ends after its requests, and its idle time.
@@ -205,7 +212,7 @@ void ClientPool::close_idle() {
 
 task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, const Proxy* proxy,
                                                              std::uint64_t stale) {
-    const std::string key = key_of(url);
+    const std::string key = key_of(url, proxy);
     unsigned without_room = 0;
     for (bool waited = false;; waited = true) {
         if (ClientConnection* const ready = take_ready(key, stale)) {
@@ -217,14 +224,15 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
             auto made = co_await open(key, url, proxy);
             if (!made || *made != nullptr) co_return made;
             if (++without_room < opened_without_room_max) continue;
-            co_return std::unexpected(ClientFault(
-                ClientFault::Kind::busy, key + ": it takes no requests on new connections"));
+            co_return std::unexpected(
+                ClientFault(ClientFault::Kind::busy,
+                            place_of(url) + ": it takes no requests on new connections"));
         }
         // One that was woken for nothing has its place still, though a later one may have filled
         // the queue.
         if (!waited && waiting_.size() >= limits_.waiting_max) {
-            co_return std::unexpected(
-                ClientFault(ClientFault::Kind::busy, key + ": too many requests wait for it"));
+            co_return std::unexpected(ClientFault(
+                ClientFault::Kind::busy, place_of(url) + ": too many requests wait for it"));
         }
         if (!waited) ++counters_.waited;
         Waiting turn(*this, key, waited);
@@ -247,7 +255,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
                   .tunnels = url.secure,
                   .security = has_fallen_back(key) ? security_.http_1_1 : security_.any,
                   .timeout = limits_.connect_timeout};
-    ClientConnection::Setup setup{.place = key,
+    ClientConnection::Setup setup{.place = place_of(url),
+                                  .key = key,
                                   .secure = url.secure,
                                   .versions = plain_proxy ? ClientVersions::http_1_1 : versions_,
                                   .refusal = way.refusal};
@@ -269,18 +278,18 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
 
 void ClientPool::on_ready(ClientConnection& connection) {
     if (connection.unused()) connection.idle_until(runner_->loop().now() + limits_.idle);
-    auto& ready = hosts_[connection.place()].ready;
+    auto& ready = hosts_[connection.key()].ready;
     if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();
 }
 
 void ClientPool::on_gone(ClientConnection& connection) {
     connection.set_observer(nullptr);
-    Host& host = hosts_[connection.place()];
+    Host& host = hosts_[connection.key()];
     std::erase(host.ready, &connection);
     --open_;
     --host.open;
-    forget_if_unused(connection.place());
+    forget_if_unused(connection.key());
     wake_next();
 }
 

@@ -29,7 +29,7 @@ namespace tiderace::http {
 
 struct PoolLimits {
     std::size_t connections_max = 256;         // of all servers
-    std::size_t connections_per_host_max = 8;  // of one scheme, host and port
+    std::size_t connections_per_host_max = 8;  // of one scheme, host, port and proxy
     std::size_t waiting_max = 1'024;           // requests that wait for one; above: busy
     Duration idle = 30s;                       // then an unused one is closed
     Duration connect_timeout = 10s;            // from the name to the open connection
@@ -64,10 +64,10 @@ class ClientPool final : private ClientConnection::Observer {
 
     // One of HTTP/2 that is open and on which a tunnel (RFC 8441) may begin before the task gives
     // way; nullptr: there is none, and none is made.
-    ClientConnection* take_for_tunnel(const Url& url);
+    ClientConnection* take_for_tunnel(const Url& url, const Proxy* proxy);
 
     // The server requires HTTP/1.1, and gets nothing else from now on. False: it cannot be had.
-    bool fall_back(const Url& url);
+    bool fall_back(const Url& url, const Proxy* proxy);
     void close_idle();
     std::size_t connections() const { return open_; }
     std::size_t idle() const;

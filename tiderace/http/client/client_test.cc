@@ -226,6 +226,37 @@ TEST_F(ClientTest, AProxyGetsTheWholeUrl) {
               std::string::npos);
 }
 
+// A connection to the one before would take the next request, and give it to that.
+TEST_F(ClientTest, ProxiesThatAreSetAnewTakeTheNextRequest) {
+    ClientTestServer proxy(world);
+    ClientTestServer other(world);
+    ClientTestServer server(world);
+    proxy.say(ok("by proxy"));
+    other.say(ok("by the other"));
+    server.say(ok("directly"));
+    const auto by = [](const std::string& url) {
+        return Proxies::from([&](const char* name) -> const char* {
+            return std::string_view(name) == "http_proxy" ? url.c_str() : nullptr;
+        });
+    };
+    make().set_proxies(by(proxy.url));
+    EXPECT_EQ(get(server.url), "200 by proxy");
+    client->set_proxies({});
+    EXPECT_EQ(get(server.url), "200 directly");
+    client->set_proxies(by(other.url));
+    EXPECT_EQ(get(server.url), "200 by the other");
+    // While a request is on its way by the one before, which ends there and is tried again.
+    int asked = 0;
+    other.answer = [&](net::Connection& connection, const std::string&) {
+        if (++asked > 1) return connection.write(ok("again")), void();
+        client->set_proxies(by(proxy.url));
+        connection.close(net::CloseReason::aborted);
+    };
+    EXPECT_EQ(get(server.url), "200 again");
+    EXPECT_TRUE(other.requests.back().starts_with("GET " + server.url + "/ HTTP/1.1\r\n"));
+    EXPECT_EQ(get(server.url), "200 by proxy");
+}
+
 TEST_F(ClientTest, OfTheBodyNoMoreIsKeptThanAllowed) {
     ClientTestServer server(world);
     make({.body_bytes_max = 1'000});

@@ -167,13 +167,14 @@ std::string cookies_for(const Url& url, const WebSocketConnect& how, const core:
 
 WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
                                   core::EventLoop& loop) {
-    WebSocketClientRequest request{.authority = url.authority(),
-                                   .target = url.target,
-                                   .secure = url.secure,
-                                   .origin = how.origin,
-                                   // within() ends the wait; of two limits at one instant the
-                                   // connection's would come first, and report less.
-                                   .timeout = how.timeout + std::chrono::seconds(1)};
+    WebSocketClientRequest request{
+        .authority = url.authority(),
+        .target = url.target,
+        .secure = url.secure,
+        .origin = how.origin,
+        // within() ends the wait; of two limits at one instant the
+        // connection's would come first, and report less.
+        .timeout = how.timeout + std::chrono::seconds(1)};
     for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
     const std::string cookies = cookies_for(url, how, loop);
     if (!cookies.empty()) request.fields.push_back("Cookie: " + cookies);
@@ -190,8 +191,8 @@ ClientFault refused(const std::string& url, const WebSocketState& state,
             url + ": the server answered " + std::to_string(state.http_status()) + ": " + why};
 }
 
-task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, std::string url,
-                                         WebSocketConnect how) {
+task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Proxies proxies,
+                                         std::string url, WebSocketConnect how) {
     const auto parsed = parse(url);
     if (!parsed) {
         co_return std::unexpected(
@@ -202,7 +203,6 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, st
             ClientFault(Kind::bad_request, url + ": no handshake may hold its fields"));
     }
     task::Runner& runner = *task::Context::here().runner;
-    const Proxies proxies = how.proxy_from_environment ? Proxies::from_environment() : Proxies();
     ServerWay way{.secure = parsed->secure,
                   .host = parsed->name(),
                   .place = parsed->place(),
@@ -295,14 +295,16 @@ task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection&
 task::Task<ClientResult<WebSocket>> open_by(Client& client, std::string url, WebSocketConnect how) {
     const auto parsed = parse(url);
     if (how.cookies == nullptr) how.cookies = &client.cookies();
-    ClientConnection* const shared = parsed && may_be_sent(how) && client.pool() != nullptr
-                                         ? client.pool()->take_for_tunnel(*parsed)
-                                         : nullptr;
+    ClientConnection* const shared =
+        parsed && may_be_sent(how) && client.pool() != nullptr
+            ? client.pool()->take_for_tunnel(*parsed, client.proxies().find(*parsed))
+            : nullptr;
     if (shared != nullptr) {
         auto opened = co_await open_stream(*shared, url, *parsed, how);
         if (opened) co_return std::move(*opened);
     }
-    auto opened = co_await open(client.http_1_1_security(), std::move(url), std::move(how));
+    auto opened =
+        co_await open(client.http_1_1_security(), client.proxies(), std::move(url), std::move(how));
     co_return std::move(opened);
 }
 
@@ -329,7 +331,9 @@ task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity*
                                                       std::string url, WebSocketConnect how) {
     const Duration limit = how.timeout;
     std::string name = url;
-    return in_time(limit, std::move(name), open(security, std::move(url), std::move(how)));
+    Proxies proxies = how.proxy_from_environment ? Proxies::from_environment() : Proxies();
+    return in_time(limit, std::move(name),
+                   open(security, std::move(proxies), std::move(url), std::move(how)));
 }
 
 }  // namespace tiderace::http

@@ -57,10 +57,11 @@ struct WebSocketConnect {
 // (Of tiderace::client.)
 task::Task<ClientResult<WebSocket>> connect_websocket(std::string url, WebSocketConnect how = {});
 
-// By a client: with its cookies (unless `how` has others) and its TLS; `how.tls` is ignored. Where
-// the client has a connection of HTTP/2 to that server open, and the server takes WebSockets on its
-// streams (RFC 8441), the socket is one of these streams; otherwise it has a connection of its own,
-// over HTTP/1.1. The client outlives the call. A socket on a stream ends with its client, by 1006.
+// By a client: with its cookies (unless `how` has others), its proxies and its TLS; `how.tls` and
+// `how.proxy_from_environment` are ignored. Where the client has a connection of HTTP/2 to that
+// server open, and the server takes WebSockets on its streams (RFC 8441), the socket is one of
+// these streams; otherwise it has a connection of its own, over HTTP/1.1. The client outlives the
+// call. A socket on a stream ends with its client, by 1006.
 task::Task<ClientResult<WebSocket>> connect_websocket(Client& client, std::string url,
                                                       WebSocketConnect how = {});
 

@@ -255,6 +255,26 @@ TEST_F(WebSocketConnectToAny, ASilentServerIsWaitedForUntilTheTimeout) {
     EXPECT_EQ(server.size(), 0U);
 }
 
+TEST_F(WebSocketConnectToAny, AClientsProxiesAreAskedAndNoOthers) {
+    Client client(nullptr, {.proxy_from_environment = false});
+    const std::string place = world.listening_at().to_string();
+    client.set_proxies(Proxies::from([&](const char* name) -> const char* {
+        return std::string_view(name) == "http_proxy" ? place.c_str() : nullptr;
+    }));
+    answer = [](net::Connection& connection) {
+        connection.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n");
+    };
+    bool done = false;
+    runner->spawn([](Client& client, bool& done) -> task::Task<> {
+        const auto socket = co_await connect_websocket(client, "ws://a.example/room");
+        EXPECT_EQ(describe(socket.error()),
+                  "! connect: ws://a.example/room: the proxy answered 403");
+        done = true;
+    }(client, done));
+    EXPECT_TRUE(world.run_until([&] { return done; }));
+    EXPECT_THAT(request, StartsWith("CONNECT a.example:80 HTTP/1.1\r\n"));
+}
+
 // Each ends the socket with that code, which the server receives.
 TEST_F(WebSocketConnectToAny, AServerThatBreaksTheRulesIsLeft) {
     how.message_bytes_max = 1'000;
