@@ -19,6 +19,10 @@ std::string key_of(const Url& url, const Proxy* proxy) {
     return key;
 }
 
+Instant after(Instant now, Duration wait) {
+    return wait < Instant::max() - now ? now + wait : Instant::max();
+}
+
 task::Task<> wait_for_change(ClientHandshake& handshake) {
     co_await handshake.changed();
 }
@@ -267,7 +271,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
     ClientConnection& opened =
         ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
     opened.set_observer(this);
-    ClientHandshake handshake(opened, runner_->loop().now() + limits_.connect_timeout);
+    ClientHandshake handshake(opened, after(runner_->loop().now(), limits_.connect_timeout));
     while (!handshake.over()) co_await wait_for_change(handshake);
     ClientConnection* const made = handshake.take();
     if (made == nullptr) co_return std::unexpected(handshake.fault());
@@ -277,7 +281,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
 }
 
 void ClientPool::on_ready(ClientConnection& connection) {
-    if (connection.unused()) connection.idle_until(runner_->loop().now() + limits_.idle);
+    if (connection.unused()) connection.idle_until(after(runner_->loop().now(), limits_.idle));
     auto& ready = hosts_[connection.key()].ready;
     if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();

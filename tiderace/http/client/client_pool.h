@@ -31,7 +31,7 @@ struct PoolLimits {
     std::size_t connections_max = 256;         // of all servers
     std::size_t connections_per_host_max = 8;  // of one scheme, host, port and proxy
     std::size_t waiting_max = 1'024;           // requests that wait for one; above: busy
-    Duration idle = 30s;                       // then an unused one is closed
+    Duration idle = 30s;                       // then an unused one is closed; max(): never
     Duration connect_timeout = 10s;            // from the name to the open connection
 };
 

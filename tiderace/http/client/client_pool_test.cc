@@ -141,6 +141,18 @@ TEST_F(ClientPoolTest, IdleConnectionsAreClosedInTime) {
     EXPECT_EQ(client->pool()->connections(), 0U);
 }
 
+TEST_F(ClientPoolTest, ALimitOfTimeMayBeNever) {
+    ClientTestServer server(world);
+    server.say(ok("x"));
+    make({.timeout = Duration::max(),
+          .read_timeout = Duration::max(),
+          .pool = {.idle = Duration::max(), .connect_timeout = Duration::max()}});
+    EXPECT_EQ(get(server.url), "200 x");
+    world.advance(24h);
+    EXPECT_EQ(get(server.url), "200 x");
+    EXPECT_EQ(server.opened(), 1);
+}
+
 TEST_F(ClientPoolTest, AWaiterThatIsWokenAndGoesWakesTheNext) {
     ClientTestServer server(world);
     hold(server);

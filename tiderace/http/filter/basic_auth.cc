@@ -140,7 +140,9 @@ void BasicAuth::remember(std::string authorization, Instant now) {
     // The oldest: they stand in the order in which they were verified.
     if (remembered_.size() >= options_.remembered_max) remembered_.erase(remembered_.begin());
     const std::uint64_t hash = hash_of(authorization);
-    remembered_.push_back({hash, std::move(authorization), now + options_.remember});
+    const Duration how_long = options_.remember;
+    const Instant until = how_long < Instant::max() - now ? now + how_long : Instant::max();
+    remembered_.push_back({hash, std::move(authorization), until});
 }
 
 BasicAuthOptions::Verify verify_plain(std::vector<PlainUser> users) {

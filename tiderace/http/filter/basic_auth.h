@@ -33,7 +33,7 @@ struct BasicAuthOptions {
 
     std::string realm = "restricted";  // no control characters
     Verify verify;
-    Duration remember = 5min;
+    Duration remember = 5min;  // max(): for ever
     std::size_t remembered_max = 64;
     std::size_t waiting_max = 1024;
 };

@@ -84,6 +84,15 @@ TEST_F(BasicAuthTest, LetsTheGoodInAndRemembersThem) {
     EXPECT_EQ(verified_, 2);
 }
 
+TEST_F(BasicAuthTest, MayRememberForEver) {
+    options_.remember = Duration::max();
+    EXPECT_EQ(ask(good)->status(), 204);
+    clock_.advance(24h);
+    loop_->turn(0s);
+    EXPECT_EQ(ask(good)->status(), 204);
+    EXPECT_EQ(verified_, 1);
+}
+
 // It runs on a thread of the pool, where an exception would end the process.
 TEST_F(BasicAuthTest, AVerificationThatThrowsIsNoVerdict) {
     options_.verify = [this](ByteView, ByteView) -> bool {

@@ -29,7 +29,9 @@ class ClientHandshake final : public net::Session {
                                                   .subprotocols = service_->options().subprotocols,
                                                   .extensions = offer_.extensions(),
                                                   .fields = request.fields}));
-        connection.set_deadline(service_->loop().now() + request.timeout);
+        const Instant now = service_->loop().now();
+        connection.set_deadline(request.timeout < Instant::max() - now ? now + request.timeout
+                                                                       : Instant::max());
         if (request.secure) why_ = websocket_no_tls;
     }
 

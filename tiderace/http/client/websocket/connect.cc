@@ -174,7 +174,7 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
         .origin = how.origin,
         // within() ends the wait; of two limits at one instant the
         // connection's would come first, and report less.
-        .timeout = how.timeout + std::chrono::seconds(1)};
+        .timeout = how.timeout < Duration::max() - 1s ? how.timeout + 1s : Duration::max()};
     for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
     const std::string cookies = cookies_for(url, how, loop);
     if (!cookies.empty()) request.fields.push_back("Cookie: " + cookies);

@@ -275,6 +275,11 @@ TEST_F(WebSocketConnectToAny, AClientsProxiesAreAskedAndNoOthers) {
     EXPECT_THAT(request, StartsWith("CONNECT a.example:80 HTTP/1.1\r\n"));
 }
 
+TEST_F(WebSocketConnectToAny, TheTimeoutMayBeNever) {
+    how.timeout = Duration::max();
+    EXPECT_EQ(meet([&] { return accepted() + "\x88\x02\x03\xe8"s; }, true), "open  1000");
+}
+
 // Each ends the socket with that code, which the server receives.
 TEST_F(WebSocketConnectToAny, AServerThatBreaksTheRulesIsLeft) {
     how.message_bytes_max = 1'000;
