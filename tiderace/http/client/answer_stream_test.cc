@@ -190,6 +190,30 @@ TEST_F(AnswerStreamTest, AnEarlyRefusalEndsTheUpload) {
               "! connect: connect to 127.0.0.1:1: connection refused; nothing listens there");
 }
 
+// The server has said all that it has to say; whether it reads the rest is its own affair. So it is
+// over HTTP/2, where the stream is then reset with NO_ERROR.
+TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {
+    ClientTestServer server(world);
+    using Reason = net::CloseReason;
+    const std::function<void(net::Connection&)> ends[] = {
+        [](net::Connection& connection) { connection.finish(); },
+        [](net::Connection& connection) { connection.close(Reason::send_memory_full); },
+        [](net::Connection& connection) { connection.write("more"); },
+    };
+    for (const auto& end : ends) {
+        int received = 0;
+        server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
+            if (++received == 1) connection.write(ok("early"));
+            if (received == 2) end(connection);
+            return data.size();
+        };
+        EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", lines(1'000, 1s))),
+                  "200 early");
+        world.settle();
+        EXPECT_EQ(client->pool()->connections(), 0U);
+    }
+}
+
 TEST_F(AnswerStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {
     ClientTestServer server(world);
     std::uint64_t received = 0;

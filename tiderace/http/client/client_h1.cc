@@ -179,7 +179,8 @@ void ClientH1::finish_exchange(bool reusable) {
 }
 
 void ClientH1::on_peer_finished() {
-    if (exchange_ != nullptr && !answer_ended_ && reader_.end_of_stream()) {
+    // A whole answer is one, however much of the request was still to be sent.
+    if (exchange_ != nullptr && (answer_ended_ || reader_.end_of_stream())) {
         answer_ended_ = true;
         return finish_exchange(false);
     }
@@ -189,6 +190,7 @@ void ClientH1::on_peer_finished() {
 void ClientH1::on_closed(ClientFault::Kind kind, std::string_view why) {
     ClientExchange* const exchange = std::exchange(exchange_, nullptr);
     if (exchange == nullptr) return;
+    if (answer_ended_) return exchange->on_end();
     using Progress = ClientExchange::Progress;
     exchange->on_failed(connection_->fault(kind, why, touched_),
                         touched_ ? Progress::touched : Progress::untouched);
