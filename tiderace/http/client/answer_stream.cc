@@ -77,8 +77,10 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         if (!more) co_return std::unexpected(std::move(more.error()));
         if (more->empty()) break;
         encoded_ += *more;
+        encoded_began_ = true;
     }
-    if (!decoder_->ended()) {
+    // Servers name a coding for bodies of no bytes, too, which no coding has made.
+    if (encoded_began_ && !decoder_->ended()) {
         co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
                                               url_.text() + ": its content coding ends too early"));
     }

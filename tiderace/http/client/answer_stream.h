@@ -67,7 +67,8 @@ class AnswerStream final {
     Url url_;
     Duration read_timeout_;
     std::unique_ptr<coding::ContentDecoder> decoder_;
-    std::string encoded_;  // received, not decoded yet
+    std::string encoded_;         // received, not decoded yet
+    bool encoded_began_ = false;  // a byte of it came
 };
 
 }  // namespace tiderace::http

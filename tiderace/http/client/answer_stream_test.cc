@@ -266,6 +266,13 @@ TEST_F(AnswerStreamTest, CodingsAreUndone) {
     EXPECT_EQ(server.requests.back().find("Accept-Encoding"), std::string::npos);
 }
 
+TEST_F(AnswerStreamTest, ABodyWithoutABytesIsEmptyInAnyCoding) {
+    if (coding::make_decoder(ContentCoding::gzip) == nullptr) GTEST_SKIP();
+    ClientTestServer server(world);
+    server.say(ok("", "Content-Encoding: gzip\r\n"));
+    EXPECT_EQ(get(server.url), "200 ");
+}
+
 TEST_F(AnswerStreamTest, ABombIsCutAtTheLimit) {
     if (coding::make_decoder(ContentCoding::gzip) == nullptr) GTEST_SKIP();
     ClientTestServer server(world);
