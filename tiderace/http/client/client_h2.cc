@@ -345,7 +345,8 @@ void ClientH2::on_peer_finished() {
 }
 
 void ClientH2::idle_until(Instant when) {
-    idle_due_ = when;
+    // From the last request on: what the server says meanwhile does not keep the connection.
+    idle_due_ = std::min(idle_due_, when);
     arm();
 }
 

@@ -401,6 +401,18 @@ TEST_F(ClientH2Scripted, AnIdleConnectionSaysFarewell) {
     EXPECT_EQ(server.connections(), 0U);
 }
 
+TEST_F(ClientH2Scripted, AServersFramesKeepNoIdleConnectionOpen) {
+    answer_with([&](std::uint32_t stream) { server.answer(stream, "x"); });
+    EXPECT_EQ(get(server.url), "200 x");
+    for (int i = 0; i < 3; ++i) {
+        world.advance(11s);
+        if (server.connections() > 0) server.settings({});
+    }
+    world.settle();
+    EXPECT_EQ(client->pool()->connections(), 0U);
+    EXPECT_EQ(get(server.url), "200 x");
+}
+
 TEST_F(ClientH2Scripted, AConnectionThatBreaksEndsAllItsRequests) {
     const auto first = begin_get("/");
     const auto second = begin(ClientRequest("POST", server.url).content("x"));
