@@ -14,7 +14,7 @@ task::Task<> wait_for_more(ClientExchange& exchange) {
 
 }  // namespace
 
-AnswerStream::AnswerStream(std::unique_ptr<ClientExchange> exchange, Url url, Duration read_timeout)
+AnswerStream::AnswerStream(OwnedExchange exchange, Url url, Duration read_timeout)
     : exchange_(std::move(exchange)), url_(std::move(url)), read_timeout_(read_timeout) {}
 AnswerStream::~AnswerStream() = default;
 AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;

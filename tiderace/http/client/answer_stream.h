@@ -36,7 +36,7 @@ class AnswerStream final {
   public:
     static constexpr std::size_t read_bytes_max = 64 * 1024;  // of decoded bodies, at a time
 
-    AnswerStream(std::unique_ptr<ClientExchange> exchange, Url url, Duration read_timeout);
+    AnswerStream(OwnedExchange exchange, Url url, Duration read_timeout);
     ~AnswerStream();
     AnswerStream(AnswerStream&&) noexcept;
     AnswerStream& operator=(AnswerStream&&) noexcept;
@@ -63,7 +63,7 @@ class AnswerStream final {
     task::Task<ClientResult<std::string>> read_decoded();
     ClientFault described(ClientFault fault) const;
 
-    std::unique_ptr<ClientExchange> exchange_;
+    OwnedExchange exchange_;
     Url url_;
     Duration read_timeout_;
     std::unique_ptr<coding::ContentDecoder> decoder_;

@@ -7,6 +7,7 @@
 
 #include "tiderace/http/client/client_fixture.h"
 #include "tiderace/http/coding/content_encoder.h"
+#include "tiderace/task/scope.h"
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::http {
@@ -212,6 +213,27 @@ TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds
         world.settle();
         EXPECT_EQ(client->pool()->connections(), 0U);
     }
+}
+
+TEST_F(AnswerStreamTest, WhatMakesTheBodyMayEndTheRequest) {
+    ClientTestServer server(world);
+    task::Scope scope(runner);
+    scope.spawn([](Client& client, std::string url, task::Scope& scope) -> task::Task<> {
+        const auto body = [](task::Scope& scope) -> task::Generator<std::string> {
+            co_yield "some";
+            co_await task::sleep(1s);
+            scope.cancel();
+            co_yield "more";
+            ADD_FAILURE() << "it was given up";
+        };
+        (void)co_await client.request(ClientRequest("POST", url).stream("a/b", body(scope)));
+        ADD_FAILURE() << "it was cancelled";
+    }(the_client(), server.url, scope));
+    world.advance(10s);
+    EXPECT_EQ(scope.size(), 0U);
+    EXPECT_EQ(client->pool()->connections(), 0U);
+    server.say(ok("next"));
+    EXPECT_EQ(get(server.url), "200 next");
 }
 
 TEST_F(AnswerStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {

@@ -189,7 +189,7 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
 }
 
 // Sends the request, perhaps twice, and waits for the head of the answer.
-task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journey& journey) {
+task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
     ClientPool& pool = pool_here();
     const std::shared_ptr<const Proxies> proxies = proxies_;  // set_proxies() may come meanwhile
     const Proxy* const proxy = proxies->find(journey.url);
@@ -203,7 +203,7 @@ task::Task<ClientResult<std::unique_ptr<ClientExchange>>> Client::exchange(Journ
         ClientConnection& connection = **taken;
         const bool may_be_stale = connection.used();
         const std::uint64_t number = connection.number();
-        auto made = std::make_unique<ClientExchange>();
+        OwnedExchange made(new ClientExchange);
         made->head = make_head(journey, proxy);
         made->body = journey.body;
         if (journey.streams) {

@@ -103,7 +103,7 @@ class Client {
     ClientPool& pool_here();
     task::Task<ClientResult<Answer>> request_whole(ClientRequest& request);
     task::Task<ClientResult<AnswerStream>> travel(ClientRequest& asked);
-    task::Task<ClientResult<std::unique_ptr<ClientExchange>>> exchange(Journey& journey);
+    task::Task<ClientResult<OwnedExchange>> exchange(Journey& journey);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
     ClientHead make_head(const Journey& journey, const Proxy* proxy);
     std::string cookies_for(const Url& url);

@@ -16,6 +16,16 @@ ClientExchange::~ClientExchange() {
     leave();
 }
 
+void EndExchange::operator()(ClientExchange* exchange) const {
+    exchange->leave();
+    task::Root* const upload = exchange;
+    if (!upload->on_stack()) {
+        delete upload;
+    } else {
+        upload->context().runner->destroy_later(std::unique_ptr<task::Root>(upload));
+    }
+}
+
 void ClientExchange::leave() {
     if (link_ != nullptr) std::exchange(link_, nullptr)->give_up();
 }

@@ -1,8 +1,8 @@
 // ClientExchange: one request on its way, and what has come of its answer. The connection writes
 // into it, tasks wait on its signals.
 //
-// Owner    A task of the client's user: its end gives the exchange up: the connection with
-//          HTTP/1.1, its stream with HTTP/2.
+// Owner    A task of the client's user, by OwnedExchange: its end gives the exchange up: the
+//          connection with HTTP/1.1, its stream with HTTP/2.
 // Thread   The loop's.
 // Limits   buffer_bytes_high of unread bytes with HTTP/1.1, a stream's window with HTTP/2
 //          (client_h2.h): above it the server is held back. With HTTP/2, receive_room.h for all.
@@ -80,7 +80,6 @@ class ClientExchange final : private task::Root {
     };
 
     ClientExchange() = default;
-    ~ClientExchange() override;
 
     // The request.
     ClientHead head;
@@ -143,6 +142,9 @@ class ClientExchange final : private task::Root {
     Signal::Wait changed() { return changed_.wait(); }
 
   private:
+    friend struct EndExchange;
+
+    ~ClientExchange() override;
     task::Task<> upload();
     task::Task<bool> upload_piece(ByteView piece, bool last);
     void on_done(std::exception_ptr failure) override;
@@ -167,5 +169,11 @@ class ClientExchange final : private task::Root {
     bool answer_ended_ = false;
     bool ended_ = false;
 };
+
+// At once; or, if what makes the body is what ends it, once that has returned.
+struct EndExchange {
+    void operator()(ClientExchange* exchange) const;
+};
+using OwnedExchange = std::unique_ptr<ClientExchange, EndExchange>;
 
 }  // namespace tiderace::http

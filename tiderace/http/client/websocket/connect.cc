@@ -255,7 +255,7 @@ task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection&
     const auto service = outgoing.service(options_of(how));
     core::Address peer = connection.below().peer();
     WebSocketOffer offer(*service);
-    auto exchange = std::make_unique<ClientExchange>();
+    OwnedExchange exchange(new ClientExchange);
     exchange->head = {.method = "CONNECT",
                       .secure = parsed.secure,
                       .authority = parsed.authority(),

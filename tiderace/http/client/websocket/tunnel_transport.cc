@@ -19,7 +19,7 @@ struct TunnelTransport::Step final : core::TurnEnd {
     bool queued = false;
 };
 
-TunnelTransport::TunnelTransport(core::EventLoop& loop, std::unique_ptr<ClientExchange> exchange)
+TunnelTransport::TunnelTransport(core::EventLoop& loop, OwnedExchange exchange)
     : loop_(&loop), exchange_(std::move(exchange)), step_(new Step(*this)) {
     exchange_->set_watcher(this);
 }

@@ -24,7 +24,7 @@ class TunnelTransport final : public net::Transport, private ClientExchange::Wat
     static constexpr std::size_t piece_bytes_max = 64_KiB;
 
     // After the head of the answer.
-    TunnelTransport(core::EventLoop& loop, std::unique_ptr<ClientExchange> exchange);
+    TunnelTransport(core::EventLoop& loop, OwnedExchange exchange);
     ~TunnelTransport() override;
 
     void open(net::Transport::Observer& observer) override { observer_ = &observer; }
@@ -45,7 +45,7 @@ class TunnelTransport final : public net::Transport, private ClientExchange::Wat
     bool receive_step() TR_ON_LOOP;
 
     core::EventLoop* loop_;
-    std::unique_ptr<ClientExchange> exchange_;
+    OwnedExchange exchange_;
     Step* step_;
     net::Transport::Observer* observer_ = nullptr;
     bool receiving_ = false;
