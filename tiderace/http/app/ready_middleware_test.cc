@@ -184,6 +184,25 @@ TEST_F(CompressionTest, IsNegotiated) {
     EXPECT_EQ(body_of(gzip("/short")), "short");
 }
 
+// RFC 9110, 15.4.5: a 304 has the Vary that its 200 would have.
+TEST_F(CompressionTest, WhatHasNotChangedVariesAsBefore) {
+    app.use(compress()).use(entity_tags());
+    app.get<"/">([this] { return page; });
+    app.get<"/own">([] { return Reply(304).field("ETag", "\"a\""); });
+    const std::string answer = gzip("/");
+    const std::size_t tag = answer.find("ETag: ");
+    ASSERT_NE(tag, std::string::npos) << answer;
+    const std::string same =
+        "If-None-Match: " + answer.substr(tag + 6, answer.find("\r\n", tag) - tag - 6) + "\r\n";
+    for (const std::string& fields : {same, same + "Accept-Encoding: gzip\r\n"}) {
+        const std::string unchanged = ask("GET", "/", fields);
+        EXPECT_EQ(status_of(unchanged), "304");
+        EXPECT_NE(unchanged.find("\r\nVary: Accept-Encoding\r\n"), std::string::npos) << unchanged;
+        EXPECT_EQ(unchanged.find("Content-Length"), std::string::npos) << unchanged;
+    }
+    EXPECT_NE(get("/own").find("\r\nVary: Accept-Encoding\r\n"), std::string::npos);
+}
+
 TEST_F(CompressionTest, AnAnswerWithACookieIsNotUnlessAskedFor) {
     serve();
     EXPECT_FALSE(is_compressed(gzip("/cookie")));

@@ -49,6 +49,10 @@ bool has_digest(const Response& response) {
     return false;
 }
 
+bool is_compressible(ByteView content_type) {
+    return wire::compressible(content_type) || is_event_stream(content_type);
+}
+
 void add_vary(Response& response) {
     const bool is_listed = any_value(response, FieldName::vary, [](ByteView value) {
         for (wire::ListReader list(value); list.next();) {
@@ -102,7 +106,12 @@ class UnsentBody final : public BodySource {
 
 void Compress::filter(Exchange& exchange, Response& response) {
     if (response.as_is()) return;
-    if (response.status() == 304) return name_what_the_client_has(exchange.request(), response);
+    if (response.status() == 304) {
+        // Its 200 would say so (RFC 9110, 15.4.5). Most say no type, and then it may.
+        const auto type = response.find(FieldName::content_type);
+        if (!type || is_compressible(type->value)) add_vary(response);
+        return name_what_the_client_has(exchange.request(), response);
+    }
     if (!may_compress(response)) return;
     // Before the choice: a plain answer depends on Accept-Encoding as well.
     add_vary(response);
@@ -127,7 +136,7 @@ bool Compress::may_compress(Response& response) const {
         return false;
     }
     const auto type = response.find(FieldName::content_type);
-    if (!type || !(wire::compressible(type->value) || is_event_stream(type->value))) return false;
+    if (!type || !is_compressible(type->value)) return false;
     const auto bytes = response.has_body() ? response.body_bytes() : response.length_hint();
     // Neither a body nor a length: there is nothing to tell by.
     if (!response.has_body() && !bytes) return false;

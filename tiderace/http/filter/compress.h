@@ -7,8 +7,8 @@
 // Content-Encoding, a Content-Range or a digest, with Cache-Control: no-transform, under bytes_min,
 // and those that a handler has set as they are (Response::set_as_is; static files: they have
 // compressed variants of their own). An answer that may be compressed says Vary: Accept-Encoding
-// even when it is not. A strong ETag becomes a weak one, so that a handler's own comparison of
-// If-None-Match still holds.
+// even when it is not, and so does a 304. A strong ETag becomes a weak one, so that a handler's own
+// comparison of If-None-Match still holds.
 //
 // A secret beside something that the client chose should not be compressed over TLS (BREACH): say
 // no-transform.
