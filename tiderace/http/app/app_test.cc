@@ -56,7 +56,8 @@ TEST_F(AppTest, ParametersAreParsedByType) {
     EXPECT_EQ(body_of(get("/two/a%20b/%C3%A9")), "a b,\xC3\xA9");
     EXPECT_EQ(body_of(get("/rest/a/b/c")), "a/b/c");
     for (const char* bad :
-         {"/i/x", "/i/1x", "/i/99999999999", "/u/256", "/u/-1", "/d/", "/c/blue"}) {
+         {"/i/x", "/i/1x", "/i/99999999999", "/u/256", "/u/-1", "/d/", "/c/blue", "/d/nan",
+          "/d/-nan(1)", "/d/inf", "/d/-Infinity", "/d/1e999", "/d/0x1"}) {
         const std::string answer = get(bad);
         EXPECT_EQ(status_of(answer), std::string_view(bad) == "/d/" ? "404" : "400") << bad;
     }

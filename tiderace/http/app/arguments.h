@@ -117,6 +117,11 @@ struct Argument<A> {
             }
             return false;
         } else {
+            // from_chars also reads "nan", which passes a handler's "if (x < 0 || x > most)", and
+            // "inf".
+            if (std::floating_point<A> && text.find_first_not_of("0123456789+-.eE") != text.npos) {
+                return false;
+            }
             const char* const end = text.data() + text.size();
             const auto [stop, fault] = std::from_chars(text.data(), end, value);
             return fault == std::errc{} && stop == end;
