@@ -16,10 +16,12 @@ using json::Faults;
 using json::Kind;
 using json::Type;
 
-// A text that stands for no value of its type, cut for the message.
+// A text that stands for no value of its type, cut for the message between two characters.
 std::string shown(ByteView text) {
-    constexpr std::size_t bytes_max = 40;
-    return "\"" + std::string(text.substr(0, bytes_max)) + (text.size() > bytes_max ? "…\"" : "\"");
+    std::size_t end = 40;
+    if (text.size() <= end) return "\"" + std::string(text) + "\"";
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return "\"" + std::string(text.substr(0, end)) + "…\"";
 }
 
 bool read_boolean(ByteView text, void* to) {

@@ -76,6 +76,17 @@ TEST_F(FormTest, EachFaultOfAQueryIsNamed) {
     }
 }
 
+TEST_F(FormTest, AFoundTextIsCutBetweenCharacters) {
+    app.get<"/s">([](Query<Search> search) { return shown(*search); });
+    for (int before = 36; before < 41; ++before) {
+        const std::string answer =
+            get("/s?q=1&page=" + std::string(before, '1') + "%F0%9F%8C%8A%F0%9F%8C%8A");
+        EXPECT_EQ(status_of(answer), "400");
+        EXPECT_EQ(body_of(answer).find("\uFFFD"), std::string::npos) << body_of(answer);
+        EXPECT_NE(body_of(answer).find("…"), std::string::npos) << body_of(answer);
+    }
+}
+
 TEST_F(FormTest, AFormIsReadIntoAStruct) {
     app.post<"/form">([](Form<SignUp> form) {
         std::string text = *form->name + " " + std::to_string(form->age);
