@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/h2/frame_writer.h"
 
 namespace tiderace::http {
@@ -22,7 +23,8 @@ ByteView render(wire::HpackEncoder& encoder, const Response& response, const H2A
         if (is_h2_connection_field(field.id)) continue;
         if (field.id != wire::FieldName::other) {
             block.field(field.id, field.value);
-        } else if (!is_h2_connection_field(wire::intern_field_name(field.name))) {
+        } else if (!is_h2_connection_field(wire::intern_field_name(field.name)) &&
+                   !wire::equals_ignoring_case(field.name, "Proxy-Connection")) {
             block.field(field.name, field.value);
         }
     }
