@@ -11,6 +11,7 @@
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/app/form.h"
 #include "tiderace/http/app/multipart.h"
+#include "tiderace/testing/h2_client.h"
 
 namespace tiderace::http {
 namespace {
@@ -105,6 +106,37 @@ TEST_F(HostileInput, ABodyAboveItsLimitIs413AtEveryReader) {
         for (const std::size_t piece : {std::size_t{777}, limit, limit + 1}) {
             EXPECT_EQ(chunked(reader.path, reader.type, most, piece), "200") << reader.path;
             EXPECT_EQ(chunked(reader.path, reader.type, more, piece), "413") << reader.path;
+        }
+    }
+}
+
+// As over HTTP/1.1, with the length said or not.
+TEST_F(HostileInput, ABodyAboveItsLimitIs413OverHttp2) {
+    const std::pair<const char*, const char*> readers[] = {
+        {"/body", "text/plain"},       {"/later", "text/plain"},
+        {"/json", "application/json"}, {"/form", "application/x-www-form-urlencoded"},
+        {"/stream", "text/plain"},     {"/parts", "multipart/form-data; boundary=XX"},
+    };
+    std::string body = "--XX\r\nContent-Disposition: form-data; name=a\r\n\r\n";
+    body.resize(limit + 1, 'x');
+    for (const auto& [path, type] : readers) {
+        for (const bool says_length : {true, false}) {
+            auto peer = connect();
+            testing::H2Client client(*peer);
+            testing::H2Client::Fields fields = {{"content-type", type}};
+            if (says_length) fields.emplace_back("content-length", std::to_string(body.size()));
+            const auto stream = client.request("POST", path, fields, false);
+            world.settle();
+            // Within the first window, in several frames.
+            for (std::size_t at = 0; at < body.size(); at += 7'000) {
+                if (client.answer(stream).status != 0) break;
+                client.data(stream, body.substr(at, 7'000), at + 7'000 >= body.size());
+                world.settle();
+            }
+            EXPECT_EQ(client.answer(stream).status, 413) << path << says_length;
+            const auto next = client.get("/fine");
+            world.settle();
+            EXPECT_EQ(client.answer(next).body, "fine") << path << says_length;
         }
     }
 }

@@ -161,6 +161,16 @@ TEST_F(CsrfTest, TheFirstPartOfAMultipartBodyIsTheToken) {
     EXPECT_EQ(calls, 3);
 }
 
+// It is held whole for the check, and given on.
+TEST_F(CsrfTest, AFormIsEnoughForAHandlerThatTakesItsBodyAsItComes) {
+    const std::string token = visit();
+    const std::string form = "csrf=" + token + "&a=" + std::string(100'000, 'x');
+    EXPECT_EQ(body_of(post("/raw", form)), std::to_string(form.size()));
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(status_of(post("/raw", "a=b")), "403");
+    EXPECT_EQ(calls, 1);
+}
+
 TEST_F(CsrfTest, ABodyMayBeCutAnywhere) {
     const std::string token = visit();
     const std::string form = "name=ann&csrf=" + token;
