@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tiderace/http/app/app_fixture.h"
+#include "tiderace/testing/h2_client.h"
 
 namespace tiderace::http {
 namespace {
@@ -157,6 +158,53 @@ TEST_F(BodyStreamTest, AClientThatVanishesEndsTheTask) {
         peer->reset();
         const int wanted = static_cast<int>(sent) + 1;
         ASSERT_TRUE(world.run_until([&] { return ended == wanted; })) << sent;
+    }
+}
+
+// A task that takes the body along has the rest of it, or hears that there is none.
+TEST_F(BodyStreamTest, MayOutliveItsHandler) {
+    std::string told;
+    app.post<"/b">([&](BodyStream body, task::Runner& runner) -> task::Task<std::string> {
+        runner.spawn([](BodyStream body, std::string& told) -> task::Task<> {
+            try {
+                told += co_await count(std::move(body)) + ";";
+            } catch (const Problem& problem) {
+                told += problem.detail + ";";
+            }
+        }(std::move(body), told));
+        co_return "accepted";
+    });
+    app.get<"/next">([] { return "next"; });
+    auto peer = connect();
+    peer->say(head(10));
+    world.settle();
+    EXPECT_NE(peer->heard().find("accepted"), std::string::npos);
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(told, "");
+        peer->say("x");
+        world.settle();
+    }
+    EXPECT_EQ(told, "10 in pieces;");
+    peer->say("GET /next HTTP/1.1\r\nHost: a\r\n\r\n" + head(10) + "x");
+    world.settle();
+    EXPECT_NE(peer->heard().find("next"), std::string::npos);
+    peer->reset();
+    world.settle();
+    EXPECT_EQ(told, "10 in pieces;the body was not completed;");
+    for (const bool resets : {true, false}) {
+        told.clear();
+        auto second = connect();
+        testing::H2Client client(*second);
+        const auto stream = client.request("POST", "/b", {}, false);
+        world.settle();
+        EXPECT_EQ(client.answer(stream).body, "accepted");
+        if (!client.answer(stream).reset) client.data(stream, "xx", !resets);
+        world.settle();
+        if (resets) client.reset(stream);
+        world.settle();
+        EXPECT_EQ(told, resets ? "the body was not completed;" : "2;") << resets;
+        second->close();
+        world.settle();
     }
 }
 
