@@ -1,5 +1,7 @@
 #include "tiderace/tcp/serve.h"
 
+#include <utility>
+
 #include "tiderace/task/sleep.h"
 #include "tiderace/tcp/stream_state.h"
 
@@ -41,6 +43,8 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
 
     // Destroys this, once no task is running.
     void remove() {
+        // Several children of the task may go on before it ends.
+        if (std::exchange(removed_, true)) return;
         auto& all = tasks_->served_;
         // The last one takes its place, so that removing one does not depend on how many there are.
         all.back()->index_ = index_;
@@ -51,8 +55,9 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
     }
 
     Tasks* tasks_;
-    StreamState* state_;  // nullptr: it ended
-    std::size_t index_;   // in Tasks::served_
+    StreamState* state_;    // nullptr: it ended
+    std::size_t index_;     // in Tasks::served_
+    bool removed_ = false;  // and not there any more
 };
 
 Tasks::Tasks(task::Runner& runner, const Handler& handler, const ServeOptions& options)

@@ -102,6 +102,36 @@ TEST_F(ServeTest, AHandlerWhosePeerIsGoneEndsAtEachAwait) {
     end_all();
 }
 
+// Both are found to go on before the first of them has ended the task.
+TEST_F(ServeTest, ChildrenThatWriteForEverEndTheirOwnTaskAlone) {
+    serve([](Stream stream) -> Task<> {
+        const auto word = co_await stream.read();
+        const bool goes_on = word && *word == "go on";
+        while (co_await stream.read()) continue;
+        if (!goes_on) co_return;
+        task::Scope scope;
+        for (int i = 0; i < 2; ++i) {
+            scope.spawn([](Stream& shared) -> Task<> {
+                while (true) co_await shared.write("tick");
+            }(stream));
+        }
+        co_await scope.join();
+    });
+    const auto careless = world->connect(), other = world->connect();
+    careless->say("go on");
+    other->say("stay");
+    world->settle();
+    EXPECT_EQ(tasks->size(), 2U);
+    careless->reset();
+    world->settle();
+    EXPECT_EQ(tasks->size(), 1U);
+    EXPECT_FALSE(other->over());
+    other->finish();
+    world->settle();
+    EXPECT_EQ(tasks->size(), 0U);
+    end_all();
+}
+
 TEST_F(ServeTest, HandlersMayBeCutOffAtEachAwaitWhenTheServerEnds) {
     for (const bool speaks : {false, true}) {
         int ended = 0;
