@@ -25,6 +25,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     for (const App::Scope& scope : app.scopes_) {
         add_chain(pool, scope, chains_.empty() ? nullptr : chains_[scope.parent].get());
     }
+    bodies_ = core::make_ref<app::WholeBodies>(bodies_bytes_max());
     LayerPlace place{loop, pool, runner_, states_};
     for (const App::Route& route : app.routes_) {
         auto part = route.endpoint->make_part(place);
@@ -39,6 +40,18 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
 
 AppLoop::~AppLoop() {
     if (first_loop_) app_->life_->release_first_loop();
+}
+
+// A route whose limit is larger than that of all could otherwise not use it.
+std::size_t AppLoop::bodies_bytes_max() const {
+    const std::size_t all = app_->options_.bodies_bytes_max;
+    std::uint64_t largest = 0;
+    for (const App::Route& route : app_->routes_) {
+        if (route.endpoint->body() != app::BodyUse::whole) continue;
+        largest = std::max(largest, chains_[route.scope]->body_bytes_max);
+    }
+    if (largest <= all) return all;
+    return largest < SIZE_MAX - all ? all + largest : SIZE_MAX;
 }
 
 bool AppLoop::takes_websockets() const {
@@ -246,21 +259,21 @@ void AppLoop::call(Exchange& exchange, const App::Route& route, std::string body
 }
 
 // Keeps the body until all of it is there, and then calls the endpoint.
-class AppLoop::BodyCollector final : public BodyReceiver {
+class AppLoop::BodyCollector final : public app::WholeBody {
   public:
-    BodyCollector(AppLoop& loop, const App::Route& route) : loop_(&loop), route_(&route) {}
+    BodyCollector(AppLoop& loop, const App::Route& route, Exchange& exchange)
+        : WholeBody(loop.bodies_, exchange), loop_(&loop), route_(&route) {}
 
   private:
-    void on_body(Exchange&, ByteView bytes) override { body_.append(bytes); }
+    void on_body(Exchange&, ByteView bytes) override { keep(bytes); }
     void on_body_end(Exchange& exchange) override {
         if (route_->endpoint->keeps_views()) exchange.pin();
-        loop_->call(exchange, *route_, std::move(body_));
+        loop_->call(exchange, *route_, take());
     }
-    void on_body_failed(Exchange&) override { body_ = {}; }
+    void on_body_failed(Exchange&) override { take(); }
 
     AppLoop* loop_;
     const App::Route* route_;
-    std::string body_;
 };
 
 // As BodyCollector, until the form has shown its token. An endpoint that takes the body as it comes
@@ -269,22 +282,23 @@ class AppLoop::BodyCollector final : public BodyReceiver {
 //   body -> check -> need_more
 //                \-> bad -> 403
 //                \-> good -> [the rest] -> endpoint
-class AppLoop::FormReader final : public BodyReceiver {
+class AppLoop::FormReader final : public app::WholeBody {
   public:
-    FormReader(AppLoop& loop, const App::Route& route) : loop_(&loop), route_(&route) {}
+    FormReader(AppLoop& loop, const App::Route& route, Exchange& exchange)
+        : WholeBody(loop.bodies_, exchange), loop_(&loop), route_(&route) {}
 
   private:
     void on_body(Exchange& exchange, ByteView bytes) override {
-        body_.append(bytes);
+        if (!keep(bytes)) return;
         if (app::awaits_csrf_token(exchange) && check(exchange, false)) go_on(exchange, false);
     }
     void on_body_end(Exchange& exchange) override {
         if (!app::awaits_csrf_token(exchange) || check(exchange, true)) go_on(exchange, true);
     }
-    void on_body_failed(Exchange&) override { body_ = {}; }
+    void on_body_failed(Exchange&) override { take(); }
 
     bool check(Exchange& exchange, bool ended) {
-        const auto found = app::check_csrf_token(exchange, body_, ended);
+        const auto found = app::check_csrf_token(exchange, held(), ended);
         if (found != app::FormCheck::bad) return found == app::FormCheck::good;
         exchange.withdraw_body();  // this object lives until its call returns
         app::refuse_csrf(exchange);
@@ -296,7 +310,7 @@ class AppLoop::FormReader final : public BodyReceiver {
         if (!streamed && !ended) return;
         AppLoop& loop = *loop_;
         const App::Route& route = *route_;
-        std::string body = std::move(body_);
+        std::string body = take();
         // BodyStream brings a receiver of its own; the call carries the bytes read so far.
         if (streamed) exchange.withdraw_body();
         if (route.endpoint->keeps_views()) exchange.pin();
@@ -305,16 +319,15 @@ class AppLoop::FormReader final : public BodyReceiver {
 
     AppLoop* loop_;
     const App::Route* route_;
-    std::string body_;
 };
 
 void AppLoop::read_form(const App::Route& route, Exchange& exchange) {
-    exchange.receive_body(std::make_unique<FormReader>(*this, route),
+    exchange.receive_body(std::make_unique<FormReader>(*this, route, exchange),
                           chains_[route.scope]->body_bytes_max);
 }
 
 void AppLoop::collect_body(const App::Route& route, Exchange& exchange) {
-    exchange.receive_body(std::make_unique<BodyCollector>(*this, route),
+    exchange.receive_body(std::make_unique<BodyCollector>(*this, route, exchange),
                           chains_[route.scope]->body_bytes_max);
 }
 

@@ -14,6 +14,7 @@
 
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/app/app.h"
+#include "tiderace/http/app/body/whole_bodies.h"
 #include "tiderace/http/handler.h"
 #include "tiderace/http/route/router.h"
 #include "tiderace/task/runner.h"
@@ -88,6 +89,7 @@ class AppLoop final : public Handler, public AccessLog {
     // False: answered, or it goes on later.
     static bool pass(Chain& chain, Exchange& exchange);
     route::Found find(const Request& request, route::Parameters& parameters) const;
+    std::size_t bodies_bytes_max() const;
     Instant deadline(const Chain& chain) const;
     void refuse(Exchange& exchange, const route::Found& found) const;
     Instant call_deadline(const App::Route& route, const Chain& chain) const;
@@ -102,6 +104,7 @@ class AppLoop final : public Handler, public AccessLog {
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     task::Runner runner_;                         // its tasks end before what they use
     ErrorPages error_pages_;
+    core::Ref<app::WholeBodies> bodies_;
     AccessLog* log_ = nullptr;                  // of ServeOptions
     std::vector<std::shared_ptr<void>> parts_;  // of endpoints, which may have tasks of their own
     bool first_loop_ = false;

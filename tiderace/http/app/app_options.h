@@ -10,6 +10,9 @@ namespace tiderace::http {
 
 struct AppOptions {
     std::uint64_t body_bytes_max = 1_MiB;  // of a body that is read whole; above: 413
+    // Of all bodies that a loop reads whole, while they arrive; and of one more, where a route's
+    // limit is larger than that. Above: the larger ones are answered 503.
+    std::size_t bodies_bytes_max = 64_MiB;
     // For a handler that waits; above: 503, and it is cancelled. Not for one that takes its body as
     // it comes, because a client's upload may last.
     Duration handler_timeout = 30s;
