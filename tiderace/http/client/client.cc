@@ -231,6 +231,10 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     const int status = exchange.status();
     const std::string_view location = exchange.fields().find("Location");
     if (!is_redirect(status) || location.empty() || options_.redirects_max == 0) return false;
+    // One of them may be an attacker's, and other readers follow the other.
+    if (exchange.fields().all("Location").size() > 1) {
+        return fault(Kind::bad_redirect, journey.url.text() + ": leads to several URLs");
+    }
     if (++journey.redirects > options_.redirects_max) {
         return fault(Kind::too_many_redirects, journey.url.text() + ": too many redirects");
     }

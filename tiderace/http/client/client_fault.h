@@ -21,7 +21,7 @@ struct ClientFault {
         bad_answer,          // what came is no answer of HTTP, or its coding is broken
         too_large,           // the body passes ClientOptions::body_bytes_max
         too_many_redirects,  // above ClientOptions::redirects_max
-        bad_redirect,        // to no URL, to clear text, or with a body that cannot be sent twice
+        bad_redirect,        // to no URL or several, to clear text, or with a body that is gone
         body_failed,         // the generator of the request's body threw
     };
 

@@ -145,6 +145,11 @@ TEST_F(ClientTest, RedirectsAreFollowedByTheRules) {
     EXPECT_EQ(get(server.url), "302 ");
     server.say("HTTP/1.1 302 X\r\nLocation: javascript:1\r\nContent-Length: 0\r\n\r\n");
     EXPECT_TRUE(get(server.url).starts_with("! bad_redirect"));
+    // The second may be an attacker's: another reader takes the other one.
+    server.requests.clear();
+    server.say("HTTP/1.1 302 X\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(get(server.url), "! bad_redirect: " + server.url + "/: leads to several URLs");
+    EXPECT_EQ(server.requests.size(), 1U);
     server.requests.clear();
     server.say("HTTP/1.1 302 X\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
     EXPECT_TRUE(get(server.url).starts_with("! too_many_redirects"));
