@@ -22,8 +22,10 @@ AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
 
 bool AnswerStream::decode() {
     std::string_view coding = field("Content-Encoding");
-    if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
+    // One layer is asked for; with a second one left, the content would not be what it says.
+    if (fields().all("Content-Encoding").size() > 1) return false;
+    if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
     if (wire::equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {

@@ -282,6 +282,9 @@ TEST_F(AnswerStreamTest, CodingsAreUndone) {
     EXPECT_TRUE(get(server.url).ends_with("a coding not asked for"));
     server.say(ok("x", "Content-Encoding: gzip, gzip\r\n"));
     EXPECT_TRUE(get(server.url).ends_with("a coding not asked for"));
+    server.say(
+        ok(encode(ContentCoding::gzip, "x"), "Content-Encoding: gzip\r\nContent-Encoding: br\r\n"));
+    EXPECT_TRUE(get(server.url).ends_with("a coding not asked for")) << "two layers, one undone";
     server.say(ok("raw", "Content-Encoding: gzip\r\n"));
     EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Accept-Encoding", "gzip")), "200 raw");
     EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Range", "bytes=0-2")), "200 raw");
