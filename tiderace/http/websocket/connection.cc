@@ -177,21 +177,21 @@ void WebSocketConnection::take_fragment(const Step& step) {
 // Text is checked as it comes: what can never be UTF-8 is refused before it is whole.
 void WebSocketConnection::collect(const Step& step) {
     if (step.first) {
-        message_ = std::make_unique<std::string>();
+        message_ = std::make_unique<IncompleteMessages::Message>(service_->incomplete(), *this);
         utf8_ = {};
     }
-    const std::size_t before = message_->size();
-    append_unmasked(*message_, step.payload, step.mask);
+    const std::size_t before = message_->bytes.size();
+    append_unmasked(message_->bytes, step.payload, step.mask);
     const bool is_checked = step.opcode == WebSocketOpcode::text && !step.compressed;
-    if (is_checked &&
-        (!utf8_.take(ByteView(*message_).substr(before)) || (step.last && !utf8_.complete()))) {
+    if (is_checked && (!utf8_.take(ByteView(message_->bytes).substr(before)) ||
+                       (step.last && !utf8_.complete()))) {
         fail(WebSocketFault::not_utf8);
         return;
     }
-    if (!step.last) return;
+    if (!step.last) return service_->incomplete().grown(*message_);
     // Moved out first, because the handler may call close(), which drops message_.
-    const std::unique_ptr<std::string> whole = std::move(message_);
-    deliver(step, *whole, is_checked);
+    const auto whole = std::move(message_);
+    deliver(step, whole->bytes, is_checked);
 }
 
 void WebSocketConnection::deliver(const Step& step, ByteView bytes, bool is_checked) {
@@ -488,6 +488,15 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
     held_ = false;
     set_reading(true);  // or the peer's close frame would wait unread
     connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
+}
+
+// The service holds too much of messages like this one.
+void WebSocketConnection::refuse_incomplete() {
+    ++service_->counters().overflowed;
+    close(close_code::policy, "too much of unfinished messages is held");
+    // It could not be written to any more.
+    if (state_ == State::open) connection_->close(net::CloseReason::aborted);
+    message_.reset();
 }
 
 void WebSocketConnection::send_close(std::uint16_t code, ByteView reason) {

@@ -19,7 +19,10 @@ std::string& emptied(std::string& text) {
 }  // namespace
 
 WebSocketService::WebSocketService(core::EventLoop& loop, WebSocketOptions options)
-    : loop_(&loop), options_(std::move(options)), random_used_(random_.size()) {
+    : loop_(&loop),
+      options_(std::move(options)),
+      incomplete_(std::max(options_.incomplete_bytes_max, options_.message_bytes_max)),
+      random_used_(random_.size()) {
     TR_CHECK(options_.deflate_level >= 1 && options_.deflate_level <= 9);
     TR_CHECK(options_.deflate.server_max_window_bits >= 9 &&
              options_.deflate.server_max_window_bits <= 15);

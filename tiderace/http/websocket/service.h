@@ -20,6 +20,7 @@
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/request.h"
+#include "tiderace/http/websocket/incomplete_messages.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
 
@@ -42,7 +43,10 @@ struct WebSocketOptions {
 
     std::size_t message_bytes_max = 16_MiB;      // of a message, inflated; above: 1009
     std::uint64_t frame_bytes_max = UINT64_MAX;  // of one frame; above: 1009
-    bool fragments = false;                      // on_fragment instead of on_message
+    // Of all messages that have not arrived whole, or message_bytes_max where that is more; above:
+    // sockets with the larger ones are closed with 1008.
+    std::size_t incomplete_bytes_max = 64_MiB;
+    bool fragments = false;  // on_fragment instead of on_message
 
     std::uint64_t queue_bytes_max = 2_MiB;  // unsent; a message that finds less than it may pass it
     SlowReceiver slow_receiver = SlowReceiver::close;
@@ -64,7 +68,7 @@ struct WebSocketCounters {
     std::uint64_t messages_in = 0;
     std::uint64_t messages_out = 0;
     std::uint64_t dropped = 0;     // SlowReceiver::drop
-    std::uint64_t overflowed = 0;  // SlowReceiver::close and wait
+    std::uint64_t overflowed = 0;  // SlowReceiver::close and wait; incomplete_bytes_max
     std::uint64_t faults = 0;      // of peers
     std::uint64_t failed = 0;      // a handler threw
     std::uint64_t timed_out = 0;   // no pong, or no close
@@ -125,6 +129,8 @@ class WebSocketService final {
     // A key that cannot be guessed (RFC 6455, 10.3).
     wire::WebSocketMask random_mask();
 
+    IncompleteMessages& incomplete() { return incomplete_; }
+
     // The right to keep windows; nullptr: context_sockets_max have it.
     class Context {
       public:
@@ -151,6 +157,7 @@ class WebSocketService final {
     core::EventLoop* loop_;
     WebSocketOptions options_;
     WebSocketCounters counters_;
+    IncompleteMessages incomplete_;
     SlotMap<Entry> sockets_;
     std::vector<char> unmasked_;
     std::string inflated_;
