@@ -19,6 +19,11 @@
 namespace tiderace::net {
 namespace {
 
+// Duration::max(): never.
+Instant after(Instant now, Duration wait) {
+    return wait < Instant::max() - now ? now + wait : Instant::max();
+}
+
 constexpr std::array held_signals{SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
 // nohup ignores the signal, so that the end of a terminal does not end the program.
@@ -343,7 +348,7 @@ void Serving::give_notice() {
     core::EventLoop& first_loop = loops_->loop(0);
     first_loop.assert_on_loop();
     notice_ = std::make_unique<Notice>(*this);
-    first_loop.arm(*notice_, first_loop.clock().now() + options_.drain_notice);
+    first_loop.arm(*notice_, after(first_loop.clock().now(), options_.drain_notice));
 }
 
 void Serving::drain() {
@@ -356,7 +361,7 @@ void Serving::drain() {
     servers_left_ = servers_.size() + services_.size();
     // There is nothing to drain, so nothing would report that it is done.
     if (servers_left_ == 0) loops_->stop();
-    const Instant deadline = first_loop.clock().now() + options_.drain_timeout;
+    const Instant deadline = after(first_loop.clock().now(), options_.drain_timeout);
     for (std::size_t first = 0; first < servers_.size();) {
         core::EventLoop& loop = *servers_[first].loop;
         std::size_t end = first;

@@ -197,6 +197,27 @@ TEST_F(ServingTest, TheDeadlineCutsOffWhatDoesNotEndAndSaysHowMuch) {
               "marks: 2 connections were cut off before they were done\n");
 }
 
+TEST_F(ServingTest, DrainingMayHaveNoDeadline) {
+    options_.drain_timeout = Duration::max();
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve(
+                  [&](const std::vector<core::Address>& addresses) {
+                      Client client(addresses[0]);
+                      EXPECT_EQ(client.ask(), 'a');
+                      serving_->stop();
+                      while (Client(addresses[0]).connected()) {
+                      }
+                      EXPECT_EQ(client.ask(), 'a') << "the connection is still served";
+                      serving_->stop();
+                      while (client.ask() != '\0') {
+                      }
+                  },
+                  true),
+              0);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::ContainsRegex("[1-9] connections? (was|were) cut off"));
+}
+
 TEST_F(ServingTest, TheSecondSignalEndsAtOnceAndASecondHangUpDoesNot) {
     heed_hang_ups();
     options_.drain_timeout = 1h;

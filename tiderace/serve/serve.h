@@ -51,7 +51,7 @@ struct ServeOptions {
     ListenOn listen = ":8080";
     std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
     std::size_t threads = 0;         // loops, each on a thread of its own; 0: one for each CPU
-    Duration drain = 10s;            // from the end of the notice to the end
+    Duration drain = 10s;            // from the end of the notice to the end; max(): none
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
     Duration drain_notice = Duration::zero();
