@@ -10,6 +10,7 @@
 namespace tiderace::http::wire {
 namespace {
 
+// Sums of sizes below 2^63 do not overflow their counters, and 16 digits hold every such size.
 constexpr std::uint64_t size_max = std::numeric_limits<std::int64_t>::max();
 constexpr int digits_max = 16;
 
@@ -33,6 +34,7 @@ Refusal ChunkedDecoder::take_size(char c) {
                                            : end_of_part(c);
     }
     size_ = size_ << 4 | static_cast<unsigned>(digit);
+    // Digits are counted, too: leading zeros could go on for ever without making the size larger.
     if (++digits_ > digits_max || size_ > size_max) return Refusal::bad_chunk_size;
     state_ = State::size;
     return Refusal::none;
@@ -172,6 +174,8 @@ ChunkedDecoder::Step ChunkedDecoder::step(ByteView bytes, const ChunkLimits& lim
     if (state_ == State::refused) return {.status = Status::refused, .refusal = refusal_};
     if (state_ == State::done) return {.status = Status::done};
     for (std::size_t at = 0; at < bytes.size(); ++at) {
+        // Data and trailers are taken in pieces, all else byte by byte: a chunk's head is a few
+        // bytes.
         if (state_ == State::data) return step_data(bytes, at);
         if (state_ == State::trailers) return step_trailer(bytes, at, limits.trailer_bytes_max);
         const Refusal refusal = take(bytes[at], limits.extension_bytes_max);

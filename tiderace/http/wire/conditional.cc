@@ -36,6 +36,8 @@ bool is_already_known(const Conditions& conditions, const Validators& validators
 
 }  // namespace
 
+// The order of the steps is RFC 9110's (13.2.2): a lost update is reported before a cache is
+// served.
 Precondition evaluate(const Conditions& conditions, const Validators& validators,
                       bool is_get_or_head) {
     if (!is_as_expected(conditions, validators)) return Precondition::failed;

@@ -14,6 +14,7 @@ bool is_cookie_text(ByteView text) {
 }
 
 bool is_cookie_value(ByteView value) {
+    // One pair of quotes is part of the value (RFC 6265, 4.1.1), and is not taken off.
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
         value = value.substr(1, value.size() - 2);
     }
@@ -106,6 +107,7 @@ CookieFault check_cookie(const SetCookie& cookie) {
 bool append_set_cookie(BoundedText& out, const SetCookie& cookie) {
     if (check_cookie(cookie) != CookieFault::none) return false;
     const std::size_t start = out.size();
+    // All or nothing: half a cookie could lack its Secure.
     const auto add = [&](ByteView name, ByteView value) {
         return value.empty() || (out.append(name) && out.append(value));
     };

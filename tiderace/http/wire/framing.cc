@@ -132,6 +132,7 @@ Refusal judge_expectations(const RequestHead& head) {
 RequestFraming frame_request(const RequestHead& head, HostMemo* hosts) {
     RequestFraming framing;
     const bool http_1_1 = head.version_minor() > 0;
+    // The order decides which refusal a request with several faults gets.
     if (const Refusal refusal = judge_host(head, hosts); refusal != Refusal::none) {
         return refused(refusal);
     }

@@ -113,6 +113,7 @@ bool valid_host(ByteView host) {
     return valid_port(host);
 }
 
+// Only valid hosts are remembered, so that a flood of bad ones cannot evict the good one.
 bool HostMemo::is_valid(ByteView host) {
     // Nearly all requests of a connection name the same host.
     if (!host.empty() && host.size() == size_ &&

@@ -72,6 +72,7 @@ class Reader {
     }
 
     int month() {
+        // A match at another place than a multiple of three lies across two names, such as "anF".
         const std::size_t at = month_names.find(text_.substr(0, 3));
         ok_ = ok_ && text_.size() >= 3 && at % 3 == 0 && at != ByteView::npos;
         if (!ok_) return -1;

@@ -133,6 +133,8 @@ std::optional<bool> MultipartReader::begins_with_boundary(ByteView input) const 
 // Bytes before the next delimiter, as far as they are certain.
 std::size_t MultipartReader::bytes_before(ByteView input, std::size_t delimiter_at) const {
     if (delimiter_at != ByteView::npos) return delimiter_at;
+    // A delimiter that is not found as a whole may still begin in the last bytes, of which one is
+    // missing at least. These are held back, and come again with the next input.
     const std::size_t end = input.size() - std::min(input.size(), delimiter_bytes_ - 1);
     // Only bytes from a CR on may begin a delimiter.
     return std::min(input.find('\r', end), input.size());
@@ -151,6 +153,8 @@ MultipartReader::Step MultipartReader::step_preamble(ByteView input) {
     }
     const std::size_t at = input.find(delimiter());
     const std::size_t over = bytes_before(input, at);
+    // Browsers send no preamble. Without a limit, a body without its boundary would be searched to
+    // its end.
     preamble_bytes_ += over;
     if (preamble_bytes_ > preamble_bytes_max) return fail(MultipartFault::no_delimiter);
     if (at == ByteView::npos) return {Event::need_more, over};
@@ -183,6 +187,8 @@ MultipartReader::Step MultipartReader::step_head(ByteView input) {
     const std::size_t end = input.find("\r\n\r\n", scanned_);
     const std::size_t least =
         end != ByteView::npos ? end : input.size() - std::min<std::size_t>(input.size(), 3);
+    // `least` is what the head takes at least: a limit that does not depend on how the bytes
+    // arrived.
     if (least > limits_.head_bytes_max) return fail(MultipartFault::head_too_large);
     if (end == ByteView::npos) {
         // All but the three bytes that may begin the empty line, so that each byte is searched
@@ -212,6 +218,7 @@ bool MultipartReader::read_head(ByteView head) {
             return false;
         }
         const ByteView value = trim_ows(line.substr(colon + 1));
+        // Other fields are valid and mean nothing here (RFC 7578, 4.8).
         if (equals_ignoring_case(name, "content-type")) content_type_ = value;
         if (!equals_ignoring_case(name, "content-disposition")) continue;
         if (is_named_) {
@@ -225,6 +232,7 @@ bool MultipartReader::read_head(ByteView head) {
 
 bool MultipartReader::read_disposition(ByteView value) {
     FieldParameters parameters(value);
+    // Not an error yet: step_head() reports a part that has no name in the end.
     if (!equals_ignoring_case(parameters.essence(), "form-data")) return true;
     bool named = false;
     while (auto one = parameters.next()) {
@@ -235,6 +243,7 @@ bool MultipartReader::read_disposition(ByteView value) {
             fail(MultipartFault::bad_head);  // twice
             return false;
         }
+        // Copied, because the head's bytes are gone when the part's data comes.
         BoundedText text(is_name ? std::span<char>(name_) : std::span<char>(filename_));
         if (!append_unquoted(text, *one)) {
             fail(MultipartFault::name_too_long);

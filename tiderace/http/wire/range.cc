@@ -89,9 +89,12 @@ RangeResult parse_range(ByteView field_value, std::uint64_t size) {
         const Spec spec = parse_spec(list.element(), size);
         // An invalid or an excessive Range is ignored: the whole file is sent (RFC 9110, 14.2).
         if (spec.verdict == Verdict::malformed || ++specs > ranges_max) return {};
+        // A file shorter than the suffix is sent whole (RFC 9110, 14.1.2), even an empty one: no
+        // 416.
         if (size == 0 && list.element().starts_with('-')) return {};
         if (spec.verdict == Verdict::inside) result.ranges.add(spec.range);
     }
+    // Ranges that overlap could make the answer many times the size of the file (RFC 9110, 14.2).
     if (list.malformed() || specs == 0 || exceeds(result.ranges, size)) return {};
     result.kind =
         result.ranges.empty() ? RangeResult::Kind::unsatisfiable : RangeResult::Kind::satisfiable;

@@ -71,6 +71,8 @@ class HeadParser {
     }
 
     ParseStatus request_line(std::size_t bytes_max) {
+        // The line is parsed as far as it may reach, and no byte further: the answer to a line that
+        // is too long is the same whether it came in one read or in many.
         const std::size_t bytes = std::min(bytes_max, bytes_.size() - at_);
         const ByteView line = bytes_.substr(0, at_ + bytes);
         ParseStatus status = method(line);
@@ -83,6 +85,8 @@ class HeadParser {
         return status;
     }
 
+    // A line's end must be CRLF. A lone LF, which RFC 9112, 2.2, lets a recipient accept, is
+    // refused, because a hop that does not accept it sees other fields than we do.
     ParseStatus fields() {
         while (at_ < bytes_.size()) {
             if (bytes_[at_] == '\r') return line_end(bytes_, at_);
@@ -108,6 +112,7 @@ class HeadParser {
 
     ParseStatus method(ByteView line) {
         const std::size_t end = find_first<scan::TokenEnd>(line, at_);
+        // Before need_more: a method without an end must not be waited for up to the line's limit.
         if (end - at_ > method_bytes_max) return refuse(Refusal::method_too_long);
         if (end == line.size()) return ParseStatus::need_more;
         if (line[end] != ' ' || end == at_) {
@@ -148,6 +153,8 @@ class HeadParser {
     }
 
     ParseStatus version(ByteView line) {
+        // One comparison for nearly every request; other_version() finds what is wrong with the
+        // rest.
         const ByteView text = line.substr(at_, common_version.size());
         if (text == common_version) {
             head_.set_version_minor(1);
@@ -242,6 +249,8 @@ HeadParse parse_request_head(ByteView data, const HeadLimits& limits, RequestHea
     if (status == ParseStatus::need_more && bytes.size() == limits.head_bytes_max) {
         status = parser.refuse(Refusal::head_too_large);
     }
+    // A partial head is parsed anew from its start when more bytes come, so nothing of it is used
+    // yet.
     const std::size_t used = status == ParseStatus::complete ? parser.at() : 0;
     return {status, used, parser.refusal()};
 }

@@ -39,6 +39,7 @@ void ResponseReader::next(bool to_head) {
     to_head_ = to_head;
 }
 
+// Only a body without length or coding may end with the connection; any other is cut short.
 bool ResponseReader::end_of_stream() {
     if (state_ == State::until_close) state_ = State::done;
     if (state_ == State::done) return true;
@@ -71,6 +72,7 @@ ResponseReader::Step ResponseReader::refuse(ResponseFault fault) {
     return {Status::refused, 0, {}};
 }
 
+// As a head is read anew from its start each time, its limit also bounds that work.
 ResponseReader::Step ResponseReader::more_head(ByteView bytes) {
     if (bytes.size() >= limits_.head_bytes_max) return refuse(ResponseFault::head_too_large);
     return {};
@@ -141,6 +143,8 @@ ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
 }
 
 bool ResponseReader::read_field(ByteView name, ByteView value, Framing& framing) {
+    // As strict as for requests: a client reuses its connection, so a doubtful end of one answer
+    // would give its rest to another request.
     if (name.size() == 14 && equals_ignoring_case(name, "content-length")) {
         const ContentLength length = parse_content_length(value);
         if (length.refusal != Refusal::none || framing.has_length) {
@@ -167,6 +171,8 @@ bool ResponseReader::read_field(ByteView name, ByteView value, Framing& framing)
 
 void ResponseReader::decide_body(const Framing& framing) {
     using Body = ResponseStart::Body;
+    // In this order (RFC 9112, 6.3): the method and the status first, then the coding, then the
+    // length.
     const bool without = to_head_ || has_no_body(start_.status);
     start_.keep_alive = !framing.close && (start_.version_minor > 0 || framing.keep_alive);
     state_ = State::done;

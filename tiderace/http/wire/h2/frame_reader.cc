@@ -58,11 +58,13 @@ const Rule* rule_for(H2FrameType type) {
     return type == H2FrameType::priority_update ? &priority_update_rule : nullptr;
 }
 
+// `nowhere` equals neither, so it is refused on every stream.
 bool in_right_place(Rule::On on, std::uint32_t stream) {
     if (on == Rule::On::both) return true;
     return on == (stream == 0 ? Rule::On::connection : Rule::On::stream);
 }
 
+// SETTINGS is a list of entries of 6 bytes, and its acknowledgement is empty (RFC 9113, 6.5).
 H2Error judge_length(const Rule& rule, const H2FrameHeader& header) {
     const bool settings = header.type == H2FrameType::settings;
     const bool fits = header.length >= rule.length_min && header.length <= rule.length_max &&
@@ -83,6 +85,8 @@ Content find_content(const H2FrameHeader& header, ByteView payload, std::uint32_
     Content content;
     const bool padded = header.has(h2_flag::padded);
     content.begin = (padded ? 1 : 0) + section_bytes;
+    // Too short for its own fields is a wrong size (4.2); more padding than payload is a wrong
+    // protocol (6.1, 6.2).
     if (content.begin > header.length) return {0, 0, H2Error::frame_size_error};
     if (padded) content.padding = static_cast<unsigned char>(payload[0]);
     if (content.padding > header.length - content.begin) return {0, 0, H2Error::protocol_error};
@@ -104,6 +108,8 @@ Step H2FrameReader::dead(H2Error error) {
 }
 
 Step H2FrameReader::next(ByteView bytes) {
+    // Its view was valid until this call. The buffer's memory is freed, not kept: few blocks come
+    // in several frames.
     if (block_given_) {
         block_ = {};
         block_given_ = false;
@@ -127,6 +133,7 @@ Step H2FrameReader::next(ByteView bytes) {
 }
 
 Step H2FrameReader::read_preface(ByteView bytes) {
+    // Compared as far as it came: a client of another protocol is refused at its first wrong byte.
     const ByteView expected = h2_preface.substr(preface_used_, bytes.size());
     if (bytes.substr(0, expected.size()) != expected) return dead(H2Error::protocol_error);
     preface_used_ = static_cast<std::uint8_t>(preface_used_ + expected.size());
@@ -142,6 +149,8 @@ Step H2FrameReader::go_on(ByteView bytes, std::size_t used) {
     return step;
 }
 
+// Within a field block nothing but its CONTINUATION may come, on any stream (RFC 9113, 4.3):
+// HPACK's state is the connection's, and half a block is no state.
 H2Error H2FrameReader::judge_place(const H2FrameHeader& header) const {
     if (phase_ == Phase::first_settings) {
         // The preface ends with a SETTINGS frame, which may be empty (RFC 9113, 3.4).
@@ -159,6 +168,8 @@ Step H2FrameReader::read_frame(ByteView bytes) {
     if (bytes.size() < h2_frame_header_bytes) return need_more();
     const H2FrameHeader header = read_h2_frame_header(bytes);
     if (const H2Error error = judge_place(header); error != H2Error::no_error) return dead(error);
+    // The connection's end even for DATA, where a stream error would be allowed (4.2): the payload
+    // is not to be read at all.
     if (header.length > limits_.frame_bytes_max) return dead(H2Error::frame_size_error);
     const Rule* rule = rule_for(header.type);
     if (rule == nullptr) {
@@ -208,6 +219,8 @@ Step H2FrameReader::begin_data(const H2FrameHeader& header, ByteView bytes) {
     data_stream_ = header.stream;
     end_stream_ = header.has(h2_flag::end_stream);
 
+    // The pad length byte counts as padding: it takes room in the windows, as all of the payload
+    // does.
     const std::size_t begin = h2_frame_header_bytes + content.begin;
     Step step = read_data(bytes.substr(begin));
     step.used += begin;
@@ -301,6 +314,7 @@ Step H2FrameReader::begin_block(const H2FrameHeader& header, ByteView payload) {
     if (content.error != H2Error::no_error) return dead(content.error);
     const ByteView fragment =
         payload.substr(content.begin, payload.size() - content.begin - content.padding);
+    // Not to be skipped: HPACK's table would differ from the peer's afterwards.
     if (fragment.size() > limits_.block_bytes_max) return dead(H2Error::enhance_your_calm);
     end_stream_ = header.has(h2_flag::end_stream);
     depends_on_itself_ = priority && read_stream(payload, content.begin - 5) == header.stream;

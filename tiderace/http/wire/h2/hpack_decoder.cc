@@ -36,6 +36,8 @@ void HpackDecoder::set_table_bytes_max(std::uint32_t bytes) {
     must_shrink_ = table_.bytes_max() > bytes;
 }
 
+// Room for the largest list, and for the largest entry of a table: insert_only() unpacks that into
+// the same arena.
 std::size_t HpackDecoder::arena_bytes(std::size_t list_bytes_max) const {
     return std::max<std::size_t>({list_bytes_max, table_.bytes_max(), table_bytes_max_});
 }
@@ -107,6 +109,7 @@ bool Block::read_text(Text& text) {
     if (at_ == end_) return false;
     text.huffman = (static_cast<unsigned char>(*at_) & hpack_text::huffman_bit) != 0;
     std::uint32_t bytes = 0;
+    // A block is always whole, so a text that goes beyond it is an error, not a reason to wait.
     if (!read_integer(hpack_text::prefix, bytes) || bytes > static_cast<std::size_t>(end_ - at_)) {
         return false;
     }
@@ -116,6 +119,8 @@ bool Block::read_text(Text& text) {
 }
 
 // The entry of either table; false where there is none.
+// One numbering for both (RFC 7541, 2.3.3): 1 to 61 the static table, above it the dynamic one, the
+// newest first.
 bool Block::find(std::uint32_t index, HpackField& field) const {
     if (index == 0) return false;
     if (index <= hpack_static::entries) {
@@ -131,6 +136,8 @@ bool Block::find(std::uint32_t index, HpackField& field) const {
 auto Block::read_indexed() -> Step {
     std::uint32_t index = 0;
     if (!read_integer(indexed_prefix, index) || !find(index, field_)) return Step::corrupt;
+    // An index of one byte may stand for 4 KiB, so expanded fields count, not their bytes on the
+    // wire.
     if (!count(field_.name.size(), field_.value.size())) return Step::passed_over;
     // A later literal of this block may evict the entry, so its texts are copied.
     if (index > hpack_static::entries) {

@@ -76,6 +76,7 @@ constexpr std::size_t name_bytes_max = 256;
 // Text in the one or the other spelling; nullptr when it does not fit before `end`.
 char* write_text(char* to, const char* end, ByteView text, bool try_huffman) {
     const std::size_t coded = try_huffman ? huffman::encoded_bytes(text) : text.size();
+    // A tie is sent plain, so that the peer need not decode it.
     const bool shorter = coded < text.size();
     const std::size_t bytes = shorter ? coded : text.size();
     const auto room = static_cast<std::size_t>(end - to);
@@ -138,6 +139,8 @@ void HpackEncoder::set_peer_table_bytes_max(std::uint32_t bytes) {
     set_table_bytes(std::min(bytes, table_bytes_max_));
 }
 
+// Between two blocks the size may fall and rise again. The peer has to evict at the lowest point,
+// as we did, so that one is kept (RFC 7541, 4.2).
 void HpackEncoder::set_table_bytes(std::uint32_t bytes) {
     if (bytes == table_.bytes_max()) return;
     smallest_ = size_changed_ ? std::min(smallest_, bytes) : bytes;
@@ -152,7 +155,8 @@ void HpackEncoder::start_over() {
     size_changed_ = true;
 }
 
-// Whether the same field was sent as text not long ago. Forgets, and errs, without harm.
+// Whether the same field was sent as text not long ago. Forgets, and errs, without harm: a wrong
+// "yes" puts one field into the table too early.
 bool HpackEncoder::seen_before(ByteView name, ByteView value) {
     const std::uint32_t hash = hash_of(name, value);
     return std::exchange(seen_[hash % seen_places], hash) == hash;
@@ -234,6 +238,8 @@ bool HpackEncoder::Block::text(const HpackField& field, std::uint32_t name_index
                                    field.name, field.value, insert);
     if (to == nullptr) return fail(Fault::overflow);
     size_ = static_cast<std::size_t>(to - out_.data());
+    // After it was written: the peer inserts it when it reads it, and a block that overflows above
+    // must not leave an entry that the peer never saw.
     if (insert) encoder_.table_.insert(field);
     return true;
 }
@@ -244,6 +250,7 @@ bool HpackEncoder::Block::pseudo(PseudoField field, ByteView value) {
     for (std::uint32_t i = 1; i < hpack_static::status_index; ++i) {
         const HpackField& entry = hpack_static::entry(i);
         if (entry.pseudo != field) continue;
+        // An entry with an empty value is there for its name only.
         if (entry.value == value && !value.empty()) return indexed(i);
         if (name_index == 0) name_index = i;
     }
@@ -304,6 +311,8 @@ bool append_literal(std::string& fields, FieldName id, ByteView lower, ByteView 
     value = trim_ows(value);
     if (!valid_value(value)) return false;
     const std::size_t before = fields.size();
+    // An upper bound: the longer spelling of both texts, and an integer before each and for the
+    // form.
     fields.resize(before + lower.size() + value.size() + 3 * hpack_integer::bytes_max);
     const Form form = contains(secrets, id) ? secret_form : text_form;
     char* const end = fields.data() + fields.size();

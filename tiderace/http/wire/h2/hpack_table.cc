@@ -26,6 +26,8 @@ std::uint32_t ends_of(ByteView text) {
     return first * 31 + last;
 }
 
+// Compared before the texts, so that most entries need no look at theirs. Texts with equal tags
+// gain an attacker nothing: the search is linear anyway, and 4 KiB hold at most 128 entries.
 std::uint32_t tag_of(FieldName id, ByteView name, ByteView value) {
     const std::uint32_t of_name =
         id == FieldName::other ? ends_of(name) : static_cast<std::uint32_t>(id);
@@ -61,6 +63,7 @@ void HpackTable::evict_oldest() {
     if (--count_ == 0) {
         clear();
     } else {
+        // Texts lie in the order of insertion, so the oldest ends where the next one begins.
         texts_begin_ = record(count_ - 1).at;
     }
 }

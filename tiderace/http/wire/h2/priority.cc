@@ -47,6 +47,8 @@ class DictionaryReader {
   private:
     // The last one of a key counts, also when it takes back what came before.
     static void take(ByteView key, const Item& item, H2Priority& priority) {
+        // Values out of range and of other types are ignored (RFC 9218, 4), which leaves the
+        // default.
         if (key == "u") {
             const bool fits = item.type == Item::Type::integer && item.number >= 0 &&
                               item.number <= H2Priority::least_urgent;
@@ -174,6 +176,7 @@ class DictionaryReader {
 }  // namespace
 
 H2Priority parse_h2_priority(ByteView value) {
+    // A field that does not parse is ignored as a whole (RFC 9218, 4), so the defaults hold.
     return DictionaryReader(value).read().value_or(H2Priority());
 }
 

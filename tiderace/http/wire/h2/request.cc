@@ -33,6 +33,7 @@ constexpr std::uint64_t connection_fields =
 // Those that need a look; most do not.
 constexpr std::uint64_t looked_at =
     connection_fields | bit(FieldName::te) | bit(FieldName::cookie) | bit(FieldName::other);
+// Trailers come after the request was routed and framed, so none may say it anew (RFC 9110, 6.5.1).
 constexpr std::uint64_t never_trailers = bit(FieldName::host) | bit(FieldName::content_length) |
                                          bit(FieldName::te) | bit(FieldName::cookie);
 
@@ -133,6 +134,7 @@ class RequestReader {
              {&RequestReader::end_method, &RequestReader::end_target, &RequestReader::end_host}) {
             if (const Refusal refusal = (this->*step)(); refusal != Refusal::none) return refusal;
         }
+        // After the checks: end_method() has made sure which of them are there.
         parse.scheme = value(PseudoField::scheme);
         parse.protocol = value(PseudoField::protocol);
         if (crumbs_.several()) {
@@ -150,6 +152,8 @@ class RequestReader {
     }
 
     Refusal take_pseudo(const HpackField& field) {
+        // A request has no :status, each pseudo-field comes once, and all come before the fields
+        // (RFC 9113, 8.3).
         const bool known =
             field.pseudo != PseudoField::status && field.pseudo != PseudoField::unknown;
         if (!known || fields_began_ || has(field.pseudo)) return Refusal::bad_pseudo_field;
@@ -166,6 +170,7 @@ class RequestReader {
         if (const Refusal refusal = crumbs_.add(field.value); refusal != Refusal::none) {
             return refusal;
         }
+        // Counted as one field, as after joining; Crumbs has its own limit.
         return first ? add(field.name, field.value, field.id) : Refusal::none;
     }
 
@@ -178,6 +183,8 @@ class RequestReader {
     // Which pseudo fields a request has depends on its method (RFC 9113, 8.3.1 and 8.5; RFC 8441).
     Refusal end_method() {
         const ByteView method = value(PseudoField::method);
+        // Known methods are tokens. A method is text from the peer that reaches logs, so its length
+        // is limited.
         if (head_.method() == Method::other) {
             if (!is_token(method)) return Refusal::bad_pseudo_field;
             if (method.size() > method_bytes_max) return Refusal::method_too_long;
@@ -217,6 +224,8 @@ class RequestReader {
         return Refusal::none;
     }
 
+    // As strict as the request line of HTTP/1: no space, control character or "#", because a hop
+    // may write this path into one.
     static bool valid_path(ByteView path) {
         return path.starts_with('/') && scan::find_first<scan::TargetEnd>(path, 0) == path.size();
     }
@@ -269,6 +278,8 @@ Parse read_block(HpackDecoder::Block& block, Take take) {
         // Read to its end even after a refusal: later blocks need the table as the peer has it.
         if (parse.refusal == Refusal::none) parse.refusal = take(field);
     });
+    // The size outranks what else is wrong with it; a corrupt block outranks both, because HPACK's
+    // table is lost.
     if (block.status() == HpackDecoder::Status::too_large) parse.refusal = Refusal::head_too_large;
     if (parse.refusal != Refusal::none) parse.status = Parse::Status::refused;
     if (block.status() == HpackDecoder::Status::corrupt) {
@@ -293,6 +304,8 @@ Refusal take_trailer(const HpackField& field, std::size_t fields_max, RequestHea
 
 }  // namespace
 
+// Refusals with other statuses (414, 417, 431, 501) are valid HTTP/2 that we do not serve: they
+// get an answer, not a reset.
 bool H2RequestParse::malformed() const {
     return status == Status::refused && status_of(refusal) == 400;
 }

@@ -207,6 +207,8 @@ WebSocketDeflater::WebSocketDeflater(int window_bits, int level)
     TR_CHECK(window_bits >= 9 && window_bits <= 15, "zlib cannot write other windows");
     // A smaller window needs a smaller table of hashes, too: it is the larger part of the memory.
     const int memory_level = std::clamp(window_bits - 7, 2, 8);
+    // Negative window bits: raw deflate without zlib's header and checksum, as RFC 7692, 7.2.1, has
+    // it.
     if (deflateInit2(stream_.get(), level, Z_DEFLATED, -window_bits, memory_level,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
         throw std::bad_alloc();
@@ -231,6 +233,7 @@ void WebSocketDeflater::compress(ByteView message, bool keep_context, std::strin
         deflateReset(stream_.get());
         throw;
     }
+    // Otherwise this message's text stays in the window, and later messages refer to it.
     if (!keep_context) deflateReset(stream_.get());
 }
 
@@ -249,6 +252,7 @@ void WebSocketDeflater::write(ByteView message, std::string& out) {
                 deflate(stream_.get(), message.empty() ? Z_SYNC_FLUSH : Z_NO_FLUSH);
                 return used + room - stream_->avail_out;
             });
+            // A full output may hide more of it: zlib is done when it leaves room.
         } while (stream_->avail_out == 0 || stream_->avail_in > 0);
     } while (!message.empty());
     TR_CHECK(ByteView(out).substr(before).ends_with(message_tail), "zlib flushed otherwise");

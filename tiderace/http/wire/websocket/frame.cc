@@ -88,6 +88,11 @@ std::uint16_t close_code_for(WebSocketFault fault) {
     }
 }
 
+//   0               1               2 or 4 or 10     +4 with a mask
+//   FIN RSV opcode | M length 7   | length 16 or 64 | key  | payload      (RFC 6455, 5.2)
+//
+// The first byte and the length are judged as soon as they are here, so that a fault does not wait
+// for the rest of the head.
 WebSocketHeadParse parse_websocket_head(ByteView data) {
     if (data.empty()) return need_more();
     const auto first = static_cast<unsigned char>(data[0]);
@@ -113,6 +118,7 @@ WebSocketHeadParse parse_websocket_head(ByteView data) {
         }
         if (length.size() < length_bytes) return need_more();
         head.payload_bytes = read_big_endian(length);
+        // RFC 6455, 5.2: the shortest form only.
         if (head.payload_bytes < (length_bytes == 2 ? 126u : 0x10000u)) {
             return refuse(WebSocketFault::length_not_shortest);
         }
@@ -170,6 +176,8 @@ WebSocketFault WebSocketReader::judge(const WebSocketFrameHead& head) const {
     if (head.compressed && !(options_.compression && may_be_compressed(head.opcode))) {
         return WebSocketFault::reserved_bit;
     }
+    // A server closes on a frame without a mask, a client on one with it (RFC 6455, 5.1). The masks
+    // keep pages from making a browser send bytes that a proxy would take for HTTP.
     if (head.masked != options_.masked) {
         return head.masked ? WebSocketFault::mask_present : WebSocketFault::mask_missing;
     }
@@ -182,6 +190,7 @@ WebSocketFault WebSocketReader::judge(const WebSocketFrameHead& head) const {
     if (head.payload_bytes > options_.frame_bytes_max) return WebSocketFault::frame_too_large;
     const bool compressed = in_message_ ? compressed_ : head.compressed;
     const std::uint64_t before = in_message_ ? message_bytes_ : 0;
+    // No underflow: each earlier frame of the message passed this check.
     if (head.payload_bytes > wire_bytes_max(options_.message_bytes_max, compressed) - before) {
         return WebSocketFault::message_too_large;
     }
@@ -189,6 +198,7 @@ WebSocketFault WebSocketReader::judge(const WebSocketFrameHead& head) const {
 }
 
 WebSocketReader::Step WebSocketReader::next(ByteView data) {
+    // A large payload is passed on as it arrives; nothing is gathered here.
     if (in_frame_) return data.empty() ? Step{} : take_payload(data, 0);
     const WebSocketHeadParse parsed = parse_websocket_head(data);
     if (parsed.status == ParseStatus::need_more) return {};
@@ -239,6 +249,7 @@ WebSocketReader::Step WebSocketReader::take_payload(ByteView data, std::size_t f
     step.used = from + step.payload.size();
     first_ = false;
     frame_bytes_left_ -= step.payload.size();
+    // The next piece begins where this one ended in the key of four bytes.
     mask_ = mask_.after(step.payload.size());
     in_frame_ = frame_bytes_left_ > 0;
     step.last = final_ && !in_frame_;

@@ -121,6 +121,8 @@ WebSocketRefusal judge_websocket_request(const RequestHead& head, WebSocketCarri
     const bool http1 = carrier == WebSocketCarrier::http1;
     if (http1) {
         if (!asks_in_http1(head)) return WebSocketRefusal::not_asked_for;
+        // Over HTTP/2 the method is CONNECT, and :protocol names the wish (RFC 8441, 4); the
+        // stream's own start stands for the key.
         if (head.method() != Method::get || head.version_minor() < 1) {
             return WebSocketRefusal::bad_method;
         }
@@ -144,6 +146,7 @@ WebSocketRefusal judge_websocket_request(const RequestHead& head, WebSocketCarri
     return WebSocketRefusal::none;
 }
 
+// 16 bytes in base64: 22 letters and two "=".
 bool valid_websocket_key(ByteView key) {
     if (key.size() != websocket_key_bytes || !key.ends_with("==")) return false;
     const ByteView letters = key.substr(0, 22);
@@ -154,6 +157,8 @@ bool valid_websocket_key(ByteView key) {
     return base64_letters.find(letters.back()) % 16 == 0;
 }
 
+// Proves that the server read this request as a WebSocket's: no cache and no other server makes
+// this value. SHA-1 is no weakness here, because nothing secret rests on it.
 WebSocketAccept websocket_accept(ByteView key) {
     TR_CHECK(key.size() == websocket_key_bytes, "judge the request first");
     std::array<char, websocket_key_bytes + accept_suffix.size()> both;
@@ -177,6 +182,8 @@ ByteView choose_subprotocol(const RequestHead& head, std::span<const std::string
     return {};
 }
 
+// Browsers let every page open a WebSocket to every server, with its cookies. The server has to
+// look at the Origin to keep other sites out (RFC 6455, 10.2).
 bool is_same_origin(ByteView origin, ByteView authority, bool secure) {
     const ByteView scheme = secure ? "https://" : "http://";
     const ByteView port = secure ? ":443" : ":80";
@@ -221,6 +228,7 @@ struct AnswerFields {
                          : name == FieldName::sec_websocket_extensions ? &extensions
                                                                        : nullptr;
         if (into == nullptr) return;
+        // Two of one field would let us and a proxy read different ones.
         twice |= !into->empty();
         *into = value;
     }
@@ -272,6 +280,7 @@ WebSocketAnswer parse_websocket_answer(ByteView data, ByteView key,
         return no_answer(ParseStatus::refused, "not an HTTP/1.1 answer");
     }
     const int status = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
+    // The rest of the head is not read: only the status matters to the caller.
     if (status != 101) return no_answer(ParseStatus::refused, "the answer is not 101", status);
     AnswerFields fields;
     std::size_t at = line_end + 2;

@@ -48,6 +48,7 @@ void mask_block(const char* in, char* out, Key key) {
 
 }  // namespace
 
+// In place, too: each block is read before it is written.
 void apply_websocket_mask(ByteView bytes, WebSocketMask mask, char* out) {
     const char* in = bytes.data();
     std::size_t left = bytes.size();
