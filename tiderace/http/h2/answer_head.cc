@@ -16,6 +16,7 @@ ByteView render(wire::HpackEncoder& encoder, const Response& response, const H2A
                 std::span<char> room) {
     wire::HpackEncoder::Block block(encoder, room);
     block.status(response.status());
+    // Rendered fields use no dynamic table, so the same bytes serve every connection.
     block.rendered(head.standing_fields);
     if (response.block() != nullptr) block.rendered(response.block()->hpack());
     for (const ResponseField& field : response.fields()) {
@@ -28,6 +29,7 @@ ByteView render(wire::HpackEncoder& encoder, const Response& response, const H2A
             block.field(field.name, field.value);
         }
     }
+    // Last, as it is the field that differs from answer to answer.
     if (head.content_length) {
         block.number(wire::FieldName::content_length, *head.content_length);
     }
@@ -106,6 +108,7 @@ bool write_h2_answer_head(core::BlockPool& blocks, core::SendQueue& queue,
     std::array<char, H2AnswerHead::head_bytes_max> beside;
     const ByteView block = render(encoder, response, head, beside);
     if (block.empty()) return false;
+    // A fault of the encoder: a field that cannot be sent, or more than head_bytes_max.
     append_frames(blocks, queue, block, head);
     return true;
 }

@@ -32,6 +32,9 @@ H2Connection::H2Connection(H2Service& service, net::Connection& connection)
     arm();
 }
 
+// The server's preface: SETTINGS has to be its first frame (RFC 9113, 3.4). Settings that are
+// absent keep their defaults: 4 KiB for HPACK's table and 16 KiB for a frame, as the decoder and
+// the reader expect.
 void H2Connection::begin_settings() {
     const H2Options& options = service_->options();
     std::array<wire::H2Setting, 5> settings{
@@ -43,6 +46,7 @@ void H2Connection::begin_settings() {
          {wire::H2SettingId::no_rfc7540_priorities, 1}}};
     std::array<char, wire::h2_frame_header_bytes + settings.size() * wire::h2_setting_bytes> frame;
     sender_.write({frame.data(), wire::write_h2_settings(frame, settings)});
+    // SETTINGS sets the windows of streams only; the connection's grows by WINDOW_UPDATE (6.9.2).
     receive_window_.enlarge(options.window_bytes);
     if (const auto more = receive_window_.announce(); more > 0) sender_.window_update(0, more);
 }
@@ -54,12 +58,19 @@ std::uint32_t H2Connection::frame_bytes_max() const {
 
 // --- bytes and frames ------------------------------------------------------------------------
 
+// While consuming_ is set, the calls below only note their effects. Filling the queue, arming the
+// deadline and ending the connection follow once, so that all answers to one receive compete by
+// priority and leave in one write.
 std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
     consuming_ = true;
     const Consumed consumed = consume(data);
     consuming_ = false;
     if (phase_ == Phase::closing) return data.size();
+    // Before the deadlines are computed: an answer that ends here may close the last stream.
     fill();
+    // A partial frame, a field block that goes on in CONTINUATION, and a preface without its
+    // SETTINGS all hold the peer to frame_due_: without it, one byte a minute would keep the
+    // connection open.
     in_frame_ = consumed.used < data.size() || reader_.in_field_block() || !reader_.settled();
     watch_frame(consumed.whole_frames);
     if (streams_.empty()) {
@@ -106,11 +117,16 @@ H2Connection::Consumed H2Connection::consume(ByteView data) {
 
 // --- sending ---------------------------------------------------------------------------------
 
+// Inside on_data, fill() sends it at the end.
 void H2Connection::wrote() {
     if (!consuming_ && phase_ != Phase::closing) connection().written();
 }
 
+// Fills the queue at the end of the turn rather than now: a handler's callback may be on the stack,
+// and other streams may get ready in this turn with a higher priority.
 void H2Connection::schedule(H2Exchange& exchange) {
+    // The first output, or the first after a pause: the peer's time begins now, not when the
+    // request came.
     if (exchange.write_due == Instant::max()) {
         streams_.watch_answer(exchange, service_->loop().now(),
                               connection().queue_bytes() > connection().limits().queue_bytes_low);
@@ -137,6 +153,8 @@ void H2Connection::answer_ended(H2Exchange& exchange) {
     streams_.settle(exchange);
 }
 
+// The loop makes this call, not the net::Connection, so nothing above it contains an exception: the
+// allocations of fill() may throw. If on_close came first, it left the object alive for the loop.
 void H2Connection::on_turn_end() {
     fill_asked_ = false;
     if (closed_now_) {
@@ -162,6 +180,7 @@ void H2Connection::fill() {
             connection().want_drained();
             break;
         }
+        // The connection's window is closed, for every stream.
         if (fill_from(*next) == FillStep::stop) break;
     }
     if (peer_finished_) drop_what_waits_for_windows();
@@ -169,7 +188,8 @@ void H2Connection::fill() {
 }
 
 // The peer finished: no WINDOW_UPDATE will come, unless one waits to be read. (Part of a frame may
-// wait, too; it will never be whole.)
+// wait, too; it will never be whole.) Without this, such a stream would hold its memory until
+// write_timeout.
 void H2Connection::drop_what_waits_for_windows() {
     if (frames_wait_ && connection().has_unread()) return;
     streams_.reset_what_waits_for_windows();
@@ -183,6 +203,7 @@ H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
             sender_.scheduler().sent_piece(exchange);
             break;
         case H2Exchange::Piece::blocked:
+            // It returns by schedule(): from WINDOW_UPDATE, SETTINGS, body_ready() or its tunnel.
             sender_.scheduler().remove(exchange);
             break;
         case H2Exchange::Piece::no_window:
@@ -199,9 +220,13 @@ H2Connection::FillStep H2Connection::fill_from(H2Exchange& exchange) {
 
 // --- files that become shorter ---------------------------------------------------------------
 
+// Answered by the stream's end, not the connection's: the other streams are sound.
 bool H2Connection::on_source_shrank(net::Connection&) {
     const auto mended = sender_.mend_short_file();
     if (!mended) return false;
+    // The stream may have left the table while its frames waited in the queue. If its END_STREAM
+    // was among them it is dropped now, so only a reset can end the stream for the peer. If the
+    // queue holds its RST_STREAM already, none is added.
     if (!mended->window_fits) {
         fail(H2Error::flow_control_error);
     } else if (H2Exchange* exchange = streams_.find(mended->stream)) {
@@ -230,6 +255,8 @@ void H2Connection::last_stream_closed() {
 
 // --- deadlines -------------------------------------------------------------------------------
 
+// The one deadline of the net::Connection stands for all of ours, so each change computes the
+// earliest anew. That is a few comparisons: streams_.due() is kept, not searched for.
 void H2Connection::arm() {
     const Instant due = std::min({frame_due_, drain_due_, half_closed_due_, streams_.due(),
                                   streams_.empty() ? idle_due_ : Instant::max()});
@@ -238,6 +265,8 @@ void H2Connection::arm() {
 
 void H2Connection::on_deadline(net::Connection& connection) {
     const Instant now = service_->loop().now();
+    // This peer does not answer PING. Requests that it sent before the first GOAWAY have had a
+    // second to arrive.
     if (phase_ == Phase::going_away && drain_due_ <= now) send_last_goaway();
     if (half_closed_due_ <= now) {
         watch_half_closed();
@@ -248,6 +277,7 @@ void H2Connection::on_deadline(net::Connection& connection) {
         ++service_->counters().timed_out;
         return fail(H2Error::no_error);
     }
+    // GOAWAY with NO_ERROR lets the client retry safely a request that crosses it (RFC 9113, 6.8).
     if (streams_.empty() && idle_due_ <= now) {
         if (connection.queue_bytes() == 0) {
             sender_.go_away(streams_.closed().highest(), H2Error::no_error);
@@ -267,11 +297,14 @@ void H2Connection::watch_half_closed() {
 
 // --- the end of the connection ---------------------------------------------------------------
 
+// Phases only go forward, in the order of the enum; each may be left out.
 void H2Connection::enter(Phase next) {
     TR_CHECK(phase_ < next, "a phase that cannot follow");
     phase_ = next;
 }
 
+// GOAWAY names the last stream that we looked at: the client knows that it may retry later ones
+// (RFC 9113, 5.4.1).
 void H2Connection::fail(H2Error error) {
     if (phase_ == Phase::closing) return;
     if (error != H2Error::no_error) ++service_->counters().faults;
@@ -280,7 +313,8 @@ void H2Connection::fail(H2Error error) {
     end(false);
 }
 
-// In order: the peer has nothing left to send.
+// In order: the peer has nothing left to send. Otherwise finish() reads on for a while: closing a
+// socket with unread bytes resets it, which can destroy the GOAWAY on its way.
 void H2Connection::end(bool in_order) {
     enter(Phase::closing);
     connection().set_deadline(Instant::max());
@@ -296,6 +330,7 @@ void H2Connection::end_if_done() {
 void H2Connection::on_peer_finished(net::Connection&) {
     peer_finished_ = true;
     streams_.reset_unfinished_requests();
+    // A partial frame will not be completed, so it is not waited for; only our answers are due.
     frame_due_ = Instant::max();
     watch_half_closed();
     fill();

@@ -36,6 +36,8 @@ bool H2Connection::charge(H2Act act, std::uint32_t times) {
 
 // --- HEADERS ---------------------------------------------------------------------------------
 
+// Which of three a HEADERS frame is follows from its stream's number: a new request, the trailers
+// of an open stream, or late for a stream that has ended.
 void H2Connection::on_frame(const wire::H2Headers& frame) {
     if (frame.continuations > 0 && !charge(H2Act::continuation, frame.continuations)) return;
     if (H2Exchange* exchange = streams_.find(frame.stream)) return take_trailers(*exchange, frame);
@@ -91,6 +93,8 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
         ++service_->counters().refused;
         return streams_.refuse(frame.stream, H2Error::refused_stream);
     }
+    // Parsed into an exchange, although the request may still be malformed: a good request, by far
+    // the more frequent, is then never copied.
     core::Ref<H2Exchange> taken = service_->take_exchange();
     H2Exchange& exchange = *taken;
     const std::uint64_t before = decoder_.table().insertions();
@@ -105,6 +109,8 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
     const bool lacks_body = frame.end_stream && parsed.content_length.value_or(0) > 0;
     if (frame.depends_on_itself || lacks_body || parsed.malformed()) {
         service_->give_back(std::move(taken));
+        // A malformed request is a stream error (RFC 9113, 8.1.1), so no handler and no log sees
+        // it.
         ++service_->counters().refused;
         if (charge(H2Act::fault)) streams_.refuse(frame.stream, H2Error::protocol_error);
         return;
@@ -117,6 +123,8 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
     serve(exchange, frame, parsed, early);
 }
 
+// The handler runs inside this call, and the answer may close the stream; `step` delays that to the
+// end of the call.
 void H2Connection::serve(H2Exchange& exchange, const wire::H2Headers& frame,
                          const wire::H2RequestParse& parsed,
                          std::optional<wire::H2Priority> early) {
@@ -185,6 +193,8 @@ void H2Connection::on_frame(const wire::H2Data& frame) {
                         frame.end_stream ? H2StreamEvent::data_end : H2StreamEvent::data);
 }
 
+// Every path returns the piece's bytes to the connection's window, now or when the handler has used
+// them: bytes that were lost here would shrink that window for good, and with it every upload.
 void H2Connection::deliver(H2Exchange& exchange, const wire::H2Data& frame) {
     const H2Streams::Step step(streams_, exchange);
     if (!streams_.advance(exchange,
@@ -196,6 +206,7 @@ void H2Connection::deliver(H2Exchange& exchange, const wire::H2Data& frame) {
         give_back_window(frame.bytes.size());
         return streams_.reset(exchange, H2Error::flow_control_error);
     }
+    // Padding is never delivered, so it is returned here. A stream that has ended needs no window.
     if (frame.padding_bytes > 0 && !frame.end_stream) {
         if (const auto more = exchange.receive_window.give_back(frame.padding_bytes); more > 0) {
             sender_.window_update(frame.stream, more);
@@ -212,6 +223,7 @@ void H2Connection::give_back_window(std::size_t bytes) {
     if (more > 0) sender_.window_update(0, more);
 }
 
+// `to_stream` is false once the stream is closed, or when the peer is not to send more of it.
 void H2Connection::give_back(H2Exchange& exchange, std::size_t bytes, bool to_stream) {
     if (bytes == 0 || phase_ == Phase::closing) return;
     // Bytes that a handler took are useful traffic: they refill the budget.
@@ -244,6 +256,7 @@ void H2Connection::on_frame(const wire::H2SettingsFrame& frame) {
     if (const H2Error error = peer_.apply(frame.entries); error != H2Error::no_error) {
         return fail(error);
     }
+    // The values hold from our acknowledgement on (RFC 9113, 6.5.3), so they are applied before it.
     sender_.encoder().set_peer_table_bytes_max(peer_.header_table_size);
     sender_.acknowledge_settings();
     if (peer_.initial_window_size == old_window) return;
@@ -276,6 +289,8 @@ void H2Connection::on_frame(const wire::H2Goaway& frame) {
 void H2Connection::on_frame(const wire::H2WindowUpdate& frame) {
     if (!charge(H2Act::window_update)) return;
     if (frame.stream == 0) {
+        // No stream is scheduled here: those that wait for this window have kept their place in the
+        // scheduler, and on_data ends with fill().
         if (!sender_.window().grow(frame.increment)) fail(H2Error::flow_control_error);
         return;
     }
@@ -295,6 +310,7 @@ void H2Connection::on_frame(const wire::H2PriorityUpdate& frame) {
     if (H2Exchange* exchange = streams_.find(frame.prioritized_stream)) {
         return sender_.scheduler().set_priority(*exchange, priority);
     }
+    // Too late: the stream is closed, or will not be opened.
     if (frame.prioritized_stream <= streams_.closed().highest() || phase_ == Phase::last_round)
         return;
     // Those that are open and those that are spoken of may not be more than we let it open (RFC

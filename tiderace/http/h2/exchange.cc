@@ -38,6 +38,7 @@ core::EventLoop& H2Exchange::loop() {
 wire::H2RequestParse H2Exchange::parse(wire::HpackDecoder& decoder, ByteView block,
                                        std::span<char> arena) {
     if (room_ == nullptr) {
+        // An exchange that was given back after a malformed request keeps its room.
         room_ = service_->rooms().take();
         head_.lend(room_->fields());
     }
@@ -123,6 +124,8 @@ void H2Exchange::disconnect() {
     source_.reset();
     out_.clear();
     std::string().swap(held_);
+    // The tunnel's Session learns of the end at the end of the turn, because it may be on the
+    // stack.
     ask_tunnel_step();
     fail_receiver();
     abandon();
@@ -197,6 +200,7 @@ void H2Exchange::send(Response& response) {
     status_ = response.status();
     const bool bodiless = head_.method() == wire::Method::head || wire::has_no_body(status_);
     const bool upgrading = answer_ == Answer::upgrading;
+    // The 200 of a tunnel has no body of its own, yet must not end the stream.
     const bool no_body = !upgrading && (bodiless || response.body_bytes() == 0U);
     // The answer came without a look at the body: release what is held of it.
     if (receiver_ == nullptr && !upgrading) drop_held();
@@ -278,9 +282,13 @@ void H2Exchange::answer_ended() {
 // Pulls from the source when its last piece was sent. False: it failed, or sent another length than
 // it promised.
 bool H2Exchange::pull_more() {
+    // Pulled into a queue of its own, so that too many bytes can be refused before any of them is
+    // sent.
     core::SendQueue pulled;
     const BodySource::State step = pull(*source_, pulled);
     if (source_left_) {
+        // The content-length is sent already. More or fewer bytes make the message malformed (RFC
+        // 9113, 8.1.1), so the stream is reset instead.
         if (pulled.bytes() > *source_left_) return false;
         *source_left_ -= pulled.bytes();
     }
@@ -319,6 +327,7 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     if (ready > 0 && room == 0) {
         return send_window.available() == 0 ? Piece::blocked : Piece::no_window;
     }
+    // 0 if only the end is due: a frame without content needs no window (RFC 9113, 6.9).
     const auto bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>({ready, room, H2Sender::data_bytes_max}));
     // A file may turn out to be shorter when its frame has begun; a stream that has ended could not
@@ -349,7 +358,7 @@ void H2Exchange::break_off() {
     }
 }
 
-// Half a frame may be in the queue, and its effect on HPACK's table is unknown.
+// Half a frame may be in the queue, and the peer would take the next one for its rest.
 void H2Exchange::break_connection() {
     if (connection_ != nullptr) connection_->connection().close(net::CloseReason::aborted);
 }
@@ -361,6 +370,7 @@ void H2Exchange::body_ready() {
 
 // --- the request's body ----------------------------------------------------------------------
 
+// Without a content-length, only what has come already can be judged here; take_body() counts on.
 void H2Exchange::start_body() {
     if (content_length_.value_or(length_.received()) > body_bytes_max_) {
         refuse_body(wire::Refusal::body_too_large);
@@ -393,7 +403,8 @@ void H2Exchange::set_body_reading(bool on) {
 
 bool H2Exchange::take_body(ByteView bytes, bool end) {
     core::Ref<H2Exchange> self(this);
-    // content-length and the sum of DATA must agree (RFC 9113, 8.1.1).
+    // content-length and the sum of DATA must agree (RFC 9113, 8.1.1). Otherwise a hop that passes
+    // the request on as HTTP/1.1 would see its end elsewhere.
     if (!length_.add(bytes.size()) || (end && !length_.complete())) return false;
     if (end) enter(Body::arrived);
     if (receiver_ != nullptr && length_.received() > body_bytes_max_) {
@@ -438,6 +449,7 @@ void H2Exchange::deliver_held() {
 
 void H2Exchange::end_body_if_whole() {
     if (!is_taken() || !body_arrived() || !held_.empty()) return;
+    // The receiver may withdraw inside a call, or answer: it is looked up anew each time.
     if (const auto trailers = std::exchange(trailers_, nullptr)) {
         for (const auto& [name, value] : *trailers) {
             if (receiver_ != nullptr) give_trailer(name, value);
@@ -492,6 +504,8 @@ bool H2Exchange::upgrade(Response& response,
 }
 
 void H2Exchange::open_tunnel(unique_function<net::Session&(net::Connection&)> make) {
+    // The net::Connection owns the transport, which holds the exchange. Both pointers kept here are
+    // cleared by leave_tunnel(), when the connection closes its transport.
     auto transport = std::make_unique<H2StreamTransport>(core::Ref<H2Exchange>(this));
     tunnel_ = transport.get();
     net::Connection& connection = service_->make_tunnel(std::move(transport), *request_.peer);
@@ -507,6 +521,7 @@ void H2Exchange::end_output() {
     if (connection_ != nullptr) connection_->schedule(*this);
 }
 
+// awaits_turn_end_ holds the exchange: it may be released by all others before the turn ends.
 void H2Exchange::ask_tunnel_step() {
     if (tunnel_ == nullptr || awaits_turn_end_) return;
     awaits_turn_end_ = core::Ref<H2Exchange>(this);

@@ -69,6 +69,7 @@ void H2Sender::queued_data(std::size_t bytes) {
 }
 
 void H2Sender::queued_file(std::uint32_t stream, std::uint32_t bytes) {
+    // Most connections never send from a file that is not in memory.
     if (file_frames_ == nullptr) file_frames_ = std::make_unique<H2FileFrames>();
     file_frames_->add({.end = queued_, .bytes = bytes, .stream = stream}, queue_begin());
 }
@@ -100,6 +101,7 @@ std::optional<H2Sender::Mended> H2Sender::mend_short_file() {
     Mended result{.stream = frame->stream};
     const std::uint64_t missing = frame->end - at;
     core::SendQueue mended;
+    // Constant memory that no frame outlives: shared by the queue, not copied.
     static constexpr std::array<char, data_bytes_max> zeros{};
     mended.append_shared({zeros.data(), static_cast<std::size_t>(missing)}, {});
     queue.consume(missing);
@@ -126,7 +128,8 @@ void H2Sender::drop_queued_data(Mended& mended) {
         const wire::H2FrameHeader header = front_frame(queue);
         rest = wire::h2_frame_header_bytes + header.length;
         if (header.stream != mended.stream) continue;
-        // HEADERS and the like stay: HPACK's table has changed with them.
+        // Its HEADERS left before the frame in front. RST_STREAM and WINDOW_UPDATE stay, because
+        // they are about the stream's end and the other direction.
         mended.was_reset = mended.was_reset || header.type == wire::H2FrameType::rst_stream;
         if (header.type != wire::H2FrameType::data) continue;
         queue.consume(rest);

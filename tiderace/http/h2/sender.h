@@ -8,7 +8,8 @@
 // Thread   The loop's.
 // Limits   queue_bytes_wanted in the queue before DATA waits, and H2FileFrames::frames_max of them
 //          with bytes of files.
-// Memory   HPACK's table, and 520 bytes from the first file that is sent.
+// Memory   520 bytes from the first file that is sent. The encoder has no dynamic table: fields
+//          that all connections share are rendered once, and those cannot refer to a table.
 #pragma once
 
 #include <cstdint>

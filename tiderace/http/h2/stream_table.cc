@@ -10,8 +10,8 @@ namespace tiderace::http {
 H2StreamTable::H2StreamTable() = default;
 H2StreamTable::~H2StreamTable() = default;
 
-// The stream's slot, or the free slot where it would be. At most half of the slots are taken, so a
-// free one is always met.
+// The stream's slot, or the free slot where it would be: open addressing with linear probing. At
+// most half of the slots are taken, so a free one is always met.
 std::size_t H2StreamTable::slot_of(std::uint32_t stream) const {
     std::size_t slot = home_of(stream);
     while (slots_[slot] && slots_[slot]->stream() != stream)
@@ -43,6 +43,7 @@ core::Ref<H2Exchange> H2StreamTable::take(std::uint32_t stream) {
         if (!slots_[slot]) return taken;
         const std::size_t home = home_of(slots_[slot]->stream());
         const std::size_t distance = (slot - home) & (slots_.size() - 1);
+        // Its home lies behind the gap, so no search for it passes the gap.
         if (distance < ((slot - gap) & (slots_.size() - 1))) continue;
         slots_[gap] = std::move(slots_[slot]);
         gap = slot;

@@ -8,6 +8,8 @@
 
 namespace tiderace::http {
 
+// Bytes that wait in the exchange are delivered at the end of the turn: the caller may be the
+// Session, inside on_received().
 void H2StreamTransport::set_receiving(bool on) {
     receiving_ = on;
     if (on) exchange_->ask_tunnel_step();
@@ -28,6 +30,7 @@ core::Sent H2StreamTransport::send(core::SendQueue& queue) {
 // Bytes already taken from the Connection's queue still go out, as from a socket's buffer.
 void H2StreamTransport::close(core::SendQueue&& unsent) {
     const core::SendQueue dropped(std::move(unsent));
+    // The exchange outlives this transport, and must not call it any more.
     exchange_->leave_tunnel();
     H2Connection* connection = exchange_->connection();
     if (connection == nullptr) return;
@@ -53,6 +56,8 @@ void H2StreamTransport::step() {
     const core::Ref<H2Exchange> exchange = exchange_;
     if (receive_step()) {
         exchange->ask_tunnel_step();
+        // At half, not at the first free byte, so that each report lets the Session queue a useful
+        // amount.
     } else if (send_pending_ && exchange_->out().bytes() < out_bytes_max / 2) {
         send_pending_ = false;
         observer_->on_sent(0);
@@ -63,6 +68,7 @@ bool H2StreamTransport::receive_step() {
     if (!receiving_) return false;
     const core::Ref<H2Exchange> exchange = exchange_;
     if (exchange->held_bytes() > 0) {
+        // Taken before the call: on_received() may close this transport and end the exchange.
         const std::string bytes = exchange->take_held();
         H2Connection* const connection = exchange->connection();
         observer_->on_received(bytes);
@@ -74,6 +80,7 @@ bool H2StreamTransport::receive_step() {
     }
     if (!exchange->body_arrived() || end_reported_) return false;
     end_reported_ = true;
+    // Empty bytes are the peer's end, as from a socket.
     receiving_ = false;
     observer_->on_received({});
     return true;

@@ -37,6 +37,7 @@ core::HeldBytes H2Streams::held_bytes() const {
     for (const core::Ref<H2Exchange>& exchange : open_.all()) {
         held += exchange->out().held();
         if (exchange->has_output() && exchange->write_due != Instant::max()) {
+            // write_due was set one write_timeout after the wait began.
             const Instant since = exchange->write_due - service().options().write_timeout;
             held.waits = std::max(held.waits, service().loop().now() - since);
         }
@@ -98,7 +99,7 @@ H2Streams::Step::~Step() {
 
 void H2Streams::reset(H2Exchange& exchange, H2Error error) {
     if (!exchange.attached() || connection_->is_closing()) return;
-    exchange.state = H2StreamState::reset_by_us;
+    exchange.state = H2StreamState::reset_by_us;  // close() remembers it
     write_reset(exchange.stream(), error);
     close(exchange);
 }
@@ -121,6 +122,9 @@ void H2Streams::step_done(core::Ref<H2Exchange> held) {
     settle(exchange);
 }
 
+// Work is due only in the states in which our answer is complete.
+// half_closed_local: the request still comes, so its rest is read and dropped while that is cheap
+// (may_drop_rest), because a client that only writes before it reads would not see the answer.
 void H2Streams::settle(H2Exchange& exchange) {
     if (exchange.stepping || !exchange.attached()) return;
     if (exchange.state == H2StreamState::ended) {
@@ -136,6 +140,8 @@ void H2Streams::settle(H2Exchange& exchange) {
     connection_->stream_settled();
 }
 
+// Logged before anything is released, because the record reads the request's views. The handlers
+// that hold the exchange are notified last: they may answer or close other streams.
 void H2Streams::close(H2Exchange& exchange) {
     log_answer(exchange);
     sender().scheduler().remove(exchange);
@@ -183,6 +189,8 @@ void H2Streams::reset_what_waits_for_windows() {
 
 // --- their deadlines -------------------------------------------------------------------------
 
+// body_due and write_due are never moved by traffic: each is checked when it passes, against the
+// bytes counted since it was set. So a frame costs no timer work, and due_ is a lower bound.
 void H2Streams::watch_body(H2Exchange& exchange) {
     if (exchange.body_arrived() || connection_->is_closing()) return;
     exchange.body_due = service().loop().now() + service().options().body_timeout;
@@ -206,6 +214,8 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
         const net::ProgressRate rate{.period = options.body_timeout,
                                      .bytes_per_second_min = options.receive_bytes_per_second_min};
         exchange.body_due = Instant::max();
+        // Not while a handler has paused its body, or has not asked for it: then the peer is
+        // waiting for us.
         if (exchange.body_flows() && !rate.is_met_by(exchange.body_bytes() - exchange.body_mark)) {
             return body_is_late(exchange);
         }
