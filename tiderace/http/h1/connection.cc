@@ -63,6 +63,8 @@ std::size_t H1Connection::on_data(net::Connection&, ByteView data) {
         delete this;
         return used;
     }
+    // Unread bytes are kept in memory, and more than unread_bytes_max would close the connection.
+    // Reading resumes when this request is done.
     if (exchange_ && data.size() - used > pipelined_bytes_max) connection_->set_reading(false);
     if (peer_finished_) end_of_input(used < data.size());
     return used;
@@ -78,6 +80,8 @@ std::size_t H1Connection::consume(ByteView data) {
         std::size_t step = 0;
         if (exchange_ && !exchange_->body_complete()) {
             step = core::Ref<H1Exchange>(exchange_)->feed_body(rest);
+            // A peer that does not read its answers gets no further request served: each would only
+            // add to the queue. on_drained comes before the unread bytes are delivered again.
         } else if (!exchange_ && !connection_->has_backlog()) {
             step = start_request(rest);
         }
@@ -142,12 +146,16 @@ std::size_t H1Connection::start_request(ByteView data) {
     return parsed.bytes;
 }
 
+// Entered once for each head: its deadline counts from the first byte, so that a head sent byte by
+// byte does not renew it.
 std::size_t H1Connection::wait_for_head(ByteView data) {
     head_bytes_seen_ = static_cast<std::uint32_t>(data.size());
     if (phase_ != Phase::head) enter(Phase::head);
     return 0;
 }
 
+// The handler may have done anything by the time serve() returns: answered, deferred, asked for the
+// body, or handed the connection over, after which nothing of it may be touched.
 void H1Connection::run(H1Exchange& exchange) {
     service_->site().serve(exchange);
     if (handed_over_) return;
@@ -211,6 +219,8 @@ void H1Connection::on_answered(H1Exchange&) {
     settle_unless_consuming();
 }
 
+// The deadline of the body runs from here, not from the head: until a handler wants the body, the
+// peer waits for us.
 void H1Connection::on_body_wanted() {
     if (phase_ != Phase::body) enter(Phase::body);
     if (!consuming_) resume_reading();
@@ -236,6 +246,8 @@ void H1Connection::stop_discarding() {
     end_connection(false);
 }
 
+// The exchange is completed first: `make` gives the connection another Session, to which nothing of
+// the request belongs any more.
 void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> make) {
     log_answer();
     complete_exchange();
@@ -246,6 +258,7 @@ void H1Connection::hand_over(unique_function<net::Session&(net::Connection&)> ma
     if (session == nullptr) return connection_->close(net::CloseReason::aborted);
     connection_->replace_session(*session);
     handed_over_ = true;
+    // Otherwise on_data does it, which is still on the stack.
     if (!consuming_) delete this;
 }
 
@@ -263,6 +276,7 @@ void H1Connection::settle() {
     if (exchange_->body_complete()) {
         request_done();
     } else if (!exchange_->keep_alive()) {
+        // The head has announced "Connection: close", so the rest of the body is not read.
         end_connection(false);
     } else if (phase_ != Phase::body) {
         enter(Phase::body);  // the rest of it is read and dropped
@@ -272,9 +286,12 @@ void H1Connection::settle() {
 
 void H1Connection::request_done() {
     const bool keep_alive = exchange_->keep_alive();
+    // Read before the exchange is given back, which clears it.
     const bool was_last_word = exchange_->was_last_word();
     log_answer();
     complete_exchange();
+    // may_keep_alive() again: a drain may have begun, or the peer have ended, since the head was
+    // written.
     if (!keep_alive || !may_keep_alive()) {
         end_connection(was_last_word);
         return;
@@ -294,6 +311,8 @@ void H1Connection::resume_reading() {
     if (connection_->has_unread()) connection_->deliver_unread_later();
 }
 
+// After a head that is in doubt, the place where the next request begins is in doubt, too. So the
+// connection ends, and the bytes behind the head are dropped (RFC 9112, 11.2: request smuggling).
 void H1Connection::refuse(wire::Refusal refusal) {
     ++service_->counters().refused;
     core::Ref<H1Exchange> exchange(exchange_);
@@ -330,6 +349,7 @@ void H1Connection::on_drained(net::Connection&) {
 void H1Connection::on_peer_finished(net::Connection& connection) {
     peer_finished_ = true;
     end_of_input(connection.has_unread());
+    // Starts the deadline for answers to a peer that may be gone.
     if (exchange_ && phase_ == Phase::answer) enter(Phase::answer);
 }
 
@@ -370,6 +390,8 @@ void H1Connection::on_deadline(net::Connection& connection) {
     }
     ++service_->counters().timed_out;
     exchange_ = service_->take_exchange();
+    // A part of a head came: the client is there, so it learns why with a 408 (RFC 9110, 15.5.9).
+    // One that sent nothing is closed without a word.
     exchange_->begin_refused(*this, false);
     ++service_->counters().refused;
     core::Ref<H1Exchange>(exchange_)->refuse(408, too_slow);
@@ -441,6 +463,7 @@ void H1Connection::log_answer() {
         return;
     }
     log_large_answer();
+    // Its views point into the receive block; if memory fails, log it now, as sent in full.
     const bool kept = core::contain(service_->loop().log(), "http", "what the access log keeps",
                                     [this] { exchange_->pin(); });
     kept ? static_cast<void>(unlogged_ = exchange_) : write_log(*exchange_);

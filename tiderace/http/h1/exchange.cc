@@ -32,6 +32,7 @@ bool is_framing(wire::FieldName name) {
 }
 
 // A body that was given whole, by a source or a handler, continues in pieces that a queue can hold.
+// Without it, one body of copied bytes could pass queue_bytes_max, which closes the connection.
 class Portions final : public BodySource {
   public:
     Portions(core::SendQueue ready, std::unique_ptr<BodySource> source, State then)
@@ -268,6 +269,7 @@ void H1Exchange::decide_framing(const Response& response) {
         // HTTP/1.0 has no chunks: the end of the connection ends the body.
         answer_body_ = head_.version_minor() >= 1 ? AnswerBody::chunked : AnswerBody::until_close;
     }
+    // Decided before the head is written, because the head announces it.
     keep_alive_ = answer_body_ != AnswerBody::until_close && may_keep_request_alive();
 }
 
@@ -309,6 +311,7 @@ bool H1Exchange::write_head(const Response& response) {
     using Fault = wire::ResponseHeadWriter::Fault;
     net::Connection& connection = connection_->connection();
     core::SendQueue& queue = connection.queue();
+    // Rendered where it is sent from, which saves a copy.
     const std::span<char> room = queue.reserve(connection.blocks(), head_bytes_max);
     wire::ResponseHeadWriter in_place(room);
     render_head(in_place, response);
@@ -380,6 +383,7 @@ bool H1Exchange::pump_once() {
         break_connection();
         return false;
     }
+    // A source that keeps to `pull_bytes` stays below this, and is never wrapped.
     if (pulled.bytes() > 2 * core::BlockPool::block_bytes && !has_room_for(pulled)) {
         source_ = std::make_unique<Portions>(std::move(pulled), std::move(source_), state);
         return true;
@@ -466,12 +470,14 @@ void H1Exchange::start_body() {
     }
 }
 
+// Once: another receiver of the same body finds it `coming`.
 void H1Exchange::send_continue() {
     if (body_ != Body::awaits_continue) return;
     enter(Body::coming);
     connection_->connection().write("HTTP/1.1 100 Continue\r\n\r\n");
 }
 
+// The whole connection stops reading: in HTTP/1 nothing but this body can come.
 void H1Exchange::set_body_reading(bool on) {
     body_paused_ = !on;
     if (connection_ != nullptr) connection_->set_body_reading(on);
@@ -545,6 +551,7 @@ std::size_t H1Exchange::feed_chunked(ByteView data) {
     return used;
 }
 
+// A receiver's last call may answer, which may complete the exchange and detach it.
 void H1Exchange::end_body() {
     if (!body_complete()) enter(Body::complete);
     if (receiver_ != nullptr) end_receiver();
