@@ -101,6 +101,8 @@ WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,
         response.add(FieldName::sec_websocket_extensions,
                      response.keep(wire::format_deflate_terms(*setup.deflate)));
     }
+    // False where the connection cannot become another one: a body is still coming, or the request
+    // lacks "Connection: upgrade".
     const bool taken = exchange.upgrade(
         response,
         [&service, &handler,

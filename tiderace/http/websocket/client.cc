@@ -32,6 +32,7 @@ class ClientHandshake final : public net::Session {
         const Instant now = service_->loop().now();
         connection.set_deadline(request.timeout < Instant::max() - now ? now + request.timeout
                                                                        : Instant::max());
+        // Until on_secured: an end before that is a fault of the TLS handshake.
         if (request.secure) why_ = websocket_no_tls;
     }
 
@@ -53,11 +54,13 @@ class ClientHandshake final : public net::Session {
         if (!setup) return refuse(connection, answer.http_status, setup.error()), data.size();
         auto* socket = new WebSocketConnection(*service_, connection, *handler_, std::move(*setup));
         connection.replace_session(*socket);
+        // `answer` holds views into `data`, not into this.
         delete this;
         socket->open();
         return answer.bytes;
     }
 
+    // The handler learns of it in on_close, which comes in any case, so that it is notified once.
     void refuse(net::Connection& connection, int http_status, std::string_view why) TR_ON_LOOP {
         http_status_ = http_status;
         why_ = why;

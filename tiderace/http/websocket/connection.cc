@@ -144,6 +144,7 @@ void WebSocketConnection::take_payload(const Step& step) {
     if (service_->options().fragments && !step.compressed) {
         take_fragment(step);
     } else if (step.first && step.last) {
+        // The usual case: a message in one frame and one read is never collected.
         deliver(step, unmasked(step), false);
     } else {
         collect(step);
@@ -228,6 +229,7 @@ std::optional<ByteView> WebSocketConnection::inflate(ByteView bytes) {
     } else {
         inflater = &service_->inflater();
     }
+    // One for the loop: the handler's view of it lives for the length of its call only.
     std::string& out = service_->inflate_scratch();
     using Outcome = wire::WebSocketInflater::Outcome;
     switch (inflater->decompress(bytes, reads_with_window(), service_->options().message_bytes_max,
@@ -282,6 +284,8 @@ void WebSocketConnection::take_close(ByteView payload) {
     handler_->on_end(*this, code_, end_reason());
 }
 
+// The peer's fault, whose close code names it (RFC 6455, 7.1.7). The peer's close frame is not
+// awaited: what it sends can no longer be read.
 void WebSocketConnection::fail(WebSocketFault fault) {
     ++service_->counters().faults;
     fault_ = fault;
@@ -309,6 +313,7 @@ void WebSocketConnection::set_reading(bool on) {
     connection_->set_reading(reading_ && !held_);
 }
 
+// Beside reading_, which is the application's: each of the two may stop the reading for itself.
 void WebSocketConnection::set_held(bool held) {
     held_ = held;
     if (!connection_->closing()) connection_->set_reading(reading_ && !held_);
@@ -316,6 +321,7 @@ void WebSocketConnection::set_held(bool held) {
 
 // --- writing ---------------------------------------------------------------------------------
 
+// Each side's "context takeover" is about what that side sends (RFC 7692, 7.1.1).
 bool WebSocketConnection::reads_with_window() const {
     if (!deflate_) return false;
     return is_client_ ? !deflate_->server_no_context_takeover
@@ -406,6 +412,7 @@ WebSocketSend WebSocketConnection::queued() {
     return connection_->closing() ? WebSocketSend::closed : WebSocketSend::high;
 }
 
+// A client masks each frame with its own key, and a window depends on all earlier messages.
 int WebSocketConnection::shared_form() const {
     if (is_client_ || writes_with_window()) return -1;
     return deflate_ ? write_window_bits() : 0;
@@ -520,6 +527,7 @@ void WebSocketConnection::abort() {
 
 void WebSocketConnection::on_drained(net::Connection&) {
     if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
+    // The application hears of it only if a send() of its own returned `high`.
     if (!std::exchange(high_reported_, false) || state_ != State::open) return;
     tell([this]() TR_ON_LOOP { handler_->on_drained(*this); });
 }
@@ -544,6 +552,7 @@ void WebSocketConnection::check_alive() {
         return;
     }
     awaiting_pong_ = true;
+    // Any byte counts as a sign of life, not the pong alone: see received_lately_.
     ping();
     connection_->set_deadline(service_->loop().now() + options.pong_timeout);
 }

@@ -39,6 +39,8 @@ void WebSocketService::report_misuse(std::string_view what, std::string_view ins
     loop_->log()->warning("websocket", what, log::field("instead", instead));
 }
 
+// Grows to the largest piece that one on_data() brings. A frame is taken in pieces, so a large
+// message does not make it larger.
 char* WebSocketService::unmask_scratch(std::size_t bytes) {
     if (unmasked_.size() < bytes) unmasked_.resize(std::max(bytes, std::size_t{64_KiB}));
     return unmasked_.data();

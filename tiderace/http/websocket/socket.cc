@@ -47,6 +47,8 @@ const core::Address& WebSocket::peer() const {
 WebSocketReceive::~WebSocketReceive() {
     state_->forget(*this);
 }
+// spend(): a task that always finds a message would keep the loop to itself. After its share it
+// suspends once, although the operation is done.
 bool WebSocketReceive::await_ready() {
     return state_->has_news() && task::Context::here().runner->spend();
 }

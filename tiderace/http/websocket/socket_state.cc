@@ -7,6 +7,10 @@
 
 namespace tiderace::http {
 
+//   WebSocket (a task's) -> WebSocketState <- WebSocketConnection (the loop's)
+//
+// Both ends may go first. The state frees itself with the second: here if no connection is left,
+// else in on_close or on_refused.
 void WebSocketState::disown(std::uint16_t code) {
     keeper_ = nullptr;
     // Without a connection, and without a client's handshake under way, no callback will come that
@@ -34,6 +38,7 @@ void WebSocketState::on_message(WebSocketConnection&, WebSocketKind kind, ByteVi
     }
     held_.emplace_back(std::string(message), kind);
     held_bytes_ += message.size() + message_cost;
+    // A task that receives slowly pushes back on its peer: TCP's window fills, not our memory.
     if (held_bytes_ >= held_bytes_max && !std::exchange(paused_, true)) {
         connection_->service().loop().assert_on_loop();
         connection_->set_reading(false);
@@ -106,6 +111,8 @@ void WebSocketState::push(WebSocketSending& sending) {
     sender_notified_ |= !sending.sent_;
 }
 
+// While the socket may send, one at a time until it is full again; after its end all are woken,
+// each with a failure.
 void WebSocketState::serve_senders() {
     while (!senders_.empty() && !(may_send() && connection_->has_backlog())) {
         WebSocketSending& first = senders_.pop_front();

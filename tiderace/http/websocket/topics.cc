@@ -95,6 +95,7 @@ std::size_t WebSocketTopics::take_place(WebSocketHub& hub) {
 void WebSocketTopics::attach(WebSocketService& service) {
     TR_CHECK(service.topics() == nullptr && &service.loop() == &service_->loop());
     service.set_topics(this);
+    // One service that waits makes all publishers of the loop wait: they share the topics.
     waits_ |= service.options().slow_receiver == SlowReceiver::wait;
 }
 
@@ -157,12 +158,14 @@ void WebSocketTopics::unsubscribe(WebSocketConnection& socket, ByteView name) {
                   [&](const auto& one) { return one->topic().name == name; });
 }
 
+// Not while a batch waits: dirty_ holds a pointer to the topic.
 void WebSocketTopics::forget_if_empty(Topic& topic) {
     if (topic.subscribers == 0 && topic.batch.empty()) topics_.erase(topics_.find(topic.name));
 }
 
 // --- publishing ------------------------------------------------------------------------------
 
+// One copy of the message for all loops: they share it, and only its count is touched by several.
 net::Backlog WebSocketTopics::publish(ByteView topic, WebSocketKind kind, ByteView message) {
     service_->loop().assert_on_loop();
     const bool alone = hub_->loops_.size() == 1;
@@ -217,6 +220,8 @@ void WebSocketTopics::on_turn_end() {
     outgoing_bytes_ = 0;
 }
 
+// The list is taken first, because a socket's send() flushes, too, and must not deliver the same
+// batches again. A topic with a batch is not forgotten, so the pointers stay valid.
 void WebSocketTopics::deliver_all() {
     dirty_bytes_ = 0;
     for (Topic* topic : std::exchange(dirty_, {})) {
@@ -267,6 +272,7 @@ void WebSocketTopics::deliver_to(WebSocketConnection& socket, const Topic& topic
 
 // --- between loops ---------------------------------------------------------------------------
 
+// Two counters that only grow, each written by one loop: no lock, and no update that reads first.
 std::uint64_t WebSocketTopics::in_flight(const WebSocketTopics& to) const {
     return sent_bytes_[to.number_] - to.taken_bytes_[number_].load(std::memory_order_acquire);
 }
@@ -302,6 +308,7 @@ void WebSocketTopics::take(std::size_t from, const Batch& batch) {
         for (const Message& message : batch.messages) add(message);
         flush();
     });
+    // Only this loop writes the word, so a load and a store suffice.
     std::atomic<std::uint64_t>& taken = taken_bytes_[from];
     taken.store(taken.load(std::memory_order_relaxed) + batch.bytes, std::memory_order_release);
     if (!batch.answer) return;
@@ -324,6 +331,7 @@ bool WebSocketTopics::is_behind() const {
     });
 }
 
+// All loops are notified, because each may have publishers that wait for a subscriber of this one.
 void WebSocketTopics::on_caught_up() {
     TR_CHECK(behind_sockets_ > 0);
     if (--behind_sockets_ > 0) return;
