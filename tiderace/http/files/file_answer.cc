@@ -131,7 +131,7 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
                                        UnixSeconds now) {
     static constexpr auto asked = {FieldName::if_match, FieldName::if_none_match,
                                    FieldName::if_modified_since, FieldName::if_unmodified_since};
-    // Another method's condition was about what it did, which is done (RFC 9110, 13.2.1).
+    // Another method has done its work by now, and its condition was about that (RFC 9110, 13.2.1).
     if (!request.is_get_or_head()) return wire::Precondition::proceed;
     // The usual request has no condition, and skips the work below.
     if (std::ranges::none_of(asked, [&](FieldName name) { return request.has(name); })) {
@@ -228,6 +228,8 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
 
 }  // namespace
 
+// In the order of RFC 9110, 13.2.2: which representation, then the conditions, then the range. Each
+// step works on what the one before has chosen, and the tag and length are those of that choice.
 void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
                  DiskReads& disk, FileVariants* variants) {
     const Request& request = exchange.request();
@@ -278,6 +280,7 @@ void answer_opened(Exchange& exchange, const FileLoader& loader, FileLoader::Ope
     answer_file(exchange, *path, how.small_copy_bytes_max, disk);
 }
 
+// 503 where the next attempt may succeed; 500 where the disk or the code is at fault.
 void answer_fault(Exchange& exchange, int error) {
     const bool exhausted =
         error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN || error == EINTR;

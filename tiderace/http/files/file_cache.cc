@@ -85,6 +85,7 @@ ResolvedPath* FileCache::known(ByteView path) {
 void FileCache::add_variant(ByteView path, const FileIdentity& of, wire::ContentCoding coding,
                             core::Ref<CachedFile> variant, UnixSeconds unix_now) {
     ResolvedPath* to = known(path);
+    // Made in the background: the entry may describe another file by now, or be gone.
     if (to == nullptr || !to->file || to->file->identity() != of || !to->makes.any()) return;
     // One body must not push out half of the cache.
     if (variant->size() > limits_.bytes_max / 2) return;
@@ -224,6 +225,11 @@ void FileCache::warm(ResolvedPath& path, Instant now) {
     evict();
 }
 
+//   missing_          names that lead to nothing      limit missing_max
+//   with_descriptor_  at least one open file          limit descriptors_max
+//   in_memory_        all others                      limit bytes_max, of all three
+//
+// Each is in the order of use, so each limit evicts from the front of its own list.
 IntrusiveList<ResolvedPath>& FileCache::list_of(const ResolvedPath& path) {
     if (is_missing(path)) return missing_;
     return path.descriptors != 0 ? with_descriptor_ : in_memory_;
@@ -275,6 +281,8 @@ void FileCache::forget(ResolvedPath& path) {
 }
 
 // Drops descriptors of files that no answer is sending. False: there are none.
+// A file that an answer holds keeps its descriptor whatever the cache does, so dropping it frees
+// none.
 bool FileCache::drop_unused_descriptors(const ResolvedPath* but) {
     const std::size_t before = descriptors_;
     const auto is_unused = [](const core::Ref<CachedFile>& file) {

@@ -16,6 +16,7 @@ namespace {
 constexpr int tries_max = 16;
 
 template <typename Call>
+// EAGAIN is openat2's answer when a rename on the way raced with its check of "..".
 auto try_again(Call&& call) {
     auto result = call();
     for (int tries = 1; (result == -EINTR || result == -EAGAIN) && tries < tries_max; ++tries) {
@@ -85,6 +86,8 @@ FileLoader::Opened FileLoader::open(ByteView path, ByteView suffix) const {
     // "/" is the root directory itself.
     if (name[0] == '\0') std::memcpy(name, ".", 2);
 
+    // One call checks that no name and no link leaves the root, and opens (core/beneath_walk.h does
+    // it where the kernel cannot). A check before it could be outrun by a rename.
     const int fd = try_again([&] { return kernel_->open_beneath(root_, name, O_RDONLY, links_); });
     if (fd < 0) {
         opened.found = found_of_error(-fd);

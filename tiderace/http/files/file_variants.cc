@@ -47,6 +47,8 @@ class FileVariants::Job final : public core::BlockingJob {
     void work() override {
         step_back();
         try {
+            // One store for all loops: whichever claims first compresses, and the others share the
+            // result.
             VariantStore::Claimed claimed = store_->claim(key_);
             outcome_ = claimed.claim;
             bytes_ = std::move(claimed.bytes);

@@ -15,6 +15,7 @@ namespace {
 
 using NoticeKind = core::ChangeNotice::Kind;
 
+// Walking needs names, not contents: O_PATH works without the right to read a directory.
 constexpr int as_a_place = O_DIRECTORY | O_CLOEXEC |
 #if defined(O_PATH)
                            O_PATH;
@@ -81,6 +82,7 @@ void FileWatch::cover(ByteView path) {
     const ByteView folder = path.substr(0, path.rfind('/') + 1);
     // If a folder is watched, so are those above it.
     if (folders_.contains(folder)) return;
+    // From the root down: a folder above that was replaced would make the one below another one.
     for (std::size_t slash = 0; slash < folder.size(); slash = path.find('/', slash + 1)) {
         const ByteView above = folder.substr(0, slash + 1);
         if (!folders_.contains(above) && !add_folder(above)) return;
@@ -154,6 +156,8 @@ void FileWatch::watch_root() {
 // Watches each name that `rest`, seen from `at`, leads through, links included. It only reads
 // names; the loader decides whether a file may be served.
 void FileWatch::walk(core::Descriptor at, std::string rest, ByteView link) {
+    // Resolves the links itself, one name at a time, because the kernel would not say which names
+    // it passed. link_parts_max ends a circle of links.
     for (int part = 0; part < link_parts_max && at && !rest.empty(); ++part) {
         const std::string name = take_name(rest);
         if (name.empty() || name == ".") continue;
@@ -344,6 +348,7 @@ void FileWatch::forget_link(ByteView link) {
     for (const int id : touched) release(id);
 }
 
+// The parts with an empty link belong to the root's own path: see watch_root().
 void FileWatch::forget_root() {
     std::vector<int> touched;
     for (auto& [id, watched] : watched_) {
@@ -378,6 +383,7 @@ void FileWatch::root_was_compared(bool replaced) {
     const bool again = root_may_differ_ || replaced;
     root_may_differ_ = false;
     if (replaced) lose_all();
+    // lose_all() has set it again, but the comparison is done.
     root_may_differ_ = false;
     if (!again || !notices_) return;
     // The root's link may lead through other names by now.
@@ -389,6 +395,7 @@ void FileWatch::root_was_compared(bool replaced) {
 
 void FileWatch::give_up(const Error& error) {
     if (notices_) lose_all();
+    // Entries that only a notice would have expired must not stay valid until the next comparison.
     notices_.reset();
     paused_ = false;
     log_once(Trouble::none, error.message());

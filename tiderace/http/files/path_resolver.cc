@@ -130,6 +130,7 @@ void PathResolver::decide_compression(ResolvedPath& to, const ResolvedPath* prev
 FileLoader::Loaded PathResolver::take(ResolvedPath& to, FileLoader::Opened&& opened,
                                       const CachedFile* known, UnixSeconds now) const {
     FileLoader::Loaded loaded;
+    // Unchanged: the object is kept, and with it its bytes, its descriptor and its variants.
     if (known != nullptr && known->identity() == opened.identity) {
         // Refs count inside their object, so one can be made from the bare object.
         loaded.file = core::Ref<CachedFile>(const_cast<CachedFile*>(known));

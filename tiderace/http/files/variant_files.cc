@@ -150,6 +150,8 @@ std::optional<std::string> VariantFiles::read(const VariantKey& key,
     struct stat status{};
     if (!file || ::fstat(file.get(), &status) != 0) return std::nullopt;
     const auto size = static_cast<std::uint64_t>(status.st_size);
+    // O_NONBLOCK above: opening a FIFO put here under that name would wait for a writer. Its size
+    // bounds what is read into memory.
     if (!S_ISREG(status.st_mode) || !is_ours(status) || size > bytes_max + head_bytes_max) {
         return std::nullopt;
     }

@@ -12,6 +12,11 @@ std::size_t VariantStore::cost_of(const Entry& entry) {
     return overhead_bytes + (entry.bytes != nullptr ? entry.bytes->size() : 0);
 }
 
+//   (unknown) --claim: yours--> claimed --put--> made --evict--> (unknown)
+//                                  +-----give_up-----------------> (unknown)
+//
+// A claimed key is `busy` for all others. The lock is held for look-ups only, never while
+// compressing.
 VariantStore::Claimed VariantStore::claim(const VariantKey& key) {
     const std::lock_guard held(lock_);
     const auto [at, is_new] = known_.try_emplace(key, entries_.end());
