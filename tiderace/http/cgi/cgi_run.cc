@@ -82,6 +82,7 @@ void CgiRun::start() {
 }
 
 void CgiRun::start_program() {
+    // The program runs in its own folder, where this name leads to it.
     const std::string file = "." + opened_.script.substr(opened_.script.rfind('/'));
     std::vector<std::string> words{file};
     words.insert(words.end(), opened_.arguments.begin(), opened_.arguments.end());
@@ -122,6 +123,7 @@ void CgiRun::on_ready(core::Watch& watch, core::Interest) {
     if (&watch == &input_) return write_body();
     if (!head_complete()) return read_head();
     if (drops_output()) return drop_output();
+    // No more readiness until the client has taken what there is: pull_output() watches it again.
     static_cast<void>(output_.change({}));
     output_ready();
 }
@@ -139,6 +141,7 @@ void CgiRun::write_body() {
         const ssize_t sent = ::write(program_->input.get(), bytes.data(), bytes.size());
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && errno == EAGAIN) {
+            // Watched from the first full pipe on: a body that fits into the pipe needs no watch.
             if (input_.descriptor() >= 0) return;
             if (input_.watch(program_->input.get(), {.writable = true})) return;
         }
@@ -226,7 +229,7 @@ void CgiRun::drop_output() {
                 end_output();
                 return judge_end();
             case Read::some:
-                break;  // nobody waits for it, so it is no progress: one that writes for ever ends
+                break;  // dropped output is no progress: a program that writes for ever is ended
         }
     }
 }
@@ -298,6 +301,7 @@ void CgiRun::on_reaping() {
     if (!over()) loop().arm(reaping_, loop().now() + look_every);
 }
 
+// Closing our ends tells a program that still runs: SIGPIPE on its output, the end of its input.
 void CgiRun::on_over() {
     cancel();
     input_.release();

@@ -78,6 +78,7 @@ std::optional<FastCgi::Script> FastCgi::find(ByteView path) const {
         if (!below) return std::nullopt;
         return Script{prefix, std::string(path.substr(prefix.size()))};
     }
+    // The shortest front that is a script; what follows it is PATH_INFO (RFC 3875, 4.1.5).
     for (std::size_t end = 0; end < path.size();) {
         end = std::min(path.find('/', end + 1), path.size());
         const ByteView front = path.substr(0, end);

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t input_record_max = 32_KiB;
 // Above it more of a body waits; below the connection's own mark, so that it goes on reading.
 constexpr std::uint64_t queue_bytes_high = 128_KiB;
+// A peer that does not know the question may not answer at all.
 constexpr Duration question_max = 1s;
 
 }  // namespace
@@ -34,6 +35,7 @@ void FastCgiCall::on_ready_to_start() {
     handler_->peer_->ask(*this);
 }
 
+// The first connection starts the call; a later one repeats a request whose connection was lost.
 void FastCgiCall::assign() {
     std::exchange(started_, true) ? start() : let_in();
 }
@@ -72,6 +74,7 @@ void FastCgiCall::on_body() {
     connection_->write(out);
 }
 
+// The client wants no body: what waits here would never be taken, and keeps the connection paused.
 void FastCgiCall::want_output() {
     output_.clear();
     if (over()) return;
@@ -139,6 +142,8 @@ void FastCgiCall::on_lost(std::string_view why) {
     fail(502, why);
 }
 
+// The order matters: after remove() no record reaches the call, and retire() frees it at the turn's
+// end.
 void FastCgiCall::on_over() {
     handler_->peer_->forget(*this);
     output_.clear();
@@ -166,6 +171,8 @@ bool FastCgiConnection::has_room() const {
 }
 
 void FastCgiConnection::add(FastCgiCall& call) {
+    // 0 is the connection's own id (FastCGI, 3.3). The id of an aborted call stays taken until the
+    // peer ends it, or a late record would reach another client.
     do {
         if (++last_id_ == 0) ++last_id_;
     } while (calls_.contains(last_id_));
@@ -232,6 +239,7 @@ std::size_t FastCgiConnection::on_data(net::Connection&, ByteView data) {
 void FastCgiConnection::take(const FcgiEvent& event) {
     if (event.kind == FcgiEvent::Kind::values) return;  // to a question that was not asked here
     const auto found = calls_.find(event.id);
+    // After one bad record the place of the next is unknown.
     if (event.kind == FcgiEvent::Kind::fault || found == calls_.end()) {
         fail_all("the peer sent what is no FastCGI answer");
         return close();
@@ -291,6 +299,7 @@ void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
 
 void FastCgiConnection::fail_all(std::string_view why) {
     closing_ = true;  // it takes no more
+    // on_lost() may ask for another connection at once, so this one must not look free.
     const auto calls = std::exchange(calls_, {});
     for (const auto& [id, call] : calls) {
         if (call != nullptr && call->connection_ == this) call->on_lost(why);
@@ -338,6 +347,7 @@ FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
                         .timeout = options.connect_max,
                         .connections_max = options.connections_max + 1}) {}
 
+// The calls are freed by FastCgi, their owner; nothing may start one from here on.
 FastCgiPeer::~FastCgiPeer() {
     ending_ = true;
     waiting_.clear();
@@ -384,6 +394,7 @@ void FastCgiPeer::serve_waiting() {
         connection->add(*call);
         call->assign();
     }
+    // One connection for each call that waits, and no more: those under way count.
     while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {
         ++connecting_;
         connector_.connect(options_->address, [this](Result<net::Connection*> made) {
@@ -394,6 +405,7 @@ void FastCgiPeer::serve_waiting() {
 
 void FastCgiPeer::on_connected(Result<net::Connection*> made) {
     --connecting_;
+    // No call of theirs is on the stack here.
     gone_.clear();
     if (made) {
         connections_.push_back(std::make_unique<FastCgiConnection>(*this));

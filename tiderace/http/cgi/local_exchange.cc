@@ -14,6 +14,8 @@ using wire::FieldName;
 constexpr char made_key = 0;
 constexpr char depth_key = 0;
 
+// A local redirect is a new GET without a body (RFC 3875, 6.2.2): its conditions and ranges are
+// about other bytes.
 bool is_for_another_path(FieldName name) {
     switch (name) {
         case FieldName::content_length:
@@ -34,6 +36,9 @@ bool is_for_another_path(FieldName name) {
     }
 }
 
+//   outer exchange --attachment--> Redirected --Ref--> LocalExchange --Ref, until answered--> outer
+//
+// The Ref back is given up with the answer or the end, so the circle does not keep itself alive.
 class LocalExchange final : public Exchange {
   public:
     LocalExchange(Exchange& outer, std::string target) : target_(std::move(target)) {

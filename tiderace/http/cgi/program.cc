@@ -76,6 +76,7 @@ void add_limits(Launch& launch, const ProgramLimits& limits) {
 }
 
 TR_IN_CHILD bool set_up(const Launch& launch) {
+    // A group of its own, so that one signal reaches what it starts, too.
     ::setpgid(0, 0);
 #if defined(__linux__)
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
@@ -96,6 +97,8 @@ TR_IN_CHILD bool set_up(const Launch& launch) {
     return ::sigprocmask(SIG_SETMASK, &launch.none, nullptr) == 0;
 }
 
+// Marked, not closed: on Linux the program is executed from a descriptor, which must stay open
+// until then.
 TR_IN_CHILD void keep_no_descriptor() {
 #if defined(__linux__) && defined(SYS_close_range)
     constexpr unsigned on_exec = 4;  // CLOSE_RANGE_CLOEXEC
@@ -207,6 +210,10 @@ pid_t reap(pid_t pid, int& status) {
 
 }  // namespace
 
+//   parent  pipes, limits, signals blocked -> clone, sleeps (CLONE_VFORK) -> reads launch.error
+//   child   become: group, pipes, limits, signals -> exec, or _exit
+//
+// With CLONE_VM no page table is copied, so the start costs the same however large the server is.
 Result<Program> Program::start(const ProgramStart& start) {
     Result<core::Pipe> in = core::Pipe::open();
     if (!in) return fail(in.error());
@@ -214,6 +221,7 @@ Result<Program> Program::start(const ProgramStart& start) {
     if (!out) return fail(out.error());
     Result<core::Pipe> err = core::Pipe::open();
     if (!err) return fail(err.error());
+    // Our ends only: a program expects its standard streams to block.
     for (const int fd : {in->writing.get(), out->reading.get(), err->reading.get()}) {
         if (!stop_blocking(fd)) return fail(Error::last("make", "a pipe"));
     }
@@ -233,6 +241,7 @@ Result<Program> Program::start(const ProgramStart& start) {
     program.pid_ = born.pid;
     program.pidfd_ = core::Descriptor(core::system_kernel(), born.pidfd);
     ::setpgid(born.pid, born.pid);  // parent or child, whichever is first; fails after the exec
+    // The child has ended; ~Program reaps it.
     if (launch.error != 0) return fail(Error(launch.error, "start", start.name));
     program.input = std::move(in->writing);
     program.output = std::move(out->reading);

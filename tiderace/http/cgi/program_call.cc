@@ -68,6 +68,7 @@ void ProgramCall::take_body(ByteView bytes) {
     pending_.append(bytes);
     room_->collected_bytes += bytes.size();
     const CallRules& rules = room_->rules;
+    // Of all calls together: many slow uploads must not add up without a bound.
     const bool crowded = room_->collected_bytes > rules.collected_bytes_max;
     if (phase_ == Phase::running) {
         note_progress();
@@ -184,6 +185,7 @@ void ProgramCall::answer() {
         return;
     }
     auto source = std::make_unique<Source>(*this);
+    // The exchange owns the source and destroys it when the answer ends or its client goes.
     source_ = source.get();
     response.set_body(std::move(source), head.content_length);
     const core::Ref<Exchange> exchange = exchange_;
@@ -212,13 +214,13 @@ ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& o
     State state = pull_output(blocks, out, bytes_wanted);
     if (broken_) return State::failed;
     output_bytes_ += out.bytes() - before;
-    // A length that the program promised is kept to the byte: more would be taken for the next
-    // answer, and less must look cut.
     const std::uint64_t most = room_->rules.output_bytes_max;
     if (most > 0 && output_bytes_ > most) {
         fail(502, "it wrote more than it may");
         return State::failed;
     }
+    // A length that the program promised is kept to the byte: more would be taken for the next
+    // answer, and less must look cut.
     const auto& length = reader_->head().content_length;
     if (length && output_bytes_ > *length) {
         fail(502, "it wrote more than its Content-Length");
@@ -313,6 +315,8 @@ bool ProgramCall::waits_for_client() const {
 
 void ProgramCall::on_deadline() {
     if (phase_ == Phase::waiting) return fail(503, "no place became free");
+    // Checked when it passes, not on each event: moving the deadline would cost a timer for each
+    // piece.
     if (waits_for_client()) note_progress();
     const Instant due = progress_ + room_->rules.timeout;
     if (loop_->now() < due) return loop_->arm(deadline_, due);
