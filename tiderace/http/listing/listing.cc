@@ -212,6 +212,8 @@ void add_fields(Response& response, const std::string& nonce) {
     response.add(FieldName::vary, "Accept");
     response.add(FieldName::x_content_type_options, "nosniff");
     if (json) return;
+    // Names of files come from strangers. Should one ever get past the escaping, no script of it
+    // runs.
     const std::string policy = "default-src 'none'; style-src 'nonce-" + nonce +
                                "'; script-src 'nonce-" + nonce +
                                "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -278,6 +280,7 @@ void answer_listing(Exchange& exchange, const files::FileLoader& loader,
         listing->format = std::make_unique<HtmlListing>();
         description.nonce = make_nonce();
     }
+    // On the loop: one open, without reading. It fails as GET's open would.
     if (request.method() == wire::Method::head) {
         const files::FileLoader::Opened opened = loader.open(options.path);
         if (opened.found == files::Found::failed) return answer_unreadable(exchange, opened.error);

@@ -27,6 +27,7 @@ std::string escape(ByteView text) {
 }
 
 bool is_harmless(ByteView address) {
+    // The allowed schemes are listed, not the forbidden ones: "javascript:" has many spellings.
     for (const ByteView scheme : {"http://", "https://", "mailto:"}) {
         if (wire::equals_ignoring_case(address.substr(0, scheme.size()), scheme)) return true;
     }
@@ -108,6 +109,7 @@ class Blocks {
   public:
     void add(ByteView line) {
         const ByteView text = trim(line);
+        // Inside code no line has a meaning but the one that ends it.
         if (block_ == Block::code) return text.starts_with("```") ? end_block() : add_code(line);
         if (text.starts_with("```")) return begin(Block::code);
         if (text.empty()) return end_block();
