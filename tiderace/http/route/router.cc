@@ -131,6 +131,8 @@ std::uint32_t Router::match(std::uint32_t node, ByteView rest, Parameters& param
     const ByteView segment = rest.substr(1, end == ByteView::npos ? end : end - 1);
     const ByteView behind = end == ByteView::npos ? ByteView{} : rest.substr(end);
     const std::size_t count = parameters.count;
+    // The most specific first: a literal, a parameter, the rest. A dead end goes back to the next
+    // kind.
     if (const std::uint32_t child = literal_child(node, segment); child != none) {
         const std::uint32_t found = match(child, behind, parameters);
         if (found != none) return found;
@@ -158,6 +160,7 @@ Found Router::find(wire::Method method, ByteView path, Parameters& parameters) c
     if (route == none && method == wire::Method::head) {
         route = routes.by_method[static_cast<std::size_t>(wire::Method::get)];
     }
+    // A route for any method, whose place is that of Method::other.
     if (route == none) route = routes.by_method[methods - 1];
     if (route == none) {
         const auto other = [](std::uint32_t one) { return one != none; };
