@@ -41,6 +41,7 @@ class RingAccessLog::BoundedLine {
     BoundedLine& json(ByteView text) { return append(text, &log::Line::json); }
 
   private:
+    // Bounded after escaping, which can make a peer's text several times as long.
     BoundedLine& append(ByteView text, log::Line& (log::Line::*escape)(ByteView)) {
         const std::size_t start = line_.size();
         const std::size_t room = std::min(text_bytes_max, room_.size() - start);

@@ -31,6 +31,8 @@ struct Exchange::Waiting final : core::Deadline {
         while (!observers.empty()) observers.pop_front();
     }
 
+    // Other threads reach the exchange by its id in the door; without it their calls are counted
+    // misses.
     void leave_door() {
         if (door != nullptr) std::exchange(door, nullptr)->leave(id);
     }
@@ -74,6 +76,8 @@ void Exchange::respond(Response& response) {
 
 void Exchange::write(Response& response) {
     responded_ = true;
+    // First, so that a filter or source that throws finds the answer taken, and cannot give
+    // another.
     if (waiting_ != nullptr) waiting_->disarm();
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {

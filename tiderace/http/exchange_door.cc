@@ -24,6 +24,7 @@ void ExchangeDoor::close() {
     loop_ = nullptr;
 }
 
+// On the loop.
 void ExchangeDoor::run(SlotId id, ExchangeHandle::Call& call) {
     const Entry* entry = exchanges_.find(id);
     // Answered or abandoned since: the id's generation does not match any more.

@@ -27,6 +27,8 @@ struct RequestOrigin::Security {
 RequestOrigin::RequestOrigin() = default;
 RequestOrigin::~RequestOrigin() = default;
 
+// Called when the connection goes while a handler still holds the exchange: the peer's address and
+// the session's facts are the connection's.
 void RequestOrigin::keep(Request& request) noexcept {
     if (request.peer != nullptr && request.peer != &peer_) {
         kept_ = true;

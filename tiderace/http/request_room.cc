@@ -34,6 +34,7 @@ RequestRoom::~RequestRoom() {
     unpoison();
 }
 
+// Under the address sanitizer a view that outlives its request is found at its first use.
 void RequestRoom::poison() {
     ASAN_POISON_MEMORY_REGION(fields_.data(), sizeof fields_);
     ASAN_POISON_MEMORY_REGION(path_.get(), path_bytes_max_);
@@ -78,6 +79,7 @@ void PinnedRequest::pin(wire::RequestHead& head, Request& request) {
         at += text.size();
         return kept;
     };
+    // The fields lie in front: new[] aligns its memory for them, and texts need no alignment.
     head.move_to(reinterpret_cast<wire::Field*>(memory_.get()), keep);
     const auto move = [&](ByteView& view) {
         if (!is_inside(view, old_target)) {

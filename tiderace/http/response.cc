@@ -113,6 +113,7 @@ void Response::set_body(std::string text) {
     set_body(owned->text, owned);
 }
 
+// For an answer that outlives respond(): a copied body is a view of the handler's.
 void Response::share_body() {
     if (owner_ || copied_body().empty()) return;
     auto owned = core::make_ref<OwnedText>(std::string(copied_body()));

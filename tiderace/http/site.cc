@@ -19,6 +19,8 @@ void Site::serve(Exchange& exchange) {
     resume(exchange);
 }
 
+// The count of passed rules is kept in the exchange, so that a rule that decides later goes on
+// where it stopped.
 void Site::resume(Exchange& exchange) {
     exchange.run([&] {
         while (exchange.access_done < access_.size()) {
