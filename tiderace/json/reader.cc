@@ -42,6 +42,7 @@ std::string path_of(const Place* place) {
     return path += place->name;
 }
 
+// Quoted by the writer's rules, so that a control character of the peer's cannot reach a log line.
 std::string found_text(const element& found) {
     std::string text;
     TextOut out(text);
@@ -157,6 +158,8 @@ class Walk {
     std::size_t elements_ = 0;
 };
 
+// simdjson's elements do not know their place in the text. It is searched for again, and only after
+// a fault, so that a sound text pays nothing for it.
 std::size_t Walk::offset_of_place(const Place& place) const {
     std::vector<std::size_t> ordinals;
     for (const Place* at = &place; at->above != nullptr; at = at->above) {
@@ -286,6 +289,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
     const ObjectShape& shape = *type.object;
     void* members[members_max];
     shape.addresses(to, members);
+    // A bit for each member, of which there are members_max (64) at most.
     std::uint64_t seen = 0;
     bool good = true;
     std::size_t ordinal = 0;
@@ -411,6 +415,7 @@ bool Walk::read(const element& from, void* to, const Type& type, const Place& pl
 class Parser {
   public:
     simdjson::simdjson_result<element> parse(ByteView text, std::size_t depth_max) {
+        // A parser for the largest text so far; simdjson reuses its tape for smaller ones.
         if (capacity_ < text.size() || depth_max_ != depth_max) {
             // At least what a thread keeps, so that growing texts do not reallocate each time.
             capacity_ = std::max<std::size_t>(text.size(), parser_kept_bytes);
@@ -444,6 +449,7 @@ class LentParser {
     Parser* operator->() { return parser_.get(); }
 
   private:
+    // Moved out while it is lent: a read within a read finds none and makes its own.
     static thread_local std::unique_ptr<Parser> kept_;
     std::unique_ptr<Parser> parser_;
 };
@@ -498,6 +504,9 @@ std::unexpected<Error> refuse_syntax(ByteView text, std::size_t depth_max,
 
 }  // namespace
 
+//   size -> surrogates -> simdjson -> (integers beyond 64 bits: once more) -> Walk
+//                            |                                               |
+//                         syntax: scanned again by Scanner, for the place    content: all faults
 std::expected<void, Error> read_value(ByteView text, void* value, const Type& type,
                                       const Options& options) {
     const std::size_t depth_max = std::min(options.depth_max, depth_limit);

@@ -92,6 +92,7 @@ class Scanner {
         problem_ = problem;
         return false;
     }
+    // The second check tells the end of the text from a NUL in it.
     bool skip(char c) {
         if (peek() != c || at_ == text_.size()) return false;
         ++at_;
