@@ -15,6 +15,9 @@ bool may_begin_entity(std::string_view rest) {
 
 }  // namespace
 
+// Follows the browser's tokenizer (HTML, 13.2.5) for the author's own text. It need not be
+// complete: a text that it does not understand is refused when the template is loaded, never when
+// it is shown.
 std::optional<HtmlContext::Refusal> HtmlContext::literal(std::string_view text) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         std::string problem = step(text[at], text.substr(at));
@@ -192,6 +195,7 @@ std::string HtmlContext::step_value(char c, std::string_view rest) {
                           ? is_html_space(c) || c == '>'
                           : c == (state_ == State::double_quoted ? '"' : '\'');
     if (ends) {
+        // An unquoted value is ended by the tag's own '>', which has to be seen by the tag, too.
         const bool closes = c == '>' && state_ == State::unquoted;
         end_value();
         // Refused at the end of either attribute, since they may come in any order.
@@ -446,6 +450,8 @@ bool HtmlContext::join_tags(const HtmlContext& other) {
     return true;
 }
 
+// Where two branches meet, a value behind them must be safe whichever was taken. So both have to
+// end at the same place, and of two facts about it the one that allows less stays.
 bool HtmlContext::join(const HtmlContext& other) {
     if (*this == other) return true;
     if (svg_depth_ != other.svg_depth_ || math_depth_ != other.math_depth_) return false;

@@ -72,6 +72,8 @@ Ref truth(bool value) {
     return ref_to(truths[value ? 1 : 0]);
 }
 
+// The author's text is appended without a check. The compiler has counted it once; only loops
+// repeat it, and they check the output after each turn.
 bool Renderer::run(std::uint32_t at, std::uint32_t to) {
     while (at < to) {
         const Instruction& instruction = program_.instructions[at];
@@ -118,6 +120,7 @@ bool Renderer::write_value(const Instruction& instruction) {
     if (instruction.escape != Escape::js_value) {
         return write_text(operation, instruction.escape, value);
     }
+    // Bounded while it is written, because a value of JavaScript may be a whole tree.
     const std::size_t used = out_.size() - start_;
     const std::size_t most = program_.limits.output_bytes_max;
     if (append_js_value(out_, value, most > used ? most - used : 0)) return check_output(operation);
@@ -233,8 +236,11 @@ Ref Renderer::loop_field(const Operation& operation) const {
 Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
                    bool missing_is_nothing) {
     const Name& name = operation.expression.names[index];
+    // A member of nothing is nothing, so that a chain of optionals needs no test at each step.
     if (from.type->kind == Kind::nothing) return nothing;
     if (from.type->kind == Kind::object) {
+        // Looked up when the template was checked against this type. Another type (of an element,
+        // say) is searched by name.
         const FoundMember& found = operation.found[index];
         const Member* const member =
             found.object == from.type ? found.member : find_member(*from.type, name.text);

@@ -334,6 +334,7 @@ bool Parser::extends(std::size_t tag) {
 bool Parser::raw(std::vector<Node>& out, std::size_t tag) {
     if (!close("%}")) return false;
     const std::size_t from = cursor_.at();
+    // Not by the cursor's rules: whatever is no endraw is text, unfinished tags included.
     for (std::size_t end = from; (end = text_.find("{%", end)) != text_.npos; end += 2) {
         const bool trims = end + 2 < text_.size() && text_[end + 2] == '-';
         cursor_.move_to(end + (trims ? 3 : 2));
