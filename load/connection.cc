@@ -88,6 +88,7 @@ void LoadConnection::start() {
     const LoadPlan& plan = worker_->plan();
     net::Route route{.to = plan.target.address};
     if (!plan.sources.empty()) route.from = plan.sources[number_ % plan.sources.size()];
+    // Set before connect(): the window that TCP announces follows from it.
     if (slow_reader_) route.receive_buffer_bytes = slow_receive_buffer_bytes;
     enter(Phase::connecting);
     worker_->connector().connect(
@@ -237,6 +238,7 @@ std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
     return used;
 }
 
+// Once for all answers of one read: a pause counts from the last of them.
 void LoadConnection::after_hearing(std::size_t bytes) {
     const bool answered = std::exchange(answered_now_, false);
     if (phase_ == Phase::ending) {
@@ -378,6 +380,7 @@ void LoadConnection::on_expired() {
             break;
         case Pause::not_reading:
             pause_ = Pause::none;
+            // The pause was ours, so the server's time begins anew.
             since_ = worker_->loop().now();
             connection_->set_reading(true);
             break;
@@ -398,6 +401,7 @@ void LoadConnection::check_timeout(Instant now) {
     }
 }
 
+// run_over_ first: on_close() must count what is dropped, not open another connection.
 void LoadConnection::end() {
     run_over_ = true;
     worker_->loop().cancel(*this);

@@ -23,6 +23,7 @@ namespace {
 namespace wire = http::wire;
 using wire::H2Error;
 
+// So wide that only TCP holds the server back, and no WINDOW_UPDATE of ours is measured.
 constexpr std::uint32_t window_bytes = 1U << 30;
 constexpr std::uint32_t first_window_bytes = 65'535;  // RFC 9113, 6.9.2
 constexpr std::size_t unsent_bytes_max = 256 * 1024;  // then bodies wait
@@ -154,6 +155,8 @@ std::size_t LoadH2::room() const {
 }
 
 void LoadH2::ask(Instant intended) {
+    // Three spellings of one request, made once for the run, so that the generator spends its time
+    // on sending.
     const LoadRequest& request = *rules_.request;
     // The first request fills the server's table, later ones refer to it.
     const std::string& block = !table_used_   ? request.block_first
@@ -276,6 +279,7 @@ bool LoadH2::take(const wire::H2Headers& headers) {
     if (stream == streams_.end()) {
         // One that we gave up; its block is read for the table.
         read_head(headers, ignored, interim);
+        // A frame for a stream that was never opened is a fault of the server's.
         return is_over(headers.stream);
     }
     if (!read_head(headers, *stream, interim)) return false;
@@ -292,6 +296,7 @@ bool LoadH2::take(const wire::H2Data& data) {
             return wire::write_h2_window_update(out, id, increment);
         });
     };
+    // First, because the connection's window counts the bytes of streams that are gone, too.
     give_back(receive_, 0);
     const auto stream = find(data.stream);
     if (stream == streams_.end()) return is_over(data.stream);

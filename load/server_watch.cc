@@ -59,7 +59,7 @@ void collect_inodes(const std::string& path, const core::Address& address,
     }
 }
 
-// It is asked for all descriptors of the machine: at most one system call for each.
+// Called for the descriptors of all processes: at most one system call for each.
 bool holds_one_of(const fs::path& process, const std::set<std::string>& inodes) {
     constexpr std::string_view before = "socket:[";
     std::error_code failure;
@@ -226,6 +226,7 @@ std::vector<int> ServerWatch::find() const {
 }
 
 // Reads these processes and those seen earlier.
+// A process that has ended keeps its last known use, because its time was spent for this run.
 void ServerWatch::read(std::vector<int> pids) {
     for (const auto& [pid, seen] : seen_) {
         if (seen.alive && std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);

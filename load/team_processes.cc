@@ -69,6 +69,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
     ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
     place.ready = true;
     char go = 0;
+    // The end of the pipe in place of a byte: the parent gave up before the run began.
     if (::read(pipe, &go, 1) != 1) ::_exit(0);
     auto team = start_threads(plan, share, threads);
     if (!team) ::_exit(1);  // the parent has made one, too
@@ -82,6 +83,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
             (*team)->stop();
         }
     }
+    // Written before finish() marks the figures as final: that mark is what the parent looks for.
     place.sum = *(*team)->finish();
     place.shown.show((*team)->progress());
     place.shown.finish();
@@ -123,8 +125,10 @@ Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& sha
     // Buffered output would be written once by each child.
     std::fflush(nullptr);
     for (std::size_t i = 0; i < places_.size(); ++i) {
+        // No thread and no loop exists yet, so that the child's memory is whole.
         const pid_t pid = ::fork();
         if (pid == 0) {
+            // This copy of the writing end would hide the parent's end from all children.
             pipe_.reset();
             be_child(plan, share_of(share, i, places_.size()), threads, places_[i],
                      pipe->reading.get());

@@ -115,6 +115,7 @@ void LoadWorker::shut_down() {
     loop_->cancel(*this);
     for (auto& connection : connections_) connection->end();
     do {
+        // Connections that are being made report back, too, and each refers to its LoadConnection.
         connector_->abort_all();
         loop_->turn(Duration::zero());
     } while (connector_->size() > 0);
