@@ -28,6 +28,7 @@ bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+// Fields about the connection or the framing: a caller's own could end the message elsewhere.
 bool is_ours(std::string_view name) {
     static constexpr std::array names{
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
@@ -129,6 +130,7 @@ task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
 
 task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
     const Duration limit = request.timeout_.value_or(options_.timeout);
+    // Until the head only: the pieces of a stream have read_timeout each.
     auto made = co_await task::within(limit, travel(request));
     if (!made) co_return fault(Kind::timed_out, request.url() + ": no answer in time");
     co_return std::move(*made);
@@ -240,9 +242,12 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     }
     const auto next = journey.url.resolve(location);
     if (!next) return fault(Kind::bad_redirect, journey.url.text() + ": leads to no http(s) URL");
+    // A server must not be able to lead a secret request into the clear.
     if (journey.url.secure && !next->secure) {
         return fault(Kind::bad_redirect, journey.url.text() + ": leads from https to http");
     }
+    // As RFC 9110, 15.4 has it: 303 always, 301 and 302 for POST, as all browsers do; 307 and 308
+    // never.
     const bool becomes_get = status == 303
                                  ? journey.method != "HEAD"
                                  : (status == 301 || status == 302) && journey.method == "POST";
@@ -257,6 +262,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
             journey.request.fields_.remove(name);
         }
     }
+    // Meant for the first server alone: a redirect may lead to one of a stranger's.
     if (!next->same_origin(journey.url)) {
         for (const char* name : {"Authorization", "Cookie", "Proxy-Authorization"}) {
             journey.request.fields_.remove(name);

@@ -161,6 +161,7 @@ std::size_t ClientH1::on_data(ByteView data) {
 
 void ClientH1::answer_ended(bool more_came) {
     answer_ended_ = true;
+    // Bytes behind the answer belong to no request, so the connection is not trusted any more.
     const bool reusable = reader_.start().keep_alive && !more_came;
     // An answer may come before the request was sent; an error is not worth sending the rest.
     const bool refused = reader_.start().status >= 300;

@@ -146,6 +146,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
     Stream& stream = *streams_.back();
     // All are of one urgency, and take turns.
     scheduler_.set_priority(stream, {.incremental = true});
+    // Compared in give_up(): if nothing came since, the server may be gone, and a PING decides.
     stream.heard_before_ = heard_;
     stream.request_ended_ = !exchange.has_body();
     say_head(id, block, stream.request_ended_);
@@ -164,6 +165,7 @@ net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
     if (last && list_bytes(stream.exchange_->request_trailers) > peer_.max_header_list_size) {
         throw std::length_error("the server takes no trailers that large");
     }
+    // Moved once for each piece of the caller, not once for each frame.
     stream.unsent_.erase(0, std::exchange(stream.unsent_begin_, 0));
     stream.unsent_ += piece;
     stream.last_ = last;
@@ -281,6 +283,8 @@ void ClientH2::taken(Stream& stream, std::size_t bytes) {
     update_window(stream.id_, stream.receive_.give_back(static_cast<std::uint32_t>(bytes)));
 }
 
+// A request that got no byte may have met a dead connection: no other is begun on it until the PING
+// is answered (room()), and without an answer it ends.
 void ClientH2::give_up(Stream& stream) {
     reset(stream.id_, H2Error::cancel);
     const bool silent = stream.heard_before_ == heard_;

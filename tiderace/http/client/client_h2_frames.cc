@@ -212,6 +212,7 @@ void ClientH2::on_frame(const wire::H2SettingsFrame& frame) {
     if (!charge(frame.ack ? H2Act::ack : H2Act::settings) || frame.ack) return;
     const std::uint32_t old_window = peer_.initial_window_size;
     peer_.enable_push = false;
+    // Cleared, so that a 1 in these entries is noticed: only a client may send it.
     if (const H2Error error = peer_.apply(frame.entries); error != H2Error::no_error) {
         return fail(error);
     }
@@ -247,6 +248,7 @@ void ClientH2::on_frame(const wire::H2Goaway& frame) {
     why.append(to_string(error)) += ')';
     const Progress without_a_byte =
         error == H2Error::http_1_1_required ? Progress::http_1_1_required : Progress::unprocessed;
+    // From the highest down: streams_ is in the order of its numbers.
     while (!streams_.empty() && streams_.back()->id_ > frame.last_stream) {
         // Frames of it that come nevertheless are passed over.
         Stream& last = *streams_.back();
