@@ -123,6 +123,11 @@ struct RootFiles::Reply {
     int code;  // 0, or an errno value
 };
 
+//   server (gives up root)                       helper (stays root)
+//     number of a file  ------socketpair------>  opens files[number], or removes it
+//     a descriptor      <-----SCM_RIGHTS-------
+//
+// Forked before there are threads: only the calling thread exists in a child.
 Result<std::unique_ptr<RootFiles>> RootFiles::start(std::vector<File> files) {
     std::erase_if(files, [](const File& file) { return !is_safe(file); });
     if (files.size() > files_max) {
@@ -158,6 +163,7 @@ int RootFiles::open_directly(const std::string& path, Use use) {
     return ::open(path.c_str(), open_flags(use), log_mode);
 }
 
+// The helper opens only what our own rights do not allow.
 int RootFiles::open(const std::string& path, Use use) {
     const int opened = open_directly(path, use);
     if (opened >= 0 || (errno != EACCES && errno != EPERM)) return opened;

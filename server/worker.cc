@@ -162,6 +162,8 @@ std::string busy_answer() {
            "Connection: close\r\n\r\n";
 }
 
+// One for each loop, made by the main thread before the loops run. The order of the rules and
+// filters is the order in which they see a request, or its answer.
 Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts,
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
@@ -277,6 +279,7 @@ void Worker::add_access_rules(const SharedParts& parts) {
     path_rules_->add_redirects(*site_);
 }
 
+// Error pages first, so that the fields below are added to them, too.
 void Worker::add_filters(const ServeOptions& options) {
     path_rules_->add_error_pages(*site_, error_pages_);
     path_rules_->add_cors_fields(*site_, cors_.get());
