@@ -47,6 +47,8 @@ BodySource::State CompressedBody::pull_more(core::BlockPool& blocks, core::SendQ
                 break;
             case State::wait:
                 if (!pieces_.empty()) break;
+                // The source waits: what the encoder holds back is part of an answer that a client
+                // may need now, such as an event.
                 if (std::exchange(unflushed_, false) && !feed(blocks, out, {}, Until::flushed)) {
                     return State::failed;
                 }

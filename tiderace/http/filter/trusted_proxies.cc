@@ -145,6 +145,7 @@ std::string TrustedProxies::add(std::string_view text) {
     return {};
 }
 
+// Addresses are compared as IPv6, in which an IPv4 address has a fixed front of 96 bits.
 bool TrustedProxies::trusts(const core::Address& peer) const {
     if (peer.is_unix()) return unix_;
     const core::Address::Ip& ip = peer.ip();
@@ -182,6 +183,10 @@ bool TrustedProxies::take(ByteView element, Client& client) const {
     return trusts(client.address);
 }
 
+//   X-Forwarded-For: a, b, c      read from the right: c was written by our peer, b by c, …
+//
+// The walk goes on while the address just read is a trusted proxy. The first that is not is the
+// client; what stands left of it the client may have made up.
 void TrustedProxies::apply(Exchange& exchange) const {
     const Request& request = exchange.request();
     if (request.peer == nullptr || !trusts(*request.peer)) return;
@@ -192,6 +197,7 @@ void TrustedProxies::apply(Exchange& exchange) const {
     std::size_t count = 0;
     for (const wire::Field* field = request.head->find(name); field != nullptr;
          field = request.head->next(*field)) {
+        // Only the last few lines count, however many a client sends.
         lines[count++ % lines_max] = field->value;
     }
     Client client{.address = *request.peer};
