@@ -107,6 +107,7 @@ bool read_scalar(ByteView text, void* to, const Type& type) {
     return false;
 }
 
+// A browser sends nothing for a box that is not ticked, so a boolean that is missing is false.
 bool may_be_missing(const Type& type) {
     if (type.kind == Kind::optional || type.kind == Kind::boolean) return true;
     return type.kind == Kind::checked &&
@@ -200,6 +201,7 @@ class PairWalk {
 
 Faults read_pairs(ByteView text, void* value, const Type& type) {
     PairWalk walk(value, type);
+    // Decoding only shortens, so that this room is enough and the loop ends with the text.
     std::string storage(text.size(), '\0');
     wire::QueryPairs pairs(text, storage);
     std::size_t count = 0;

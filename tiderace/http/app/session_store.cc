@@ -151,6 +151,7 @@ std::optional<std::string> read_file(const std::string& path) {
         if (code == ENOENT) return std::nullopt;
         throw_error("open a session", path, code);
     }
+    // The expiry takes at most 20 digits and a line's end; a longer file is not one of ours.
     std::string text(SessionStore::data_bytes_max + 32, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
@@ -369,6 +370,7 @@ void FileSessions::Folder::write(const std::string& key, const std::string& text
     write_session(path_of(key), text);
     if (!counted_) return;
     count_ += added;
+    // Unsigned, and meant to wrap where the session became shorter.
     bytes_ += text.size() - before;
 }
 
