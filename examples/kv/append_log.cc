@@ -157,6 +157,10 @@ void AppendLog::append(ByteView command) {
     loop_->at_turn_end(*this);
 }
 
+//   Sync::always  append -> turn's end -> job: write, fdatasync -> ended: answers leave
+//   others        append -> turn's end: write                   -> ended: answers leave
+//
+// At the turn's end, so that the commands of one turn make one write.
 void AppendLog::on_turn_end() {
     if (sync_ != Sync::always) {
         write_now();
@@ -167,6 +171,8 @@ void AppendLog::on_turn_end() {
     }
 }
 
+// One job at a time: what comes meanwhile is gathered, so that one sync serves many clients ("group
+// commit").
 void AppendLog::start_job() {
     hooks_.started();
     waiting_bytes_ = 0;

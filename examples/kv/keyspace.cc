@@ -11,6 +11,7 @@ std::string_view to_string(Type type) {
 
 Keyspace::Keyspace() : random_(hash_of("random keys")) {}
 
+// A key whose time has passed is gone for every command, although expire_some() may find it later.
 Entry* Keyspace::peek(ByteView key) {
     auto* node = keys_.find(key);
     if (node == nullptr) return nullptr;

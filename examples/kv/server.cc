@@ -147,6 +147,7 @@ void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded
         return;
     }
     run(*command, client, arguments, encoded, out);
+    // After the command, not within it: a client that is served may run a command itself.
     if (!blocked_.ready()) return;
     blocked_.serve(*this);
 }
@@ -193,6 +194,8 @@ bool Server::make_room(const Command& command) {
     return (command.flags & flag::grows) == 0 || memory_used() <= options_.memory_max;
 }
 
+// Logged after it ran, and only if it changed something; call.log_as() has replaced a text that
+// depends on the time or on chance.
 void Server::run(const Command& command, Client& client, resp::Arguments arguments,
                  ByteView encoded, std::string& out) {
     ++counters_.commands;
@@ -256,6 +259,8 @@ void Server::all_keys_changed() {
     }
 }
 
+// Answers that were held up to now depend on what this sync writes. Those that come later wait for
+// the next one.
 void Server::sync_started() {
     in_flight_ = std::exchange(waiting_, {});
     for (Client* client : in_flight_) client->sync_started();
