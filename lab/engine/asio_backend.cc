@@ -81,6 +81,7 @@ AsioBackend<Executor>::AsioBackend(std::shared_ptr<asio::io_context> context,
       work_(context_->get_executor()),
       timer_(executor) {}
 
+// The generation differs once the descriptor's number was used again.
 template <typename Executor>
 auto AsioBackend<Executor>::find(IoHandle handle) const -> Entry* {
     const auto number = static_cast<std::size_t>(handle.fd);
@@ -148,6 +149,8 @@ void AsioBackend<Executor>::close(IoHandle& handle, SendQueue&& unsent) {
     unsent.clear();
 }
 
+// Asio's handlers run inside its own loop, and observers are called by dispatch() alone. So a
+// handler keeps its outcome in the entry, and tell() reports it.
 template <typename Executor>
 void AsioBackend<Executor>::note(Entry& entry) {
     turn_soon();
@@ -238,6 +241,7 @@ auto AsioBackend<Executor>::stream(IoHandle handle) -> Entry& {
     sockaddr_storage local;
     socklen_t bytes = sizeof local;
     local.ss_family = AF_UNSPEC;
+    // Asio needs the family of an open socket: TCP over IPv4 or IPv6, or Unix.
     options_.kernel->local_address(handle.fd, reinterpret_cast<sockaddr*>(&local), &bytes);
     target.purpose = Entry::Purpose::stream;
     target.socket.emplace(executor_, asio::generic::stream_protocol(local.ss_family, 0), handle.fd);
@@ -323,6 +327,7 @@ Sent AsioBackend<Executor>::send(IoHandle handle, SendQueue& queue) {
         const ssize_t sent =
             options_.kernel->send_file(handle.fd, range.descriptor, &offset, wanted);
         if (sent == -EINTR) continue;
+        // The file became shorter than its range.
         if (sent == 0) return {.bytes = taken, .error = -EBADMSG};
         if (sent < 0 && sent != -EAGAIN) {
             return {.bytes = taken, .error = static_cast<int>(sent)};
@@ -346,6 +351,7 @@ void AsioBackend<Executor>::send_pieces(Entry& entry, SendQueue& queue) {
     for (std::size_t i = 0; i < pieces.count; ++i) {
         pieces.each[i] = asio::const_buffer(views[i].iov_base, views[i].iov_len);
     }
+    // A file follows, by another call: the kernel shall not send a small packet before it.
     const int flags = queue.file_after(pieces.count) ? MSG_MORE : 0;
     entry.queue = &queue;
     entry.socket->async_send(
