@@ -15,8 +15,8 @@ namespace {
 // How often we retry an interrupted call, or a look-up that raced with a rename.
 constexpr int tries_max = 16;
 
-template <typename Call>
 // EAGAIN is openat2's answer when a rename on the way raced with its check of "..".
+template <typename Call>
 auto try_again(Call&& call) {
     auto result = call();
     for (int tries = 1; (result == -EINTR || result == -EAGAIN) && tries < tries_max; ++tries) {
