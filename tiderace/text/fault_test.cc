@@ -210,6 +210,14 @@ TEST(Errors, NameTheLimitThatIsReached) {
               "the output is longer than output_bytes_max (50)");
     EXPECT_EQ(render_fault_of("{{ text }}", map, {.output_bytes_max = 50}),
               "the output is longer than output_bytes_max (50)");
+    // Neither the text nor the value alone is too long.
+    const std::string behind(50, 'b');
+    EXPECT_EQ(render_fault_of("{{ text }}" + behind, map, {.output_bytes_max = 149}),
+              "the output is longer than output_bytes_max (149)");
+    EXPECT_EQ(render_fault_of("{% if text %}{{ text }}{% endif %}" + behind, map,
+                              {.output_bytes_max = 149}),
+              "the output is longer than output_bytes_max (149)");
+    EXPECT_EQ(render_fault_of("{{ text }}" + behind, map, {.output_bytes_max = 150}), "none");
     EXPECT_EQ(render_fault_of("<script>f({{ list }})</script>", map, {.output_bytes_max = 50}),
               "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
     Value deep_value(1);

@@ -19,6 +19,8 @@ class Renderer {
         : out_(out), start_(out.size()), program_(program), root_(root) {}
 
     bool run(std::uint32_t from, std::uint32_t to);
+    // For the text behind the last value, whose place a fault names.
+    bool check_end() { return last_checked_ == nullptr || check_output(*last_checked_); }
     std::optional<Fault>& fault() { return fault_; }
 
   private:
@@ -64,6 +66,7 @@ class Renderer {
     std::optional<std::array<Scratch, filters_max>> scratch_;  // made when a filter needs one
     std::size_t scratch_used_ = 0;
     std::size_t iterations_ = 0;
+    const Operation* last_checked_ = nullptr;
     std::optional<Fault> fault_;
 };
 
@@ -72,8 +75,8 @@ Ref truth(bool value) {
     return ref_to(truths[value ? 1 : 0]);
 }
 
-// The author's text is appended without a check. The compiler has counted it once; only loops
-// repeat it, and they check the output after each turn.
+// The author's text is appended without a check: the compiler has counted it once. Each value and
+// each turn of a loop check all that is there, and check_end() the text behind them.
 bool Renderer::run(std::uint32_t at, std::uint32_t to) {
     while (at < to) {
         const Instruction& instruction = program_.instructions[at];
@@ -105,6 +108,7 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
 }
 
 bool Renderer::check_output(const Operation& operation) {
+    last_checked_ = &operation;
     if (out_.size() - start_ <= program_.limits.output_bytes_max) return true;
     fail(operation, operation.expression.offset,
          "the output is longer than output_bytes_max (" +
@@ -351,7 +355,10 @@ std::string members_text(const Type& type) {
 std::expected<void, Fault> render(std::string& out, const Program& program, Ref root) {
     const std::size_t before = out.size();
     Renderer renderer(out, program, root);
-    if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size()))) return {};
+    if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) &&
+        renderer.check_end()) {
+        return {};
+    }
     // No half page is left behind.
     out.resize(before);
     return std::unexpected(std::move(*renderer.fault()));
