@@ -14,6 +14,8 @@ ClientConnection::ClientConnection(ClientConnections& all, tcp::Dialed dialed, S
       layer_(std::move(dialed.layer)),
       connection_({}, *this, std::move(dialed.transport), std::move(dialed.peer)) {
     connection_.start(*this);
+    // In clear nothing negotiates a version, so HTTP/2 is spoken only to servers that are known to
+    // take it.
     if (!setup_.secure) settle(setup_.versions == ClientVersions::http_2);
 }
 
@@ -30,6 +32,7 @@ ClientLink* ClientConnection::begin(ClientExchange& exchange) {
     return protocol_->begin(exchange);
 }
 
+// Only now is it known which protocol is spoken: over TLS, ALPN has decided.
 void ClientConnection::settle(bool h2) {
     protocol_ = h2 ? make_client_h2(*this) : make_client_h1(*this);
     connection_.set_deadline(Instant::max());
@@ -49,6 +52,7 @@ void ClientConnection::ready() {
     if (observer_ != nullptr && !gone_) observer_->on_ready(*this);
 }
 
+// It takes no more requests and is in no pool; those under way go on.
 void ClientConnection::leave() {
     if (std::exchange(gone_, true)) return;
     if (observer_ != nullptr) observer_->on_gone(*this);
@@ -76,6 +80,7 @@ ClientFault ClientConnection::fault(Kind kind, std::string_view why, bool touche
     return {kind, message.append(why)};
 }
 
+// leave() first, so that a request that is tried again at once cannot get this connection.
 void ClientConnection::end_exchanges(Kind kind, std::string_view why) {
     leave();
     if (handshake_ != nullptr) {
@@ -135,6 +140,7 @@ ClientHandshake::ClientHandshake(ClientConnection& connection, Instant deadline)
     if (!connection.settled()) connection.below().set_deadline(deadline);
 }
 
+// The task that opens the connection ended first, and nothing else refers to it yet.
 ClientHandshake::~ClientHandshake() {
     if (connection_ == nullptr) return;
     connection_->handshake_ = nullptr;
@@ -160,6 +166,7 @@ ClientConnections::ClientConnections(task::Runner& runner) : runner_(&runner) {
 
 ClientConnections::~ClientConnections() {
     receive_room_->on_room({});  // answers may outlive us
+    // Connections end at the end of a turn, so turns are made until none is left.
     for (const auto& each : all_) each->abort();
     while (!all_.empty()) loop().turn(Duration::zero());
 }

@@ -70,6 +70,8 @@ std::optional<int> leading_number(ByteView token, std::size_t digits_min, std::s
     return number;
 }
 
+// The algorithm of RFC 6265, 5.1.1: tokens in any order, the first of each kind counts. Real
+// servers send dates in every spelling.
 struct DateParts {
     std::optional<int> hour, minute, second, day, month, year;
 
@@ -179,6 +181,8 @@ bool CookieJar::take_domain(Cookie& cookie, const Attributes& attributes,
         return true;
     }
     if (!domain_matches(origin.host, attributes.domain)) return false;
+    // A whole top-level domain ("com") would get the cookie from all its sites, and send it to
+    // them.
     if (attributes.domain.find('.') == std::string::npos) return false;
     cookie.domain = attributes.domain;
     cookie.host_only = false;
@@ -207,6 +211,7 @@ bool CookieJar::would_shadow_secure(const Cookie& cookie) const {
 }
 
 void CookieJar::keep(const CookieOrigin& origin, ByteView set_cookie, UnixSeconds now) {
+    // A control character could end the field line in a later request.
     if (std::ranges::any_of(set_cookie, [](char c) {
             return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
         })) {
@@ -262,6 +267,7 @@ void CookieJar::keep_within_limits(UnixSeconds now) {
         if (std::ranges::count_if(cookies_, counts) <= most) return;
         std::erase_if(cookies_, [&](const Cookie& kept) { return kept.expires <= now; });
         if (std::ranges::count_if(cookies_, counts) <= most) return;
+        // cookies_ is in the order of their making.
         auto oldest = std::ranges::find_if(
             cookies_, [&](const Cookie& kept) { return !kept.secure && counts(kept); });
         if (oldest == cookies_.end()) oldest = std::ranges::find_if(cookies_, counts);
@@ -283,6 +289,7 @@ std::string CookieJar::field(const CookieOrigin& origin, UnixSeconds now) const 
     for (const Cookie& cookie : cookies_) {
         if (goes_to(cookie, origin, now)) going.push_back(&cookie);
     }
+    // Longer paths first, older cookies first among equals (RFC 6265, 5.4).
     std::ranges::stable_sort(
         going, [](const Cookie* a, const Cookie* b) { return a->path.size() > b->path.size(); });
     std::string text;

@@ -8,6 +8,10 @@
 namespace tiderace::http {
 namespace {
 
+//   open -> CONNECT ----> 2xx -> open_: all calls go through to the transport below
+//                   `--> anything else, or an end -> refused_: on_receive_failed
+//
+// The layer above (TLS, a connection) sees a transport that is slow to take its first bytes.
 class Tunnel final : public net::Transport, private net::Transport::Observer {
   public:
     Tunnel(core::BlockPool& blocks, std::unique_ptr<net::Transport> below,
@@ -54,6 +58,7 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
         const auto step = reader_.step(answer_);
         using Status = http::wire::ResponseReader::Status;
         if (step.status == Status::need_more) {
+            // Interim answers (1xx) are used up here.
             answer_.erase(0, step.used);
             return;
         }
