@@ -22,6 +22,7 @@ void append_header(std::string& out, FcgiType type, std::uint16_t id, std::size_
     out.append(2, '\0');
 }
 
+// One byte, or four with the topmost bit set (FastCGI, 3.4).
 void append_length(std::string& out, std::size_t length) {
     if (length < 128) {
         out += static_cast<char>(length);
@@ -123,6 +124,8 @@ bool FcgiReader::take_header(ByteView& data) {
     return true;
 }
 
+// A record of another type or size cannot be skipped safely: the peer does not speak FastCGI as we
+// do.
 bool FcgiReader::is_sound() const {
     if (header_[0] != 1) return false;
     switch (type_) {
