@@ -233,6 +233,8 @@ int App::serve(const ServeOptions& options) {
         .drain_notice = options.drain_notice,
         .on_listening =
             [&](const std::vector<core::Address>& addresses) {
+                // From here on App::drain() may be called by any thread, and life->detach() below
+                // waits for such a call.
                 life->attach([&] { serving->stop(); });
                 if (options.on_listening) return options.on_listening(addresses);
                 print_where(addresses, places->secure, certificates->authority);
@@ -246,6 +248,7 @@ int App::serve(const ServeOptions& options) {
     if (options.watchdog > Duration::zero()) {
         watchdog.emplace(options.watchdog, (*logs)->make_logger());
     }
+    // One pool for all loops: what blocks is bounded for the process, not for each loop.
     core::WorkerPool pool(options_.pool_threads_max, options_.pool_queue_max);
     bool first = true;
     const int status =

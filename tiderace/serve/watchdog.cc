@@ -59,6 +59,8 @@ std::optional<std::vector<std::string>> stack_of(int thread) {
     }
     Step asked = Step::asked;
     if (step.compare_exchange_strong(asked, Step::idle)) return std::vector<std::string>();
+    // The handler is writing by now: its frames must not be read, nor the step be set back, before
+    // it ends.
     while (step != Step::done) std::this_thread::yield();
     std::vector<std::string> stack;
     char** const names = ::backtrace_symbols(frames.data(), frame_count);
@@ -92,6 +94,8 @@ Watchdog::Post::Post(Watchdog& watchdog, core::EventLoop& loop)
     ask();  // answered in the loop's first turn, before any request
 }
 
+// The loop answers by a store, and only when it turns: a loop that is blocked leaves the question
+// open.
 void Watchdog::Post::ask() {
     const std::uint64_t number = asked_ + 1;
     const bool sent = loop_->post([answers = answers_, number] {
