@@ -170,6 +170,7 @@ void Listening::stop() {
         for (const auto& intake : intakes_) intake->stop();
         return;
     }
+    // Never started, or stopped before.
     if (!queue_thread_.joinable()) return;
     // On its own loop: an intake is not made for calls from other threads.
     queue_loop_->post([this] {

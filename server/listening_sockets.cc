@@ -72,6 +72,7 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
     (purpose == Purpose::site ? addresses_ : redirecting_).push_back(bound);
     if (bound.is_unix()) {
+        // Remembered by its number, not by its name alone: see remove_files().
         const std::string path(bound.path());
         struct stat made;
         if (::lstat(path.c_str(), &made) == 0) files_.push_back({path, made.st_dev, made.st_ino});
