@@ -46,6 +46,7 @@ Result<core::Descriptor> open_words(const TemporaryFolder& folder) {
     const std::string path = folder.path() + "/words";
     const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return fail(Error::last("open", path));
+    // Without a name it is gone with its last descriptor, however the run ends.
     ::unlink(path.c_str());
     return core::Descriptor(core::system_kernel(), fd);
 }
@@ -66,6 +67,8 @@ bool await(int fd, short event, steady_clock::time_point until, const Wait& wait
 
 }  // namespace
 
+// The port is free again when this returns, so another program could take it; starting the server
+// then fails, and the run reports it.
 Result<core::Address> choose_address() {
     core::Kernel& kernel = core::system_kernel();
     const auto listener = net::open_listener(kernel, core::Address::loopback(0), {});
