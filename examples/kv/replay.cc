@@ -166,6 +166,7 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
             return fail(done.error());
         }
     }
+    // A snapshot holds all that older logs hold; the log of its own number began with it.
     std::erase_if(files->logs, [&](std::uint64_t number) { return number < replayed.snapshot; });
     for (const std::uint64_t number : files->logs) {
         const bool last = number == files->logs.back();
