@@ -35,6 +35,7 @@ class LoadH1 final : public LoadDialogue {
 
     void asked() override {
         const LoadRequest& request = *rules_.request;
+        // One write for all that are due: a call for each would cost the load more than the server.
         if (!request.batch.empty() && !rules_.parts) {
             client_->say(ByteView(request.batch).substr(0, fresh_ * request.bytes), Part::head);
             fresh_ = 0;

@@ -19,9 +19,9 @@
 // button to log out needs no Form<T>. A handler that takes a BodyStream needs the header, or a
 // multipart body, and programs (App::cgi, App::fastcgi) the header.
 //
-// Each token is different (a random mask, and the session's secret under
-// it), so that its text in a compressed answer does not give the secret away (BREACH). All tokens
-// of a session stay valid as long as the session; they are compared in constant time.
+// Each token is different (a random mask, and the session's secret under it), so that its text in a
+// compressed answer does not give the secret away (BREACH). All tokens of a session stay valid as
+// long as the session; they are compared in constant time.
 //
 // Owner    The App, as any middleware.
 // Thread   The loop's.

@@ -118,8 +118,12 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
     const auto host = hosts_.find(key);
     if (host == hosts_.end()) return nullptr;
     auto& ready = host->second.ready;
+    // From the back: the connection that was used last is the most likely to be open still, and the
+    // others may expire.
     for (std::size_t i = ready.size(); i-- > 0;) {
         ClientConnection* const each = ready[i];
+        // After a failure on a kept connection, every other that was kept as long may have been
+        // closed by the server, too.
         const bool may_be_stale = each->multiplexes() ? each->number() <= stale : stale != 0;
         if (may_be_stale || each->room() == 0) continue;
         if (each->multiplexes() && has_fallen_back(key)) continue;
@@ -249,6 +253,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
                                                              const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
     if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(key, url, proxy);
+    // Counted before the first await, so that tasks that open at once respect the limits together.
     Place place(*this, key);
     wake_next();  // others that may open, too
     const bool plain_proxy = proxy != nullptr && !url.secure;
