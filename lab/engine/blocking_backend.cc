@@ -228,6 +228,8 @@ void BlockingBackend::wait(Duration wait_max) {
     }
 }
 
+// The nudge frames the call: wake() from another thread ends it by a signal, and a wake that came
+// just before is seen by begin().
 void BlockingBackend::receive(Duration wait_max) {
     Entry& stream = *stuck_;
     ssize_t got = -EAGAIN;

@@ -174,6 +174,8 @@ void ConnectionThreads::serve(Seat& seat) {
 }
 
 // Whether the thread of the seat goes on.
+// After the last connection of a seat: it takes the next one that waits, or is free. Both are
+// decided under the lock, because the first loop gives seats away at the same time.
 bool ConnectionThreads::has_more(Seat& seat) {
     if (seat.backend->attached() > 0) return true;
     const std::scoped_lock held(lock_);
@@ -190,6 +192,8 @@ bool ConnectionThreads::has_more(Seat& seat) {
     return true;
 }
 
+// Loops whose thread has ended run nothing that is posted to them. So each such loop gets a thread
+// for one turn.
 void ConnectionThreads::attend() {
     if (how_ == SeatThreads::kept) return;  // all of them are turned
     for (const auto& seat : seats_) {

@@ -302,6 +302,8 @@ Sent LibeventBackend::send(IoHandle handle, SendQueue& queue) {
     return {.bytes = consumed, .pending = true};
 }
 
+// Small pieces are copied into the output and leave the queue at once. Large ones and files stay in
+// it until they are sent (referenced), because the output only refers to their memory.
 void LibeventBackend::fill_output(Entry& target, SendQueue& queue, std::uint64_t& consumed) {
     std::array<iovec, pieces_per_batch> pieces;
     while (!queue.empty() && consumed < batch_bytes_max) {
@@ -428,6 +430,7 @@ void LibeventBackend::deliver(IoHandle handle) {
             break;
         target->observer->on_received({static_cast<const char*>(piece.iov_base), piece.iov_len});
         if (find(handle) == nullptr) return;
+        // The observer has closed it: the bufferevent, and the bytes with it, are gone.
         evbuffer_drain(target->input(), piece.iov_len);
     }
     Entry* const target = wanting();
@@ -448,6 +451,7 @@ void LibeventBackend::report_sent(Entry& target) {
         target.queue = nullptr;
         return target.observer->on_sent(target.send_error);
     }
+    // libevent reports that something left, not how much: the rest in the output shows it.
     const std::uint64_t left = evbuffer_get_length(target.output());
     std::uint64_t taken = 0;
     // Copied bytes come before referenced ones.

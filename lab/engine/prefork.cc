@@ -29,6 +29,13 @@ constexpr Duration patience = 5s;  // beyond the time for draining
 constexpr int failures_max = 5;    // of each process, before any has served
 
 // Watches over the processes. One per process that was started.
+//
+//   none --start--> started --a byte on its pipe--> serves
+//    ^                |                               |
+//    +--its pipe ended, after a pause (bury)----------+
+//
+// Each end doubles the pause of its process, and serving resets it. When failures_max for each
+// process have ended before any served, the run ends.
 class Watch {
   public:
     Watch(std::size_t processes, core::Signals& signals, net::Watching server)
