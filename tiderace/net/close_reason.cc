@@ -9,7 +9,7 @@ std::string_view to_string(CloseReason reason) {
         names{"finished",         "peer_finished",    "peer_reset",        "idle_expired",
               "deadline_expired", "write_stalled",    "queue_overflow",    "unread_overflow",
               "source_shrank",    "send_memory_full", "refused_by_engine", "aborted",
-              "session_failed",   "server_stopped"};
+              "session_failed",   "output_cut",       "server_stopped"};
     return names[static_cast<std::size_t>(reason)];
 }
 
@@ -20,6 +20,7 @@ bool is_cut(CloseReason reason) {
         case CloseReason::queue_overflow:
         case CloseReason::unread_overflow:
         case CloseReason::send_memory_full:
+        case CloseReason::output_cut:
             return true;
         default:
             return false;

@@ -20,12 +20,14 @@ enum class CloseReason : std::uint8_t {
     refused_by_engine,  // the engine cannot hold it (select's descriptor bound)
     aborted,            // we gave it up: a fault of ours, or no other reason fits
     session_failed,     // the Session threw an exception, or lacked memory; the log has it
+    output_cut,         // the Session cannot complete what it sends, and only a reset shows that
     server_stopped,     // the server stopped before it was done
     count_              // how many reasons there are
 };
 std::string_view to_string(CloseReason reason);
-// Whether the peer broke a limit. Then it is reset, because the kernel would otherwise keep unsent
-// bytes for it, for minutes. All others get what was sent, and an orderly end.
+// Whether the peer is reset: it broke a limit, and the kernel would otherwise keep unsent bytes for
+// it, for minutes; or it has to see that a part is missing. All others get what was sent, and an
+// orderly end.
 bool is_cut(CloseReason reason);
 
 }  // namespace tiderace::net

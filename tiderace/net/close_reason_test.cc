@@ -16,7 +16,7 @@ TEST(CloseReasons, EachHasItsOwnName) {
     EXPECT_EQ(to_string(CloseReason::server_stopped), "server_stopped");
 }
 
-TEST(CloseReasons, OnlyABrokenLimitCuts) {
+TEST(CloseReasons, OnlyABrokenLimitAndAMissingPartCut) {
     for (const CloseReason reason :
          {CloseReason::finished, CloseReason::peer_finished, CloseReason::idle_expired,
           CloseReason::source_shrank, CloseReason::aborted, CloseReason::server_stopped}) {
@@ -24,7 +24,7 @@ TEST(CloseReasons, OnlyABrokenLimitCuts) {
     }
     for (const CloseReason reason :
          {CloseReason::deadline_expired, CloseReason::write_stalled, CloseReason::queue_overflow,
-          CloseReason::unread_overflow, CloseReason::send_memory_full}) {
+          CloseReason::unread_overflow, CloseReason::send_memory_full, CloseReason::output_cut}) {
         EXPECT_TRUE(is_cut(reason)) << to_string(reason);
     }
 }

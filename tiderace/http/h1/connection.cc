@@ -322,6 +322,7 @@ void H1Connection::refuse(wire::Refusal refusal) {
 
 void H1Connection::end_connection(bool input_is_clean) {
     if (phase_ == Phase::closing) return;
+    const bool is_cut = exchange_ && exchange_->would_look_whole();
     if (exchange_) {
         log_answer();
         if (!exchange_.only_owner()) exchange_->outlive_connection();
@@ -329,6 +330,7 @@ void H1Connection::end_connection(bool input_is_clean) {
         service_->give_back(std::exchange(exchange_, {}));
     }
     enter(Phase::closing);
+    if (is_cut) return connection_->close(net::CloseReason::output_cut);
     // Closing while the peer still sends makes the kernel reset the connection, and the reset may
     // overtake our last answer.
     if (input_is_clean && !connection_->has_unread()) {

@@ -153,6 +153,39 @@ TEST_P(H1Ends, AnAnswerForAPeerThatFinishedGoesOnAsLongAsItGrows) {
     EXPECT_THAT(peer->heard(), ::testing::Not(HasSubstr("503")));
 }
 
+// HTTP/1.0 and no length: only the connection's end ends the body, so an orderly one would make a
+// part of it look like all of it.
+TEST_P(H1Ends, AnAnswerWithoutALengthIsCutVisiblyInHttp10) {
+    stage_.on("/endless", [this](Exchange& exchange) {
+        held_ = core::Ref<Exchange>(&exchange);
+        Response response;
+        response.set_body(std::make_unique<Trickle>(ready_));
+        exchange.respond(response);
+    });
+    const auto peer = asks("GET /endless HTTP/1.0\r\n\r\n");
+    ready_ = "a part";
+    held_->body_ready();
+    ASSERT_TRUE(stage_.run_until([&] { return peer->heard().ends_with("\r\n\r\na part"); }));
+    peer->finish();
+    world_->advance(31s);
+    world_->advance(31s);
+    ASSERT_TRUE(ends(*peer));
+    EXPECT_EQ(timed_out(), 1U);
+    EXPECT_TRUE(peer->was_reset());
+}
+
+TEST_P(H1Ends, ASourceThatFailsWithoutALengthIsCutVisiblyInHttp10) {
+    stage_.on("/failing", [](Exchange& exchange) {
+        Response response;
+        response.set_body(testing::pieces({"a part"}, BodySource::State::failed));
+        exchange.respond(response);
+    });
+    const auto peer = asks("GET /failing HTTP/1.0\r\n\r\n");
+    ASSERT_TRUE(ends(*peer));
+    EXPECT_TRUE(peer->was_reset());
+    EXPECT_EQ(stage_.closed(net::CloseReason::output_cut), 1U);
+}
+
 // --- a body that is late ---------------------------------------------------------------------
 
 TEST_P(H1Ends, WhatStillComesOfALateBodyDoesNotResetTheAnswerAway) {

@@ -404,14 +404,16 @@ bool H1Exchange::pump_once() {
     return false;
 }
 
-// The peer waits for the rest of the answer; only the end of the connection tells it apart from a
-// whole one.
+// The peer waits for the rest of the answer, and sees by the length or the chunks that it is
+// missing; without both, only a reset shows it.
 void H1Exchange::break_off() {
     if (!answer_complete()) break_connection();
 }
 
 void H1Exchange::break_connection() {
-    if (connection_ != nullptr) connection_->connection().close(net::CloseReason::aborted);
+    if (connection_ == nullptr) return;
+    connection_->connection().close(would_look_whole() ? net::CloseReason::output_cut
+                                                       : net::CloseReason::aborted);
 }
 
 void H1Exchange::append_pulled(core::SendQueue&& pulled) {

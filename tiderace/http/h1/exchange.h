@@ -76,6 +76,11 @@ class H1Exchange final : public Exchange {
     bool body_flows() const { return !body_complete() && (responded_ || receiver_ != nullptr); }
     bool must_answer() const { return waits_for_handler(); }
     bool answer_complete() const { return answer_ == Answer::complete; }
+    // A part of the answer is queued, and only the connection's end will end it: an orderly end now
+    // would make the part look like all of it.
+    bool would_look_whole() const {
+        return answer_ == Answer::begun && answer_body_ == AnswerBody::until_close;
+    }
     bool keep_alive() const { return keep_alive_; }
     // The peer announced that no request follows this one, and all of it came.
     bool was_last_word() const { return !framing_.keep_alive && body_ != Body::cut; }
