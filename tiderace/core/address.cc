@@ -147,6 +147,7 @@ Result<Address> Address::parse(std::string_view text) {
 Result<Address> Address::parse_host(std::string_view host, std::string_view text) {
     // ":8080": an empty host is every address of this machine.
     if (host.empty()) return any(0);
+    // Without a name server, which could send it elsewhere (RFC 6761, 6.3).
     if (host == "localhost") return loopback(0);
     Address address;
     if (host.starts_with('[')) {
@@ -195,6 +196,7 @@ Result<Address> Address::from_sockaddr(const sockaddr* from, socklen_t bytes) {
     if (from->sa_family == AF_INET && bytes >= sizeof(sockaddr_in)) {
         sockaddr_in ip4;
         std::memcpy(&ip4, from, sizeof(ip4));
+        // In network order, as Address keeps it.
         address = from_ip4(reinterpret_cast<const std::uint8_t*>(&ip4.sin_addr));
         address.port_ = ntohs(ip4.sin_port);
         return address;
@@ -265,6 +267,7 @@ socklen_t Address::to_sockaddr(sockaddr_storage& out) const {
     }
     sockaddr_un local{};
     local.sun_family = AF_UNIX;
+    // sun_path is all zeros before, so a shorter path has its NUL.
     path().copy(local.sun_path, sizeof(local.sun_path));
     std::memcpy(&out, &local, sizeof(local));
     // The length of a path counts its NUL. An abstract name has none, nor has a path that fills the
@@ -308,6 +311,8 @@ std::size_t Address::format_ip(char* out) const {
 }
 
 Address Address::subscriber() const {
+    // A /64 is one link (RFC 4291, 2.5.1): a host picks any of its 2^64 addresses, and changes them
+    // as it likes (RFC 8981). Counted one by one, a single client would pass every limit.
     constexpr std::size_t prefix_bytes = 8;
     if (is_unix()) return from_path({});
     Address one = *this;
@@ -349,6 +354,7 @@ bool Address::operator==(const Address& other) const {
            ip_ == other.ip_ && path() == other.path();
 }
 
+// By content, not by family: a client on a dual-stack socket has family ip6 and a mapped address.
 bool Address::holds_ip4() const {
     return std::equal(ip4_prefix.begin(), ip4_prefix.end(), ip_.begin());
 }

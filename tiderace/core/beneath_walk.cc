@@ -121,6 +121,7 @@ class Walk {
         std::string path(target, static_cast<std::size_t>(bytes));
         if (path.empty()) return -ENOENT;
         if (path.front() == '/') return -EXDEV;
+        // A link in the middle: the rest of the path continues from its target.
         if (step.wants_directory) path.append("/").append(left_);
         if (!set_left(std::move(path))) return -ENAMETOOLONG;
         return std::nullopt;

@@ -18,6 +18,13 @@ constexpr Duration pause_before_another_post = 1ms;
 
 // Shared with the pool's threads. BlockingJobs does not end while one of them works; a task that
 // starts after its end finds it closed.
+//
+//   start() -> queued in the pool --enter()--> work() --post--> come_back(): done(), destroyed
+//                 |                              |
+//                 | cancel(): work() is skipped   | cancel(): done() is skipped
+//                 |                              |
+//                 `-- dropped by the pool's end   `-- BlockingJobs' end waits for it
+//
 struct BlockingJobs::WayBack {
     WayBack(BlockingJobs& e, EventLoop& l) : jobs(&e), loop(&l) {}
 
@@ -41,6 +48,7 @@ struct BlockingJobs::WayBack {
     void close() {
         std::unique_lock held(lock);
         closed = true;
+        // A post that finds the mailbox full gives up once `closed` is set, so this ends.
         none_work.wait(held, [this] { return working == 0; });
     }
 
@@ -96,6 +104,8 @@ void BlockingJobs::run(const std::shared_ptr<WayBack>& way_back, SlotId id, Bloc
         if (!way_back->is_closed()) way_back->jobs->come_back(id);
     })) {
         if (way_back->is_closed()) break;
+        // Dropping it would leave the job in `out_` for ever, with its place. Sleeping costs a
+        // thread of the pool, which has nothing to do for this loop until the loop has caught up.
         std::this_thread::sleep_for(pause_before_another_post);
     }
     way_back->leave();

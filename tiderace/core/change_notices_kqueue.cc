@@ -52,6 +52,7 @@ class VnodeNotices final : public ChangeNotices {
         Descriptor held(system_kernel(), ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
         if (!held) return fail(Error::last("watch", "a file for changes"));
         Event change{};
+        // EV_CLEAR: a change is reported once. Without it, it would be in every turn.
         EV_SET(&change, static_cast<std::uintptr_t>(held.get()), EVFILT_VNODE, EV_ADD | EV_CLEAR,
                of_interest, 0, nullptr);
         if (::kevent(queue_.get(), &change, 1, nullptr, 0, nullptr) < 0) {

@@ -69,11 +69,14 @@ class Inotify final : public ChangeNotices {
 
     void forget(int id) override {
         wanted_.erase(id);
+        // The kernel answers with IN_IGNORED, reported as `ended`. Ids are not used again soon,
+        // because they count upwards.
         ::inotify_rm_watch(descriptor_.get(), id);
     }
 
     const std::vector<ChangeNotice>& take() override {
         notices_.clear();
+        // At least one event with the longest name, or read() fails with EINVAL (inotify(7)).
         alignas(inotify_event) std::array<char, 16'384> buffer;
         for (;;) {
             const ssize_t got = ::read(descriptor_.get(), buffer.data(), buffer.size());
@@ -102,6 +105,8 @@ class Inotify final : public ChangeNotices {
         if ((event.mask & IN_Q_OVERFLOW) != 0) {
             notices_.push_back({});
         } else if ((event.mask & (IN_IGNORED | IN_UNMOUNT)) != 0) {
+            // The kernel has ended the watch: the object was deleted, its file system unmounted, or
+            // we had asked for it.
             wanted_.erase(event.wd);
             notices_.push_back({event.wd, NoticeKind::ended, ""});
         } else if ((event.mask & (IN_MOVE_SELF | IN_DELETE_SELF)) != 0) {

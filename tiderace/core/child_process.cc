@@ -60,6 +60,13 @@ std::vector<std::string> environment_with(
 
 // Everything the child needs, made before the fork: after it another thread's lock may be held for
 // ever (malloc's, say), so the child only makes system calls.
+//
+//   parent                              child, alone with its one thread
+//   fork  ---------------------------> group of its own, bound to the parent, 0 to 2 put in place,
+//   reads the complaint pipe           folder, close-on-exec for the rest, clean signals, exec
+//     its end: the exec closed it       `-- any step fails: errno into the pipe, exit 127
+//     an errno: start() fails with it
+//
 struct Launch {
     const char* program;
     char* const* arguments;
@@ -109,6 +116,8 @@ void keep_no_descriptor() {
     for (int fd = 3; fd < std::min(limit, 65'536L); ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+// In the child, because prctl() speaks of its caller only. The exec keeps the death signal, except
+// where the program is set-user-ID (prctl(2)).
 bool bind_to_parent(const Launch& launch) {
 #if defined(__linux__)
     if (launch.pinned && ::sched_setaffinity(0, sizeof launch.cpus, &launch.cpus) != 0)
@@ -130,8 +139,10 @@ bool bind_to_parent(const Launch& launch) {
         (launch.folder == nullptr || ::chdir(launch.folder) == 0)) {
         keep_no_descriptor();
         start_with_clean_signals();
+        // Returns only on failure.
         ::execve(launch.program, launch.arguments, launch.environment);
     }
+    // The failed call's: the chain of conditions stops there.
     const int error = errno;
     static_cast<void>(::write(launch.complaint, &error, sizeof error) < 0);
     ::_exit(127);
@@ -161,6 +172,7 @@ void pin(Launch& launch, const std::vector<unsigned>& cpus) {
 #endif
 }
 
+// A folder passes access(X_OK), too; and exec of one would report "permission denied".
 bool can_be_executed(const std::string& path) {
     struct stat facts{};
     return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
@@ -288,6 +300,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     const int fork_error = errno;
     ::close(nowhere);
     if (pid < 0) return fail(Error(fork_error, "fork", *program));
+    // In both, so that the group exists before either of them goes on: end() signals the group.
     ::setpgid(pid, pid);  // parent or child, whichever is first; fails after the exec
     // Our copy of the writing end must be closed, or the read below would wait for ever. The
     // child's closes with its exec: no bytes mean that the program runs.
@@ -320,6 +333,7 @@ ChildProcess::~ChildProcess() {
 
 // The group is killed before its leader is reaped, because until then its number cannot be reused.
 void ChildProcess::reap() {
+    // Also after a program that ended in order, because its own children may still run.
     ::kill(-pid_, SIGKILL);
     int status = 0;
     pid_t got = 0;

@@ -58,6 +58,7 @@ Quota quota_v2(const fs::path& group) {
     return share(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1));
 }
 
+// v1 has a file for each number; -1 stands for no quota.
 Quota quota_v1(const fs::path& group) {
     return share(first_line(group / "cpu.cfs_quota_us"), first_line(group / "cpu.cfs_period_us"));
 }
@@ -98,6 +99,7 @@ Quota cgroup_quota(const fs::path& root) {
         const fs::path group = line.substr(second + 1);
         if (controllers.empty()) {
             quota = tighter(quota, tightest_on_the_way_up(mounts, group, quota_v2));
+            // A hybrid system has v2 there, beside the controllers of v1.
             quota = tighter(quota, tightest_on_the_way_up(mounts / "unified", group, quota_v2));
         } else if (lists_cpu(controllers)) {
             // Mounted by its list of controllers, or under one of its names.

@@ -44,6 +44,8 @@ EventLoop::EventLoop(std::unique_ptr<Backend> backend, const LoopOptions& option
     read_clock();
 }
 
+// The members end in reverse order: the mailbox before the backend that it wakes; the block pool
+// after the backend, which may keep a queue of unsent bytes (Backend::close).
 EventLoop::~EventLoop() {
     // From now on posts are refused: no thread may wait for a loop that will not turn again.
     mailbox_.close();
@@ -103,6 +105,8 @@ void EventLoop::expire_timers() {
     }
     timers_wait_since_ = Instant::max();
     // A timer that throws is spent; those that are due with it come in the next round.
+    // A while without a body: each round ends one timer at least, and timers armed meanwhile wait
+    // for the next turn, so it ends.
     while (!contain(log_, "core", "a timer", [this] { timers_.advance(now_); })) {
     }
 }

@@ -48,6 +48,7 @@ int SystemKernel::get_option(int fd, int level, int name, void* value, socklen_t
     return or_errno(::getsockopt(fd, level, name, value, bytes));
 }
 
+// Every socket is non-blocking, so no flag is needed for that.
 ssize_t SystemKernel::receive(int fd, void* buffer, std::size_t bytes) {
     return or_errno(::recv(fd, buffer, bytes, 0));
 }
@@ -74,6 +75,8 @@ int SystemKernel::open_beneath(int directory, const char* path, int flags, Links
     flags |= O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     // The kernel, or our walk, checks each step of the path.
     if (links != Links::anywhere) return open_inside(directory, path, flags, links);
+    // Links may lead anywhere here, so only the path itself is checked: a request must not choose a
+    // parent.
     return goes_up(path) ? -EXDEV : or_errno(::openat(directory, path, flags));
 }
 

@@ -34,6 +34,7 @@ int SystemKernel::open_inside(int directory, const char* path, int flags, Links 
     // Magic links (/proc/PID/fd) jump anywhere, without a path that could be checked.
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
     if (links == Links::never) how.resolve |= RESOLVE_NO_SYMLINKS;
+    // By its number: the C library has no function for it.
     const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
     // EPERM comes from a container's seccomp filter that does not know the call. EAGAIN reports a
@@ -44,6 +45,8 @@ int SystemKernel::open_inside(int directory, const char* path, int flags, Links 
 
 ssize_t SystemKernel::read_now(int fd, void* buffer, std::size_t bytes, off_t offset) {
     const iovec piece{buffer, bytes};
+    // RWF_NOWAIT: EAGAIN instead of waiting for the disk. It is why a loop may read a file by
+    // itself.
     const ssize_t got = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
     if (got >= 0) return got;
     // Kernels that do not know the flag, or the call, report it in one of these ways.

@@ -62,7 +62,10 @@ bool Mailbox::post(Task task) {
     }
     // One wake for a batch: while tasks wait, the owner has been woken already.
     if (shared_->queue.size() == 1) {
+        // Before the wake-up, so that the turn that it causes does not find an empty mailbox.
         waiting_.store(true, std::memory_order_release);
+        // With the lock held, so that close() returns only when no wake-up is under way: the
+        // backend that is woken may end right after.
         shared_->wake();
     }
     return true;

@@ -89,6 +89,7 @@ Result<std::vector<Address>> look_up(const std::string& host) {
     if (!is_host_name(host)) return fail(bad_host(host, "this is no host name"));
     addrinfo wanted{};
     wanted.ai_family = AF_UNSPEC;
+    // With 0 each address would come once for every type: stream, datagram, raw.
     wanted.ai_socktype = SOCK_STREAM;
     // No IPv6 addresses on a machine without IPv6: connecting to them could only fail.
     wanted.ai_flags = AI_ADDRCONFIG;
@@ -120,6 +121,12 @@ struct Resolver::Host {
     IntrusiveList<Query> queries;
 };
 
+//
+//   Host:  waiting --start_lookups()--> out (a thread has it) --finish()--> gone, queries answered
+//             `-- all its queries withdrawn: dropped at the next add() or start
+//
+// A withdrawn query leaves its host. A host that is out stays until its thread comes back: nothing
+// can interrupt getaddrinfo(), and its place counts towards lookups_max meanwhile.
 class Resolver::Lookup final : public BlockingJob {
   public:
     Lookup(Resolver& resolver, Host& host)
@@ -189,6 +196,7 @@ void Resolver::finish(Host& host, Result<std::vector<Address>> found) {
     while (!ended->queries.empty()) {
         Query& query = ended->queries.front();
         query.reset();
+        // By value: each query gets a list of its own.
         query.on_resolved(found);
     }
 }

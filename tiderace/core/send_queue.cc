@@ -114,6 +114,8 @@ void SendQueue::push(Piece* piece) {
 // The rest of the last block, or all of a new one. Small answers of one turn share a block, and so
 // one piece of the gathering write.
 std::span<char> SendQueue::reserve(BlockPool& pool, std::size_t wanted) {
+    // A block behind which a file or shared bytes were queued stays as it is: bytes keep their
+    // order.
     if (tail_ == nullptr || tail_->kind != PieceKind::block ||
         static_cast<Block*>(tail_)->end() == static_cast<Block*>(tail_)->limit()) {
         push(::new (pool.take()) Block(pool));
@@ -155,6 +157,7 @@ void SendQueue::append(BlockPool& pool, ByteView bytes) {
 
 void SendQueue::append_shared(ByteView bytes, Ref<Shared> owner, BlockPool* pool) {
     if (bytes.empty()) return;
+    // Counted after the push: without memory it throws, and nothing may stay counted.
     push(new SharedPiece(bytes, std::move(owner), pool));
     if (pool != nullptr) pool->shared_bytes_ += bytes.size();
 }
@@ -185,6 +188,7 @@ void SendQueue::append_queue(SendQueue&& other) {
 void SendQueue::append_front(BlockPool& pool, SendQueue& other, std::uint64_t bytes) {
     // A block is moved whole only if it is full enough; otherwise its bytes are copied, and the
     // memory is reused.
+    // A block takes 32 KiB however little is in it: many small answers would each pin a whole one.
     constexpr std::uint64_t block_bytes_worth_moving = 4_KiB;
     TR_CHECK(bytes <= other.bytes_);
     while (bytes > 0 && other.head_ != nullptr) {
@@ -202,6 +206,7 @@ void SendQueue::append_front(BlockPool& pool, SendQueue& other, std::uint64_t by
         bytes -= piece->bytes;
         other.bytes_ -= piece->bytes;
         if (copied) other.copied_bytes_ -= piece->bytes;
+        // Relinked, so neither a block nor a reference count is touched.
         other.head_ = std::exchange(piece->next, nullptr);
         if (other.head_ == nullptr) other.tail_ = nullptr;
         push(piece);
@@ -269,6 +274,8 @@ void SendQueue::consume(std::uint64_t bytes) {
                 static_cast<SharedPiece*>(head_)->uncount(bytes);
             }
             head_->bytes -= bytes;
+            // sendfile() is given the offset in each call, so the file's own position is never
+            // used, and several queues can send one open file.
             if (head_->kind == PieceKind::file) {
                 static_cast<FilePiece*>(head_)->offset += bytes;
             } else {

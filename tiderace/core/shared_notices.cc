@@ -42,6 +42,7 @@ Result<int> SharedNotices::watch(NoticeReader& reader, int fd, std::string_view 
     // The kernel returns the same id for a file that is watched already.
     const auto id = notices_->watch(fd, only_entry);
     if (!id) return id;
+    // The id is the process's, so the loops that watch one folder share a watch of the kernel.
     std::vector<NoticeReader*>& readers = watching_[*id];
     if (!is_among(readers, reader)) readers.push_back(&reader);
     return id;
@@ -67,6 +68,7 @@ void SharedNotices::take(NoticeReader& reader) {
     // Before the kernel's queue is emptied: a thread that finds it empty then sees this flag.
     taking_.store(true, std::memory_order_seq_cst);
     try {
+        // Notices of other loops' watches, too: all share one queue, and read each notice once.
         for (const ChangeNotice& notice : notices_->take()) hand_round(notice, reader);
     } catch (const std::bad_alloc&) {
         // Some notices are lost, so every reader has to assume that anything changed.
@@ -141,6 +143,8 @@ Result<> NoticeReader::listen(bool on) {
 // one that waits already was woken before.
 void NoticeReader::tell(const NoticeReader& taker) {
     if (waiting_.exchange(true, std::memory_order_release) || this == &taker) return;
+    // A reader that does not listen asks behind() before each request, so it needs no turn for
+    // this.
     if (listening_.load(std::memory_order_relaxed)) wake();
 }
 

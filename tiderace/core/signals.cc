@@ -79,6 +79,8 @@ Result<Signals> Signals::open(std::span<const int> numbers) {
     Signals signals;
     signals.descriptor_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (signals.descriptor_ < 0) return fail(Error::last("signalfd", ""));
+    // Of this thread and of those it starts later; an older thread would still be ended by the
+    // signal.
     TR_CHECK(::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0);
     // signalfd only sees blocked signals; signals that the caller had blocked before stay blocked.
     for (const int number : numbers) {
@@ -104,6 +106,8 @@ Result<Signals> Signals::open_self_pipe(std::span<const int> numbers) {
     signals.self_pipe_ = true;
     struct sigaction action{};
     action.sa_handler = write_to_pipe;
+    // Code that knows nothing of signals (a worker's read of a file) must not meet EINTR because of
+    // ours.
     action.sa_flags = SA_RESTART;
     // No other handler interrupts this one.
     sigfillset(&action.sa_mask);
@@ -126,6 +130,7 @@ Signals::~Signals() {
     // Pending signals are taken: unblocked below, they would end the process.
     while (next()) {
     }
+    // In reverse: of a number that was given twice, the first saved action is the caller's.
     for (auto old = old_actions_.rbegin(); old != old_actions_.rend(); ++old) {
         ::sigaction(old->number, &old->action, nullptr);
     }
@@ -137,6 +142,8 @@ Signals::~Signals() {
     ::close(descriptor_);
 }
 
+// One signal a call. Several equal ones may arrive as one: standard signals do not queue
+// (signal(7)).
 std::optional<int> Signals::next() {
     for (;;) {
         ssize_t got = 0;

@@ -47,6 +47,7 @@ void TimerWheel::arm(Timer& timer, Instant when) {
     }
     if (when <= now_) {
         timer.tick_ = tick_;
+        // Not fired here: its owner may be in the middle of a change.
         overdue_.push_back(timer);
     } else {
         timer.tick_ = due_tick(when);
@@ -63,6 +64,7 @@ void TimerWheel::cancel(Timer& timer) {
 }
 
 std::optional<Instant> TimerWheel::next_wake() const {
+    // Between two calls due_ holds timers only after a callback threw: the rest of that round.
     if (!overdue_.empty() || !due_.empty()) return now_;
     const auto position = first_occupied();
     if (!position) return std::nullopt;
@@ -157,6 +159,7 @@ void TimerWheel::vacate(Position position) {
 void TimerWheel::collect_until(Tick tick) {
     while (const auto position = first_occupied()) {
         const Tick first = first_tick_of(*position);
+        // Slots are ordered by time, so everything behind this one is later, too.
         if (first > tick) break;
         IntrusiveList<Timer> found;
         found.splice_back(levels_[position->level].slots[position->slot]);
@@ -168,6 +171,8 @@ void TimerWheel::collect_until(Tick tick) {
         }
         while (!found.empty()) {
             Timer& timer = found.pop_front();
+            // The level's slot began: of its ticks only the first is due. Each of the others moves
+            // down a level at least, so a timer moves at most seven times.
             if (timer.tick_ == first) {
                 due_.push_back(timer);
             } else {

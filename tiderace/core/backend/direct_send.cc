@@ -24,6 +24,7 @@ DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const
     const bool more = queue.file_after(pieces.size());
     ssize_t sent = 0;
     do {
+        // With `more` the kernel keeps the last, partly filled packet for the file that follows.
         sent = kernel.send(fd, pieces.data(), static_cast<int>(pieces.size()), more);
     } while (sent == -EINTR);
     return outcome(sent, offered, queue);
@@ -32,6 +33,9 @@ DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const
 DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes_max) {
     const SendQueue::FileRange range = queue.front_file();
     auto offset = static_cast<off_t>(range.offset);
+    // What a large download gets in a turn. Less than the range counts as "no room" below, so the
+    // rest waits for the next turn, in which the socket is reported writable again: others come in
+    // between.
     const std::uint64_t wanted = std::min<std::uint64_t>(range.bytes, bytes_max);
     ssize_t sent = 0;
     do {
@@ -47,6 +51,8 @@ DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes
 static_assert(EWOULDBLOCK == EAGAIN);
 
 bool is_no_room(std::int64_t error) {
+    // Without memory in the kernel the connection is not broken: the bytes are still ours, and are
+    // offered again once the socket is reported writable.
     return error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM;
 }
 
@@ -55,6 +61,7 @@ DirectSend send_directly(Kernel& kernel, int fd, SendQueue& queue, std::size_t f
     DirectSend total;
     while (!queue.empty()) {
         const std::size_t count = queue.gather(pieces);
+        // Two calls: on Linux sendmsg() takes memory and sendfile() a file; none takes both.
         const DirectSend step = count == 0 ? send_file(kernel, fd, queue, file_bytes_max)
                                            : send_memory(kernel, fd, queue, {pieces, count});
         total.bytes += step.bytes;

@@ -29,7 +29,10 @@ class EpollPoller final : public Poller {
     int set(int fd, std::uint32_t generation, Interest interest, bool known) override {
         epoll_event event{};
         event.events = (interest.readable ? EPOLLIN : 0U) | (interest.writable ? EPOLLOUT : 0U);
+        // The generation is the descriptor's user at this moment: an event for an earlier one
+        // misses it.
         event.data.u64 = std::uint64_t{generation} << 32 | static_cast<std::uint32_t>(fd);
+        // The caller keeps account of it, because a wrong guess would cost a second call.
         const int operation = known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
         return ::epoll_ctl(epoll_, operation, fd, &event) == 0 ? 0 : -errno;
     }
@@ -65,6 +68,7 @@ class EpollPoller final : public Poller {
   private:
     int epoll_;
     Waker waker_;
+    // A member: 6 KiB that are not laid on the stack in each turn.
     std::array<epoll_event, 512> events_;
 };
 

@@ -17,6 +17,7 @@
 namespace tiderace::core {
 
 Result<IoHandle> IoUringBackend::attach(int fd, IoObserver& observer) {
+    // A tag has 24 bits for the number.
     if (fd > descriptor_max) return fail({EMFILE, "watch", "a socket"});
     return entries_.add(fd, observer);
 }
@@ -33,6 +34,7 @@ void IoUringBackend::forget(IoHandle& handle) {
         cancel(handle, gone, operation);
     }
     held_.erase(handle.fd);
+    // Connections accepted for a listener that goes away: nothing else would close them.
     std::erase_if(late_, [&](const auto& each) {
         if (each.first.fd != handle.fd) return false;
         options_.kernel->close(each.second);
@@ -74,6 +76,8 @@ void IoUringBackend::want(IoHandle handle, Operation operation, bool on) {
 }
 
 void IoUringBackend::start(IoHandle handle, Entry& target, Operation operation) {
+    // The single issuer is gone, so the kernel would refuse (EEXIST). Another thread that runs the
+    // loop later finds it in ended_.
     if (!ring_->is_usable()) return note_ended(handle);  // the loop has ended
     target.under_way |= bit(operation);
     target.cancelled &= static_cast<std::uint8_t>(~bit(operation));
@@ -87,6 +91,7 @@ void IoUringBackend::cancel(IoHandle handle, Entry& target, Operation operation)
     if ((target.cancelled & bit(operation)) != 0 || !ring_->is_usable()) return;
     target.cancelled |= bit(operation);
     io_uring_sqe& ask = ring_->take(0);
+    // By its tag: by the descriptor it could end another operation of the same socket.
     io_uring_prep_cancel64(&ask, tag_of(operation, handle), 0);
     ask.user_data = tag_of(Operation::none, handle);
     // Not with the next wait: until the kernel sees it, accepted connections reach no listener.
@@ -131,6 +136,8 @@ void IoUringBackend::start_connect(IoHandle handle, const Address& address) {
     const socklen_t bytes = address.to_sockaddr(storage);
     const int outcome =
         options_.kernel->connect(handle.fd, reinterpret_cast<const sockaddr*>(&storage), bytes);
+    // Interrupted, connecting goes on (POSIX). Also where it succeeded at once (Unix sockets) the
+    // outcome comes from a poll, because observers are called from dispatch() only.
     if (outcome == 0 || outcome == -EINPROGRESS || outcome == -EINTR) {
         start(handle, entries_.at(handle), Operation::connect);
     } else {
@@ -150,6 +157,8 @@ void IoUringBackend::note_failed_connect(IoHandle handle, int error) {
 Sent IoUringBackend::send(IoHandle handle, SendQueue& queue) {
     Entry& stream = entries_.at(handle);
     if (stream.runs(Operation::send)) return {.pending = true};  // and its bytes go first
+    // In a full ring take() would submit what is there, and the answers would no longer go in one
+    // call.
     if (sends_together_ && ring_->has_room() && sends_.fits(queue)) {
         return send_by_ring(handle, stream, queue);
     }
@@ -180,6 +189,7 @@ void IoUringBackend::wait(Duration wait_max) {
                          !failed_connects_.empty() || failed_unlisted_ || has_late_for_someone();
     ring_->enter(at_once ? Duration::zero() : wait_max);
     ring_->collect(done_);
+    // ENOBUFS: a receive found no free buffer and ended, with bytes left in its socket.
     full_ = done_.size() >= completions_of_full_turn || ring_->has_more() ||
             std::ranges::any_of(done_, [](const auto& each) { return each.result == -ENOBUFS; });
     const auto received = std::ranges::count_if(done_, [](const Uring::Completion& each) {
@@ -338,6 +348,8 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
         return finish_send(static_cast<std::uint32_t>(completion.tag), completion.result);
     }
     Entry* const target = entries_.find(tag.handle);
+    // A multishot operation may end at any completion: for lack of buffers, after an error,
+    // cancelled.
     const bool last = (completion.flags & IORING_CQE_F_MORE) == 0;
     if (target != nullptr && last) {
         target->under_way &= static_cast<std::uint8_t>(~bit(tag.operation));
@@ -362,8 +374,11 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
             return report_ready(*target, completion.result);
         case Operation::hang_up:
             if (!target->wants(Operation::hang_up)) return;
-            // Also for a peer that ended its direction, for ever, and both ends: not asked again.
+            // The kernel adds POLLRDHUP to the mask of every poll. So this also completes when the
+            // peer ended its own direction, and would again at once, for ever: it is submitted once
+            // only.
             target->wanted &= static_cast<std::uint8_t>(~bit(Operation::hang_up));
+            // With our direction ended, the peer's orderly end is a POLLHUP, too.
             if (target->half_closed != 0) return;
             if (completion.result < 0 || (completion.result & (POLLERR | POLLHUP)) != 0)
                 target->observer->on_receive_failed(-ECONNRESET);
@@ -403,6 +418,8 @@ void IoUringBackend::keep_late(IoHandle handle, int fd) {
 
 void IoUringBackend::hand_out(const Entry& listener, int fd) {
     ++accepts_;
+    // A multishot accept has one place for all addresses, which the next connection would
+    // overwrite.
     sockaddr_storage peer;
     socklen_t bytes = sizeof peer;
     auto* const raw = reinterpret_cast<sockaddr*>(&peer);
@@ -461,6 +478,7 @@ void IoUringBackend::finish_receive(IoHandle handle, Entry* stream,
             deliver(handle, *stream, result, bytes);
         }
     }
+    // Also where the stream is gone: the ring would run out of buffers.
     if (has_buffer) ring_->give_back(completion);
 }
 

@@ -104,6 +104,14 @@ void KqueuePoller::list(int fd, State& changed) {
     if (!std::exchange(changed.listed, true)) changed_.push_back(fd);
 }
 
+//
+//   set()/remove() -> wanted, listed --wait()--> collect_changes(): told = wanted
+//                       ^                            |
+//                       |                            | EV_ADD and EV_DELETE, in the call that waits
+//                       +--- read_refusal(): told = false, tried again by a later wait()
+//
+// The kernel learns of it with the next wait, so a change that is taken back in the same turn costs
+// nothing.
 int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool) {
     const auto number = static_cast<std::size_t>(fd);
     try {
@@ -202,6 +210,7 @@ bool KqueuePoller::read_events(int count, std::span<Ready> out, int& told) {
     for (const Event& event : std::span(events_).first(static_cast<std::size_t>(count))) {
         const bool is_refusal = (event.flags & EV_ERROR) != 0;
         refusals |= is_refusal;
+        // EV_CLEAR resets it as it is read, so there is no descriptor to drain.
         if (event.filter == EVFILT_USER) {
             woken_ = true;
             continue;
@@ -222,6 +231,7 @@ bool KqueuePoller::read_refusal(const Event& refusal, Ready& out) {
     State& owner = state(fd);
     const bool is_read = refusal.filter == EVFILT_READ;
     bool& told = is_read ? owner.told.readable : owner.told.writable;
+    // Data is the errno of the change, 0 for one that succeeded.
     if (refusal.data == 0 || !told) return false;
     told = false;
     refused_ = true;

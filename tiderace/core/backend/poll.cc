@@ -30,6 +30,7 @@ class PollPoller final : public Poller {
             generations_.push_back(0);
         }
         const std::size_t place = place_of_[number];
+        // POLLERR, POLLHUP and POLLNVAL are always reported.
         list_[place].events = static_cast<short>((interest.readable ? POLLIN : 0) |
                                                  (interest.writable ? POLLOUT : 0));
         generations_[place] = generation;

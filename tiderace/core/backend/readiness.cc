@@ -14,6 +14,8 @@
 namespace tiderace::core {
 namespace {
 
+// Bounds a turn: with more, posted tasks and timers would wait longer. The next turn reports the
+// others, because every poller is level-triggered.
 constexpr std::size_t events_per_turn = 512;
 
 }  // namespace
@@ -189,10 +191,14 @@ void ReadinessBackend::wait(Duration wait_max) {
     full_ = count < 0 || ready_count_ + 1 >= ready_.size();
 }
 
+// Oldest first: refusals happened in an earlier turn; listeners that were left out then get their
+// share before the events of this turn, whose handlers may take long.
 void ReadinessBackend::dispatch() {
     if (!refused_.empty() || refused_unlisted_) report_refused();
     if (!watched_.empty()) dispatch_watched();
     if (!backlogged_.empty()) accept_from_backlogged();
+    // By index and by id: a handler may close descriptors that stand further on, and open others
+    // under their numbers. The generation makes those events miss.
     for (std::size_t i = 0; i < ready_count_; ++i) dispatch_one(ready_[i]);
     ready_count_ = 0;
 }
@@ -265,6 +271,8 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         case Purpose::none:
             return;
     }
+    // A failed one is received from, too: recv() returns the pending error, or what came before it.
+    // One receive a turn, so that a fast sender does not hold the loop; the rest stays readable.
     if ((ready.readable || ready.failed) && target->interest.readable) receive_once(handle);
     // The observer may have closed it, or another descriptor may have taken its number: ask again.
     Entry* still = entries_.find(handle);
@@ -324,6 +332,7 @@ void ReadinessBackend::accept_from_backlogged() {
     const bool full = ready_count_ == ready_.size();
     const auto count = static_cast<std::ptrdiff_t>(backlogged_.size());  // more are added meanwhile
     for (std::ptrdiff_t i = 0; i < count; ++i) {
+        // A copy: accept_some() may append and move the vector.
         const IoHandle handle = backlogged_[static_cast<std::size_t>(i)];
         Entry* const listener = entries_.find(handle);
         if (listener == nullptr) continue;

@@ -63,7 +63,19 @@ struct Tag {
 };
 
 // An operation is submitted when it is wanted and not in flight; it is in flight until its last
-// completion came, cancelled or not.
+// completion came, cancelled or not. As (wanted, under_way, cancelled):
+//
+//             want(on)                 want(off)                    want(on) once more
+//   (0,0,0) ------------> (1,1,0) -----------------> (0,1,1) --------------------> (1,1,1)
+//      ^      start()        |        cancel()          |                             |
+//      |                     | last completion          | last completion             |
+//      |                     v                          v                             |
+//      +----------------- ended_ <------------------ ended_ <-------------------------+
+//       not wanted          | still wanted: the next turn starts it again
+//                           +----> (1,1,0)
+//
+// room and connect are started without being wanted, because they complete once and are not
+// repeated.
 struct RingEntry {
     IoObserver* observer = nullptr;
     std::uint32_t generation = 0;

@@ -46,10 +46,16 @@ Result<std::unique_ptr<Uring>> Uring::open() {
     std::unique_ptr<Uring> made(new Uring);
     io_uring_params parameters{};
     // Disabled until the loop's own thread turns: that one becomes the single issuer.
+    // DEFER_TASKRUN, which requires SINGLE_ISSUER: completions are made inside our own enter()
+    // only, so none interrupts a handler. TASKRUN_FLAG shows without a call that some are due.
+    // CQSIZE: a multishot operation completes many times, so there are more completions than
+    // submissions.
     parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
                        IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
     parameters.cq_entries = completions;
+    // A kernel before 6.1 lacks DEFER_TASKRUN and fails with EINVAL.
     const int opened = io_uring_queue_init_params(submissions, &made->ring_, &parameters);
+    // So that the destructor does not end a ring that is none.
     if (opened < 0) {
         made->ring_.ring_fd = -1;
         return fail(refused(opened));
@@ -59,6 +65,8 @@ Result<std::unique_ptr<Uring>> Uring::open() {
     if (made->buffer_ring_ == nullptr || made->buffer_memory_ == nullptr) {
         return fail(refused(-ENOMEM));
     }
+    // Receives take a buffer from this ring when bytes have come, in the kernel, without a call of
+    // ours.
     io_uring_buf_reg ring{};
     ring.ring_addr = reinterpret_cast<std::uintptr_t>(made->buffer_ring_);
     ring.ring_entries = buffers;
@@ -83,6 +91,9 @@ Uring::~Uring() {
 
 io_uring_sqe& Uring::take(std::uint64_t tag) {
     io_uring_sqe* empty = io_uring_get_sqe(&ring_);
+    // The ring is full of this turn's submissions. Before the first enter() nothing can be
+    // submitted, so whatever starts more than `submissions` operations must first let the loop
+    // turn.
     if (empty == nullptr) {
         submit();
         empty = io_uring_get_sqe(&ring_);
@@ -105,6 +116,8 @@ void Uring::enable() {
 
 // A withdrawn one goes to the kernel all the same, and does nothing there.
 bool Uring::withdraw(std::uint64_t tag) {
+    // Entries between the last submission and the tail are ours alone; those before belong to the
+    // kernel.
     for (unsigned at = ring_.sq.sqe_tail - io_uring_sq_ready(&ring_); at != ring_.sq.sqe_tail;
          ++at) {
         io_uring_sqe& asked = ring_.sq.sqes[at & ring_.sq.ring_mask];
@@ -117,6 +130,7 @@ bool Uring::withdraw(std::uint64_t tag) {
 }
 
 void Uring::end_batch() {
+    // An interrupted call may leave some unsubmitted: those still belong to this batch.
     if (io_uring_sq_ready(&ring_) == 0) ++batch_;
 }
 
@@ -131,6 +145,8 @@ void Uring::submit() {
 void Uring::enter(Duration wait_max) {
     enable();
     if (wait_max == Duration::zero()) {
+        // Not a plain submit: with DEFER_TASKRUN, completions that are due are only made when asked
+        // for.
         io_uring_submit_and_get_events(&ring_);
     } else if (wait_max < Duration::zero()) {
         io_uring_submit_and_wait(&ring_, 1);
@@ -138,6 +154,8 @@ void Uring::enter(Duration wait_max) {
         __kernel_timespec until{};
         until.tv_sec = wait_max.count() / 1'000'000'000;
         until.tv_nsec = wait_max.count() % 1'000'000'000;
+        // A time-out of this call, not an operation of its own, which would be one more completion
+        // a turn.
         io_uring_cqe* first = nullptr;
         io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
     }
@@ -145,6 +163,7 @@ void Uring::enter(Duration wait_max) {
 }
 
 bool Uring::has_more() const {
+    // Written by the kernel meanwhile, so it is read once, and not from a register.
     return (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_TASKRUN) != 0;
 }
 
@@ -154,6 +173,7 @@ void Uring::cancel_all(std::vector<Completion>& out) {
     constexpr Duration round = 10ms;
     constexpr int rounds_max = 100;
     for (int i = 0; under_way_ > 0 && i < rounds_max; ++i) {
+        // ANY matches every operation, those of descriptors that were closed in between, too.
         io_uring_sqe& ask = take(0);
         io_uring_prep_cancel64(&ask, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         ask.user_data = 0;
@@ -168,6 +188,8 @@ void Uring::cancel_all(std::vector<Completion>& out) {
 void Uring::collect(std::vector<Completion>& out) {
     // Room first, so that nothing that is taken from the ring is lost. Without memory the rest
     // stays there.
+    // Completions beyond the ring's size wait in the kernel (IORING_FEAT_NODROP) until there is
+    // room.
     std::size_t room = io_uring_cq_ready(&ring_);
     if (room > out.capacity() - out.size()) {
         try {
@@ -182,6 +204,7 @@ void Uring::collect(std::vector<Completion>& out) {
     io_uring_for_each_cqe(&ring_, head, each) {
         if (count == room) break;
         out.push_back({each->user_data, each->res, each->flags});
+        // MORE: the same operation will complete again.
         if ((each->flags & IORING_CQE_F_MORE) == 0) --under_way_;
         ++count;
     }
@@ -197,6 +220,7 @@ void Uring::give_back(const Completion& completion) {
     const auto index = static_cast<std::uint16_t>(completion.flags >> IORING_CQE_BUFFER_SHIFT);
     io_uring_buf_ring_add(buffer_ring_, buffer_memory_ + index * buffer_bytes, buffer_bytes, index,
                           io_uring_buf_ring_mask(buffers), 0);
+    // Only this makes it visible to the kernel; until then its bytes are ours.
     io_uring_buf_ring_advance(buffer_ring_, 1);
 }
 
