@@ -41,6 +41,14 @@ void refuse_connection(core::Kernel& kernel, int fd, std::string_view words) {
     kernel.close(fd);
 }
 
+//
+//   accepting --on_accept_failed()--> resting (the timer is armed) --on_expired()--> accepting
+//       |  ^                            |
+//       |  '--resume()-- paused <-------'  pause(): then on_expired() leaves it paused
+//       '---pause()-------^
+//
+// A pause is the owner's (no room for connections), a rest ours (no descriptors); both have to be
+// over.
 Acceptor::Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver)
     : loop_(&loop), receiver_(&receiver), rest_(rest_min) {
     auto handle = loop.backend().attach(listener.get(), *this);
@@ -83,6 +91,7 @@ void Acceptor::stop() {
         const int fd = loop_->kernel().accept(handle_.fd, raw, &bytes);
         // ECONNABORTED: that client left while it waited; the next one may still be there.
         if (fd == -EINTR || fd == -ECONNABORTED) continue;
+        // EAGAIN: the queue is empty. Without descriptors the rest is reset by the close.
         if (fd < 0) break;
         on_accepted(fd, core::peer_address(raw, bytes));
     }
@@ -126,8 +135,10 @@ void Acceptor::on_accept_failed(int error) {
 // The spare descriptor is given up for a moment, to accept one connection and to reset it.
 void Acceptor::shed_one() {
     spare_.reset();
+    // The place of the spare is the only free one, unless another thread has taken it meanwhile.
     const int fd = loop_->kernel().accept(handle_.fd, nullptr, nullptr);
     if (fd >= 0) {
+        // A reset, so that the client learns at once that it has to try elsewhere.
         reset_on_close(loop_->kernel(), fd);
         loop_->kernel().close(fd);
         ++shed_;

@@ -28,6 +28,7 @@ bool Connection::may_follow(Phase from, Phase to) {
             return from == Phase::open || from == Phase::ending;
         case Phase::ending:
             return from == Phase::open;
+        // Only after the queue is sent; the way from `ending` leads through `finishing`.
         case Phase::lingering:
             return from == Phase::finishing;
         case Phase::closing:
@@ -71,9 +72,11 @@ Backlog Connection::write(ByteView data) {
 Backlog Connection::written() {
     loop().assert_on_loop();
     if (closing()) {
+        // Written in place meanwhile (queue()): nothing will be sent any more.
         queue_.clear();
         return Backlog::low;
     }
+    // The end was promised to the transport or is about to be: these bytes could not follow it.
     TR_CHECK(!sending_finished(), "write after finish()");
     const ConnectionLimits& limits = owner_->limits();
     // Only copied bytes count: shared bodies and files cost no memory of this connection.
@@ -127,7 +130,9 @@ void Connection::send_now() {
     if (!sent.pending) {
         write_deadline_ = Instant::max();
     } else if (write_deadline_ == Instant::max()) {
-        // The peer began to lag: from now on it has to make progress in every period.
+        // The peer began to lag: from now on it has to make progress in every period. A period that
+        // runs is left alone, because one that began anew with each send would never end for a peer
+        // that takes a byte at a time.
         write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
         write_deadline_ = loop().now() + owner_->limits().write;
         arm_for(write_deadline_);
@@ -183,6 +188,7 @@ void Connection::finish_sending() {
     loop().assert_on_loop();
     if (closing() || sending_finished()) return;
     half_ = Half::ending;
+    // In both cases a flush comes anyway: after on_data, or with on_sent().
     if (!delivering_ && !send_pending_) loop().at_turn_end(*this);
 }
 void Connection::close_when_sent() {
@@ -371,6 +377,7 @@ void Connection::expire() {
         }
         if (closing()) return;
     }
+    // Both deadlines share one timer, so either may have been the reason.
     if (write_deadline_ <= now) check_write_progress();
     if (!closing() && session_deadline_ <= now) {
         // Cleared first, because on_deadline() may set a new one.
@@ -441,6 +448,8 @@ void Connection::close_now() {
     if (is_cut(reason_) || (stopped && (!queue_.empty() || send_pending_))) {
         transport_->set_reset_on_close();
     }
+    // After the options, which a closed descriptor could not take. The queue goes along, because a
+    // completion engine may still be reading it.
     transport_->close(std::move(queue_));
     owner_->release(*this, reason_);  // destroys this
 }

@@ -34,6 +34,10 @@ std::string_view advice_for_connecting(int error) {
 
 // From connect() to its outcome. Reports it at the end of the turn, when no callback of the backend
 // is on the stack.
+//
+//   start() -> connecting --on_connected(), on_expired(), give_up()--> ended --turn end--> finish()
+//      '------- refused at once: no room, no descriptor ---------------^
+//
 class Connector::Attempt final : private TcpTransport::Opening,
                                  private core::Timer,
                                  private core::TurnEnd {
@@ -58,6 +62,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
         if (!socket) return end(socket.error().code());
         socket_ = std::move(*socket);
         socket_->connect(to_, *this);
+        // The kernel's own limit is two minutes on Linux (tcp_syn_retries).
         loop.arm(*this, loop.now() + connector_->options_.timeout);
     }
 
@@ -158,6 +163,7 @@ void Connector::finish(Attempt& attempt) {
         connection = &connections_.emplace(static_cast<Connection::Owner&>(*this),
                                            std::move(transport), ended->to());
     } catch (const std::bad_alloc&) {
+        // `transport`, if it still is ours, closes the socket.
         return refuse(ENOMEM);
     }
     done(connection);

@@ -27,6 +27,7 @@ std::optional<int> rank_ipv4(const in_addr& binary) {
     const std::uint32_t first_two = address >> 16;
     // This network, loopback, multicast and reserved, link-local (RFC 6890).
     if (first == 0 || first == 127 || first >= 224 || first_two == 0xa9fe) return std::nullopt;
+    // The private networks (RFC 1918), then public addresses, which few machines have themselves.
     if (first_two == 0xc0a8) return 0;                         // 192.168.0.0/16
     if (first == 10) return 1;                                 // 10.0.0.0/8
     if (first_two >= 0xac10 && first_two <= 0xac1f) return 2;  // 172.16.0.0/12

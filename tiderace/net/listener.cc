@@ -82,6 +82,7 @@ class FolderLock {
   public:
     FolderLock(core::Kernel& kernel, const std::string& path) {
         const auto slash = path.rfind('/');
+        // The folder, not the socket's own file: that one is what is replaced.
         const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
         folder_ = core::Descriptor(
             kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
@@ -98,6 +99,7 @@ int bind_name(core::Kernel& kernel, int fd, const core::Address& address, const 
     const FolderLock lock(kernel, path);
     int bound = kernel.bind(fd, raw, bytes);
     if (bound == -EADDRINUSE && is_stale(kernel, path, raw, bytes)) {
+        // No server removes its file when it ends, so this is what every restart finds.
         ::unlink(path.c_str());
         bound = kernel.bind(fd, raw, bytes);
     }

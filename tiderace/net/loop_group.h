@@ -58,6 +58,8 @@ class LoopGroup {
     void join_threads();
 
   private:
+    //   none --start_threads()--> shut --release_threads()--> open --join_threads()--> none
+    //                               '---give_up_threads()--> given_up -----------------^
     enum class Gate : std::uint8_t { none, shut, open, given_up };
 
     void give_up_threads();

@@ -32,6 +32,7 @@ bool is_ignored(int signal) {
     return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+// A signal that is taken reaches us even where it was ignored, so SIGHUP is left alone under nohup.
 std::vector<int> signals_to_take(const ServingOptions& options) {
     std::vector<int> numbers{SIGTERM, SIGINT, SIGUSR1};
     if (options.on_sighup || !is_ignored(SIGHUP)) numbers.push_back(SIGHUP);
@@ -74,6 +75,7 @@ Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int
     Listeners made;
     // Port 0 has become a real port now; a Unix socket keeps its name.
     made.bound = address->is_unix() ? *address : local_address(kernel, *first);
+    // A socket for each loop: the kernel spreads connections, and no loop is woken for another's.
     if (loops > 1 && !address->is_unix() && shared_ports_are_spread()) {
         auto all = share_listener(kernel, std::move(*first), loops, backlog);
         if (!all) return fail(all.error());
@@ -124,6 +126,8 @@ struct Serving::Parts {
     std::vector<core::Address> addresses;
 };
 
+// The time between the first signal and draining, in which load balancers notice that we are about
+// to go (ServingOptions::drain_notice).
 class Serving::Notice final : public core::Timer {
   public:
     explicit Notice(Serving& serving) : serving_(&serving) {}
@@ -287,6 +291,7 @@ Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
         auto watched = watch_->watch(signals_->descriptor(), {.readable = true});
         if (!watched) return watched;
     }
+    // In a container without an init we are it, and nothing else would reap.
     if (options_.reaps_orphans && ::getpid() == 1) let_the_kernel_reap();
     loops_ = &loops;
     return {};
@@ -303,6 +308,8 @@ ServingReport Serving::serve() {
 
 // From any thread. A full mailbox means that the loop is overwhelmed: then it ends without order.
 void Serving::stop() {
+    // On the first loop, where signals come, too: drain_or_end() is never run by two threads at
+    // once.
     if (!loops_->loop(0).post([this] { drain_or_end(); })) loops_->stop();
 }
 
@@ -398,6 +405,7 @@ void Serving::drain_loop(std::size_t first, std::size_t end, Instant deadline) {
 }
 
 void Serving::servers_are_empty(std::size_t count) {
+    // Called on every loop; the last one stops them all.
     if (servers_left_.fetch_sub(count) == count) loops_->stop();
 }
 

@@ -48,6 +48,8 @@ TcpServer::~TcpServer() {
     drained_ = {};
     // Every session gets its on_close, so that none of them leaks.
     abort_all();
+    // A connection is destroyed at the end of a turn only, so the loop is turned here, by the
+    // thread that tears down.
     while (connections_.size() > 0) loop_->turn(Duration::zero());
 }
 
@@ -57,6 +59,8 @@ void TcpServer::listen(core::Descriptor listener, TransportLayer* layer) {
 }
 
 void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {
+    // Also while draining: another loop may have handed it over before it learned of the end
+    // (HandOff).
     if (draining_ || !enter()) {
         refuse(fd, layer);
         return;
@@ -88,6 +92,7 @@ std::unique_ptr<Transport> TcpServer::make_transport(int fd, TransportLayer* lay
 }
 
 Connection* TcpServer::adopt(std::unique_ptr<Transport> transport, const core::Address& peer) {
+    // Never refused: its caller has it already.
     if (options_.room != nullptr) options_.room->enter_anyway();
     return begin(std::move(transport), peer);
 }

@@ -23,6 +23,8 @@ Result<std::unique_ptr<TcpTransport>> TcpTransport::make(core::EventLoop& loop, 
     Result<core::IoHandle> handle =
         made != nullptr ? loop.backend().attach(fd, *made) : fail({ENOMEM, "watch", "a socket"});
     if (handle) {
+        // An accepted socket gets its observer later (open()). Nothing can be reported before,
+        // because the backend was given no operation yet.
         made->handle_ = *handle;
         return made;
     }
