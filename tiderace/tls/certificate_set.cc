@@ -110,6 +110,11 @@ Result<> CertificateSet::make_contexts(Settle settle, void* about) {
     for (const Combination& combination : wanted) {
         // Names with the same certificates share a context.
         if (context_of_.contains(combination)) continue;
+        //
+        //   name (SNI) -> by_name_: certificates, one of each kind of key -> context_of_ -> SSL_CTX
+        //
+        // An SSL_CTX holds one certificate of each kind, so names with other certificates need
+        // another one.
         SslContextPtr context(SSL_CTX_new(TLS_server_method()));
         if (context == nullptr) return fail(Error(0, "make", "SSL_CTX", take_openssl_error()));
         if (auto settled = settle(context.get(), about); !settled) return settled;
@@ -164,6 +169,7 @@ std::vector<std::string> CertificateSet::warnings() const {
 std::vector<std::string> CertificateSet::ended(UnixSeconds since, UnixSeconds now) const {
     std::vector<std::string> all;
     for (const Certificate& pair : certificates_) {
+        // Once: only in the report whose span holds its end.
         if (since < pair.ends && pair.ends <= now) {
             all.push_back(pair.expired_text());
         }

@@ -33,6 +33,8 @@ struct Range {
     const char* address;
     const char* mask;
 };
+// Loopback (RFC 1122), private (RFC 1918), link-local (RFC 3927), shared by carriers (RFC 6598,
+// some VPNs use it); IPv6's loopback, unique local (RFC 4193) and link-local (RFC 4291) addresses.
 constexpr std::array private_ranges{
     Range{"127.0.0.0", "255.0.0.0"},
     Range{"10.0.0.0", "255.0.0.0"},
@@ -198,6 +200,7 @@ std::string constraint(const LocalNames& names) {
     }
     for (const std::string& address : names.addresses) {
         const auto bytes = binary(address);
+        // Private ones are permitted as a range above.
         if (!bytes || is_private(*bytes) || !is_ipv4(*bytes)) continue;
         text.append(",permitted;IP:").append(address).append("/255.255.255.255");
     }
@@ -296,6 +299,7 @@ bool is_narrow(const NAME_CONSTRAINTS* constraints) {
 // certificate that names them, as a client's library will.
 bool permits(X509* authority, const LocalNames& names) {
     const ConstraintsPtr constraints = constraints_of(authority);
+    // Never signed: it exists for the check only.
     const X509Ptr probe(X509_new());
     if (constraints == nullptr || probe == nullptr || !is_narrow(constraints.get()) ||
         !add_extension(probe.get(), nullptr, NID_subject_alt_name, subject_alternatives(names))) {
@@ -323,11 +327,15 @@ LocalNames local_names(std::string_view host_name, const std::vector<std::string
     if (is_host(host_name)) {
         const std::string host = lower_case(host_name);
         const bool is_plain = host != localhost && host.find('.') == std::string::npos;
+        // No machine's name, but the domain of all of them (RFC 6762).
         if (host != "local") add_once(names.hosts, host);
+        // The name under which multicast DNS announces this machine (RFC 6762).
         if (is_plain) add_once(names.hosts, host + ".local");
     }
     for (const std::string& address : addresses) {
         const auto bytes = binary(address);
+        // A public IPv6 address may be one of a host's many and short-lived ones (RFC 8981): each
+        // would need another authority.
         if (bytes && (is_private(*bytes) || is_ipv4(*bytes))) add_once(names.addresses, address);
     }
     return names;

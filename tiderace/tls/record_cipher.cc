@@ -13,6 +13,8 @@ namespace {
 // HKDF-Expand-Label (RFC 8446, 7.1) for outputs of at most one hash, which all of ours are.
 void expand_label(const Suite13& suite, const TrafficSecrets::Secret& secret,
                   std::string_view label, std::span<unsigned char> into) {
+    // HkdfLabel: the length of the output, then label and context, each with its length before it.
+    // The longest label here is "traffic upd": 2 + 1 + 17 + 1 + 1 bytes.
     std::array<unsigned char, 64> info{};
     std::size_t at = 0;
     const auto put = [&](std::size_t byte) { info[at++] = static_cast<unsigned char>(byte); };
@@ -83,6 +85,7 @@ void RecordCipher::key() {
     std::array<unsigned char, 32> key{};
     expand_label(*suite_, secret_, "key", {key.data(), suite_->key_bytes});
     expand_label(*suite_, secret_, "iv", iv_);
+    // Without a nonce: each record sets its own.
     const int keyed = EVP_CipherInit_ex2(context_.get(), suite_->cipher, key.data(), nullptr,
                                          direction_ == Direction::seal ? 1 : 0, nullptr);
     OPENSSL_cleanse(key.data(), key.size());
@@ -122,6 +125,7 @@ void RecordCipher::seal(ContentType type, std::span<const iovec> pieces, std::si
     unsigned char* at = bytes_of(to);
     const std::size_t ciphered = bytes + 1 + tag_bytes;
     at[0] = static_cast<unsigned char>(ContentType::application_data);
+    // 0x0303, the version of TLS 1.2, which middleboxes know (RFC 8446, 5.1).
     at[1] = 3;
     at[2] = 3;
     at[3] = static_cast<unsigned char>(ciphered >> 8U);
@@ -134,6 +138,8 @@ void RecordCipher::seal(ContentType type, std::span<const iovec> pieces, std::si
         good = good && EVP_CipherUpdate(context_.get(), at, &done,
                                         static_cast<const unsigned char*>(piece.iov_base),
                                         static_cast<int>(piece.iov_len)) == 1;
+        // Each of these ciphers is a stream: as many bytes come out as went in, so pieces of any
+        // length follow each other without a seam.
         at += done;
     }
     const auto inner_type = static_cast<unsigned char>(type);
@@ -152,6 +158,7 @@ std::size_t RecordCipher::open(ByteView record, char* to) {
     start_record(at);
     const std::size_t bytes = record.size() - header_bytes - tag_bytes;
     int done = 0;
+    // Copied, because OpenSSL takes it without const.
     std::array<unsigned char, tag_bytes> tag;
     std::memcpy(tag.data(), at + header_bytes + bytes, tag_bytes);
     const bool good = EVP_CipherUpdate(context_.get(), bytes_of(to), &done, at + header_bytes,

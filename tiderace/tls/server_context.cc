@@ -108,6 +108,7 @@ struct ServerCallbacks {
     }
 
     static const EVP_CIPHER* ticket_cipher() {
+        // Fetched once, as in Suite13::find(); its MAC is what protects CBC here (RFC 5077, 4).
         static EVP_CIPHER* const aes = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
         return aes;
     }
@@ -125,6 +126,8 @@ struct ServerCallbacks {
                          EVP_MAC_CTX* mac, int sealing) {
         const TicketKeys* keys = context_of(ssl).ticket_keys_.get();
         const TicketKey* key = sealing != 0 ? &keys->sealing() : keys->find(name);
+        // An unknown name is a ticket from before a restart, or of another server: a full handshake
+        // follows.
         if (key == nullptr) return 0;
         constexpr int iv_bytes = 16;
         if (sealing != 0) {
@@ -151,9 +154,12 @@ struct ServerCallbacks {
         const BioPtr source(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
         while (const X509Ptr one{PEM_read_bio_X509_AUX(source.get(), nullptr, nullptr, nullptr)}) {
             if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) != 1) return false;
+            // The names are sent to the client, so that it can choose a certificate (RFC 8446,
+            // 4.2.4).
             X509_NAME* name = X509_NAME_dup(X509_get_subject_name(one.get()));
             if (sk_X509_NAME_push(names, name) == 0) return false;
         }
+        // The only way in which PEM_read_bio reports that there are no more.
         if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) return false;
         ERR_clear_error();  // the end of the file
         return true;
@@ -197,6 +203,8 @@ struct ServerCallbacks {
         std::array<unsigned char, EVP_MAX_MD_SIZE> name;
         unsigned bytes = 0;
         EVP_Digest(grounds.data(), grounds.size(), name.data(), &bytes, EVP_sha256(), nullptr);
+        // Part of each ticket: one that was made under other rules for clients is not resumed after
+        // a reload.
         SSL_CTX_set_session_id_context(context, name.data(), bytes);
     }
 
@@ -294,6 +302,8 @@ ServerContext::Reload ServerContext::load_again() {
         load_error_ = std::make_unique<Error>(fresh.error());
         last_refusal_ = load_error_->message();
     } else {
+        // SSLs of open connections hold references to their own SSL_CTX, so the old ones end with
+        // them.
         certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
     }
     // Also after a refusal: the same broken files are not read again at each check.

@@ -73,6 +73,8 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
 
 SslRecords::SslRecords(SslPtr ssl)
     : Records(header_bytes + SSL3_RT_MAX_ENCRYPTED_LENGTH), ssl_(std::move(ssl)) {
+    // One BIO for both directions; the SSL owns it, and it points into this object, which outlives
+    // the SSL.
     BIO* bio = make_stream_bio(stream_);
     if (bio == nullptr) throw std::bad_alloc();
     SSL_set_bio(ssl_.get(), bio, bio);
@@ -116,6 +118,8 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
     Stepped stepped{.used = in.size() - stream_.in.size()};
     if (done == 1) {
         stepped.progress = Progress::done;
+        // The difference is what was written under the traffic key: the sequence number that our
+        // own layer continues with (tickets, usually one).
         secrets_.server_wrote = records_written_ - secrets_.server_wrote;
     } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
         // WANT_READ is all that may be missing: the BIO accepts every write.
@@ -191,6 +195,7 @@ int SslRecords::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, cor
 void SslRecords::seal_end(Out out) {
     stream_ = {.in = {}, .out = &out.queue, .pool = &out.pool};
     ERR_clear_error();
+    // Once: it writes close_notify. A second call would wait for the peer's, which open() reports.
     SSL_shutdown(ssl_.get());
 }
 

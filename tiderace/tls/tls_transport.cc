@@ -79,6 +79,7 @@ void TlsTransport::give_up() {
     // While a send is pending below, the layer below still reads from out_.
     if (!below_pending_) out_.clear();
     if (broken_ == 0) broken_ = -ENOMEM;
+    // Taken before the calls, which may end this transport.
     const bool waits = std::exchange(room_wanted_, false);
     if (handshake_ != nullptr) {
         fail_handshake(HandshakeFailure::no_memory, "", -ENOMEM);
@@ -312,6 +313,7 @@ void TlsTransport::receive_records(ByteView bytes) {
     if (part_ != nullptr) {
         // Copies only the bytes that complete the record begun earlier.
         const std::size_t have = part_->size();
+        // The header first: until it is whole, nothing says how long the record is.
         if (have < Records::header_bytes) {
             const std::size_t lacking = Records::header_bytes - have;
             part_->append(bytes.substr(0, lacking));
@@ -582,6 +584,7 @@ void TlsTransport::close(core::SendQueue&& unsent) {
     unsent.clear();
     enter(Phase::closed);
     room_wanted_ = false;
+    // From the list of those that go on sending (LoopParts).
     unlink();
     handshake_.reset();
     below_->close(std::move(out_));

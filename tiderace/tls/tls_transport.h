@@ -104,6 +104,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     static bool may_follow(Phase from, Phase to);
     void enter(Phase next);
     void enter(Sending next);
+    // Relies on the order of Phase, as may_follow() does.
     bool is_receiving_over() const { return phase_ >= Phase::ended; }
 
     template <typename Call>
@@ -137,6 +138,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     Endpoint* endpoint_;
     std::unique_ptr<net::Transport> below_;
     net::Transport::Observer* observer_ = nullptr;
+    // First the handshake, then the records; after a handshake that failed neither is there.
     std::unique_ptr<Handshake> handshake_;
     std::unique_ptr<Records> records_;
     std::unique_ptr<std::string> part_;  // of a record
@@ -150,6 +152,8 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     bool room_wanted_ = false;  // the observer waits for on_sent
     Phase phase_ = Phase::handshake;
     Sending sending_ = Sending::open;
+    // Once set, nothing is sealed any more: a peer could not read what stands behind a record that
+    // was cut.
     int broken_ = 0;  // the -errno that ended sending
 };
 
