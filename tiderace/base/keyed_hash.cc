@@ -13,6 +13,8 @@ namespace {
 struct State {
     std::uint64_t a, b, c, d;
 
+    // SipRound, as in the paper of Aumasson and Bernstein; its rotations are part of the
+    // definition.
     void round() {
         a += b;
         c += d;
@@ -68,8 +70,11 @@ std::uint64_t last_word(const char* bytes, std::size_t count) {
 
 template <int Rounds, int LastRounds>
 std::uint64_t sip_hash(ByteView bytes, const SipKey& key) {
+    // The constants spell "somepseudorandomlygeneratedbytes": they keep the four words apart under
+    // a key of zeros.
     State state{key.first ^ 0x736f6d6570736575, key.second ^ 0x646f72616e646f6d,
                 key.first ^ 0x6c7967656e657261, key.second ^ 0x7465646279746573};
+    // Its last byte, in the last word: two texts that differ by zeros at the end differ in it.
     const std::uint64_t length = static_cast<std::uint64_t>(bytes.size()) << 56;
     for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
         state.take<Rounds>(word_at<std::uint64_t>(bytes.data()));

@@ -29,6 +29,8 @@ Random Random::with_system_seed() {
     return Random(std::bit_cast<std::uint64_t>(bytes));
 }
 
+// xoshiro256**: fast and well spread, and foretold by a few outputs. Secrets come from
+// secure_random().
 std::uint64_t Random::next() {
     const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
     const std::uint64_t shifted = state_[1] << 17;
@@ -41,6 +43,8 @@ std::uint64_t Random::next() {
     return result;
 }
 
+// The high half of a product instead of a remainder, which costs a division. Both favour some
+// results, by less than bound / 2^64.
 std::uint64_t Random::below(std::uint64_t bound) {
     TR_CHECK(bound > 0);
     __extension__ using Wide = unsigned __int128;
@@ -49,6 +53,7 @@ std::uint64_t Random::below(std::uint64_t bound) {
 
 void secure_random(std::span<unsigned char> out) {
     while (!out.empty()) {
+        // getentropy() fails with EIO above 256 bytes (getentropy(3)).
         const std::size_t piece = out.size() < 256 ? out.size() : 256;
         if (::getentropy(out.data(), piece) == 0) {
             out = out.subspan(piece);

@@ -8,6 +8,7 @@ namespace tiderace {
 std::string describe_errno(int code) {
     std::string text = std::generic_category().message(code);
     if (!text.empty()) {
+        // It stands in the middle of a sentence.
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     }
     return text;

@@ -10,6 +10,7 @@
 namespace tiderace {
 
 void name_this_thread(std::string_view name) {
+    // Cut here: Linux refuses a longer name (ERANGE) instead of cutting it.
     [[maybe_unused]] const std::string text(name.substr(0, thread_name_bytes_max));
 #if defined(__linux__)
     ::pthread_setname_np(::pthread_self(), text.c_str());

@@ -12,6 +12,7 @@ struct Unit {
     std::uint64_t factor;
 };
 
+// A single letter is a power of two, as in configurations of other servers; "MB" is the one of ten.
 constexpr std::array byte_units{
     Unit{"", 1},
     Unit{"B", 1},
@@ -70,6 +71,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
+    // Only what loses nothing, so that parse_bytes() reads the same number back.
     constexpr std::array whole{Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20},
                                Unit{"KiB", 1ULL << 10}};
     for (const Unit& unit : whole) {
@@ -83,6 +85,7 @@ std::string format_bytes(std::uint64_t bytes) {
 std::string format_duration(Duration duration) {
     if (duration == Duration::zero()) return "0";
     const auto nanoseconds = static_cast<std::uint64_t>(duration.count());
+    // The largest unit first, which leaves the shortest text.
     for (auto unit = duration_units.rbegin(); unit != duration_units.rend(); ++unit) {
         if (nanoseconds % unit->factor == 0) {
             return std::to_string(nanoseconds / unit->factor) + std::string(unit->name);
