@@ -6,6 +6,8 @@ namespace tiderace::task {
 
 Duration spread(Duration pause, Random& random) {
     const auto half = static_cast<std::uint64_t>(std::max<Duration::rep>(pause.count() / 2, 1));
+    // From three quarters to five quarters: clients that were cut off together do not come back
+    // together.
     return pause * 3 / 4 + Duration(static_cast<Duration::rep>(random.below(half)));
 }
 

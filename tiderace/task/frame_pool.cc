@@ -10,6 +10,8 @@ struct FreeBlock {
     FreeBlock* next;
 };
 
+// By size class, of one thread: no lock, and a frame that is made again soon finds memory that is
+// still in the cache.
 struct Lists {
     std::array<FreeBlock*, FramePool::frame_bytes_max / FramePool::class_bytes + 1> free{};
     std::size_t kept_bytes = 0;

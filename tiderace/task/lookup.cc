@@ -22,6 +22,8 @@ class Directory {
   private:
     core::WorkerPool& pool() {
         if (runner_->pool() != nullptr) return *runner_->pool();
+        // As many threads as a resolver uses (ResolverOptions::lookups_max), with its queue's
+        // length.
         return own_pool_.emplace(2, 256);
     }
 

@@ -6,6 +6,8 @@ OffloadBase::~OffloadBase() {
     if (out_ != nullptr) out_->waiting = nullptr;  // it ends on its own; its result is dropped
 }
 
+//   begin() -> offloads_waiting_ --serve_offloads()--> on a thread -> Work::done(): woken
+//                 `-- destroyed: unlinked                 `-- destroyed: the result is dropped
 void OffloadBase::begin(std::coroutine_handle<> handle, std::unique_ptr<Work> work) {
     Waiter::suspend(handle);
     work->waiting = this;

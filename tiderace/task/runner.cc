@@ -8,6 +8,7 @@
 namespace tiderace::task {
 
 Context*& Context::current() {
+    // Set while a task runs and put back after it (enter()), so a thread may turn several loops.
     static thread_local Context* context = nullptr;
     return context;
 }
@@ -64,6 +65,7 @@ Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loop), po
 Runner::~Runner() {
     TR_CHECK(depth_ == 0, "a runner ended inside one of its tasks");
     cancel_spawned();
+    // After the tasks, whose frames may hold references to them.
     locals_.end_all();
     if (asked_) loop_->forget_turn_end(*this);
 }
@@ -102,6 +104,7 @@ void Runner::on_turn_end() {
     // Bounded, so that tasks that wake each other cannot keep the loop from its sockets and timers.
     for (std::size_t resumed = 0; resumed < resumes_per_turn_max && !ready_.empty(); ++resumed) {
         Waiter& waiter = ready_.pop_front();
+        // Before it runs, so that it may wait, and be woken, again.
         waiter.ready_ = false;
         enter(waiter.handle_, *waiter.context_);
     }
@@ -115,6 +118,7 @@ void Runner::enter(std::coroutine_handle<> handle, Context& context) {
     Context* outer = std::exchange(Context::current(), &context);
     ++depth_;
     ++root.on_stack_;
+    // A fresh allowance with each resumption: a task that gave way has earned it.
     spends_left_ = spends_max;
     handle.resume();
     --root.on_stack_;
@@ -129,6 +133,7 @@ void Runner::after_running() {
     settling_ = true;
     while (!settled_.empty()) settled_.pop_front().settle();
     settling_ = false;
+    // Swapped out first: the end of a root may start a task that hands over another one.
     std::vector<std::unique_ptr<Root>>().swap(dying_);
 }
 
@@ -166,6 +171,7 @@ void Root::cancel() {
 
 std::coroutine_handle<> Root::on_child_done(PromiseBase&) noexcept {
     if (!ListHook::linked()) context_.runner->settled_.push_back(*this);
+    // The frame ends in settle(): its coroutine is still on this stack, at its final suspension.
     return std::noop_coroutine();
 }
 

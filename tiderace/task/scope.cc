@@ -35,6 +35,7 @@ void Scope::spawn(Task<> task) {
 }
 
 std::unique_ptr<Scope::Child> Scope::take(std::size_t index) {
+    // The last one takes its place: removing one costs the same however many there are.
     std::swap(children_[index], children_.back());
     children_[index]->index_ = index;
     std::unique_ptr<Child> child = std::move(children_.back());
@@ -45,6 +46,7 @@ std::unique_ptr<Scope::Child> Scope::take(std::size_t index) {
 void Scope::cancel() {
     while (!children_.empty()) {
         std::unique_ptr<Child> child = take(children_.size() - 1);
+        // It may outlive the scope (below), so it must not find its way back.
         child->scope_ = nullptr;
         // One that is on the stack is what cancels us: its frame ends when it next waits.
         if (child->on_stack()) {
@@ -57,6 +59,7 @@ void Scope::cancel() {
 void Scope::child_done(Child& child, std::exception_ptr failure) {
     const std::unique_ptr<Child> ended = take(child.index_);
     if (failure && !failure_) {
+        // The first failure counts: cancelling the others may make them fail, too.
         failure_ = std::move(failure);
         return cancel();
     }
