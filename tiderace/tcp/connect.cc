@@ -52,6 +52,8 @@ class Outgoing final : private net::Connection::Owner {
     SlotMap<Line> connections_;
 };
 
+// Waits until the TLS handshake is done or the connection closed (StreamState::on_close wakes it,
+// too).
 class Secured final {
   public:
     explicit Secured(StreamState& state) : state_(&state) {}
@@ -78,10 +80,12 @@ task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
                                       StreamOptions stream_options) {
     Result<Dialed> made = co_await dial(to, options);
     if (!made) co_return fail(made.error());
+    // A connection may outlive its stream, to send the rest, so the loop owns it.
     Outgoing& outgoing = task::Context::here().runner->local<Outgoing>();
     Stream stream(outgoing.add(std::move(*made)), stream_options);
     if (options.security != nullptr) {
         const auto in_time =
+            // The handshake has a time-out of its own in the transport; this one is the caller's.
             co_await task::within(options.timeout, wait_until_secured(stream.state()));
         if (!in_time || !stream.open()) {
             stream.abort();

@@ -53,6 +53,7 @@ task::Task<Result<Dialed>> dial_once(const std::string& to, const core::HostPort
                                      const ConnectOptions& options) {
     const Instant now = runner_here().loop().now();
     const Instant until =
+        // A time-out of Duration::max() means none; the sum would overflow.
         std::min(options.timeout < Instant::max() - now ? now + options.timeout : Instant::max(),
                  task::deadline());
     std::vector<core::Address> addresses = place.literal();
@@ -75,6 +76,7 @@ bool is_worth_another(const Error& error) {
     return error.code() != EACCES && error.code() != EPERM;
 }
 
+// By value: its frame outlives the arguments of dial(), which the caller may have made in the call.
 task::Task<Result<Dialed>> dial_often(std::string to, ConnectOptions options) {
     auto place = core::HostPort::parse(to);
     if (!place) co_return fail(place.error());

@@ -20,6 +20,8 @@ Found Fixed::operator()(ByteView in, std::size_t) const {
 
 Found Delimiter::operator()(ByteView bytes, std::size_t seen) const {
     TR_CHECK(!mark.empty(), "a delimiter has at least one byte");
+    // From where the last look ended, so that a frame that comes byte by byte is not searched anew
+    // each time.
     const std::size_t end = bytes.find(mark, seen);
     if (end != ByteView::npos) {
         if (end > bytes_max) return {.state = State::too_long};
@@ -52,6 +54,7 @@ Found LengthField::operator()(ByteView bytes, std::size_t) const {
         if (length < field_bytes) return {.state = State::too_long};  // no frame is that short
         length -= field_bytes;
     }
+    // Before anything is kept for it: the peer chooses this number.
     if (length > bytes_max) return {.state = State::too_long};
     if (bytes.size() - field_bytes < length) return {};
     return {.state = State::frame,

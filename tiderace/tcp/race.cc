@@ -27,6 +27,11 @@ std::vector<core::Address> interleave(const std::vector<core::Address>& addresse
     return ordered;
 }
 
+//
+//   start() --connect--> open_ counts it --on_connected()--> over: won, or noted as a fault
+//      `--no socket, no room in the engine: over at once----^
+//
+// Losers stay in attempts_ until await_resume(): an engine's callback may be on the stack.
 class Race::Attempt final : public net::TcpTransport::Opening {
   public:
     Attempt(Race& race, core::Address to) : to(std::move(to)), race_(&race) {}
@@ -81,6 +86,7 @@ bool Race::start(Attempt& attempt) {
     sockaddr_storage storage;
     attempt.to.to_sockaddr(storage);
     const int fd = kernel.open_socket(storage.ss_family, SOCK_STREAM, 0);
+    // Until it is under way: a failure before that is no event of the engine.
     attempt.over = true;
     if (fd < 0) {
         note_fault(attempt.to, -fd);

@@ -24,6 +24,7 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
         state.set_keeper(this);
     }
     ~Served() override {
+        // While the members that the task uses are there: ~Root() would come after them.
         end_frame();
         if (state_ != nullptr) state_->set_keeper(nullptr);
     }
@@ -34,6 +35,7 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
     void on_done(std::exception_ptr failure) override {
         if (failure) {
             task::log_failure(tasks_->runner_->loop().log(), failure);
+            // The end of the frame began an orderly end (disown()); a failure drops the queue.
             if (state_ != nullptr) state_->abort();
         }
         remove();

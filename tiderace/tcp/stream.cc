@@ -19,6 +19,7 @@ Stream::~Stream() {
 task::Task<Result<std::uint64_t>> Stream::send_file(std::string path, std::uint64_t offset,
                                                     std::uint64_t bytes_max) {
     OpenFile::Open open{std::move(path)};
+    // On a thread of the pool: open() waits for the disk, or for a server on a network file system.
     auto opened = co_await task::offload(open);
     if (!opened) co_return fail(opened.error());
     const std::uint64_t bytes =

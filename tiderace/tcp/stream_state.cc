@@ -161,6 +161,7 @@ void StreamState::update_reading() {
 void StreamState::on_peer_finished(net::Connection& connection) {
     peer_finished_ = true;
     if (waiting() && try_settle(*reader_)) wake_reader(end_);
+    // Both directions have ended.
     if (connection.sending_finished()) connection.close_when_sent();
 }
 
@@ -242,6 +243,8 @@ void StreamState::serve_writers() {
     while (!writers_.empty() && !connection_->has_backlog()) {
         StreamWriter& first = writers_.front();
         push(first);
+        // Its bytes are queued, and still it waits: a write returns once the queue is below its
+        // high mark, so that a fast task does not run ahead of a slow peer.
         if (!first.all_queued() || connection_->has_backlog()) break;
         writers_.pop_front();
         first.sent_ = true;

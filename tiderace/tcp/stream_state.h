@@ -38,6 +38,11 @@ enum class End : std::uint8_t {
 };
 
 // A read or a write that waits. Unhooks when it is destroyed.
+//
+//   begin() --a frame or an end is there--> settled --take()--> forgotten
+//      `-----wait()--> waiting --data, end, silence, stop, close--> settled, its task is woken
+//
+// A frame points into the state's buffer, which does not move before the next read.
 class StreamReader {
   public:
     StreamReader() = default;
