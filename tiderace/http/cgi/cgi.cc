@@ -84,14 +84,17 @@ void Cgi::handle(Exchange& exchange) {
     texts.facts.document_root = options_.document_root;
     texts.facts.server_software = options_.server_software;
     wire::cgi::MetaVariables variables = make_meta_variables(texts.facts);
+    // Not ours: a program gets nothing of the server's environment.
     variables.add("PATH", "/usr/local/bin:/usr/bin:/bin");
 
+    // "Non-parsed header" scripts write a whole HTTP answer (RFC 3875, 5).
     const bool whole = opened.script.substr(opened.script.rfind('/') + 1).starts_with("nph-");
     auto* run = new CgiRun(*this, std::string(path), script_name, std::move(opened));
     runs_.push_back(*run);
     ++calls_;
     if (whole) run->read_whole_answer();
     run->begin(exchange, std::move(variables));
+    // Unless it started inside begin(), which has used them; one that waits holds none.
     run->close_files();
 }
 

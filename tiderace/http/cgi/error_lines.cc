@@ -9,6 +9,7 @@ void ErrorLines::feed(ByteView bytes) {
     while (!bytes.empty() && lines_ <= lines_max) {
         const std::size_t newline = bytes.find('\n');
         const ByteView part = bytes.substr(0, newline);
+        // The rest of a longer line is dropped: a program may write for ever without a newline.
         line_.append(part.substr(0, line_bytes_max - line_.size()));
         if (newline == ByteView::npos) return;
         bytes.remove_prefix(newline + 1);
@@ -24,6 +25,8 @@ void ErrorLines::write() {
     if (line_.ends_with('\r')) line_.pop_back();
     if (lines_ < lines_max && !line_.empty()) {
         std::ranges::replace_if(
+            // Control characters could forge lines of the log, or command the terminal that shows
+            // it.
             line_, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
         log_->warning("cgi", "a program wrote to its standard error",
                       log::field("program", *program_), log::field("line", line_));

@@ -28,6 +28,12 @@ namespace tiderace::http::cgi {
 class FastCgiConnection;
 
 // One request. Its id on the connection is its own until the peer has ended it.
+//
+//   asked -> waiting_ --add(), assign()--> on a connection --on_end()--> ended_ --read--> over
+//              ^                             |
+//              '--- is_repeatable() --- on_lost() ----> 502, over
+//
+// A call that is over before its peer ended it leaves its id behind on the connection (remove()).
 class FastCgiCall final : public ProgramCall, public ListHook {
   public:
     FastCgiCall(FastCgi& handler, std::string name);

@@ -13,6 +13,7 @@
 namespace tiderace::http::cgi {
 namespace {
 
+// Without waiting: opening a FIFO would hold the loop until something writes to it.
 constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 std::vector<std::string> split_at_ampersands(std::string& name) {
@@ -29,6 +30,7 @@ std::vector<std::string> split_at_ampersands(std::string& name) {
     return words;
 }
 
+// ELOOP and EXDEV: a link that leads out of the folder is not found, as if it were not there.
 bool is_absent(int error) {
     return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EXDEV ||
            error == -ENAMETOOLONG;
@@ -37,6 +39,7 @@ bool is_absent(int error) {
 }  // namespace
 
 Result<ProgramFolder> ProgramFolder::open(core::Kernel& kernel, std::string path) {
+    // Programs get it in SCRIPT_FILENAME, and run in another folder than we do.
     const std::unique_ptr<char, void (*)(void*)> whole(::realpath(path.c_str(), nullptr),
                                                        std::free);
     if (whole == nullptr) return fail(Error::last("open", path));
@@ -56,6 +59,8 @@ ProgramFolder::Opened ProgramFolder::find(ByteView path, bool arguments_by_amper
         if (segment.empty() || segment.starts_with('.')) return opened;
         std::vector<std::string> arguments;
         if (arguments_by_ampersand) arguments = split_at_ampersands(segment);
+        // From the folder at each step, not from the last one, so that the kernel checks the whole
+        // path.
         tried.append(tried.empty() ? "" : "/").append(segment);
         const int fd =
             kernel_->open_beneath(folder_.get(), tried.c_str(), open_flags, core::Links::inside);

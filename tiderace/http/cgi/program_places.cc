@@ -36,6 +36,7 @@ void ProgramPlaces::Waiter::give_back() {
 void ProgramPlaces::Waiter::cancel() {
     if (asked_ == nullptr) return;
     const std::shared_ptr<Asked> asked = std::exchange(asked_, nullptr);
+    // Read and written on the waiter's loop alone, so it needs no lock.
     asked->waiter = nullptr;  // a place on its way is passed on when it arrives
     const std::lock_guard guard(places_->lock_);
     std::erase(places_->queue_, asked);
@@ -65,6 +66,7 @@ void ProgramPlaces::pass_on() {
             queue_.pop_front();
         }
         core::EventLoop& loop = *next->loop;
+        // taken_ stays: the place belongs to `next` while it is on its way.
         const bool posted = loop.post([places = shared_from_this(), next = std::move(next)] {
             Waiter* const waiter = std::exchange(next->waiter, nullptr);
             if (waiter == nullptr) return places->pass_on();

@@ -21,6 +21,7 @@ RequestTexts::RequestTexts(const Request& request, bool authenticated) {
         facts.remote_address = ByteView(address_.data(), request.peer->format_ip(address_.data()));
         facts.remote_port = request.peer->port();
     }
+    // A client may send any credentials; only those that the server itself has checked name a user.
     if (!authenticated) return;
     const ByteView given = request.field(wire::FieldName::authorization);
     if (auto credentials = filter::parse_basic_credentials(given)) {
