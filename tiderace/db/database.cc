@@ -25,6 +25,7 @@ task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wa
     const Portion portion = portion_for(wanted, options);
     if (only_reads(*query, wanted) && pool.gather().helps()) {
         std::optional<Batch> batch = co_await pool.gather().read(query, portion);
+        // Without one it runs on its own below: what it waited with has failed.
         if (batch) check_size(*batch, wanted, *query, options);
         if (batch) co_return std::move(*batch);
     }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration busy_pause = 1ms;
 constexpr Duration busy_pause_max = 50ms;
+// Beyond the task's own deadline, so that within() ends the task first and reports it.
 constexpr Duration grace = 100ms;
 // After a lost connection: every idle one of the pool may have been lost with it.
 constexpr unsigned repeats_max = 2;
@@ -132,6 +133,7 @@ QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
         // Only what passed the checks is kept. One that is too large for the table is scanned each
         // time.
         Scanned scanned = checked_scan(dialect, sql);
+        // Kept twice: as it was written, and as the database takes it.
         const std::size_t cost = 2 * sql.size() + Pool::scan_bytes;
         known = pool.scans().put(sql, scanned, cost);
         if (known == nullptr) {
@@ -144,6 +146,7 @@ QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
 Portion portion_for(Wanted wanted, const Options& options) {
     switch (wanted) {
         case Wanted::one_row:
+            // The second row shows one() that there is more than one, which is an error.
             return {.rows_max = 2, .bytes_max = options.bytes_max};
         case Wanted::all_rows:
             return {.rows_max = options.rows_max + 1, .bytes_max = options.bytes_max};
@@ -175,8 +178,16 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
     co_return batch;
 }
 
+//
+//   take a connection -> run -> done
+//      ^                  |-- it wants the writer: again there
+//      |                  |-- connection lost, and it only reads or was not sent: again, twice
+//      '------------------+-- busy, and there is time: again after a pause
+//                         `-- anything else: thrown
+//
 task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion) {
     const Instant until = waiting_deadline(pool);
+    // "with" may read or change (with ... insert): a reader finds out and asks for the writer.
     const bool may_read = query->scanned.reads || query->scanned.with;
     Lane lane = may_read && wanted != Wanted::no_rows ? Lane::reads : Lane::writes;
     const bool reads = only_reads(*query, wanted);
@@ -198,6 +209,8 @@ task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Por
                    (reads || !begun.lease->maybe_done())) {
             --repeats;
         } else if (failure->kind() == Fault::busy && pool.now() + pause < until) {
+            // Not while it sleeps: another task may be the one that holds the lock, and need a
+            // connection.
             begun.lease.give_back();
             co_await task::sleep(pool.about(pause));
             pause = std::min(pause * 2, busy_pause_max);

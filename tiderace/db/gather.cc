@@ -19,6 +19,13 @@ void end(Read& read) {
 }  // namespace
 
 // A task that waits for its read. One that ends before it gives the read up.
+//
+//   read() -> waiting_ --share()--> on a connection --~Company()--> over: its task goes on
+//                |                     |
+//                |                     `-- its task ends before: abandoned(), the result is dropped
+//                `-- its task ends before, or fail(): taken out of the list
+//
+// A read that comes back without an outcome is done again by its own task, on its own.
 class [[nodiscard("co_await it")]] Gather::Waiting {
   public:
     Waiting(Gather& gather, ReadRef read) : gather_(&gather), read_(std::move(read)) {}
@@ -67,6 +74,8 @@ class Gather::Company {
 
 bool Gather::helps() const {
     const Settings& settings = pool_->settings();
+    // Only where all connections are lent: alone, a read is quicker. MariaDB's library has no
+    // pipeline.
     return settings.options.reads_together > 1 && settings.url.dialect != Dialect::mariadb &&
            (!waiting_.empty() || pool_->all_lent(Lane::reads));
 }

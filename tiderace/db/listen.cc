@@ -15,6 +15,7 @@ namespace {
 constexpr Duration quiet_max = 60s;
 
 void check_channel(const std::string& channel) {
+    // It is put into the statement as it is: LISTEN takes no parameters.
     if (channel.empty() ||
         channel.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != channel.npos) {
         throw Error(Fault::configuration, "a channel's name may only contain a-z, 0-9 and _");

@@ -21,7 +21,9 @@
 namespace tiderace::db {
 namespace {
 
+// As long as another process may take over its own migrations.
 constexpr Duration lock_wait = 60s;
+// A new index on a large table may take hours.
 constexpr Duration script_time = 24h;
 
 struct File {
@@ -321,6 +323,7 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
     }
     Session session(pool_of(database));
     co_await session.open();
+    // Before the table is read: another process may be at it.
     co_await session.lock();
     co_await session.make_table();
     std::vector<Migration> all = compare(files, co_await session.rows());

@@ -15,6 +15,7 @@ std::size_t readers_of(const Settings& settings) {
 }
 
 std::size_t writers_of(const Settings& settings) {
+    // SQLite has one writer at a time: more would only meet each other's lock.
     return settings.url.dialect == Dialect::sqlite ? 1 : settings.options.connections_max;
 }
 

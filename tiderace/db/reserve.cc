@@ -47,6 +47,10 @@ Reserve::Counters Reserve::counters() const {
             .failed = failed_};
 }
 
+//
+//   permit -> idle_ (the newest first) --gone, or answers nothing: the next--> a new one -> Loan
+//   Loan ends -> clean: idle_;  broken: closed;  else recover(), then one of these
+//
 task::Task<Loan> Reserve::take(Instant until) {
     Loan loan;
     loan.reserve_ = this;
@@ -71,6 +75,7 @@ task::Task<task::Semaphore::Permit> Reserve::wait_for_permit(Instant until) {
 
 task::Task<std::unique_ptr<Pooled>> Reserve::ready_one(Instant until) {
     while (!idle_.empty()) {
+        // The one used last is the likeliest to be open still; the others age until check_after.
         Idle idle = std::move(idle_.back());
         idle_.pop_back();
         if (idle.connection->gone()) continue;

@@ -67,6 +67,7 @@ class Scanner {
             ended_ = true;
             return copy(at_ + 1);
         }
+        // Anything but space and comments after a ';'.
         if (ended_) out_.many = true;
         if (c == '\'' || c == '"' || c == '`') return copy(past_quotes(at_, c, escapes(c)));
         if (is_word(c)) return word();
@@ -100,6 +101,7 @@ class Scanner {
         if (std::any_of(changers.begin(), changers.end(), is)) changes_ = true;
         if (first_word_ == "explain" && (is("analyze") || is("analyse"))) changes_ = true;
         if (first_word_.empty()) first_word_ = std::move(small);
+        // In this kind of string alone PostgreSQL reads backslashes (standard_conforming_strings).
         if (dialect_ == Dialect::postgres && lower(found[0]) == 'e' && found.size() == 1 &&
             at(end) == '\'') {
             end = past_quotes(end, '\'', true);
@@ -107,6 +109,8 @@ class Scanner {
         copy(end);
     }
 
+    // Standard SQL doubles a quote; MariaDB's strings also take a backslash (unless
+    // NO_BACKSLASH_ESCAPES).
     bool escapes(char quote) const { return dialect_ == Dialect::mariadb && quote != '`'; }
 
     std::size_t past_quotes(std::size_t from, char quote, bool backslashes) const {
@@ -140,6 +144,7 @@ class Scanner {
                           (c == '#' && dialect_ == Dialect::mariadb);
         if (line) return std::min(sql_.find('\n', at_), sql_.size());
         if (c != '/' || at(at_ + 1) != '*') return at_;
+        // PostgreSQL's comments nest; the others end at the first mark.
         std::size_t depth = 1;
         for (std::size_t i = at_ + 2; i < sql_.size(); ++i) {
             if (sql_[i] == '*' && at(i + 1) == '/') {

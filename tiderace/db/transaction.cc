@@ -11,6 +11,8 @@ namespace {
 std::string begin_sql(Dialect dialect, const TransactionOptions& options) {
     switch (dialect) {
         case Dialect::sqlite:
+            // Immediate takes the lock at once: a transaction that begins by reading could find at
+            // its first change that another has written meanwhile, and would have to be repeated.
             return options.reads_only ? "begin" : "begin immediate";
         case Dialect::postgres:
             return std::string("begin") +
@@ -25,6 +27,11 @@ std::string begin_sql(Dialect dialect, const TransactionOptions& options) {
 }  // namespace
 
 // A statement that runs, or whose rows are read. One that ends unfinished was cancelled.
+//
+//   usable -- Use --> busy_ -- finished --> usable, or failed_ (an error)
+//                       `---- its task ended: doomed_, recover() rolls it back
+//   failed_ -- roll_back_to_savepoint() --> usable; doomed_ stays
+//
 class Transaction::Use {
   public:
     explicit Use(Transaction& transaction) : transaction_(&transaction) {

@@ -63,6 +63,7 @@ std::string unescaped(std::string_view text) {
         unsigned value = 0;
         const std::string_view digits = text.substr(i + 1, 2);
         const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        // No NUL: the client libraries take C strings.
         if (digits.size() != 2 || read.ptr != digits.data() + 2 || value == 0) {
             refuse("a % without two hexadecimal digits behind it");
         }

@@ -127,6 +127,7 @@ bool is_utf8(std::string_view text) {
             ++at;
             continue;
         }
+        // 0xC0 and 0xC1 could only begin overlong forms of ASCII (RFC 3629, 3).
         const std::ptrdiff_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
         if (size == 0 || first > 0xF4 || end - at < size) return false;
         for (std::ptrdiff_t i = 1; i < size; ++i) {
@@ -147,6 +148,7 @@ std::string time_text(std::int64_t microseconds) {
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(day);
     const int year = static_cast<int>(date.year());
+    // Four digits are what all three databases read.
     if (year < 1 || year > 9999) {
         throw Error(Fault::parameters, "a time outside of the years 0001 to 9999");
     }

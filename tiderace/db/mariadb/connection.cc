@@ -234,14 +234,19 @@ task::Task<> Connection::connect(std::string host, Instant deadline) {
     connecting_ = true;
     address_ = std::move(host);
     const Url& url = settings_.url;
+    // Gives the connection the stack on which its calls stand between _start and _cont.
     mysql_optionsv(mysql_, MYSQL_OPT_NONBLOCK, nullptr);
     mysql_optionsv(mysql_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    // TRADITIONAL: a value that does not fit is an error, as in the other databases, and not cut.
     mysql_optionsv(mysql_, MYSQL_INIT_COMMAND,
                    "set time_zone = '+00:00', sql_mode = 'TRADITIONAL'");
     set_tls(mysql_, url);
     const auto start = [&] {
         return mysql_real_connect_start(&connected_, mysql_, text_or_null(address_),
                                         url.user.c_str(), url.password.c_str(), url.name.c_str(),
+                                        // FOUND_ROWS: an update counts the rows that it matched, as
+                                        // in the other databases, and not only those that it
+                                        // changed.
                                         url.port, text_or_null(url.socket), CLIENT_FOUND_ROWS);
     };
     const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };
@@ -378,6 +383,7 @@ task::Task<Batch> Connection::read(Portion portion, Instant deadline) {
     Batch batch(fields_->columns());
     MYSQL_STMT* const statement = reading_;
     while (batch.rows() < portion.rows_max && batch.bytes() < portion.bytes_max) {
+        // Most rows are in the library's buffer already: a call without a frame for each.
         if (const int status = start_fetch(statement); status != 0) {
             co_await finish_fetch(statement, status, deadline);
         }
@@ -469,6 +475,7 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
         const bool has_body = holds_word(sql, "begin");  // with semicolons that end no statement
         if (start != sql.npos && !has_body) failure = error.with_line(line_at(sql, start));
     }
+    // Several statements in one text are what an injection needs: off again.
     if (!broken_) co_await drive(off, cont, deadline);
     if (failure) throw *failure;
 }

@@ -30,6 +30,13 @@ namespace tiderace::db::mariadb {
 
 class Fields;
 
+//
+//   connect(): connecting_ -> clean -- drive() --> within_ -- done --> clean, reading_ (rows left)
+//                                                    |                           |
+//                    deadline: killed_, kill_query() +-- task gone               +-- task gone
+//                                                    v                           v
+//                                                  recover(): broken_, the pool opens another
+//
 class Connection final : public db::Connection {
   public:
     Connection(task::Runner& runner, Settings settings);

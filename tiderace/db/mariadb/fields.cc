@@ -11,6 +11,7 @@
 namespace tiderace::db::mariadb {
 namespace {
 
+// The number of the character set "binary", by which alone text and bytes differ here.
 constexpr unsigned binary_charset = 63;
 
 Kind kind_of(const MYSQL_FIELD& field) {
@@ -130,6 +131,7 @@ void Fields::add_row(Batch& batch, MYSQL_STMT* statement) {
         if (cell.is_null != 0 || cell.kind == Kind::null) {
             batch.add_null();
         } else if (cell.kind == Kind::integer && cell.is_unsigned && cell.integer < 0) {
+            // Above the largest signed integer: kept as digits, which read_unsigned() takes.
             batch.add_bytes(Kind::decimal,
                             std::to_string(static_cast<unsigned long long>(cell.integer)));
         } else if (cell.kind == Kind::integer) {
@@ -151,6 +153,7 @@ void Fields::add_row(Batch& batch, MYSQL_STMT* statement) {
             bind.buffer = room_.data();
             bind.buffer_length = room_.size();
             if (!room_.empty()) {
+                // The second look at the row: the first gave its size.
                 mysql_stmt_fetch_column(statement, &bind, static_cast<unsigned>(i), 0);
             }
             batch.add_bytes(cell.kind, room_);

@@ -135,12 +135,16 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
         {"dbname", url.name.c_str()},
         {"sslmode", url.socket.empty() ? mode_of(url.tls) : "disable"},
         {"sslrootcert", url.ca.c_str()},  // "": libpq's own
+        // Each try of GSS encryption would cost a round trip before the first byte.
         {"gssencmode", "disable"},
         {"client_encoding", "UTF8"},
         {"application_name", "tiderace"},
+        // What values look like on their way: fields.cc reads and writes these forms only.
         {"options",
          "-c timezone=UTC -c datestyle=ISO -c bytea_output=hex"
          " -c standard_conforming_strings=on -c extra_float_digits=1"},
+        // A server that vanished is noticed after a minute and a half, also by a connection that
+        // only listens.
         {"keepalives_idle", "60"},
         {"keepalives_interval", "10"},
         {"keepalives_count", "3"},
@@ -224,6 +228,7 @@ void Connection::send_preparation(const Query& query) {
         prepared_.erase(oldest);
     }
     const std::string& text = preparing_.emplace_back(query.scanned.text);
+    // Never used twice, so that a preparation that failed cannot be taken for another.
     const std::string name = "t" + std::to_string(++names_);
     prepared_[text] = {.name = name, .used = 0};
     if (PQsendPrepare(connection_, name.c_str(), text.c_str(), 0, nullptr) != 1) {
@@ -424,6 +429,7 @@ task::Task<bool> Connection::read_one_of(Read& read) {
 
 void Connection::abandoned(const Read&) {
     together_until_ = std::min(together_until_, runner_->loop().now() + abandoned_wait);
+    // The read in progress looks at its deadline again (fill()).
     readiness_.expire();
 }
 
@@ -504,6 +510,7 @@ void Connection::end_statement() {
 task::Task<> Connection::script(std::string sql, Instant deadline) {
     if (sql.find('\0') != sql.npos) throw Error(Fault::syntax, "there is a zero byte in the text");
     check_there();
+    // A pipeline takes one statement a message (the extended protocol); a script has several.
     if (PQexitPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
     reading_ = true;
     sent_ = true;
@@ -522,6 +529,7 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
             if (line > 0) failure_ = failure_->with_line(line);
         }
         if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) ++done;
+        // The server now waits for data that we have not, or sends some that we do not read.
         if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
             lose("a script cannot copy");
         }

@@ -32,6 +32,15 @@ struct pg_result;
 
 namespace tiderace::db::postgres {
 
+//
+//   null -> open(): connecting -> clean <--- drain() --- reading_ <- begin(), send(), sync()
+//                                   |                      |
+//                                   |                      `- more rows, deadline, task gone:
+//                                   |                         recover(): cancel, drain, rollback
+//                                   `-- script(): out of the pipeline mode, and back
+//
+//   lose(), from any of these -> broken_: the pool closes it
+//
 class Connection final : public db::Connection {
   public:
     Connection(task::Runner& runner, Settings settings);

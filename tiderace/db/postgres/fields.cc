@@ -113,6 +113,8 @@ Parameters::Parameters(const std::vector<Value>& values) {
         texts.push_back(text_of(value));
         pointers.push_back(value.kind() == Kind::null ? nullptr : texts.back().c_str());
         sizes.push_back(static_cast<int>(texts.back().size()));
+        // Text lets the server choose the type by the column; bytes would have to be escaped for
+        // that.
         formats.push_back(value.kind() == Kind::blob ? 1 : 0);
     }
 }
@@ -157,6 +159,7 @@ std::size_t line_of(const pg_result* result, std::string_view script, std::size_
 }
 
 Fault fault_of(std::string_view state) {
+    // The first that fits, so a whole code stands before its class (its first two characters).
     static constexpr std::array<std::pair<std::string_view, Fault>, 18> faults = {{
         {"23505", Fault::unique},
         {"23P01", Fault::unique},  // an exclusion constraint

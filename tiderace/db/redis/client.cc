@@ -81,6 +81,7 @@ task::Task<Reply> Client::ask_blocking(std::shared_ptr<const Settings> settings,
     const Loan loan = co_await borrow(settings, key);
     Link& link = static_cast<OwnConnection&>(*loan.get()).link();
     const Duration usual = settings->options.command_timeout;
+    // The server answers only when it has waited; after that it has the usual time.
     link.set_patience(wait < Duration::max() - usual ? wait + usual : Duration::max());
     Reply reply = co_await ask(link, std::move(command));
     link.set_patience(usual);

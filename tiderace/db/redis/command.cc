@@ -10,6 +10,7 @@
 namespace tiderace::db::redis {
 namespace {
 
+// Sent again after a lost connection, because doing them twice changes nothing.
 constexpr std::array<std::string_view, 66> readers = {
     "bitcount",   "bitpos",    "dbsize",     "dump",        "echo",        "exists",
     "expiretime", "geodist",   "geohash",    "geopos",      "geosearch",   "get",
@@ -22,6 +23,7 @@ constexpr std::array<std::string_view, 66> readers = {
     "strlen",     "substr",    "sunion",     "time",        "ttl",         "type",
     "xlen",       "xpending",  "xrange",     "xrevrange",   "zcard",       "zcount",
     "zmscore",    "zrange",    "zrank",      "zrevrank",    "zscan",       "zscore"};
+// Their first argument is no key: any server of a cluster does them.
 constexpr std::array<std::string_view, 38> keyless = {
     "acl",         "asking",     "auth",     "bgrewriteaof", "bgsave",    "client",
     "cluster",     "command",    "config",   "dbsize",       "debug",     "discard",
@@ -30,9 +32,11 @@ constexpr std::array<std::string_view, 38> keyless = {
     "ping",        "psubscribe", "publish",  "punsubscribe", "randomkey", "scan",
     "script",      "select",     "slowlog",  "subscribe",    "swapdb",    "time",
     "unsubscribe", "wait"};
+// On the shared connection all other commands would wait behind them.
 constexpr std::array<std::string_view, 11> blockers = {
     "blmove",   "blmpop",   "blpop",    "brpop", "brpoplpush", "bzmpop",
     "bzpopmax", "bzpopmin", "shutdown", "wait",  "waitaof"};
+// They change the connection, which other tasks use, too.
 constexpr std::array<std::string_view, 18> changers = {
     "asking",    "auth",       "discard", "exec",         "hello",     "monitor",
     "multi",     "psubscribe", "psync",   "punsubscribe", "quit",      "readonly",
@@ -94,6 +98,7 @@ std::string lower(std::string_view text) {
 std::size_t key_index(const std::string& name, std::uint8_t flags, Arguments arguments) {
     if ((flags & Known::keyless) != 0) return 0;
     if ((flags & Known::odd_key) == 0) return arguments.size() > 1 ? 1 : 0;
+    // A number of keys, and then the keys: none if the number is 0.
     const auto behind_count = [&](std::size_t at) -> std::size_t {
         return at + 1 < arguments.size() && arguments[at] != "0" ? at + 1 : 0;
     };
@@ -167,6 +172,7 @@ Command make_command(Arguments arguments) {
         if (i != key || key == 0) continue;
         command.has_key = true;
         command.key_bytes = static_cast<std::uint32_t>(arguments[i].size());
+        // Without the CR LF behind it.
         command.key_at = static_cast<std::uint32_t>(command.bytes.size() - arguments[i].size() - 2);
     }
     command.reads = (flags & Known::reads) != 0;
@@ -179,6 +185,7 @@ std::uint16_t slot_of(std::string_view key) {
         const std::size_t close = key.find('}', open + 1);
         if (close != key.npos && close > open + 1) key = key.substr(open + 1, close - open - 1);
     }
+    // CRC-16/XMODEM of the key (Redis Cluster specification, "Key distribution model").
     std::uint16_t crc = 0;
     for (const char c : key) {
         crc = static_cast<std::uint16_t>(

@@ -92,6 +92,8 @@ void Node::send(Call& call) {
     if (link_->unsent_bytes() + call.command().bytes.size() > max) {
         return call.fail(Error(Fault::busy, "too much waits to be sent (unsent_bytes_max)"));
     }
+    // ASKING holds for the next command only (Redis Cluster, "ASK redirection"), so it goes right
+    // before it.
     if (std::exchange(call.asking_, false)) link_->send_unasked(asking_command);
     link_->send(call);
 }
@@ -101,6 +103,7 @@ void Node::accept(Call& call) {
     call.due_ = hub_->runner().loop().now() + hub_->settings().options.waiting_timeout;
     waiting_.push_back(call);
     if (!armed()) hub_->runner().loop().arm(*this, waiting_.front().due_);
+    // One attempt at a time, for all that wait.
     if (!connecting_) hub_->runner().spawn(connect(Flagged(connecting_)));
 }
 
@@ -119,6 +122,8 @@ bool Node::on_error_reply(Call& call, resp::Reply reply) {
 void Node::on_lost(std::vector<Call*> unanswered, const Error& why) {
     link_.reset();
     for (Call* const call : unanswered) {
+        // A command that changes something may have been done. After a time-out not even a read is
+        // sent again, because the server may only be slow.
         const bool again = call->command().reads && why.kind() == Fault::connection_lost &&
                            call->resends_ < Hub::resends_max;
         if (!again) {
@@ -179,12 +184,14 @@ task::Task<> Node::connect(Flagged) {
             ++hub_->counters_.opened;
             backoff_.reset();
             link_->observe(this);
+            // A send may lose the link at once.
             while (!waiting_.empty() && link_ != nullptr) send(waiting_.pop_front());
             break;
         }
         ++hub_->counters_.failed;
         const Duration pause = backoff_.next();
         next_attempt_ = loop.now() + pause;
+        // A wrong password stays wrong.
         if (failure->kind() == Fault::configuration) {
             fail_waiting(*failure, Instant::max());
         } else {
@@ -240,6 +247,7 @@ Node* Hub::node_at(const std::string& address) {
     for (const auto& each : nodes_) {
         if (each->address() == address) return each.get();
     }
+    // The addresses come from servers, which must not make us keep any number of nodes.
     if (nodes_.size() >= settings_->options.nodes_max) {
         // One that no slot leads to and nothing uses.
         const auto unused = [&](const auto& each) {
@@ -271,6 +279,7 @@ bool Hub::redirect(Node& from, Call& call, std::string_view text) {
         return true;
     }
     call.asking_ = found->ask;
+    // MOVED: the slot has moved for good. ASK: only this key has, while the slot is being moved.
     if (!found->ask) {
         (*slots_)[found->slot] = to;
         refresh_soon(*to);
@@ -282,6 +291,7 @@ bool Hub::redirect(Node& from, Call& call, std::string_view text) {
 // The other servers of a cluster know which one took the place of a dead one.
 bool Hub::leave_node(Node& dead, Call& call) {
     if (slots_ == nullptr || call.redirects_ >= redirects_max) return false;
+    // Its slots then lead to the first node, which redirects.
     std::ranges::replace(*slots_, &dead, static_cast<Node*>(nullptr));
     auto other = std::ranges::find_if(
         nodes_, [&](const auto& each) { return each.get() != &dead && each->link_ != nullptr; });

@@ -51,6 +51,11 @@ class Flagged final {
 };
 
 // One server.
+//
+//   idle -- accept() --> connecting_ -- open_link() --> link_ -- on_lost() --> idle
+//                         |     ^                                     `- calls that read: accept()
+//                         '-----' failed: a pause that grows; calls that are due by then fail
+//
 class Node final : private Link::Observer, private core::Timer {
   public:
     Node(Hub& hub, std::string address);

@@ -127,12 +127,14 @@ void Link::send(Call& call) {
 
 void Link::send_unasked(std::string_view bytes) {
     if (broken_) return;
+    // Its reply takes a place, which nothing waits for.
     if (!only_pushes_) sent_.push_back(nullptr);
     connection_->write(bytes);
     if (sent_.size() == 1) expect();
 }
 
 void Link::forget(Call& call) {
+    // The place stays: the server will answer, and replies come in the order of commands.
     sent_[call.place_ - answered_] = nullptr;
 }
 
@@ -150,6 +152,7 @@ std::size_t Link::on_data(net::Connection&, ByteView data) {
         }
         take(reader_.reply());
     }
+    // Between replies no buffer is kept.
     if (!reader_.within()) reader_.release();
     expect();
     return all;
@@ -217,6 +220,7 @@ void EndLink::operator()(Link* link) const {
     for (Call* const call : link->sent_) {
         if (call != nullptr) call->link_ = nullptr;
     }
+    // Their calls belong to tasks that have ended, or end with the link's owner.
     link->sent_.clear();
     link->broken_ = true;
     if (!link->connection_) return;
@@ -244,6 +248,8 @@ task::Task<> greet(Link& link, const Place& place) {
     const Reply welcome = co_await ask(link, make_command(Arguments(hello)));
     if (welcome.view().is_error()) {
         const std::string_view text = welcome.view().text();
+        // A server before Redis 6 knows no HELLO; one that knows no RESP 3 answers NOPROTO. Both
+        // speak RESP 2.
         const bool old = text.starts_with("ERR unknown command") || text.starts_with("NOPROTO");
         if (!old) throw error_of(welcome.view());
         std::vector<std::string_view> auth = {"AUTH"};

@@ -13,6 +13,7 @@ task::Task<bool> OwnConnection::recover() {
     // while we wait for it would be lost.
     if (broken() || in_multi_ || link_->unanswered() > 0) co_return false;
     link_->set_patience(settings_->options.command_timeout);
+    // A watched key would make the next task's EXEC fail.
     const Reply reply = co_await ask(*link_, make_command("UNWATCH"));
     watching_ = false;
     co_return !reply.view().is_error();

@@ -50,6 +50,7 @@ std::vector<Reply> Pipeline::Run::await_resume() {
     std::vector<Reply> replies;
     replies.reserve(pipeline_->parts_.size());
     for (const auto& part : pipeline_->parts_) {
+        // The first one's, after all have an outcome.
         if (part->failure) throw *part->failure;
         replies.push_back(std::move(part->reply));
     }

@@ -37,6 +37,7 @@ task::Task<Reply> Script::reply_of(Client redis, std::size_t keys,
         failure = error;
     }
     if (!failure->message().starts_with("NOSCRIPT")) throw *failure;
+    // The server keeps the source from here on, until it restarts or SCRIPT FLUSH.
     words[0] = "EVAL";
     words[1] = source_;
     co_return co_await redis.command(Arguments(words));

@@ -59,6 +59,7 @@ class Mailbox final : public Link::Observer {
     void keep(Message message) {
         bytes_ += size_of(message);
         messages_.push_back(std::move(message));
+        // The oldest are dropped, and counted for the reader. The newest stays, however large.
         while (messages_.size() > 1 && (messages_.size() > options_->messages_max ||
                                         bytes_ > options_->message_bytes_max)) {
             bytes_ -= size_of(messages_.front());

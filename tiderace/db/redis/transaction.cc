@@ -11,6 +11,7 @@ namespace {
 // Replies of an EXEC; nullopt: it was not done.
 std::optional<std::vector<Reply>> results_of(const std::vector<Reply>& replies) {
     for (const Reply& each : replies) {
+        // A command that was refused while it was queued: EXEC then does none (EXECABORT).
         if (&each != &replies.back() && each.view().is_error()) throw error_of(each.view());
     }
     const resp::Reply all = replies.back().view();
@@ -41,6 +42,7 @@ task::Task<Reply> Transaction::ask_now(Command command) {
 
 task::Task<> Transaction::start_watch(Command command) {
     OwnConnection& own = connection();
+    // Before the answer: a connection whose WATCH may have arrived must not be lent out as clean.
     own.set_watching(true);
     const Reply reply = co_await ask(own.link(), std::move(command));
     if (reply.view().is_error()) throw error_of(reply.view());

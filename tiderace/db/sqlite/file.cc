@@ -140,6 +140,7 @@ int File::on_progress(void* self) {
 }
 
 void File::stop(std::uint64_t ticket) {
+    // First, so that work which begins after the interrupt finds its ticket stopped (Turn).
     stopped_ = ticket;
     if (sqlite3* const database = database_) sqlite3_interrupt(database);
 }
@@ -156,6 +157,8 @@ void File::fail(int code, std::string_view operation) const {
 void File::open(std::uint64_t ticket, Instant until) {
     const Turn turn(*this, ticket, until);
     sqlite3* database = nullptr;
+    // NOMUTEX: lock_ is held by every call but stop(), and sqlite3_interrupt() may come from any
+    // thread.
     constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     const int opened = sqlite3_open_v2(options_.path.c_str(), &database, flags, nullptr);
     if (sqlite3* const before = database_.exchange(database)) sqlite3_close_v2(before);
@@ -170,6 +173,8 @@ void File::open(std::uint64_t ticket, Instant until) {
         const int set = sqlite3_exec(database, setting, nullptr, nullptr, nullptr);
         if (set != SQLITE_OK) fail(set, "open");
     }
+    // The file is opened for writing all the same: a reader has to make WAL's shared memory where
+    // it is missing.
     if (options_.reads_only) {
         sqlite3_exec(database, "pragma query_only = on", nullptr, nullptr, nullptr);
     }
@@ -193,6 +198,8 @@ sqlite3_stmt* File::prepare(const Query& query) {
     }
     sqlite3_stmt* statement = nullptr;
     const std::string& sql = query.scanned.text;
+    // PERSISTENT: it is kept for long, so SQLite does not take its memory from the small blocks of
+    // its lookaside pool.
     const int code = sqlite3_prepare_v3(database_, sql.data(), static_cast<int>(sql.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) fail(code, "prepare");
@@ -241,6 +248,7 @@ Batch File::run_held(const Query& query, Portion portion) {
     sqlite3_stmt* const statement = prepare(query);
     Batch refused;
     refused.wants_writer = true;
+    // SQLite has one writer at a time: changes go to the pool's one connection for them.
     if (options_.reads_only && sqlite3_stmt_readonly(statement) == 0) return refused;
     reading_ = statement;
     try {
