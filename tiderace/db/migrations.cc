@@ -76,6 +76,7 @@ std::optional<File> named(const std::string& filename, Dialect dialect) {
 }
 
 std::vector<File> read_files(const std::string& folder, Dialect dialect) {
+    // Sorted by number, whatever the folder's order is.
     std::map<std::uint32_t, File> files;
     std::error_code fault;
     for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
@@ -159,6 +160,7 @@ class Session {
             case Dialect::mariadb:
                 break;
         }
+        // Less than lock_wait, so that the server answers before our deadline.
         const Batch batch = co_await run("select get_lock('tiderace_migration', 50)");
         if (batch.rows() != 1 || batch.cell(0, 0).integer != 1) {
             throw Error(Fault::busy, "another process migrates this database");
@@ -178,6 +180,7 @@ class Session {
         try {
             co_return co_await rows();
         } catch (const Error& error) {
+            // "No such table" is a fault of syntax in all three.
             if (error.kind() != Fault::syntax) throw;
         }
         co_return std::vector<Row>();

@@ -18,6 +18,7 @@ namespace {
 
 // Digits, of which a fraction is zeros.
 template <typename T>
+// A sum of integers is a decimal in PostgreSQL and MariaDB, so a decimal may stand for an integer.
 bool read_whole(std::string_view digits, T& value) {
     if (const std::size_t point = digits.find('.'); point != digits.npos) {
         if (digits.find_first_not_of('0', point + 1) != digits.npos) return false;
@@ -52,6 +53,7 @@ void refuse_range(const Place& place) {
     complain(place, "out of the range of its member");
 }
 
+// SQLite and MariaDB have no booleans, only the integers 0 and 1.
 bool read_boolean(const Place& place) {
     const bool fits = place.cell.kind == Kind::boolean || place.cell.kind == Kind::integer;
     if (!fits) refuse(place, phrase_for(Kind::boolean));
@@ -91,6 +93,7 @@ double read_real(const Place& place) {
     return value;
 }
 
+// Checked, because SQLite stores any bytes as text, and the program passes it on as UTF-8 (JSON).
 std::string read_text(const Place& place) {
     if (place.cell.kind != Kind::text) refuse(place, phrase_for(Kind::text));
     if (!is_utf8(place.cell.bytes)) complain(place, "text that is not UTF-8");
@@ -105,6 +108,7 @@ Blob read_blob(const Place& place) {
 Decimal read_decimal(const Place& place) {
     const Cell& cell = place.cell;
     if (cell.kind == Kind::integer) return Decimal(std::to_string(cell.integer));
+    // SQLite has no decimals: as text they keep their digits.
     const bool fits =
         cell.kind == Kind::decimal || (cell.kind == Kind::text && is_number(cell.bytes));
     if (!fits) refuse(place, phrase_for(Kind::decimal));
@@ -113,6 +117,7 @@ Decimal read_decimal(const Place& place) {
 
 std::int64_t read_microseconds(const Place& place) {
     if (place.cell.kind == Kind::time) return place.cell.integer;
+    // SQLite has no times, either.
     if (place.cell.kind == Kind::text) {
         if (const auto time = read_time(place.cell.bytes)) return *time;
     }
@@ -127,6 +132,7 @@ std::int64_t read_enumerator(const Place& place, std::span<const EnumName> names
     complain(place, "text that names no enumerator");
 }
 
+// By name, and all of them: a column without a member is a mistake in one of the two.
 std::vector<std::size_t> match_columns(const std::vector<std::string>& columns,
                                        std::span<const std::string_view> members) {
     std::vector<std::size_t> found;

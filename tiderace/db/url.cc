@@ -75,9 +75,11 @@ std::string unescaped(std::string_view text) {
 
 Authority Authority::parse(std::string_view text) {
     Authority found;
+    // The last one: a password may hold an '@' that was not escaped.
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
         std::string_view account = text.substr(0, at);
         text.remove_prefix(at + 1);
+        // The first one, because a password may hold a ':' and a user does not.
         const auto user = take_before(account, ":");
         found.user = unescaped(user ? *user : account);
         if (user) found.password = unescaped(account);

@@ -15,6 +15,10 @@ constexpr Duration catching_up = 1ms;
 
 }  // namespace
 
+//
+//   accepting --all have their share--> paused, the timer armed --one has half of it--> accepting
+//        `------ stop(): what waits in the kernel is accepted, whatever the bound ------> stopped
+//
 class HandOff::Entrance final : private Acceptor::Receiver {
   public:
     Entrance(HandOff& hand_off, core::Descriptor listener, bool layered)
@@ -40,6 +44,8 @@ class HandOff::Entrance final : private Acceptor::Receiver {
 // A connection on its way from one loop to another: closed, and counted off, wherever it ends.
 struct HandOff::Waiting {
     explicit Waiting(std::shared_ptr<Count> c) : count(std::move(c)) {
+        // Relaxed: a number to choose by. What it counts travels through the mailbox, under its
+        // lock.
         count->fetch_add(1, std::memory_order_relaxed);
     }
     ~Waiting() { count->fetch_sub(1, std::memory_order_relaxed); }

@@ -96,6 +96,8 @@ std::size_t Peer::on_data(net::Connection&, ByteView data) {
     // Without a callback the bytes are dropped, and not kept until they pass the limit.
     if (!callbacks_->on_data) return data.size();
     std::size_t used = data.size();
+    // More than there is would abort (Connection::keep_unread()): a callback's mistake costs its
+    // own connection's bytes at most.
     guard([&] { used = std::min(data.size(), callbacks_->on_data(*this, data)); });
     return used;
 }

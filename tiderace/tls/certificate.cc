@@ -159,6 +159,7 @@ std::string text_of(const ASN1_STRING* string) {
                        static_cast<std::size_t>(ASN1_STRING_length(string))});
 }
 
+// Lower case: SNI is compared with them byte by byte.
 std::vector<std::string> names_of(X509* leaf) {
     std::vector<std::string> names;
     auto* alternatives =

@@ -57,6 +57,7 @@ Result<Handle> open_folder(const std::string& path) {
     if (facts.st_uid != ::geteuid()) {
         return fail(Error(EPERM, "keep keys in", path, "it belongs to another user"));
     }
+    // It may be older than this program, and open to a group.
     if ((facts.st_mode & 0777) != private_folder && ::fchmod(folder.get(), private_folder) != 0) {
         return fail(Error::last("make private", path));
     }

@@ -76,6 +76,7 @@ void kill_query_now(const Url& url, const std::string& address, unsigned long id
     MYSQL* const mysql = made();
     if (mysql == nullptr) return;
     unsigned seconds = kill_seconds;
+    // It blocks a thread of the pool, so each step has a limit.
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
     mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &seconds);
     mysql_optionsv(mysql, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
@@ -209,6 +210,7 @@ task::Task<> Connection::open(Instant deadline) {
     if (!url.socket.empty()) co_return co_await connect("", deadline);
     const std::vector<std::string> addresses = co_await addresses_of(url.host, deadline);
     if (url.tls == Tls::verify && (addresses.size() != 1 || addresses[0] != url.host)) {
+        // The library compares the certificate with the address that it connects to.
         throw Error(Fault::configuration, "MariaDB with tls=verify needs an IP address as host");
     }
     std::optional<Error> failure;
@@ -294,6 +296,7 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
     co_await drive(start, cont, deadline);
     if (answer_ == 0) co_return statement;
     const unsigned number = mysql_stmt_errno(statement);
+    // Copied: forget() frees it with the statement.
     const std::string message = mysql_stmt_error(statement);
     forget(statement);
     // The caller sends it as text, which needs no escaping as there are no values.

@@ -35,6 +35,7 @@ Kind kind_of(const MYSQL_FIELD& field) {
             return Kind::time;
         case MYSQL_TYPE_NULL:
             return Kind::null;
+        // A span of up to 838 hours, which is no time of day.
         case MYSQL_TYPE_TIME:
             return Kind::text;
         default:
@@ -56,6 +57,8 @@ Parameters::Parameters(const std::vector<Value>& values)
         integers_[i] = value.integer();
         reals_[i] = value.real();
         texts_[i] = value.kind() == Kind::time ? time_text(value.integer()) : value.bytes();
+        // MariaDB's library keeps pointers until the statement is executed, so all values live
+        // here.
         bind.buffer = texts_[i].data();
         bind.buffer_length = texts_[i].size();
         switch (value.kind()) {

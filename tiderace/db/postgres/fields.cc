@@ -44,6 +44,7 @@ double real_of(std::string_view text) {
     return number<double>(text);
 }
 
+// PostgreSQL writes them in small letters.
 int digit(char c) {
     return c >= 'a' ? c - 'a' + 10 : c - '0';
 }
@@ -70,6 +71,7 @@ void add_cell(Batch& batch, Oid type, std::string_view text) {
         case float4:
         case float8:
             return batch.add_real(real_of(text));
+        // Its digits, which a double would round.
         case numeric:
             return batch.add_bytes(Kind::decimal, text);
         case bytea:
@@ -99,6 +101,8 @@ std::string text_of(const Value& value) {
             return {room.data(), end.ptr};
         }
         case Kind::time:
+            // With its offset: a timestamptz without one is read in the session's time zone, which
+            // a script may have changed. A timestamp ignores it.
             return time_text(value.integer()) + "+00";
         default:
             return value.bytes();

@@ -29,6 +29,8 @@ std::string host_of(const std::string& address) {
 std::string address_from(std::string_view host, std::string_view port, const std::string& from) {
     std::string text(host);
     if (host.empty() || host == "?") {
+        // An empty host, or "?": the server does not know its own name, but we have reached it
+        // (CLUSTER SLOTS).
         text = host_of(from);
     } else if (host.find(':') != host.npos) {
         text = "[" + text + "]";
@@ -310,6 +312,7 @@ bool Hub::leave_node(Node& dead, Call& call) {
 void Hub::refresh_soon(Node& from) {
     const Instant now = runner_->loop().now();
     if (refreshing_ || (refreshed_ != Instant() && now - refreshed_ < refresh_pause)) return;
+    // Counted from the question, so that a server which does not answer is not asked in every turn.
     refreshed_ = now;
     runner_->spawn(refresh(from, Flagged(refreshing_)));
 }
@@ -330,6 +333,7 @@ void Hub::learn(const std::string& from, resp::Reply table) {
         const resp::Reply master = range[2];
         const auto port = master[1].integer();
         if (!first || !last || !port || *first < 0 || *last >= slots || *first > *last) continue;
+        // The master, which alone takes changes; replicas are not asked.
         Node* const node = node_at(address_from(master[0].text(), std::to_string(*port), from));
         if (node == nullptr) continue;
         for (auto slot = static_cast<std::size_t>(*first); slot <= static_cast<std::size_t>(*last);

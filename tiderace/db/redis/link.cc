@@ -159,6 +159,7 @@ std::size_t Link::on_data(net::Connection&, ByteView data) {
 }
 
 void Link::take(resp::Reply reply) {
+    // Under RESP 2 pushes come as arrays, which only a link of nothing else can tell from replies.
     if (reply.kind() == resp::Kind::push || only_pushes_) {
         if (observer_ != nullptr) observer_->on_push(reply);
         return;
@@ -188,6 +189,7 @@ void Link::lose(Error why) {
     }
     sent_.clear();
     if (!connection_->closing()) connection_->close(net::CloseReason::aborted);
+    // The last call to it: it may destroy this link.
     if (Observer* const observer = std::exchange(observer_, nullptr)) {
         return observer->on_lost(std::move(unanswered), why);
     }
@@ -211,6 +213,7 @@ void Link::on_close(net::Connection&, net::CloseReason reason) {
 void Link::release(net::Connection&, net::CloseReason) {
     connection_.reset();
     const auto here = [this](const auto& each) { return each.get() == this; };
+    // Destroys this, if its owner has let it go (EndLink).
     std::erase_if(all_->closing_, here);
 }
 
@@ -242,6 +245,7 @@ namespace {
 task::Task<> greet(Link& link, const Place& place) {
     std::vector<std::string_view> hello = {"HELLO", "3"};
     if (!place.password.empty()) {
+        // In the same command, so that nothing is sent before the login.
         hello.insert(hello.end(),
                      {"AUTH", place.user.empty() ? "default" : place.user.c_str(), place.password});
     }

@@ -132,6 +132,7 @@ task::Task<LinkRef> begin(std::shared_ptr<const Settings> settings, Mailbox& box
     LinkRef link = co_await open_link(settings->place, settings->place.address(), options,
                                       loop.now() + options.connect_timeout);
     link->observe(&box);
+    // Before the commands: their confirmations are pushes, too.
     link->expect_only_pushes();
     link->send_unasked(commands_for(to));
     const std::size_t wanted = to.channels.size() + to.patterns.size();
@@ -149,10 +150,12 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
     const std::shared_ptr<const Settings> settings = redis.settings();
     const Options& options = settings->options;
     task::Runner& runner = *task::Context::here().runner;
+    // Asked for here, so that the links which it needs end after this task.
     (void)runner.local<Hubs>();
     task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     const std::string ping = make_command("PING").bytes;
     while (true) {
+        // Declared before the link, which calls it, so that it outlives the link.
         Mailbox box(options);
         LinkRef link;
         std::optional<Error> failure;
@@ -164,6 +167,7 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
         if (!failure) {
             backoff.reset();
             Message first;
+            // Messages that were published without a connection are lost; the reader learns of it.
             first.restarted = true;
             co_yield std::move(first);
         }
