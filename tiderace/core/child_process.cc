@@ -26,6 +26,7 @@
 #endif
 
 #include "tiderace/base/check.h"
+#include "tiderace/core/backend/poller.h"
 
 extern char** environ;
 
@@ -190,9 +191,7 @@ void wait_for_end(pid_t pid, std::optional<steady_clock::time_point> until) {
         pollfd asked{.fd = watched, .events = POLLIN, .revents = 0};
         int outcome = 0;
         do {
-            const Duration wait = left();
-            const auto ms = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
-            outcome = ::poll(&asked, 1, static_cast<int>(std::clamp<std::int64_t>(ms, -1, 3.6e6)));
+            outcome = ::poll(&asked, 1, timeout_ms(left()));
         } while (outcome == 0 ? left() != Duration::zero() : outcome < 0 && errno == EINTR);
         ::close(watched);
         return;

@@ -136,6 +136,17 @@ TEST(ChildProcess, WaitingEndsAtTheDeadline) {
     EXPECT_EQ(child->end(5s), (ChildExit{.by_signal = true, .number = SIGKILL})) << "as before";
 }
 
+#if defined(__linux__)
+// The child ends well once it has seen our thread sleep, and otherwise gives up.
+TEST(ChildProcess, WaitingForeverSleeps) {
+    auto child = ChildProcess::start(
+        shell("i=0; while [ $i -lt 300 ]; do"
+              " grep -q '^State:.S' /proc/$PPID/status && exit 0; i=$((i+1)); done; exit 1"));
+    ASSERT_TRUE(child);
+    EXPECT_TRUE(child->wait(-1s)->ok()) << "it polls without a pause";
+}
+#endif
+
 // `echo up` comes from a process that has set its traps.
 TEST(ChildProcess, EndAsksFirstAndThenInsists) {
     for (const auto& [trap, patience, expected] :
