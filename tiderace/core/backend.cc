@@ -65,6 +65,11 @@ Error not_here(std::string_view engine) {
     if (engine == "epoll") {
         return Error(0, "choose the engine", engine, "Linux only; this machine has: auto " + here);
     }
+    if (engine == "select") {
+        return Error(EMFILE, "choose the engine", engine,
+                     "it holds descriptors below 1,024, and none of them is free for its own; "
+                     "choose another engine");
+    }
     return Error(0, "choose the engine", engine, "not known here; one of: auto " + here);
 }
 

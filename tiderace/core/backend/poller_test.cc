@@ -2,16 +2,20 @@
 #include "tiderace/core/backend/poller.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tiderace/core/backend.h"
 #include "tiderace/core/backend/epoll.h"
 #include "tiderace/core/backend/poll.h"
 #include "tiderace/core/backend/select.h"
@@ -127,6 +131,22 @@ TEST_P(LevelPoller, AWakeEndsOneWaitAndIsNoDescriptorOfTheCallers) {
     poller_->wake();
     EXPECT_EQ(descriptors(), std::vector{near_[0]});
     EXPECT_EQ(descriptors(), std::vector{near_[0]}) << "the wake is used up";
+}
+
+// It would write behind its sets of 1,024 numbers.
+TEST(SelectPoller, IsNotMadeWhereItsOwnDescriptorHasNoPlace) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit raised{.rlim_cur = FD_SETSIZE + 64, .rlim_max = before.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) GTEST_SKIP() << "no more descriptors here";
+    std::vector<int> fillers;
+    while (fillers.empty() || fillers.back() < FD_SETSIZE) fillers.push_back(::dup(STDERR_FILENO));
+    EXPECT_EQ(make_select_poller(), nullptr);
+    const auto refused = make_backend("select", {});
+    EXPECT_EQ(refused ? 0 : refused.error().code(), EMFILE);
+    for (const int fd : fillers) ::close(fd);
+    EXPECT_NE(make_select_poller(), nullptr);
+    ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(TimeoutMs, IsRoundedUpAndBounded) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "tiderace/core/backend/waker.h"
 
@@ -17,9 +18,12 @@ class SelectPoller final : public Poller {
     SelectPoller() {
         FD_ZERO(&readable_);
         FD_ZERO(&writable_);
+        if (!has_place()) return;
         FD_SET(waker_.descriptor(), &readable_);
         highest_ = waker_.descriptor();
     }
+    // Whether the sets have a bit for the waker's number.
+    bool has_place() const { return waker_.descriptor() < FD_SETSIZE; }
 
     int set(int fd, std::uint32_t generation, Interest interest, bool) override {
         // FD_SET beyond the set would write behind it.
@@ -91,7 +95,8 @@ class SelectPoller final : public Poller {
 }  // namespace
 
 std::unique_ptr<Poller> make_select_poller() {
-    return std::make_unique<SelectPoller>();
+    auto made = std::make_unique<SelectPoller>();
+    return made->has_place() ? std::move(made) : nullptr;
 }
 
 }  // namespace tiderace::core
