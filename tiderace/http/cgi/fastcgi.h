@@ -95,7 +95,8 @@ class FastCgi final : public Handler, private core::TurnEnd {
     std::unique_ptr<Site> local_;
     IntrusiveList<FastCgiCall> calls_;    // owned
     IntrusiveList<FastCgiCall> retired_;  // owned
-    std::unique_ptr<FastCgiPeer> peer_;   // its end ends what calls use: before them
+    // Ends before the calls that use it; null from its end on, while it fails these.
+    std::unique_ptr<FastCgiPeer> peer_;
 };
 
 }  // namespace tiderace::http::cgi

@@ -32,6 +32,7 @@ FastCgiCall::FastCgiCall(FastCgi& handler, std::string name)
 FastCgiCall::~FastCgiCall() = default;
 
 void FastCgiCall::on_ready_to_start() {
+    if (handler_->peer_ == nullptr) return refuse("the handler ends");
     handler_->peer_->ask(*this);
 }
 
@@ -136,7 +137,8 @@ void FastCgiCall::on_lost(std::string_view why) {
     if (over() || ended_) return;
     // A kept connection may close while a request is on its way. A new connection that breaks shows
     // a fault of the peer, so that is not tried again (may_retry_).
-    if (std::exchange(may_retry_, false) && !peer_answered_ && is_repeatable()) {
+    const bool ends = handler_->peer_ == nullptr;  // the handler, and the peer with it
+    if (std::exchange(may_retry_, false) && !peer_answered_ && !ends && is_repeatable()) {
         return handler_->peer_->ask(*this);
     }
     fail(502, why);
@@ -145,7 +147,8 @@ void FastCgiCall::on_lost(std::string_view why) {
 // The order matters: after remove() no record reaches the call, and retire() frees it at the turn's
 // end.
 void FastCgiCall::on_over() {
-    handler_->peer_->forget(*this);
+    // Without it the handler ends: the connections fail the calls that are still on them.
+    if (handler_->peer_ != nullptr) handler_->peer_->forget(*this);
     output_.clear();
     if (connection_ != nullptr) std::exchange(connection_, nullptr)->remove(*this);
     handler_->retire(*this);

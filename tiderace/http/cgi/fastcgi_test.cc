@@ -1,0 +1,116 @@
+// The handler's end while its peer still works. tests/test_fastcgi.py has real peers and bad ones.
+#include "tiderace/http/cgi/fastcgi.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/core/clock.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/wire/cgi/fcgi_records.h"
+#include "tiderace/net/listener.h"
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::http::cgi {
+namespace {
+
+using wire::cgi::FcgiType;
+
+class FastCgiTest : public ::testing::Test {
+  protected:
+    using Recorded = testing::RecordedExchange;
+
+    FastCgiTest() {
+        handler_ = std::move(*FastCgi::create(
+            *loop_, {.pattern = "/app",
+                     .address = net::local_address(core::system_kernel(), listener_),
+                     .rules = {},
+                     .idle_max = 60s,
+                     .idle_least = 60s}));
+    }
+    ~FastCgiTest() override {
+        for (const int fd : accepted_) ::close(fd);
+    }
+
+    core::Ref<Recorded> begin(std::string_view method) {
+        auto exchange = core::make_ref<Recorded>(*loop_, method, "/app/a");
+        handler_->handle(*exchange);
+        if (!exchange->responded()) exchange->end_body();
+        return exchange;
+    }
+    // Until the peer has a request that it has not had yet; the handler also asks what it can.
+    void receive_request() {
+        EXPECT_TRUE(until([this] {
+            const int fresh = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK);
+            if (fresh >= 0) accepted_.push_back(fresh);
+            for (const int fd : accepted_) {
+                std::array<char, 4096> bytes{};
+                const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
+                if (got < 2 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
+                peer_ = fd;
+                return true;
+            }
+            return false;
+        }));
+    }
+    void answer(FcgiType type, std::uint16_t id, ByteView content) {
+        std::string bytes;
+        append_record(bytes, type, id, content);
+        ASSERT_EQ(::send(peer_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    template <typename Condition>
+    bool until(Condition condition) {
+        const core::SystemClock clock;
+        for (const Instant end = clock.now() + 60s; !condition();) {
+            if (clock.now() > end) return false;
+            loop_->turn(5ms);
+        }
+        return true;
+    }
+
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    core::Descriptor listener_ =
+        std::move(*net::open_listener(core::system_kernel(), core::Address::loopback(0), {}));
+    std::vector<int> accepted_;
+    int peer_ = -1;
+    std::unique_ptr<FastCgi> handler_;
+};
+
+TEST_F(FastCgiTest, EndsWithARequestThatThePeerHasNotAnswered) {
+    const auto exchange = begin("GET");
+    receive_request();
+    handler_.reset();
+    EXPECT_EQ(exchange->status(), 502);
+}
+
+TEST_F(FastCgiTest, EndsWithAScriptThatGoesOnAfterItsHead) {
+    const auto exchange = begin("HEAD");
+    receive_request();
+    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n");
+    EXPECT_TRUE(until([&] { return exchange->responded(); }));
+    handler_.reset();
+    EXPECT_EQ(exchange->status(), 200);
+}
+
+// On a connection that was used before, a lost request would be sent again.
+TEST_F(FastCgiTest, EndsWithARequestOnAKeptConnection) {
+    const auto first = begin("GET");
+    receive_request();
+    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n");
+    answer(FcgiType::end_request, 1, ByteView("\0\0\0\0\0\0\0\0", 8));
+    EXPECT_TRUE(until([&] { return first->responded() && first->finish(); }));
+    const auto second = begin("GET");
+    receive_request();
+    handler_.reset();
+    EXPECT_EQ(second->status(), 502);
+}
+
+}  // namespace
+}  // namespace tiderace::http::cgi
