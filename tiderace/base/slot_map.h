@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,15 +44,21 @@ class SlotMap {
         if (free_ == none) grow();
         const std::uint32_t number = free_;
         Slot& slot = at(number);
+        // Taken first, because a constructor may make others here, and free again if it throws:
+        // nothing may find, or destroy, what was never made.
         free_ = slot.next_free;
         ++slot.generation;
         ++size_;
+        Undo undo{*this, number};
         const SlotId id{number, slot.generation};
+        T* made = nullptr;
         if constexpr (std::is_constructible_v<T, SlotId, Args...>) {
-            return *::new (slot.storage) T(id, std::forward<Args>(args)...);
+            made = ::new (slot.storage) T(id, std::forward<Args>(args)...);
         } else {
-            return *::new (slot.storage) T(std::forward<Args>(args)...);
+            made = ::new (slot.storage) T(std::forward<Args>(args)...);
         }
+        undo.wanted = false;
+        return *made;
     }
 
     T* find(SlotId id) {
@@ -65,11 +72,7 @@ class SlotMap {
         T* value = find(id);
         TR_CHECK(value != nullptr, "erase of a dead id");
         value->~T();
-        Slot& slot = at(id.slot);
-        ++slot.generation;
-        slot.next_free = free_;
-        free_ = id.slot;
-        --size_;
+        release(id.slot);
     }
 
     // Calls f(id, object) for each; f may erase the object it is given, and no other.
@@ -92,9 +95,25 @@ class SlotMap {
 
         T* value() { return std::launder(reinterpret_cast<T*>(storage)); }
     };
+    struct Undo {
+        ~Undo() {
+            if (wanted) map.release(number);
+        }
+        SlotMap& map;
+        std::uint32_t number;
+        bool wanted = true;
+    };
     static constexpr std::uint32_t none = UINT32_MAX;
 
     Slot& at(std::uint32_t number) { return chunks_[number / chunk_slots][number % chunk_slots]; }
+
+    void release(std::uint32_t number) {
+        Slot& slot = at(number);
+        ++slot.generation;
+        slot.next_free = free_;
+        free_ = number;
+        --size_;
+    }
 
     void grow() {
         const auto first = static_cast<std::uint32_t>(capacity());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace tiderace {
@@ -49,6 +50,24 @@ TEST(SlotMapDeathTest, ErasingTwiceAborts) {
     map.for_each([&](SlotId found, int&) { id = found; });
     map.erase(id);
     EXPECT_DEATH(map.erase(id), "dead id");
+}
+
+struct Refusing {
+    explicit Refusing(bool refuses) {
+        if (refuses) throw std::runtime_error("no");
+    }
+};
+
+TEST(SlotMap, AConstructorThatThrowsLeavesItsSlotFree) {
+    SlotMap<Refusing, 2> map;
+    for (int i = 0; i < 3; ++i) EXPECT_THROW(map.emplace(true), std::runtime_error);
+    EXPECT_EQ(map.size(), 0U);
+    EXPECT_EQ(map.capacity(), 2U);
+    std::size_t there = 0;
+    map.for_each([&](SlotId, Refusing&) { ++there; });
+    EXPECT_EQ(there, 0U);
+    map.emplace(false);
+    EXPECT_EQ(map.size(), 1U);
 }
 
 }  // namespace
