@@ -68,6 +68,8 @@ class unique_function<R(Args...)> {
 
     template <typename F>
     static constexpr bool fits() {
+        // Moving must not throw, because a vector of these moves them when it grows. On the heap
+        // only the pointer moves.
         return sizeof(F) <= inline_bytes && alignof(F) <= alignof(void*) &&
                std::is_nothrow_move_constructible_v<F>;
     }

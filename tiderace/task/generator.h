@@ -111,6 +111,8 @@ class Generator<T>::Next {
         promise_type& promise = handle_.promise();
         promise.consumer_ = consumer;
         promise.context_ = *context_;
+        // A cancelled next() has started it already, and it still waits: its value comes to this
+        // one.
         if (std::exchange(promise.running_, true)) return std::noop_coroutine();
         Context::current() = &promise.context_;
         return handle_;

@@ -65,6 +65,7 @@ class Semaphore final {
         }
 
         bool await_ready() {
+            // Not past those that wait: one that wants many would never get them.
             granted_ = semaphore_->waiting_.empty() && semaphore_->free_ >= count_ &&
                        Context::here().runner->spend();
             if (granted_) semaphore_->free_ -= count_;

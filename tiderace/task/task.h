@@ -58,7 +58,9 @@ class PromiseBase {
         FramePool::free(block, bytes);
     }
 
+    // Lazy: a task that is dropped before it is awaited does nothing.
     std::suspend_always initial_suspend() noexcept { return {}; }
+    // Suspended at its end, so that the awaiting coroutine can take the value out of the frame.
     auto final_suspend() noexcept { return AtEnd{}; }
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 

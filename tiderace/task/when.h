@@ -66,6 +66,8 @@ class Join : private Joiner {
     }
 
   private:
+    // While tasks are still being started, the awaiting coroutine stands on this stack: wait() then
+    // returns false. Later it goes on from here, as if the last task had returned to it.
     std::coroutine_handle<> on_child_done(PromiseBase& child) noexcept override {
         if (finished()) return std::noop_coroutine();
         --left_;
@@ -142,6 +144,7 @@ class [[nodiscard("co_await it")]] WhenAny final : private Join {
         std::apply([this](auto&... task) { (void)(this->start(task) && ...); }, tasks_);
         return wait();
     }
+    // The others end with `tasks`: a value that one of them has already is dropped.
     std::variant<value_or_monostate<T>...> await_resume() {
         std::tuple<Task<T>...> tasks = std::move(tasks_);
         rethrow_failure();

@@ -35,6 +35,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
     bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) {
         waiter_.suspend(awaiting);
+        // A copy with a deadline of its own: what the task awaits sees the nearer one.
         context_ = *waiter_.context();
         core::EventLoop& loop = context_.runner->loop();
         const Instant now = loop.now();
@@ -47,6 +48,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
         return task_.handle();
     }
     std::expected<T, TimedOut> await_resume() {
+        // The task may have ended inside its own context, or never have run on.
         Context::current() = waiter_.context();
         disarm();
         if (!task_) return std::unexpected(TimedOut{});

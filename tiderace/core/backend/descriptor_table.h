@@ -39,6 +39,8 @@ class DescriptorTable {
         }
         Entry& fresh = entries_[number];
         TR_CHECK(fresh.observer == nullptr, "attached twice");
+        // The kernel gives a number out again at once; what still names its earlier user misses by
+        // this.
         const std::uint32_t generation = fresh.generation + 1;
         fresh = Entry{.observer = &observer, .generation = generation};
         return IoHandle{fd, generation};
