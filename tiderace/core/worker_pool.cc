@@ -39,6 +39,8 @@ class SignalsBlocked {
 
 }  // namespace
 
+//   submit() -> queue_ -> an idle thread, or a new one while there are few -> the task, destroyed
+//      `- refused: stopping, full, or no thread at all could be started
 class WorkerPool::Crew {
   public:
     Crew(std::size_t threads_max, std::size_t queue_max)

@@ -63,7 +63,8 @@ struct Tag {
 };
 
 // An operation is submitted when it is wanted and not in flight; it is in flight until its last
-// completion came, cancelled or not. As (wanted, under_way, cancelled):
+// completion came, cancelled or not. `cancelled` counts only meanwhile; start() clears it. As
+// (wanted, under_way, cancelled):
 //
 //             want(on)                 want(off)                    want(on) once more
 //   (0,0,0) ------------> (1,1,0) -----------------> (0,1,1) --------------------> (1,1,1)
