@@ -46,7 +46,7 @@ void IoUringBackend::forget(IoHandle& handle) {
 void IoUringBackend::close(IoHandle& handle, SendQueue&& unsent) {
     const int fd = handle.fd;
     forget(handle);
-    // The kernel releases the socket when the operations are cancelled: in this turn's wait.
+    // Operations hold the socket: the kernel releases it once they are cancelled, in the next wait.
     options_.kernel->close(fd);
     unsent.clear();  // the kernel reads what is in sends_
 }

@@ -40,7 +40,7 @@ class PollPoller final : public Poller {
     void remove(int fd, Afterwards) override {
         const std::size_t place = place_of_[static_cast<std::size_t>(fd)];
         TR_CHECK(place > 0 && list_[place].fd == fd);
-        // The last one takes its place; a wait may be walking the list only between its callbacks.
+        // The last one takes its place, so that removing costs the same however many there are.
         list_[place] = list_.back();
         generations_[place] = generations_.back();
         place_of_[static_cast<std::size_t>(list_[place].fd)] = place;
