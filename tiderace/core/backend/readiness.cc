@@ -329,7 +329,6 @@ void ReadinessBackend::accept_some(IoHandle handle) {
 // A full turn reports a part of the ready descriptors, and a listening socket rarely: each listener
 // still accepts its share of every turn.
 void ReadinessBackend::accept_from_backlogged() {
-    const bool full = ready_count_ == ready_.size();
     const auto count = static_cast<std::ptrdiff_t>(backlogged_.size());  // more are added meanwhile
     for (std::ptrdiff_t i = 0; i < count; ++i) {
         // A copy: accept_some() may append and move the vector.
@@ -337,7 +336,7 @@ void ReadinessBackend::accept_from_backlogged() {
         Entry* const listener = entries_.find(handle);
         if (listener == nullptr) continue;
         listener->backlogged = false;
-        if (full && listener->interest.readable) accept_some(handle);
+        if (full_ && listener->interest.readable) accept_some(handle);
     }
     backlogged_.erase(backlogged_.begin(), backlogged_.begin() + count);
 }
