@@ -243,12 +243,11 @@ task::Task<> Connection::connect(std::string host, Instant deadline) {
     mysql_optionsv(mysql_, MYSQL_INIT_COMMAND,
                    "set time_zone = '+00:00', sql_mode = 'TRADITIONAL'");
     set_tls(mysql_, url);
+    // FOUND_ROWS: an update counts the rows that it matched, as in the other databases, and not
+    // those alone that it changed.
     const auto start = [&] {
         return mysql_real_connect_start(&connected_, mysql_, text_or_null(address_),
                                         url.user.c_str(), url.password.c_str(), url.name.c_str(),
-                                        // FOUND_ROWS: an update counts the rows that it matched, as
-                                        // in the other databases, and not only those that it
-                                        // changed.
                                         url.port, text_or_null(url.socket), CLIENT_FOUND_ROWS);
     };
     const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };

@@ -35,8 +35,9 @@ namespace tiderace::db::postgres {
 //
 //   null -> open(): connecting -> clean <--- drain() --- reading_ <- begin(), send(), sync()
 //                                   |                      |
-//                                   |                      `- more rows, deadline, task gone:
-//                                   |                         recover(): cancel, drain, rollback
+//                                   |                      |- deadline: a cancel, then as usual
+//                                   |                      `- task gone, rows left: recover(),
+//                                   |                         which cancels, drains, rolls back
 //                                   `-- script(): out of the pipeline mode, and back
 //
 //   lose(), from any of these -> broken_: the pool closes it

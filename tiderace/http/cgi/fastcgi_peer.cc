@@ -342,6 +342,7 @@ class FastCgiPeer::Question final : public net::Session {
     wire::cgi::FcgiReader reader_;
 };
 
+// One connection more than options allow, for the question.
 FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),

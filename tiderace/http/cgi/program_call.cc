@@ -55,6 +55,7 @@ void ProgramCall::begin(Exchange& exchange, wire::cgi::MetaVariables variables) 
     variables_ = std::move(variables);
     const ByteView length = exchange.request().field(FieldName::content_length);
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
+    // The answer comes later: without this it would be 500 as soon as the handler returns.
     exchange_ = exchange.defer();
     exchange.observe(gone_);
     has_body_ = true;
