@@ -16,7 +16,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "examples/tidepool/pictures.h"
+#include "examples/tidepool/pictures/pictures.h"
 
 namespace tidepool {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "examples/tidepool/pages.h"
-#include "examples/tidepool/pictures.h"
+#include "examples/tidepool/pictures/pictures.h"
 
 namespace tidepool {
 

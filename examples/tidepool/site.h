@@ -24,7 +24,7 @@
 #include "examples/tidepool/members.h"
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/passwords.h"
-#include "examples/tidepool/pictures.h"
+#include "examples/tidepool/pictures/pictures.h"
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/wakes.h"
 

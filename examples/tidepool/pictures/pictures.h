@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "examples/tidepool/picture_shrink.h"
+#include "examples/tidepool/pictures/picture_shrink.h"
 
 namespace tidepool {
 

@@ -1,5 +1,5 @@
 // What stands in for picture_shrink.cc where libvips is not installed.
-#include "examples/tidepool/picture_shrink.h"
+#include "examples/tidepool/pictures/picture_shrink.h"
 
 namespace tidepool {
 

@@ -1,4 +1,4 @@
-#include "examples/tidepool/pictures.h"
+#include "examples/tidepool/pictures/pictures.h"
 
 #include <string>
 #include <utility>

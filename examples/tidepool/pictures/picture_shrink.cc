@@ -1,4 +1,4 @@
-#include "examples/tidepool/picture_shrink.h"
+#include "examples/tidepool/pictures/picture_shrink.h"
 
 #include <vips/vips8>
 
