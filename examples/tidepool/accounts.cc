@@ -1,13 +1,12 @@
 #include "examples/tidepool/accounts.h"
 
-#include <tiderace/json.h>
-
 #include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "examples/tidepool/account_export.h"
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/posts.h"
 
@@ -36,47 +35,6 @@ struct LoginRow {
 std::int64_t seconds_now() {
     return now().time_since_epoch().count();
 }
-
-struct ExportedPost {
-    std::int64_t id;
-    Time created_at;
-    std::optional<Time> edited_at;
-    std::optional<std::int64_t> in_reply_to;
-    std::string body;
-    std::optional<std::string> picture;
-    std::string picture_alt;
-};
-struct ExportedNotice {
-    Time created_at;
-    std::string kind;
-    std::string who;
-    std::optional<std::int64_t> post;
-};
-struct ExportedLogin {
-    std::string agent;
-    Time created_at;
-    Time used_at;
-};
-struct ExportedMember {
-    std::string username;
-    std::string name;
-    std::string email;
-    std::string about;
-    std::optional<std::string> face;
-    Time created_at;
-};
-struct Export {
-    ExportedMember member;
-    std::vector<ExportedPost> posts;
-    std::vector<std::string> following;
-    std::vector<std::string> followers;
-    std::vector<std::string> muted;
-    std::vector<std::string> blocked;
-    std::vector<std::int64_t> liked_posts;
-    std::vector<std::int64_t> reported_posts;
-    std::vector<ExportedNotice> notices;
-    std::vector<ExportedLogin> logins;
-};
 
 // Whether mail arrives there is the only real test; this one finds what was typed into the wrong
 // field.
@@ -270,61 +228,8 @@ Task<> Accounts::set_password(std::int64_t member, std::string password) {
     co_await db_.exec("update members set password = ? where id = ?", hash, member);
 }
 
-Task<std::string> Accounts::exported(std::int64_t member) {
-    auto about = co_await db_.one<ExportedMember>(
-        "select username, name, email, about, face, created_at from members where id = ?", member);
-    if (!about) co_return "{}";
-    Export all{.member = std::move(*about),
-               .posts = {},
-               .following = {},
-               .followers = {},
-               .muted = {},
-               .blocked = {},
-               .liked_posts = {},
-               .reported_posts = {},
-               .notices = {},
-               .logins = {}};
-    all.posts = co_await db_.all<ExportedPost>(
-        "select id, created_at, edited_at, parent as in_reply_to, body, picture, picture_alt"
-        " from posts"
-        " where author = ? order by id desc limit ?",
-        member, exported_posts_max);
-    all.following = co_await db_.all<std::string>(
-        "select m.username from follows f join members m on m.id = f.followee"
-        " where f.follower = ? order by m.username limit ?",
-        member, exported_posts_max);
-    all.followers = co_await db_.all<std::string>(
-        "select m.username from follows f join members m on m.id = f.follower"
-        " where f.followee = ? order by m.username limit ?",
-        member, exported_posts_max);
-    all.muted = co_await db_.all<std::string>(
-        "select m.username from mutes u join members m on m.id = u.muted"
-        " where u.muter = ? order by m.username limit ?",
-        member, exported_posts_max);
-    all.blocked = co_await db_.all<std::string>(
-        "select m.username from blocks b join members m on m.id = b.blocked"
-        " where b.blocker = ? order by m.username limit ?",
-        member, exported_posts_max);
-    all.liked_posts = co_await db_.all<std::int64_t>(
-        "select post from likes where member = ? order by post limit ?", member,
-        exported_posts_max);
-    all.reported_posts = co_await db_.all<std::int64_t>(
-        "select post from reports where reporter = ? order by post limit ?", member,
-        exported_posts_max);
-    all.notices = co_await db_.all<ExportedNotice>(
-        "select n.created_at, n.kind, m.username as who, n.post from notifications n"
-        " join members m on m.id = n.actor where n.member = ? order by n.id desc limit ?",
-        member, exported_posts_max);
-    const auto logins = co_await db_.all<LoginRow>(
-        "select id, agent, created_at, used_at from logins where member = ? order by used_at desc",
-        member);
-    // Without their ids, by which pages end them.
-    for (const LoginRow& one : logins) {
-        all.logins.push_back({.agent = one.agent,
-                              .created_at = one.created_at,
-                              .used_at = Time(std::chrono::seconds(one.used_at))});
-    }
-    co_return json::write(all);
+Generator<std::string> Accounts::exported(std::int64_t member) {
+    return tidepool::exported(db_, member);
 }
 
 Task<std::string> Accounts::face(std::int64_t member) {

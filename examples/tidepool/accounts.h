@@ -32,7 +32,6 @@ class Accounts {
   public:
     static constexpr std::int64_t logins_max = 20;        // of a member; the oldest ends
     static constexpr std::int64_t use_noted_after = 600;  // seconds
-    static constexpr std::int64_t exported_posts_max = 10'000;
 
     Accounts(tiderace::db::Database db, Passwords& passwords)
         : db_(std::move(db)), passwords_(&passwords) {}
@@ -58,8 +57,8 @@ class Accounts {
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
     tiderace::Task<std::string> about(std::int64_t member);
     tiderace::Task<> set_password(std::int64_t member, std::string password);
-    // All that is kept about a member, as JSON; the newest exported_posts_max of each kind.
-    tiderace::Task<std::string> exported(std::int64_t member);
+    // All that is kept about a member (account_export.h).
+    tiderace::Generator<std::string> exported(std::int64_t member);
     // "": none.
     tiderace::Task<std::string> face(std::int64_t member);
     // The one that it replaces; "": none.

@@ -1,10 +1,14 @@
 // What our own pages never send, and what may not be done with it: texts that are none, forged
 // numbers and ways back, floods, names that look like nothing, and the number of a member who left.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tiderace/json.h>
+
+#include "examples/tidepool/account_export.h"
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/tidepool_fixture.h"
 
@@ -226,6 +230,42 @@ TEST_P(ForgedTest, AnExportHasAllThatIsKept) {
         EXPECT_THAT(data, HasSubstr(piece));
     }
     EXPECT_THAT(data, Not(HasSubstr("argon2")));
+}
+
+TEST_P(ForgedTest, AnExportOfManyPiecesIsWhole) {
+    auto ann = member("ann");
+    constexpr std::int64_t posts = 2 * export_rows + 1;
+    const auto write = [&](db::Database db) -> Task<int> {
+        for (std::int64_t id = 1; id <= posts; ++id) {
+            co_await db.exec(
+                "insert into posts (id, created_at, author, depth, body, picture_alt)"
+                " select ?, ?, id, 0, ?, '' from members",
+                id, now(), "post " + std::to_string(id));
+            co_await db.exec(
+                "insert into likes (member, post, created_at) select id, ?, ? from members", id,
+                now());
+        }
+        co_return 0;
+    };
+    EXPECT_EQ(run(write(*db_)), 0);
+    struct Post {
+        std::int64_t id;
+        std::string body;
+    };
+    struct Data {
+        std::vector<Post> posts;
+        std::vector<std::int64_t> liked_posts;
+    };
+    const Answer answer = ann->get("/settings/export");
+    const auto data = json::read<Data>(answer.text(), {.unknown = json::Unknown::ignore});
+    ASSERT_TRUE(data) << answer.text();
+    ASSERT_EQ(std::ssize(data->posts), posts);
+    ASSERT_EQ(std::ssize(data->liked_posts), posts);
+    for (std::int64_t i = 0; i < posts; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        EXPECT_EQ(data->posts[at].body, "post " + std::to_string(posts - i));
+        EXPECT_EQ(data->liked_posts[at], i + 1);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, ForgedTest, each_database, name_of_database);

@@ -171,10 +171,9 @@ using Exported = std::expected<Reply, Redirect>;
 Task<Exported> export_data(const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
-    const std::string data = co_await site.accounts.exported(visitor.id());
     co_return Reply()
         .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")
-        .body("application/json", data);
+        .body("application/json", site.accounts.exported(visitor.id()));
 }
 
 }  // namespace
