@@ -84,9 +84,16 @@ Task<Answer> show_log_in(const Request& request, Session session, Site& site) {
 Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session session,
                           Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
+    const FormWords& words = visitor.words().form;
+    // As it was typed, whether there is such a member or not: a refusal tells nothing.
+    const std::string account = "account:" + hash_of(small_letters(tidied(form->who)));
+    if (!co_await site.limits.allows(account, account_rate)) {
+        LogInPage later{visitor.frame(), form->who, std::string(words.too_many_tries)};
+        co_return page<"log_in.html">(std::move(later), Reply(429).field("Retry-After", "60"));
+    }
     const auto member = co_await site.accounts.check(form->who, form->password);
     if (!member) {
-        LogInPage again{visitor.frame(), form->who, std::string(visitor.words().form.wrong_log_in)};
+        LogInPage again{visitor.frame(), form->who, std::string(words.wrong_log_in)};
         co_return page<"log_in.html">(std::move(again), Reply(403));
     }
     // The session names one log-in: the other would stay in the list of its member.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -230,6 +231,29 @@ TEST_P(ForgedTest, AnExportHasAllThatIsKept) {
         EXPECT_THAT(data, HasSubstr(piece));
     }
     EXPECT_THAT(data, Not(HasSubstr("argon2")));
+}
+
+TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
+    member("ann");
+    int minutes = 0;
+    for (const char* who : {"ann", "nobody"}) {
+        Browser first(*app_, who);
+        Browser second(*app_, who);
+        for (int minute = 0; minute < minutes; ++minute) {
+            pass_a_minute(first);
+            pass_a_minute(second);
+        }
+        for (int guess = 0; guess < 12; ++guess) EXPECT_EQ(first.log_in("a guess").status, 403);
+        pass_a_minute(second);  // its address may guess as often again; the account has 4 more
+        for (int guess = 0; guess < 7; ++guess) EXPECT_EQ(second.log_in("a guess").status, 403);
+        const Answer refused = second.log_in();
+        EXPECT_EQ(refused.status, 429) << "the right one, too: it would tell";
+        EXPECT_THAT(refused.text(), HasSubstr("Too many tries for this account"));
+        EXPECT_EQ(refused.field("Retry-After"), "60");
+        pass_a_minute(second);
+        EXPECT_EQ(second.log_in().status, who == std::string_view("ann") ? 303 : 403);
+        minutes += 4;  // all of the limit of the address for the next name
+    }
 }
 
 TEST_P(ForgedTest, AnExportOfManyPiecesIsWhole) {

@@ -42,7 +42,6 @@ std::int64_t SharedLimits::milliseconds_now() const {
 Task<bool> SharedLimits::allows(std::string key, Rate rate) {
     try {
         if (redis_) co_return co_await redis_allows(std::move(key), rate);
-        if (db_.dialect() == db::Dialect::sqlite) co_return true;
         co_return co_await database_allows(std::move(key), rate);
     } catch (const db::Error&) {
         co_return true;
@@ -76,13 +75,14 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
 }
 
 Task<> SharedLimits::sweep() {
-    if (redis_ || db_.dialect() == db::Dialect::sqlite) co_return;
+    if (redis_) co_return;
     co_await db_.exec("delete from rates where next < ?", milliseconds_now() - minute_ms);
 }
 
 Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
     return [name = std::move(name), rate](const Request& request,
                                           Site& site) -> Task<std::optional<Reply>> {
+        if (!site.limits.shared()) co_return std::nullopt;
         std::array<char, core::Address::ip_text_bytes_max> memory{};
         const std::size_t size = request.peer->subscriber().format_ip(memory.data());
         std::string key = name + ":" + std::string(memory.data(), size);

@@ -2,8 +2,8 @@
 //
 //   app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
 //
-// The same rule as the library's (http/filter/rate_limit.h), kept in Redis or, without it, in
-// PostgreSQL or MariaDB. SQLite has one program, whose own limits suffice.
+// The same rule as the library's (http/filter/rate_limit.h), kept in Redis or, without it, in the
+// database.
 //
 // Thread   Any loop's.
 // Errors   429 with Retry-After. A Redis or database that does not answer limits nothing: each
@@ -32,6 +32,8 @@ class SharedLimits {
 
     // False: the rate is exceeded for now.
     tiderace::Task<bool> allows(std::string key, Rate rate);
+    // False: one program has this database, and its own limits suffice for each address.
+    bool shared() const { return redis_ || db_.dialect() != tiderace::db::Dialect::sqlite; }
     // Forgets clients that have not come for a while.
     tiderace::Task<> sweep();
 
@@ -53,6 +55,12 @@ inline constexpr SharedLimits::Rate write_rate{.per_minute = 30, .burst = 20};
 // node, all of them together on all nodes.
 inline constexpr SharedLimits::Rate press_rate{.per_minute = 60, .burst = 30};
 
+// Guesses of one account's password from all addresses together: a thousand computers guess no
+// faster than one. The price is that they can also keep its member from logging in meanwhile;
+// log-ins that exist go on.
+inline constexpr SharedLimits::Rate account_rate{.per_minute = 4, .burst = 15};
+
+// Nothing where limits are not shared.
 tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
 
 }  // namespace tidepool

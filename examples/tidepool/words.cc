@@ -62,6 +62,7 @@ constexpr Words english = {
             .password_again = "Password again",
             .passwords_differ = "The two passwords differ.",
             .wrong_log_in = "User name or password is wrong.",
+            .too_many_tries = "Too many tries for this account. Wait a minute, then try again.",
         },
     .post =
         {
@@ -245,6 +246,7 @@ constexpr Words chinese = {
             .password_again = "再输一次密码",
             .passwords_differ = "两次输入的密码不同。",
             .wrong_log_in = "用户名或密码不对。",
+            .too_many_tries = "此账号的尝试次数过多，请一分钟后再试。",
         },
     .post =
         {

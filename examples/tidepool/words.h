@@ -55,6 +55,7 @@ struct FormWords {
     std::string_view password_again;
     std::string_view passwords_differ;
     std::string_view wrong_log_in;
+    std::string_view too_many_tries;
 };
 struct PostWords {
     std::string_view whats_up;
