@@ -1,9 +1,12 @@
 // What our own pages never send, and what may not be done with it: texts that are none, forged
 // numbers and ways back, floods, names that look like nothing, and the number of a member who left.
 
+#include <chrono>
 #include <cstdint>
+#include <future>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -253,6 +256,45 @@ TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
         pass_a_minute(second);
         EXPECT_EQ(second.log_in().status, who == std::string_view("ann") ? 303 : 403);
         minutes += 4;  // all of the limit of the address for the next name
+    }
+}
+
+// A member is deleted by another program while something is written to the member's rows.
+TEST_P(ForgedTest, WhatWentMeanwhileIsNotFound) {
+    auto ann = member("ann");
+    int minutes = 1;
+    for (const char* path : {"/members/bob/follow", "/members/bob/mute", "/members/bob/block",
+                             "/posts/$/like", "/posts/$/report", "/posts"}) {
+        Browser bob(*app_, "bob");
+        // Signs up at the limit's pace.
+        for (int minute = 0; minute < minutes; ++minute) pass_a_minute(bob);
+        pass_a_minute(*ann);
+        ++minutes;
+        EXPECT_EQ(bob.sign_up().status, 303);
+        const std::string post = bob.write("here today");
+        std::promise<void> deleted;
+        std::thread other([&] {
+            const auto remove = [&](db::Database db) -> Task<int> {
+                auto work = [&](db::Transaction& tx) -> Task<> {
+                    co_await tx.exec("delete from members where username = 'bob'");
+                    deleted.set_value();
+                    // Until somebody waits for it; SQLite's writers wait on the test's clock.
+                    if (GetParam() == db::Dialect::sqlite) co_return;
+                    co_await sleep(std::chrono::milliseconds(300));
+                };
+                co_await db.transaction(work);
+                co_return 0;
+            };
+            EXPECT_EQ(run(remove(*db_)), 0);
+        });
+        deleted.get_future().wait();
+        if (GetParam() == db::Dialect::sqlite) other.join();
+        std::string target = path;
+        if (target.contains('$')) target.replace(target.find('$'), 1, post);
+        std::vector<std::pair<std::string, std::string>> fields;
+        if (target == "/posts") fields = {{"body", "a reply"}, {"parent", post}};
+        EXPECT_EQ(ann->send(target, fields).status, 404) << target;
+        if (other.joinable()) other.join();
     }
 }
 

@@ -140,7 +140,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
             now(), viewer, *member, viewer);
         co_return true;
     };
-    const bool followed = co_await db_.transaction(write, again);
+    const bool followed = co_await unless_gone(db_.transaction(write, again));
     if (followed && wakes_ != nullptr) {
         wakes_->member(*member);
         wakes_->member(viewer);  // whose feed is another now
@@ -164,7 +164,7 @@ Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
 Task<bool> Members::block(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
-    auto write = [&](db::Transaction& tx) -> Task<> {
+    auto write = [&](db::Transaction& tx) -> Task<bool> {
         co_await lock_author(tx, db_.dialect(), std::min(viewer, *member));
         co_await lock_author(tx, db_.dialect(), std::max(viewer, *member));
         co_await tx.exec(
@@ -180,18 +180,21 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
         co_await tx.exec("insert into blocks (blocker, blocked, created_at) values (?, ?, ?)" +
                              once(db_.dialect(), "blocker"),
                          viewer, *member, now());
+        co_return true;
     };
-    co_await db_.transaction(write, again);
-    co_return true;
+    co_return co_await unless_gone(db_.transaction(write, again));
 }
 
 Task<bool> Members::mute(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
-    co_await db_.exec(
-        "insert into mutes (muter, muted) values (?, ?)" + once(db_.dialect(), "muter"), viewer,
-        *member);
-    co_return true;
+    auto write = [&](db::Transaction& tx) -> Task<bool> {
+        co_await tx.exec(
+            "insert into mutes (muter, muted) values (?, ?)" + once(db_.dialect(), "muter"), viewer,
+            *member);
+        co_return true;
+    };
+    co_return co_await unless_gone(db_.transaction(write, again));
 }
 
 Task<bool> Members::unmute(std::int64_t viewer, std::string username) {

@@ -141,7 +141,7 @@ Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Reques
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     if (!co_await site.posts.find(visitor.id(), id)) co_return not_found(visitor);
-    co_await site.posts.report(visitor.id(), id);
+    if (!co_await site.posts.report(visitor.id(), id)) co_return not_found(visitor);
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id) + "?notice=reported"});
 }
 

@@ -300,7 +300,7 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         if (answered) co_await notify(tx, answered->author, "reply", author, *id, told);
         co_return Added{.id = *id, .parent = parent};
     };
-    co_return co_await db_.transaction(write, again);
+    co_return co_await unless_gone(db_.transaction(write, again));
 }
 
 Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
@@ -393,18 +393,24 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             co_await tx.one<std::int64_t>("select count(*) from likes where post = ?", id);
         co_return Liked{*likes, liked};
     };
-    const auto now = co_await db_.transaction(write, again);
+    const auto now = co_await unless_gone(db_.transaction(write, again));
     wake(told);
     co_return now;
 }
 
 Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
-    const db::Done done = co_await db_.exec(
-        "insert into reports (created_at, reporter, post, reason) select ?, ?, id, ? from posts"
-        " where id = ?" +
-            once(db_.dialect(), "reporter"),
-        now(), member, "reader", id);
-    co_return done.rows > 0;
+    // A second report changes nothing, and is none that failed.
+    auto write = [&](db::Transaction& tx) -> Task<bool> {
+        co_await tx.exec(
+            "insert into reports (created_at, reporter, post, reason) select ?, ?, id, ? from posts"
+            " where id = ?" +
+                once(db_.dialect(), "reporter"),
+            now(), member, "reader", id);
+        const auto there = co_await tx.one<bool>(
+            "select exists (select 1 from reports where reporter = ? and post = ?)", member, id);
+        co_return *there;
+    };
+    co_return co_await unless_gone(db_.transaction(write, again));
 }
 
 Task<bool> PostStore::dismiss_reports(std::int64_t id) {

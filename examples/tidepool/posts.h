@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "examples/tidepool/pages.h"
@@ -52,6 +53,18 @@ struct Liked {
     std::int64_t likes;
     bool liked;
 };
+
+// When what `work` writes refers to a row that was deleted meanwhile, nothing is written, and the
+// result is T(): false, or nullopt.
+template <typename T>
+tiderace::Task<T> unless_gone(tiderace::Task<T> work) {
+    try {
+        co_return co_await std::move(work);
+    } catch (const tiderace::db::Error& error) {
+        if (error.kind() != tiderace::db::Fault::foreign_key) throw;
+    }
+    co_return T();
+}
 
 class PostStore {
   public:
