@@ -481,8 +481,9 @@ void H1Exchange::send_continue() {
 
 // The whole connection stops reading: in HTTP/1 nothing but this body can come.
 void H1Exchange::set_body_reading(bool on) {
-    body_paused_ = !on;
-    if (connection_ != nullptr) connection_->set_body_reading(on);
+    // Behind the answer the rest is read and dropped, although its receiver may not want it.
+    body_paused_ = !on && !answer_complete();
+    if (connection_ != nullptr) connection_->set_body_reading(!body_paused_);
 }
 
 std::size_t H1Exchange::feed_body(ByteView data) {

@@ -124,6 +124,32 @@ TEST_P(H1Bodies, AnAnswerOfAPausedReceiverDoesNotHangTheConnection) {
     EXPECT_TRUE(heard(*peer, early + hello + early + hello));
 }
 
+TEST_P(H1Bodies, AReceiverThatPausesBetweenChunksGetsTheNextOnesLater) {
+    counter_.pause_each = true;
+    const auto peer = stage_.connect();
+    peer->say(
+        "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n");
+    for (const std::size_t bytes : {3U, 6U}) {
+        ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes >= bytes; }));
+        world_->settle();
+        EXPECT_EQ(counter_.bytes, bytes);
+        EXPECT_EQ(counter_.ends, 0);
+        kept_->set_body_reading(true);
+    }
+    EXPECT_TRUE(heard(*peer, ok("6")));
+}
+
+TEST_P(H1Bodies, APauseBehindTheAnswerHoldsNothingBack) {
+    const auto peer = stage_.connect();
+    peer->say(post("/count", 6, "abc"));
+    ASSERT_TRUE(stage_.run_until([&] { return counter_.bytes == 3; }));
+    kept_->respond_status(202);
+    kept_->set_body_reading(false);
+    peer->say("def" + get_hello);
+    EXPECT_TRUE(heard(*peer, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n" + hello));
+}
+
 TEST_P(H1Bodies, ABodyWaitsForARequestThatIsDecidedLater) {
     class Later final : public AccessRule {
       public:
@@ -398,6 +424,33 @@ TEST_F(H1Limits, AnOrderlyEndIsNotDelayedByWhatTheExchangeWasBefore) {
     ASSERT_EQ(stage_.server().size(), 0U);
     EXPECT_EQ(heard_after(get("/hello", "Connection: close\r\n")), hello_close);
     EXPECT_EQ(stage_.server().size(), 0U);  // at once: the peer had said its last word
+}
+
+// Its answer had begun, so that nothing took the pause back.
+TEST_F(H1Limits, ABodyIsReadThoughTheOneBeforeEndedInAPause) {
+    struct Pausing final : BodyReceiver {
+        void on_body(Exchange& exchange, ByteView) override { exchange.set_body_reading(false); }
+        void on_body_end(Exchange&) override {}
+        void on_body_failed(Exchange&) override { failed = true; }
+        bool failed = false;
+    } pausing;
+    core::Ref<Exchange> first;
+    stage_.on("/first", [&](Exchange& exchange) { first = exchange.defer(); });
+    stage_.on("/paused", [&](Exchange& exchange) {
+        testing::receive_into(exchange, pausing, 100);
+        Response response;
+        response.set_body(testing::pieces({"one"}, BodySource::State::wait), 5);
+        exchange.respond(response);
+    });
+    const auto peer = stage_.connect();
+    peer->say(get("/first") + post("/paused", 6, "abc"));
+    peer->finish();  // heard of before the pause
+    world_.settle();
+    std::exchange(first, {})->respond_status(204);
+    world_.settle();
+    ASSERT_EQ(stage_.served().size(), 2U);
+    EXPECT_TRUE(pausing.failed);
+    EXPECT_EQ(heard_after(post("/upload", 3, "abc")), ok("abc"));
 }
 
 TEST_F(H1Limits, ASourceThatGivesMoreThanItPromisedIsNotHeard) {

@@ -341,6 +341,27 @@ TEST_P(H2Deadlines, AStreamBehindASlowSocketIsNotLate) {
     }
 }
 
+// Neither while the socket is behind nor in the period after that, which began behind it.
+TEST_P(H2Deadlines, AStreamIsLateOnlyAfterAWholePeriodWithoutASlowSocket) {
+    serve("/huge", 1'000'000);
+    H2Client& client = connect({{H2SettingId::initial_window_size, 50'000}});
+    client.window_update(0, huge_window);
+    const auto shut = client.get("/huge");
+    world_->advance(31s);
+    ASSERT_EQ(client.answer(shut).body.size(), 50'000U);
+    const auto other = client.get("/huge");
+    client.window_update(other, huge_window);
+    read_at(3'000);
+    world_->advance(30s);
+    EXPECT_EQ(client.resets(), 0U) << "at its end the socket was behind";
+    read_at(10'000'000);
+    world_->advance(30s);
+    EXPECT_TRUE(client.answer(other).ended);
+    EXPECT_EQ(client.resets(), 0U) << "when it began the socket was behind";
+    world_->advance(30s);
+    EXPECT_EQ(client.answer(shut).reset, H2Error::cancel);
+}
+
 // --- bodies ----------------------------------------------------------------------------------
 
 TEST_P(H2Deadlines, ABodyThatStopsIsAnswered408) {
@@ -393,6 +414,42 @@ TEST_P(H2Deadlines, ABodyThatWeDropIsNotWaitedForEither) {
     EXPECT_EQ(client.resets(), 0U);
     world_->advance(2s);
     EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+}
+
+TEST_P(H2Deadlines, ABodyWhoseReceiverPausedIsNotWaitedForBehindTheAnswer) {
+    struct Pausing final : BodyReceiver {
+        void on_body(Exchange& exchange, ByteView bytes) override {
+            body += bytes;
+            if (!exchange.responded()) exchange.set_body_reading(false);
+        }
+        void on_body_end(Exchange&) override {}
+        void on_body_failed(Exchange&) override {}
+        std::string body;
+    } pausing;
+    stage_->on("/paused", [&](Exchange& exchange) {
+        kept_ = exchange.defer();
+        testing::receive_into(exchange, pausing, 1'000'000);
+    });
+    for (const bool again : {false, true}) {
+        SCOPED_TRACE(again);
+        pausing.body.clear();
+        H2Client& client = connect();
+        const auto stream = client.request("POST", "/paused", {}, false);
+        client.data(stream, "some", false);
+        world_->settle();
+        client.data(stream, "more", false);
+        world_->settle();
+        ASSERT_EQ(pausing.body, "some");
+        kept_->respond_status(204);
+        if (again) kept_->set_body_reading(false);
+        kept_ = {};
+        world_->settle();
+        EXPECT_EQ(pausing.body, "somemore");
+        world_->advance(29s);
+        EXPECT_EQ(client.resets(), 0U);
+        world_->advance(2s);
+        EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+    }
 }
 
 TEST_P(H2Deadlines, ABodyThatTheHandlerLeavesIsNotLate) {

@@ -126,7 +126,7 @@ void H2Exchange::disconnect() {
     std::string().swap(held_);
     // The tunnel's Session learns of the end at the end of the turn, because it may be on the
     // stack.
-    ask_tunnel_step();
+    if (tunnel_ != nullptr) ask_turn_end();
     fail_receiver();
     abandon();
 }
@@ -134,7 +134,7 @@ void H2Exchange::disconnect() {
 void H2Exchange::complete() {
     connection_ = nullptr;
     stop_waiting();
-    ask_tunnel_step();
+    if (tunnel_ != nullptr) ask_turn_end();
 }
 
 void H2Exchange::recycle() {
@@ -276,6 +276,8 @@ bool H2Exchange::send_at_once(ByteView body) {
 
 void H2Exchange::answer_ended() {
     enter(Answer::complete);
+    // A receiver that paused the body is done with it: the rest is read, to be dropped.
+    if (std::exchange(body_paused_, false) && !held_.empty()) ask_turn_end();
     connection_->answer_ended(*this);
 }
 
@@ -346,7 +348,7 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     answer_bytes_ += bytes;
     connection_->sent_data(*this, bytes);
     if (of_file) connection_->sender().queued_file(stream_, bytes);
-    if (tunnel_ != nullptr) ask_tunnel_step();
+    if (tunnel_ != nullptr) ask_turn_end();
     if (!end) return has_output() ? Piece::sent : Piece::blocked;
     answer_ended();
     return Piece::ended;
@@ -395,8 +397,8 @@ void H2Exchange::send_continue() {
 }
 
 void H2Exchange::set_body_reading(bool on) {
-    body_paused_ = !on;
-    if (connection_ == nullptr || !on) return;
+    body_paused_ = !on && !answer_complete();
+    if (connection_ == nullptr || body_paused_) return;
     connection_->streams().watch_body(*this);
     deliver_held();
 }
@@ -417,7 +419,7 @@ bool H2Exchange::take_body(ByteView bytes, bool end) {
     } else if (receiver_ != nullptr || tunnel_ != nullptr || (!responded_ && !refused_)) {
         // Not decided yet: the bytes are held, and the window stays closed behind them.
         held_.append(bytes);
-        ask_tunnel_step();
+        if (tunnel_ != nullptr) ask_turn_end();
     } else {
         connection_->give_back(*this, bytes.size(), may_drop_rest());
     }
@@ -522,15 +524,16 @@ void H2Exchange::end_output() {
 }
 
 // awaits_turn_end_ holds the exchange: it may be released by all others before the turn ends.
-void H2Exchange::ask_tunnel_step() {
-    if (tunnel_ == nullptr || awaits_turn_end_) return;
+void H2Exchange::ask_turn_end() {
+    if (awaits_turn_end_) return;
     awaits_turn_end_ = core::Ref<H2Exchange>(this);
     loop().at_turn_end(*this);
 }
 
 void H2Exchange::on_turn_end() {
     const core::Ref<H2Exchange> self = std::move(awaits_turn_end_);
-    if (tunnel_ != nullptr) tunnel_->step();
+    if (tunnel_ != nullptr) return tunnel_->step();
+    if (connection_ != nullptr) deliver_held();
 }
 
 }  // namespace tiderace::http

@@ -107,8 +107,8 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     std::string take_held() { return std::exchange(held_, {}); }
     bool body_arrived() const { return body_ == Body::arrived; }
     void leave_tunnel() { tunnel_ = nullptr, tunnel_connection_ = nullptr; }
-    // Its step() comes at the end of the turn.
-    void ask_tunnel_step() TR_ON_LOOP;
+    // Its step() comes at the end of the turn; without one, what is held of the body is delivered.
+    void ask_turn_end() TR_ON_LOOP;
     net::Connection* tunnel_connection() const { return tunnel_connection_; }
 
     // The connection's own notes about the stream.

@@ -12,7 +12,7 @@ namespace tiderace::http {
 // Session, inside on_received().
 void H2StreamTransport::set_receiving(bool on) {
     receiving_ = on;
-    if (on) exchange_->ask_tunnel_step();
+    if (on) exchange_->ask_turn_end();
 }
 
 core::Sent H2StreamTransport::send(core::SendQueue& queue) {
@@ -55,7 +55,7 @@ void H2StreamTransport::step() {
     }
     const core::Ref<H2Exchange> exchange = exchange_;
     if (receive_step()) {
-        exchange->ask_tunnel_step();
+        exchange->ask_turn_end();
         // At half, not at the first free byte, so that each report lets the Session queue a useful
         // amount.
     } else if (send_pending_ && exchange_->out().bytes() < out_bytes_max / 2) {
