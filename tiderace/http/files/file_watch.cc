@@ -381,7 +381,6 @@ void FileWatch::lose_all() {
 
 void FileWatch::root_was_compared(bool replaced) {
     const bool again = root_may_differ_ || replaced;
-    root_may_differ_ = false;
     if (replaced) lose_all();
     // lose_all() has set it again, but the comparison is done.
     root_may_differ_ = false;

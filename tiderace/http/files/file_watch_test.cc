@@ -1,96 +1,16 @@
-// The next request sees every change, whatever was changed and how; and what is left where it
-// cannot be reported.
+// The next request sees every change, whatever was changed and how.
 #include "tiderace/http/files/file_watch.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "tiderace/http/coding/content_encoder.h"
-#include "tiderace/testing/static_site.h"
+#include "tiderace/http/files/file_watch_fixture.h"
 
 namespace tiderace::http::files {
 namespace {
-
-// The object that opened its notices last, and the faults to inject.
-struct Script {
-    bool open_fails = false;
-    int watches_max = 1 << 20;
-    bool names = true;   // false: as kqueue reports
-    bool loses = false;  // the next notices are lost
-    int watches = 0;
-    int takes = 0;
-    std::size_t notices = 0;  // taken
-    int opened = 0;
-};
-Script script;
-
-class ScriptedNotices final : public core::ChangeNotices {
-  public:
-    int descriptor() const override { return real_->descriptor(); }
-    bool reports_names() const override { return script.names; }
-    Result<int> watch(int fd, std::string_view only_entry) override {
-        if (script.watches >= script.watches_max) {
-            return fail(Error(ENOSPC, "watch", "a folder", "raise the limit"));
-        }
-        ++script.watches;
-        auto id = real_->watch(fd, script.names ? only_entry : std::string_view());
-        if (id) {
-            struct stat status{};
-            EXPECT_EQ(::fstat(fd, &status), 0);
-            directories_[*id] = S_ISDIR(status.st_mode);
-        }
-        return id;
-    }
-    void forget(int id) override { real_->forget(id); }
-    const std::vector<core::ChangeNotice>& take() override {
-        ++script.takes;
-        taken_ = real_->take();
-        script.notices += taken_.size();
-        if (std::exchange(script.loses, false)) taken_.assign(1, core::ChangeNotice{});
-        if (script.names) return taken_;
-        // A directory reports its entries and no content.
-        std::erase_if(taken_, [&](const core::ChangeNotice& each) {
-            return each.kind == core::ChangeNotice::Kind::content && directories_[each.id] &&
-                   !each.name.empty();
-        });
-        for (core::ChangeNotice& each : taken_) each.name.clear();
-        return taken_;
-    }
-
-  private:
-    std::unique_ptr<core::ChangeNotices> real_ = std::move(*core::open_change_notices());
-    std::map<int, bool> directories_;
-    std::vector<core::ChangeNotice> taken_;
-};
-
-Result<std::unique_ptr<core::ChangeNotices>> open_scripted() {
-    ++script.opened;
-    if (script.open_fails) return fail(Error(EMFILE, "watch", "files", "raise the limit"));
-    return std::make_unique<ScriptedNotices>();
-}
-
-class FileWatchTest : public testing::StaticSite {
-  protected:
-    FileWatchTest() {
-        script = {};
-        options_.watch.on = true;
-        options_.watch.notices = std::make_shared<core::SharedNotices>(&open_scripted);
-        options_.cache.revalidate = 24h;  // nothing here is seen because time has passed
-    }
-
-    // The next turn, in which the next request comes; no time passes.
-    std::string next(std::string_view target, Fields fields = {}) {
-        loop_->turn(0s);
-        auto& answer = get(target, std::move(fields));
-        return answer.status() == 200 ? answer.body() : std::to_string(answer.status());
-    }
-    void rename(const std::string& from, const std::string& to) {
-        ASSERT_EQ(std::rename(folder_.path_of(from).c_str(), folder_.path_of(to).c_str()), 0);
-    }
-    void remove_all(const std::string& name) { std::filesystem::remove_all(folder_.path_of(name)); }
-    const FileCache& cache() { return server().cache(); }
-};
 
 // With the names of what changed, as inotify reports, and without, as kqueue does.
 class EveryChange : public FileWatchTest, public ::testing::WithParamInterface<bool> {
@@ -285,6 +205,26 @@ TEST_P(EveryChange, TheRootIsReplaced) {
     EXPECT_EQ(next("/a.txt"), "four");
 }
 
+// The folder that holds the root is renamed, and the root's path leads to it all the same.
+TEST_P(EveryChange, ARootWhoseParentMovesOftenIsWatchedEachTime) {
+    options_.watch.watches_max = 20;
+    folder_.write("parent0/site/a.txt", "one");
+    folder_.write("two/a.txt", "two");
+    folder_.link("parent", "parent0");
+    options_.root = folder_.path_of("parent/site");
+    for (int i = 0; i < 30; ++i) {
+        EXPECT_EQ(next("/a.txt"), "one") << i;
+        const std::string moved = "parent" + std::to_string(i + 1);
+        rename("parent" + std::to_string(i), moved);
+        folder_.link("new", moved);
+        rename("new", "parent");
+    }
+    EXPECT_EQ(next("/a.txt"), "one");
+    rename("parent/site", "parent/old");
+    rename("two", "parent/site");
+    EXPECT_EQ(next("/a.txt"), "two");
+}
+
 TEST_P(EveryChange, CompressedVariantsFollowTheirFile) {
     if (!coding::built_in_codings().gzip) GTEST_SKIP() << "not built in";
     core::WorkerPool pool(1, 64);
@@ -325,6 +265,20 @@ TEST_P(EveryChange, WhatIsLostExpiresAll) {
     EXPECT_EQ(next("/b/b.txt"), "BB");
 }
 
+TEST_P(EveryChange, WhatIsLostMayBeThatTheRootWasReplaced) {
+    for (const char* name : {"one", "two", "three"}) folder_.write(name + std::string("/a"), name);
+    folder_.link("site", "one");
+    options_.root = folder_.path_of("site");
+    EXPECT_EQ(next("/a"), "one");
+    script.loses = true;
+    folder_.link("new", "two");
+    rename("new", "site");
+    EXPECT_EQ(next("/a"), "two");
+    folder_.link("new", "three");  // and it is watched again
+    rename("new", "site");
+    EXPECT_EQ(next("/a"), "three");
+}
+
 // One receive brings both requests; the second was sent after a change, and counts as a later one.
 TEST_P(EveryChange, AChangeBetweenTwoRequestsOfOneTurnIsSeenByTheSecond) {
     folder_.write("a.txt", "old");
@@ -337,7 +291,6 @@ TEST_P(EveryChange, AChangeBetweenTwoRequestsOfOneTurnIsSeenByTheSecond) {
     EXPECT_EQ(script.takes, 0) << "what was received with the second one";
 }
 
-// There are 128 instances for all programs of a user.
 TEST_P(EveryChange, OfAConnectionThatAsksTwiceInATurnTheSecondSeesTheChange) {
     const auto asks = [&](std::uint32_t connection) {
         exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/a.txt", Fields{});
@@ -355,6 +308,7 @@ TEST_P(EveryChange, OfAConnectionThatAsksTwiceInATurnTheSecondSeesTheChange) {
     EXPECT_EQ(asks(2), "new");
 }
 
+// There are 128 instances for all programs of a user.
 TEST_P(EveryChange, ManyLoopsShareOneInstanceAndEachSeesTheChange) {
     struct Other {
         std::unique_ptr<core::EventLoop> loop;
@@ -416,180 +370,6 @@ TEST_P(EveryChange, AChangeAtAnyMomentOfTheFirstLookIsSeenByTheNextRequest) {
             kernel_.reset();
             if (!happened) race.happens();
             EXPECT_EQ(next("/dir/a.txt"), "new");
-        }
-    }
-}
-
-TEST_F(FileWatchTest, AHitStillAsksTheKernelNothingAndAChangeExpiresWhatItMust) {
-    folder_.write("a.txt", "a");
-    folder_.write("b.txt", "b");
-    folder_.write("dir/c.txt", "c");
-    next("/a.txt");
-    next("/b.txt");
-    next("/dir/c.txt");
-    next("/absent");
-    script.takes = 0;
-    kernel_.reset();
-    for (const char* path : {"/a.txt", "/b.txt", "/dir/c.txt", "/absent"}) next(path);
-    EXPECT_EQ(kernel_.calls(), 0U);
-    EXPECT_EQ(script.takes, 0);
-    folder_.write("a.txt", "A");
-    EXPECT_EQ(next("/a.txt"), "A");
-    kernel_.reset();
-    for (const char* path : {"/b.txt", "/dir/c.txt", "/absent"}) next(path);
-    EXPECT_EQ(kernel_.calls(), 0U) << "what did not change is not asked about";
-}
-
-TEST_F(FileWatchTest, AFolderIsWatchedOnceAndNoLongerThanItIsThere) {
-    for (int i = 0; i < 50; ++i) folder_.write("dir/f" + std::to_string(i), "x");
-    next("/dir/f0");
-    const int watches = script.watches;
-    for (int i = 1; i < 50; ++i) next("/dir/f" + std::to_string(i));
-    EXPECT_EQ(script.watches, watches);
-    const std::size_t before = server().watch()->watches();
-    remove_all("dir");
-    EXPECT_EQ(next("/dir/f0"), "404");
-    EXPECT_EQ(server().watch()->watches(), before - 1);
-}
-
-TEST_F(FileWatchTest, OnlySoManyFoldersAreWatched) {
-    options_.watch.watches_max = 5;
-    for (int i = 0; i < 20; ++i) {
-        const std::string name = "d" + std::to_string(i);
-        folder_.write(name + "/a.txt", "x");
-        folder_.link("l" + std::to_string(i), name + "/a.txt");
-        EXPECT_EQ(next("/" + name + "/a.txt"), "x");
-        EXPECT_EQ(next("/l" + std::to_string(i)), "x");
-    }
-    EXPECT_LE(server().watch()->watches(), 10U);
-    folder_.replace("d0/a.txt", "seen");
-    EXPECT_EQ(next("/d0/a.txt"), "seen");
-    // Unwatched paths are compared with the disk, as before.
-    folder_.replace("d19/a.txt", "late");
-    EXPECT_EQ(next("/d19/a.txt"), "x");
-    pass(24h);
-    EXPECT_EQ(next("/d19/a.txt"), "late");
-}
-
-TEST_F(FileWatchTest, WithoutNoticesOrWatchesTheDiskIsComparedAsEver) {
-    options_.cache.revalidate = 1s;
-    for (const bool open_fails : {true, false}) {
-        script = {};
-        script.open_fails = open_fails;
-        script.watches_max = 0;
-        options_.watch.notices = std::make_shared<core::SharedNotices>(&open_scripted);
-        server_.reset();
-        folder_.write("a.txt", "old");
-        EXPECT_EQ(next("/a.txt"), "old");
-        EXPECT_EQ(server().watch()->working(), !open_fails);
-        folder_.replace("a.txt", "new");
-        EXPECT_EQ(next("/a.txt"), "old");
-        pass(1s);
-        EXPECT_EQ(next("/a.txt"), "new");
-    }
-}
-
-// A program that writes all the time does not keep an idle loop busy; requests see it all the same.
-TEST_F(FileWatchTest, NoticesThatComeAllTheTimeAreTakenWithRequests) {
-    options_.watch.takes_per_second_max = 10;
-    folder_.write("a.txt", "a");
-    folder_.write("log", "");
-    next("/a.txt");
-    script.takes = 0;
-    for (int i = 0; i < 100; ++i) {
-        folder_.write("log", std::to_string(i));
-        loop_->turn(0s);
-    }
-    EXPECT_EQ(script.takes, 10);
-    folder_.replace("a.txt", "b");
-    EXPECT_EQ(next("/a.txt"), "b");
-    folder_.replace("a.txt", "c");
-    EXPECT_EQ(next("/a.txt"), "c");
-    pass(2s);  // calm again: taken as they come
-    next("/a.txt");
-    folder_.write("log", "x");
-    script.takes = 0;
-    loop_->turn(0s);
-    EXPECT_EQ(script.takes, 1);
-    next("/a.txt");
-    EXPECT_EQ(script.takes, 1) << "and not with requests as well";
-}
-
-// A site beneath a folder in which others write, such as /tmp: its neighbours cost nothing, and a
-// new one no more than that it is read; but what replaces the root is seen.
-TEST_F(FileWatchTest, ABusyParentOfTheRootWakesNobody) {
-    folder_.write("site/a.txt", "a");
-    folder_.write("log", "");
-    options_.root = folder_.path_of("site");
-    EXPECT_EQ(next("/a.txt"), "a");
-    loop_->turn(0s);
-    script.takes = script.notices = 0;
-    for (int i = 0; i < 10; ++i) {
-        folder_.write("log", std::to_string(i));
-        folder_.truncate("log", 0);
-        folder_.set_time("log", 1'000'000'000 + i);
-        loop_->turn(0s);
-    }
-    EXPECT_EQ(script.takes, 0);
-    for (int i = 0; i < 10; ++i) {
-        folder_.write("new", "");
-        folder_.remove("new");
-        loop_->turn(0s);
-    }
-    EXPECT_EQ(script.notices, 0U);
-    kernel_.reset();
-    EXPECT_EQ(next("/a.txt"), "a");
-    EXPECT_EQ(kernel_.calls(), 0U) << "nothing has expired";
-    folder_.write("other/a.txt", "b");
-    rename("site", "away");
-    rename("other", "site");
-    EXPECT_EQ(next("/a.txt"), "b");
-}
-
-// What a link leads to may be in a busy folder, too, but there the content counts.
-TEST_F(FileWatchTest, AFileBesideTheRootThatALinkLeadsToIsReportedWithItsContent) {
-    folder_.make_folder("site");
-    folder_.write("shared.txt", "a");
-    folder_.link("site/a.txt", "../shared.txt");
-    options_.root = folder_.path_of("site");
-    options_.links = core::Links::anywhere;
-    EXPECT_EQ(next("/a.txt"), "a");
-    folder_.write("shared.txt", "b");
-    EXPECT_EQ(next("/a.txt"), "b");
-    folder_.replace("shared.txt", "c");
-    EXPECT_EQ(next("/a.txt"), "c");
-}
-
-TEST_F(FileWatchTest, ALinkThatChangesOftenUsesUpNoMoreThanOne) {
-    options_.watch.watches_max = 20;
-    for (const char* name : {"one", "two"}) folder_.write(std::string(name) + "/a.txt", name);
-    folder_.link("current", "one");
-    for (int i = 0; i < 60; ++i) {
-        const std::string name = i % 2 == 0 ? "one" : "two";
-        EXPECT_EQ(next("/current/a.txt"), name) << i;
-        folder_.link("next", i % 2 == 0 ? "two" : "one");
-        rename("next", "current");
-    }
-    for (int i = 0; i < 30; ++i) {
-        script.loses = true;
-        folder_.write("one/a.txt", std::to_string(i));
-        EXPECT_EQ(next("/current/a.txt"), std::to_string(i));
-    }
-    folder_.write("one/a.txt", "seen");
-    EXPECT_EQ(next("/current/a.txt"), "seen");
-}
-
-TEST_F(FileWatchTest, NoMoreNoticesASecondThanAreAllowedAreTakenAsTheyCome) {
-    options_.watch.takes_per_second_max = 10;
-    folder_.write("log", "");
-    next("/log");
-    for (int second = 0; second < 3; ++second) {
-        pass(1s);
-        for (int i = 0; i < 7; ++i) {
-            script.takes = 0;
-            folder_.write("log", std::to_string(i));
-            for (int turns = 0; turns < 1'000 && script.takes == 0; ++turns) loop_->turn(1ms);
-            ASSERT_GT(script.takes, 0) << "in second " << second;
         }
     }
 }

@@ -1,0 +1,210 @@
+// What watching costs, how much is watched, and what is left where changes cannot be reported.
+#include <memory>
+#include <string>
+
+#include "tiderace/http/files/file_watch_fixture.h"
+
+namespace tiderace::http::files {
+namespace {
+
+TEST_F(FileWatchTest, AHitStillAsksTheKernelNothingAndAChangeExpiresWhatItMust) {
+    folder_.write("a.txt", "a");
+    folder_.write("b.txt", "b");
+    folder_.write("dir/c.txt", "c");
+    next("/a.txt");
+    next("/b.txt");
+    next("/dir/c.txt");
+    next("/absent");
+    script.takes = 0;
+    kernel_.reset();
+    for (const char* path : {"/a.txt", "/b.txt", "/dir/c.txt", "/absent"}) next(path);
+    EXPECT_EQ(kernel_.calls(), 0U);
+    EXPECT_EQ(script.takes, 0);
+    folder_.write("a.txt", "A");
+    EXPECT_EQ(next("/a.txt"), "A");
+    kernel_.reset();
+    for (const char* path : {"/b.txt", "/dir/c.txt", "/absent"}) next(path);
+    EXPECT_EQ(kernel_.calls(), 0U) << "what did not change is not asked about";
+}
+
+TEST_F(FileWatchTest, AFolderIsWatchedOnceAndNoLongerThanItIsThere) {
+    for (int i = 0; i < 50; ++i) folder_.write("dir/f" + std::to_string(i), "x");
+    next("/dir/f0");
+    const int watches = script.watches;
+    for (int i = 1; i < 50; ++i) next("/dir/f" + std::to_string(i));
+    EXPECT_EQ(script.watches, watches);
+    const std::size_t before = server().watch()->watches();
+    remove_all("dir");
+    EXPECT_EQ(next("/dir/f0"), "404");
+    EXPECT_EQ(server().watch()->watches(), before - 1);
+}
+
+TEST_F(FileWatchTest, AFolderThatIsRenamedTakesTheWatchesOfAllBeneathWithIt) {
+    folder_.write("a.txt", "a");
+    folder_.write("dir/sub/b.txt", "b");
+    next("/a.txt");
+    const std::size_t before = server().watch()->watches();
+    EXPECT_EQ(next("/dir/sub/b.txt"), "b");
+    EXPECT_EQ(server().watch()->watches(), before + 2);
+    rename("dir", "away");
+    EXPECT_EQ(next("/dir/sub/b.txt"), "404");
+    EXPECT_EQ(server().watch()->watches(), before);
+}
+
+TEST_F(FileWatchTest, OnlySoManyFoldersAreWatched) {
+    options_.watch.watches_max = 5;
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = "d" + std::to_string(i);
+        folder_.write(name + "/a.txt", "x");
+        folder_.link("l" + std::to_string(i), name + "/a.txt");
+        EXPECT_EQ(next("/" + name + "/a.txt"), "x");
+        EXPECT_EQ(next("/l" + std::to_string(i)), "x");
+    }
+    EXPECT_LE(server().watch()->watches(), 10U);
+    folder_.replace("d0/a.txt", "seen");
+    EXPECT_EQ(next("/d0/a.txt"), "seen");
+    // Unwatched paths are compared with the disk, as before.
+    folder_.replace("d19/a.txt", "late");
+    EXPECT_EQ(next("/d19/a.txt"), "x");
+    pass(24h);
+    EXPECT_EQ(next("/d19/a.txt"), "late");
+}
+
+TEST_F(FileWatchTest, WithoutNoticesOrWatchesTheDiskIsComparedAsEver) {
+    options_.cache.revalidate = 1s;
+    for (const bool open_fails : {true, false}) {
+        script = {};
+        script.open_fails = open_fails;
+        script.watches_max = 0;
+        options_.watch.notices = std::make_shared<core::SharedNotices>(&open_scripted);
+        server_.reset();
+        folder_.write("a.txt", "old");
+        EXPECT_EQ(next("/a.txt"), "old");
+        EXPECT_EQ(server().watch()->working(), !open_fails);
+        folder_.replace("a.txt", "new");
+        EXPECT_EQ(next("/a.txt"), "old");
+        pass(1s);
+        EXPECT_EQ(next("/a.txt"), "new");
+    }
+}
+
+// A program that writes all the time does not keep an idle loop busy; requests see it all the same.
+TEST_F(FileWatchTest, NoticesThatComeAllTheTimeAreTakenWithRequests) {
+    options_.watch.takes_per_second_max = 10;
+    folder_.write("a.txt", "a");
+    folder_.write("log", "");
+    next("/a.txt");
+    script.takes = 0;
+    for (int i = 0; i < 100; ++i) {
+        folder_.write("log", std::to_string(i));
+        loop_->turn(0s);
+    }
+    EXPECT_EQ(script.takes, 10);
+    folder_.replace("a.txt", "b");
+    EXPECT_EQ(next("/a.txt"), "b");
+    folder_.replace("a.txt", "c");
+    EXPECT_EQ(next("/a.txt"), "c");
+    pass(2s);  // calm again: taken as they come
+    next("/a.txt");
+    folder_.write("log", "x");
+    script.takes = 0;
+    loop_->turn(0s);
+    EXPECT_EQ(script.takes, 1);
+    next("/a.txt");
+    EXPECT_EQ(script.takes, 1) << "and not with requests as well";
+}
+
+// A site beneath a folder in which others write, such as /tmp: its neighbours cost nothing, and a
+// new one no more than that it is read; but what replaces the root is seen.
+TEST_F(FileWatchTest, ABusyParentOfTheRootWakesNobody) {
+    folder_.write("site/a.txt", "a");
+    folder_.write("log", "");
+    options_.root = folder_.path_of("site");
+    EXPECT_EQ(next("/a.txt"), "a");
+    loop_->turn(0s);
+    script.takes = script.notices = 0;
+    for (int i = 0; i < 10; ++i) {
+        folder_.write("log", std::to_string(i));
+        folder_.truncate("log", 0);
+        folder_.set_time("log", 1'000'000'000 + i);
+        loop_->turn(0s);
+    }
+    EXPECT_EQ(script.takes, 0);
+    for (int i = 0; i < 10; ++i) {
+        folder_.write("new", "");
+        folder_.remove("new");
+        loop_->turn(0s);
+    }
+    EXPECT_EQ(script.notices, 0U);
+    kernel_.reset();
+    EXPECT_EQ(next("/a.txt"), "a");
+    EXPECT_EQ(kernel_.calls(), 0U) << "nothing has expired";
+    folder_.write("other/a.txt", "b");
+    rename("site", "away");
+    rename("other", "site");
+    EXPECT_EQ(next("/a.txt"), "b");
+}
+
+// What a link leads to may be in a busy folder, too, but there the content counts.
+TEST_F(FileWatchTest, AFileBesideTheRootThatALinkLeadsToIsReportedWithItsContent) {
+    folder_.make_folder("site");
+    folder_.write("shared.txt", "a");
+    folder_.link("site/a.txt", "../shared.txt");
+    options_.root = folder_.path_of("site");
+    options_.links = core::Links::anywhere;
+    EXPECT_EQ(next("/a.txt"), "a");
+    folder_.write("shared.txt", "b");
+    EXPECT_EQ(next("/a.txt"), "b");
+    folder_.replace("shared.txt", "c");
+    EXPECT_EQ(next("/a.txt"), "c");
+}
+
+TEST_F(FileWatchTest, ALinkThatChangesOftenUsesUpNoMoreThanOne) {
+    options_.watch.watches_max = 20;
+    for (const char* name : {"one", "two"}) folder_.write(std::string(name) + "/a.txt", name);
+    folder_.link("current", "one");
+    for (int i = 0; i < 60; ++i) {
+        const std::string name = i % 2 == 0 ? "one" : "two";
+        EXPECT_EQ(next("/current/a.txt"), name) << i;
+        folder_.link("next", i % 2 == 0 ? "two" : "one");
+        rename("next", "current");
+    }
+    for (int i = 0; i < 30; ++i) {
+        script.loses = true;
+        folder_.write("one/a.txt", std::to_string(i));
+        EXPECT_EQ(next("/current/a.txt"), std::to_string(i));
+    }
+    folder_.write("one/a.txt", "seen");
+    EXPECT_EQ(next("/current/a.txt"), "seen");
+}
+
+// Requests never name it: only the parts of the link that leads through it show a change.
+TEST_F(FileWatchTest, AHiddenLinkThatChangesOftenIsFollowedEachTime) {
+    options_.watch.watches_max = 20;
+    for (const char* name : {"one", "two"}) folder_.write(".." + std::string(name) + "/a", name);
+    folder_.link("..data", "..one");
+    folder_.link("a", "..data/a");
+    for (int i = 0; i < 30; ++i) {
+        EXPECT_EQ(next("/a"), i % 2 == 0 ? "one" : "two") << i;
+        folder_.link("..next", i % 2 == 0 ? "..two" : "..one");
+        rename("..next", "..data");
+    }
+}
+
+TEST_F(FileWatchTest, NoMoreNoticesASecondThanAreAllowedAreTakenAsTheyCome) {
+    options_.watch.takes_per_second_max = 10;
+    folder_.write("log", "");
+    next("/log");
+    for (int second = 0; second < 3; ++second) {
+        pass(1s);
+        for (int i = 0; i < 7; ++i) {
+            script.takes = 0;
+            folder_.write("log", std::to_string(i));
+            for (int turns = 0; turns < 1'000 && script.takes == 0; ++turns) loop_->turn(1ms);
+            ASSERT_GT(script.takes, 0) << "in second " << second;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::http::files
