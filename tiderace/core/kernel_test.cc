@@ -64,6 +64,17 @@ TEST_F(OpenBeneath, LinksAreFollowedAsFarAsIsAllowed) {
     EXPECT_FALSE(opens((top_ / "secret").c_str(), Links::anywhere));
 }
 
+TEST_F(OpenBeneath, OpensAsItsFlagsSay) {
+    const auto open = [&](const char* path, int flags) {
+        return system_kernel().open_beneath(root_.get(), path, flags, Links::inside);
+    };
+    EXPECT_EQ(open("inside/file", O_RDONLY | O_DIRECTORY), -ENOTDIR);
+    const Descriptor file(system_kernel(), open("inside/file", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    ASSERT_TRUE(file);
+    EXPECT_NE(::fcntl(file.get(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_NE(::fcntl(file.get(), F_GETFL) & O_NONBLOCK, 0);
+}
+
 TEST_F(OpenBeneath, AnAbsentFileIsNotFound) {
     EXPECT_EQ(system_kernel().open_beneath(root_.get(), "absent", O_RDONLY, Links::inside),
               -ENOENT);

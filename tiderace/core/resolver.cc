@@ -85,6 +85,19 @@ std::vector<Address> HostPort::literal() const {
     return {address->with_port(port)};
 }
 
+std::vector<Address> addresses_in(const addrinfo* list) {
+    std::vector<Address> addresses;
+    for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
+        // A name server may send hundreds, each of which a connect would try.
+        if (addresses.size() == Resolver::addresses_max) break;
+        const auto address = Address::from_sockaddr(each->ai_addr, each->ai_addrlen);
+        if (address && std::ranges::find(addresses, *address) == addresses.end()) {
+            addresses.push_back(*address);
+        }
+    }
+    return addresses;
+}
+
 Result<std::vector<Address>> look_up(const std::string& host) {
     if (!is_host_name(host)) return fail(bad_host(host, "this is no host name"));
     addrinfo wanted{};
@@ -97,14 +110,7 @@ Result<std::vector<Address>> look_up(const std::string& host) {
     const int outcome = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
     if (outcome == EAI_SYSTEM) return fail(Error::last("look up", host));
     if (outcome != 0) return fail(bad_host(host, explain(outcome)));
-    std::vector<Address> addresses;
-    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-        // A name server may send hundreds, each of which a connect would try.
-        if (addresses.size() == Resolver::addresses_max) break;
-        const auto address = Address::from_sockaddr(each->ai_addr, each->ai_addrlen);
-        if (address && std::ranges::find(addresses, *address) == addresses.end())
-            addresses.push_back(*address);
-    }
+    std::vector<Address> addresses = addresses_in(found);
     ::freeaddrinfo(found);
     if (addresses.empty()) return fail(bad_host(host, "it has no IPv4 or IPv6 address"));
     return addresses;

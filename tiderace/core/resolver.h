@@ -28,6 +28,8 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/worker_pool.h"
 
+struct addrinfo;
+
 namespace tiderace::core {
 
 // "example.org:443", "127.0.0.1:80", "[::1]:80", "localhost:80", "unix:/run/x.sock".
@@ -46,6 +48,8 @@ struct HostPort {
 // The result of getaddrinfo, in the order of RFC 6724, with port 0. Blocks, for many seconds if a
 // name server does not answer.
 Result<std::vector<Address>> look_up(const std::string& host);
+// What getaddrinfo found: each address once, at most Resolver::addresses_max.
+std::vector<Address> addresses_in(const addrinfo* list);
 
 struct ResolverOptions {
     std::size_t lookups_max = 2;    // at a time, so that the pool has threads for other work

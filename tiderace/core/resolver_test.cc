@@ -1,6 +1,8 @@
 #include "tiderace/core/resolver.h"
 
 #include <gtest/gtest.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -218,6 +220,38 @@ TEST(LookUp, TheSystemKnowsLiteralsAndRefusesWhatIsNoName) {
     EXPECT_EQ(look_up("127.0.0.1").value(), std::vector{Address::loopback(0)});
     EXPECT_FALSE(look_up("").has_value());
     EXPECT_FALSE(look_up("a\nb").has_value());
+}
+
+// A list as getaddrinfo makes one.
+std::vector<Address> found_in(const std::vector<std::string>& addresses) {
+    std::vector<sockaddr_storage> raw(addresses.size());
+    std::vector<addrinfo> list(addresses.size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        list[i].ai_addr = reinterpret_cast<sockaddr*>(&raw[i]);
+        const auto address = Address::parse(addresses[i]);
+        if (address) list[i].ai_addrlen = address->to_sockaddr(raw[i]);  // else: of no known family
+        list[i].ai_next = i + 1 < list.size() ? &list[i + 1] : nullptr;
+    }
+    return addresses_in(list.empty() ? nullptr : list.data());
+}
+
+TEST(LookUp, GivesEachAddressOnceInItsOrderAndNoneOfAnotherFamily) {
+    const std::vector<Address> found =
+        found_in({"192.0.2.1:0", "[2001:db8::1]:0", "192.0.2.1:0", "of another family",
+                  "192.0.2.2:0", "[2001:db8::1]:0"});
+    std::string all;
+    for (const Address& address : found) all += address.to_string() + ' ';
+    EXPECT_EQ(all, "192.0.2.1:0 [2001:db8::1]:0 192.0.2.2:0 ");
+    EXPECT_TRUE(found_in({}).empty());
+    EXPECT_TRUE(found_in({"of another family"}).empty());
+}
+
+TEST(LookUp, GivesOnlySoManyAddresses) {
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i <= Resolver::addresses_max; ++i) {
+        addresses.push_back("192.0.2." + std::to_string(i) + ":0");
+    }
+    EXPECT_EQ(found_in(addresses).size(), Resolver::addresses_max);
 }
 
 }  // namespace

@@ -106,6 +106,18 @@ TEST(SendQueue, AFileRangeStopsTheGatheringAndMovesOn) {
     EXPECT_TRUE(queue.empty());
 }
 
+TEST(SendQueue, HasNoFileInFrontWhereThereAreBytesOrNothing) {
+    BlockPool pool;
+    SendQueue queue;
+    EXPECT_EQ(queue.front_file().bytes, 0U);
+    queue.append(pool, "bytes");
+    queue.append_file(make_ref<NumberedFile>(7), 10, 20);
+    EXPECT_EQ(queue.front_file().bytes, 0U);
+    EXPECT_EQ(queue.front_file().descriptor, SendQueue::FileRange{}.descriptor);
+    queue.consume(5);
+    EXPECT_EQ(queue.front_file().bytes, 20U);
+}
+
 TEST(SendQueue, NothingFollowsPlainBytes) {
     BlockPool pool;
     SendQueue queue;

@@ -135,7 +135,7 @@ TEST_P(SignalsTest, TheDescriptorDoesNotBlockAndIsNotInherited) {
 }
 
 TEST_P(SignalsTest, WhatCannotBeCaughtIsRefused) {
-    for (const int number : {SIGKILL, SIGSTOP, 0, -1, 10'000}) {
+    for (const int number : {SIGKILL, SIGSTOP, 0, -1, NSIG, 10'000}) {
         const std::array numbers{SIGUSR1, number};
         const auto refused = GetParam().second(numbers);
         ASSERT_FALSE(refused) << number;

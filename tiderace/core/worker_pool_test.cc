@@ -50,6 +50,19 @@ TEST(WorkerPool, RunsAsManyAtOnceAsItHasThreads) {
     EXPECT_EQ(pool.counters().threads, 3U);
 }
 
+TEST(WorkerPool, ATaskBesideOneThatRunsHasAThreadOfItsOwn) {
+    std::binary_semaphore began(0), go(0), beside(0);
+    WorkerPool pool(2, 8);
+    ASSERT_TRUE(pool.submit([&] {
+        began.release();
+        go.acquire();
+    }));
+    began.acquire();
+    ASSERT_TRUE(pool.submit([&] { beside.release(); }));
+    beside.acquire();  // although the first still runs
+    go.release();
+}
+
 TEST(WorkerPool, AFullQueueRefusesAndCounts) {
     std::binary_semaphore started(0), go_on(0);
     WorkerPool pool(1, 2);

@@ -300,13 +300,13 @@ void IoUringBackend::redeliver() {
 void IoUringBackend::redeliver_to(IoHandle handle) {
     const auto found = held_.find(handle.fd);
     if (entries_.find(handle) == nullptr || found == held_.end()) return;
-    const HeldInput held = std::move(found->second);
+    HeldInput held = std::move(found->second);
     held_.erase(found);
-    redeliver(handle, held);
+    redeliver(handle, std::move(held));
 }
 
 // In pieces as a receive gives them, as long as they are wanted. The observer may close meanwhile.
-void IoUringBackend::redeliver(IoHandle handle, const HeldInput& held) {
+void IoUringBackend::redeliver(IoHandle handle, HeldInput held) {
     const auto wanted = [&] {
         const Entry* const stream = entries_.find(handle);
         return stream != nullptr && stream->wants(Operation::receive);
@@ -320,19 +320,15 @@ void IoUringBackend::redeliver(IoHandle handle, const HeldInput& held) {
     const bool over = held.ended || held.error != 0;
     if (entries_.find(handle) == nullptr || (rest.empty() && !over)) return;
     if (rest.empty() && wanted()) return deliver(handle, *entries_.find(handle), held.error, {});
-    put_back(handle, held, rest);
-    if (wanted()) note_redelivery(handle);
+    held.bytes.erase(0, held.bytes.size() - rest.size());
+    put_back(handle, std::move(held));
 }
 
-void IoUringBackend::put_back(IoHandle handle, const HeldInput& held, ByteView rest) {
+void IoUringBackend::put_back(IoHandle handle, HeldInput rest) {
     try {
-        HeldInput& again = held_[handle.fd];
-        again.bytes.insert(0, rest);
-        again.ended |= held.ended;
-        if (again.error == 0) again.error = held.error;
+        held_[handle.fd] = std::move(rest);
     } catch (const std::bad_alloc&) {
         // Bytes of the stream are lost, so it ends.
-        held_.erase(handle.fd);
         deliver(handle, entries_.at(handle), -ENOMEM, {});
     }
 }

@@ -72,8 +72,8 @@ class IoUringBackend final : public Backend {
     void note_redelivery(IoHandle handle);
     void redeliver();
     void redeliver_to(IoHandle handle);
-    void redeliver(IoHandle handle, const HeldInput& held);
-    void put_back(IoHandle handle, const HeldInput& held, ByteView rest);
+    void redeliver(IoHandle handle, HeldInput held);
+    void put_back(IoHandle handle, HeldInput rest);
     void note_failed_connect(IoHandle handle, int error);
     void report_failed();
 

@@ -286,6 +286,7 @@ TEST_F(AnIoUring, ItsBuffersAreUsedAgainAndAgain) {
         ASSERT_EQ(::write(far_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
         for (int turns = 0; turns < 10 && sender_.received.size() < text.size(); ++turns) turn(5s);
         ASSERT_EQ(std::exchange(sender_.received, ""), text);
+        ASSERT_FALSE(backend_->has_more()) << "a buffer was missing";
     }
     EXPECT_EQ(sender_.failed, 0);
 }

@@ -26,6 +26,16 @@ TEST(RingOperations, AUsersHaveABitEach) {
     EXPECT_FALSE(bits.contains(0));
 }
 
+// The ring's buffer is the bound of a receive; a length would be another.
+TEST(RingOperations, AReceiveTakesAsMuchAsItsBufferHolds) {
+    io_uring_sqe ask{};
+    prepare(ask, Operation::receive, 5, 0);
+    EXPECT_EQ(ask.opcode, IORING_OP_RECV);
+    EXPECT_EQ(ask.len, 0U);
+    EXPECT_NE(ask.flags & IOSQE_BUFFER_SELECT, 0);
+    EXPECT_NE(ask.ioprio & IORING_RECV_MULTISHOT, 0);
+}
+
 TEST(RingOperations, AWatchRequestsExactlyItsInterest) {
     constexpr unsigned masks[] = {0, POLLIN, POLLOUT, POLLIN | POLLOUT};
     for (unsigned watched = 0; watched < 4; ++watched) {
