@@ -150,6 +150,22 @@ TEST_P(EveryAcceptor, ShedsOneWhenDescriptorsReallyRunOut) {
     EXPECT_TRUE(run_until_taken(1));
 }
 
+// io_uring accepts in the very call that collects what it has accepted, and fails there.
+TEST_P(EveryAcceptor, ThatStopsWithoutDescriptorsDoesNotRest) {
+    if (GetParam() == "fake") GTEST_SKIP() << "its descriptors are not the process's";
+    acceptor_->start();
+    world_->settle();
+    connect(1);
+    {
+        const NoDescriptorLeft none;
+        acceptor_->stop();
+    }
+    EXPECT_EQ(acceptor_->shed(), 0U);
+    EXPECT_TRUE(taken_.empty());
+    world_->advance(2s);  // nothing accepts on a socket that is closed
+    EXPECT_TRUE(world_->run_until([&] { return peers_[0]->over(); }));
+}
+
 TEST_P(EveryAcceptor, RestsTwiceAsLongEachTimeAndNeverSpins) {
     if (!accepts_by_call()) GTEST_SKIP() << no_call_to_fail;
     acceptor_->start();
@@ -195,6 +211,33 @@ TEST_P(EveryAcceptor, StopAcceptsWaitingConnectionsAndClosesTheSocket) {
     const auto late = world_->connect();
     world_->settle();
     EXPECT_EQ(taken_.size(), 5U);
+}
+
+// An engine may have accepted more than it has reported.
+TEST_P(EveryAcceptor, StopHandsOverWhatIsBeyondATurnsShare) {
+    connect(100);
+    acceptor_->start();
+    world_->loop().turn(1s);
+    EXPECT_LT(taken_.size(), 100U);
+    acceptor_->stop();
+    EXPECT_EQ(taken_.size(), 100U);
+}
+
+// Of a process whose standard input is closed.
+TEST_P(EveryAcceptor, DescriptorZeroIsAConnectionAsAnyOther) {
+    if (GetParam() == "fake") GTEST_SKIP() << "its descriptors are not the process's";
+    connect(2);
+    world_->settle();
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    acceptor_->stop();
+    EXPECT_EQ(taken_.size(), 2U);
+    EXPECT_EQ(std::ranges::count(taken_, STDIN_FILENO), 1);
+    std::erase(taken_, STDIN_FILENO);
+    if (input >= 0) {
+        ::dup2(input, STDIN_FILENO);
+        ::close(input);
+    }
 }
 
 TEST_P(EveryAcceptor, StopWhileItRestsEndsTheRest) {

@@ -23,7 +23,7 @@ Connection::~Connection() {
 bool Connection::may_follow(Phase from, Phase to) {
     switch (to) {
         case Phase::open:
-            return false;
+            break;  // where it begins
         case Phase::finishing:
             return from == Phase::open || from == Phase::ending;
         case Phase::ending:

@@ -1,10 +1,14 @@
 #include "tiderace/net/connector.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
+#include "tiderace/core/backend/forwarding_kernel.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/echo_session.h"
 #include "tiderace/testing/fail_nth.h"
@@ -98,6 +102,33 @@ TEST(Connector, ConnectsFromTheGivenAddress) {
     }
     ASSERT_TRUE(world->run_until([&] { return accepted.opened == 2 && sessions.opened == 2; }));
     EXPECT_EQ(accepted.connection->peer().with_port(1).to_string(), "127.9.8.7:1");
+}
+
+// The window's scale is fixed by the SYN.
+TEST(Connector, SetsTheReceiveBufferBeforeItConnects) {
+    struct NotingKernel final : core::ForwardingKernel {
+        using ForwardingKernel::ForwardingKernel;
+        int set_option(int fd, int level, int name, const void* value, socklen_t bytes) override {
+            if (level == SOL_SOCKET && name == SO_RCVBUF) set = *static_cast<const int*>(value);
+            return ForwardingKernel::set_option(fd, level, name, value, bytes);
+        }
+        int connect(int fd, const sockaddr* address, socklen_t bytes) override {
+            connected_with.push_back(std::exchange(set, 0));
+            return ForwardingKernel::connect(fd, address, bytes);
+        }
+        int set = 0;
+        std::vector<int> connected_with;
+    } kernel(core::system_kernel());
+    const auto loop = std::move(*core::EventLoop::create({.backend = {.kernel = &kernel}}));
+    const testing::Listening listening = testing::listen_on_loopback(core::system_kernel(), 8);
+    Connector connector(*loop, {});
+    int told = 0;
+    for (const int wanted : {4'096, 0}) {
+        connector.connect(Route{.to = listening.at, .receive_buffer_bytes = wanted},
+                          [&](Result<Connection*>) { ++told; });
+    }
+    while (told < 2) loop->turn(1s);
+    EXPECT_EQ(kernel.connected_with, (std::vector{4'096, 0}));
 }
 
 TEST(Connector, TellsThatAnAddressIsNotOurs) {

@@ -75,6 +75,21 @@ TEST_F(HandOffToASlowLoop, AboveItsBoundTheyWaitInTheKernelsQueue) {
     EXPECT_EQ(hand_off.refused(), 0U);
 }
 
+TEST_F(HandOffToASlowLoop, AFullOneIsLookedAtOnceAMillisecond) {
+    HandOff hand_off(world_->loop(), {{slow_.get(), &server_}}, 2, "busy");
+    hand_off.listen(world_->listen());
+    connect(4);
+    ASSERT_TRUE(world_->run_until([&] { return hand_off.waiting() == 2; }));
+    world_->advance(5ms);  // in vain
+    slow_->turn(Duration::zero());
+    world_->settle();
+    EXPECT_EQ(hand_off.waiting(), 0U) << "no time has passed since the last look";
+    world_->advance(1ms);
+    EXPECT_TRUE(world_->run_until([&] { return hand_off.waiting() == 2; }));
+    slow_->turn(Duration::zero());
+    EXPECT_EQ(sessions_.opened, 4);
+}
+
 TEST_F(HandOffToASlowLoop, TheOthersGoOnBesideOneThatIsStuck) {
     TcpServer quick(world_->loop(), sessions_, {});
     HandOff hand_off(world_->loop(), {{slow_.get(), &server_}, {&world_->loop(), &quick}}, 4, "");
@@ -97,6 +112,20 @@ TEST_F(HandOffToASlowLoop, StopHandsOverWaitingConnectionsAboveItsBound) {
     slow_turn();
     EXPECT_EQ(sessions_.opened, 3);
     EXPECT_EQ(hand_off.refused(), 0U);
+}
+
+// Above its bound it would check every millisecond when it may accept again.
+TEST_F(HandOffTest, StoppedItWakesItsLoopNoMore) {
+    const auto stuck = std::move(*core::EventLoop::create({}));
+    HandOff hand_off(world_.loop(), {{stuck.get(), &one_}}, 2, "");
+    hand_off.listen(world_.listen());
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 5; ++i) peers.push_back(world_.connect());
+    hand_off.stop();
+    EXPECT_EQ(hand_off.waiting(), 5U);
+    const std::uint64_t before = world_.loop().turns();
+    world_.advance(1s);
+    EXPECT_LT(world_.loop().turns() - before, 100U);
 }
 
 std::size_t open_descriptors() {

@@ -91,15 +91,15 @@ std::vector<InterfaceAddress> interface_addresses() {
 
 std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces) {
     // The rank, then the place in the kernel's list.
-    std::vector<std::pair<int, std::size_t>> ranked;
-    for (std::size_t i = 0; i < interfaces.size(); ++i) {
-        if (const auto place = rank(interfaces[i])) ranked.emplace_back(*place, i);
+    std::vector<std::pair<int, const InterfaceAddress*>> ranked;
+    for (const InterfaceAddress& each : interfaces) {
+        if (const auto place = rank(each)) ranked.emplace_back(*place, &each);
     }
     std::ranges::sort(ranked);
     std::vector<std::string> addresses;
-    for (const auto& [place, i] : ranked) {
-        const std::string& address = interfaces[i].address;
-        if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+    for (const auto& [place, each] : ranked) {
+        if (std::ranges::find(addresses, each->address) != addresses.end()) continue;
+        addresses.push_back(each->address);
     }
     return addresses;
 }

@@ -41,8 +41,7 @@ std::vector<int> signals_to_take(const ServingOptions& options) {
 
 // Orphans become children of pid 1. With SA_NOCLDWAIT the kernel reaps them without our waiting.
 void let_the_kernel_reap() {
-    struct sigaction action{};
-    action.sa_handler = SIG_DFL;
+    struct sigaction action{};  // the default action
     action.sa_flags = SA_NOCLDWAIT | SA_NOCLDSTOP;
     ::sigaction(SIGCHLD, &action, nullptr);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // those that ended before

@@ -74,6 +74,25 @@ TEST_P(EveryTcpTransport, CarriesMoreThanTheBuffersHold) {
     EXPECT_TRUE(world_->run_until([&] { return client_->heard().size() == much.size(); }));
 }
 
+// One option at a time, each with its least value.
+TEST(TcpTransportOptions, SayWhetherTheKernelTakesThem) {
+    auto world = testing::make_world("epoll");
+    const auto transport = std::move(
+        *TcpTransport::make(world->loop(), world->kernel().open_socket(AF_INET, SOCK_STREAM, 0)));
+    const SocketOptions each[] = {{.no_delay = false},
+                                  {.keep_alive = 1s},
+                                  {.send_buffer_bytes = 1},
+                                  {.receive_buffer_bytes = 1}};
+    for (const SocketOptions& option : each) {
+        EXPECT_TRUE(transport->tune(option));
+        world->kernel().fail_all(testing::Call::set_option, EINVAL);
+        EXPECT_FALSE(transport->tune(option));
+        EXPECT_TRUE(transport->tune({})) << "the kernel is asked for nothing";
+        world->kernel().fail_all(testing::Call::set_option, 0);
+    }
+    transport->close({});
+}
+
 TEST(TcpTransportMemory, WithoutItTheDescriptorIsClosedAndNothingIsThrown) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const auto calls = testing::fail_each([](std::uint64_t nth) {

@@ -169,7 +169,7 @@ void H1Connection::run(H1Exchange& exchange) {
 bool H1Connection::may_follow(Phase from, Phase to) {
     switch (to) {
         case Phase::fresh:
-            return false;
+            break;  // where it begins
         case Phase::head:
             return from == Phase::fresh || from == Phase::idle;
         case Phase::idle:
