@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/tls/read_file.h"
 #include "tiderace/tls/server_fixture.h"
 
@@ -72,6 +74,37 @@ TEST_F(ServerTest, RefusesCiphersWithoutForwardSecrecyOrAuthentication) {
         EXPECT_EQ(client.reason(), SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE) << weak;
     }
     EXPECT_EQ(failures(Failure::no_shared_cipher), 4U);
+}
+
+// OpenSSL's own list has more of them.
+TEST_F(ServerTest, SharesNoGroupsButItsOwn) {
+    const SslContextPtr context = raw_context(TLS1_3_VERSION);
+    for (const char* known : {"X25519", "P-256", "P-384"}) {
+        RawPeer client = raw(context.get());
+        ASSERT_EQ(SSL_set1_groups_list(client.ssl(), known), 1) << known;
+        EXPECT_TRUE(shakes_hands(client)) << known;
+    }
+    for (const char* other : {"P-521", "X448"}) {
+        RawPeer client = raw(context.get());
+        ASSERT_EQ(SSL_set1_groups_list(client.ssl(), other), 1) << other;
+        EXPECT_TRUE(is_refused(client)) << other;
+    }
+    EXPECT_EQ(failures(Failure::no_shared_cipher), 2U);
+}
+
+TEST_F(ServerTest, LogsInOpensslsWordsWhyAHandshakeFailed) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::SystemTime time;
+    log::Logger logger(ring, time, {.level = log::Level::debug});
+    serve();
+    world_.loop().set_log(&logger);
+    const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
+    RawPeer client = raw(context.get());
+    SSL_set_cipher_list(client.ssl(), "AES128-GCM-SHA256");
+    ASSERT_TRUE(is_refused(client));
+    EXPECT_NE(log::take_all(ring).find("no shared cipher"), std::string::npos);
+    world_.loop().set_log(nullptr);
 }
 
 TEST_F(ServerTest, ChoosesTheProtocolByItsOwnOrder) {

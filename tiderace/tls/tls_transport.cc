@@ -175,7 +175,7 @@ void TlsTransport::open(net::Transport::Observer& observer) {
 bool TlsTransport::may_follow(Phase from, Phase to) {
     switch (to) {
         case Phase::handshake:
-            return false;
+            break;  // where it begins
         case Phase::refusing:
         case Phase::open:
             return from == Phase::handshake;

@@ -1,0 +1,85 @@
+// What a TlsTransport reports of its sending: how far the peer is, and what cannot be sent.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tiderace/tls/tls_fixture.h"
+
+namespace tiderace::tls {
+namespace {
+
+struct OpenFile final : core::SharedFile {
+    explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY)) {}
+    ~OpenFile() override { core::system_kernel().close(descriptor_); }
+    int descriptor() const override { return descriptor_; }
+    int descriptor_;
+};
+
+class SendingTest : public TlsTest {
+  protected:
+    // A connection whose handshake is done, seen as the layer above sees it. The peer has it.
+    net::Transport& establish(const testing::PipeOptions& options = {}) {
+        if (!server_) serve();
+        if (client_ == nullptr) trust();
+        auto transport = client_->wrap(reach(options), "localhost");
+        net::Transport& seen = *transport;
+        peer_ = std::make_unique<testing::TransportPeer>(world_.loop(), std::move(transport));
+        EXPECT_TRUE(run_until([&] { return seen.security() != nullptr; }));
+        world_.settle();
+        return seen;
+    }
+    core::Sent send_file(net::Transport& transport, const std::string& path) {
+        core::SendQueue queue;
+        queue.append_file(core::make_ref<OpenFile>(path), 0, 1'000);
+        const core::Sent sent = transport.send(queue);
+        queue.clear();
+        return sent;
+    }
+    core::Sent send(net::Transport& transport, std::string_view text) {
+        core::SendQueue queue;
+        queue.append(world_.loop().blocks(), text);
+        const core::Sent sent = transport.send(queue);
+        queue.clear();
+        return sent;
+    }
+
+    std::unique_ptr<testing::TransportPeer> peer_;
+};
+
+// By it a peer that reads slowly is told from one that stalls.
+TEST_F(SendingTest, ProgressCountsWhatWasTakenBelowAtOnceAndLater) {
+    for (const std::size_t capacity : {1'000'000U, 300U}) {
+        SCOPED_TRACE(capacity);
+        const net::Transport& transport = establish({.capacity = capacity});
+        const std::uint64_t before = transport.progress(0);
+        peer_->say(std::string(10'000, 'x'));
+        ASSERT_TRUE(run_until([&] { return peer_->heard().size() == 10'000; }));
+        EXPECT_GE(transport.progress(0) - before, 10'000U);
+        EXPECT_LT(transport.progress(0) - before, 11'000U);
+    }
+}
+
+// The layer above may repair its queue.
+TEST_F(SendingTest, AFileThatIsShorterThanAnnouncedBreaksNothing) {
+    net::Transport& transport = establish();
+    folder_.write("short", "");
+    EXPECT_EQ(send_file(transport, folder_.path_of("short")).error, -EBADMSG);
+    EXPECT_EQ(send(transport, "repaired").error, 0);
+    EXPECT_TRUE(run_until([&] { return peer_->heard() == "repaired"; }));
+}
+
+TEST_F(SendingTest, NothingFollowsAFileThatCannotBeRead) {
+    net::Transport& transport = establish();
+    EXPECT_EQ(send_file(transport, folder_.path()).error, -EISDIR);
+    const core::Sent sent = send(transport, "behind it");
+    EXPECT_EQ(sent.error, -EISDIR);
+    EXPECT_EQ(sent.bytes, 0U);
+    world_.settle();
+    EXPECT_EQ(peer_->heard(), "");
+}
+
+}  // namespace
+}  // namespace tiderace::tls
