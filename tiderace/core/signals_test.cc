@@ -143,6 +143,8 @@ TEST_P(SignalsTest, WhatCannotBeCaughtIsRefused) {
     }
     EXPECT_FALSE(blocked(SIGUSR1));
     EXPECT_TRUE(has_default_action(SIGUSR1));
+    const std::array least{SIGHUP};  // is number 1
+    EXPECT_TRUE(GetParam().second(least));
 }
 
 TEST_P(SignalsTest, ASystemCallOfAnotherThreadIsNotCutShort) {
