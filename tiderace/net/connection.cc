@@ -320,7 +320,6 @@ void Connection::keep_unread(ByteView delivered, std::size_t used) {
 
 void Connection::on_receive_failed(int error) {
     if (closing()) return;
-    receiving_ = false;
     // EMFILE: the engine has no room for the descriptor, which is no fault of the peer.
     close(error == -EMFILE ? CloseReason::refused_by_engine : CloseReason::peer_reset);
 }
