@@ -72,6 +72,9 @@ TEST(EncryptedExtensions, ThatAreCutOrHaveMoreBehindThemAreNoMessage) {
     std::string other = whole;
     other[0] = 2;
     EXPECT_FALSE(read_encrypted_extensions(other).has_value());
+    const std::string behind = '\x08' + with_length(3, with_length(2, protocol) + '\0');
+    EXPECT_FALSE(read_encrypted_extensions(behind).has_value());
+    EXPECT_FALSE(read_encrypted_extensions('\x08' + with_length(3, "\0\5a"s)).has_value());
     EXPECT_EQ(payload_bytes_max("\0"s), 0u);
     EXPECT_EQ(payload_bytes_max("\0\x10"s), 0u);
     EXPECT_EQ(payload_bytes_max("\0\x10\0"s), 0u);

@@ -49,6 +49,7 @@ TEST_F(SelfSignedTest, IsMadeOnceAndThenFound) {
     EXPECT_TRUE(first.certificate_is_new);
     EXPECT_GT(first.ends, made_at + 300 * seconds_per_day);
     EXPECT_EQ(first.names.addresses.back(), "10.0.0.1");
+    EXPECT_EQ(first.private_ranges, private_range_texts());
     const SelfSigned second = made(made_at + seconds_per_day);
     EXPECT_FALSE(second.authority_is_new);
     EXPECT_FALSE(second.certificate_is_new);

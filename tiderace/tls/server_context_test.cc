@@ -257,6 +257,13 @@ TEST_F(ServerTest, ShowsTheCertificateOfTheRequestedName) {
     EXPECT_EQ(shown(nullptr), "one");
 }
 
+TEST_F(ServerTest, ShowsWhatStandsBehindTheCertificateInItsFile) {
+    const SslContextPtr context = raw_context();
+    RawPeer client = raw(context.get());
+    ASSERT_TRUE(shakes_hands(client));
+    EXPECT_EQ(sk_X509_num(SSL_get_peer_cert_chain(client.ssl())), 2);
+}
+
 TEST_F(ServerTest, ShowsTheCertificateWhoseKeyTheClientCanVerify) {
     ServerOptions options = server_options();
     options.certificates = {issue("ec", {"a.test"}),

@@ -18,13 +18,34 @@ struct OpenFile final : core::SharedFile {
     int descriptor_;
 };
 
+// Breaks when it is told to.
+class Breaking final : public net::Transport {
+  public:
+    Breaking(std::unique_ptr<net::Transport> below, const bool& broken)
+        : below_(std::move(below)), broken_(&broken) {}
+    void open(Observer& observer) override { below_->open(observer); }
+    void set_receiving(bool on) override { below_->set_receiving(on); }
+    core::Sent send(core::SendQueue& queue) override {
+        if (*broken_) return {.error = -EPIPE};
+        return below_->send(queue);
+    }
+    void finish() override { below_->finish(); }
+    void close(core::SendQueue&& unsent) override { below_->close(std::move(unsent)); }
+    void set_reset_on_close() override { below_->set_reset_on_close(); }
+
+  private:
+    std::unique_ptr<net::Transport> below_;
+    const bool* broken_;
+};
+
 class SendingTest : public TlsTest {
   protected:
     // A connection whose handshake is done, seen as the layer above sees it. The peer has it.
     net::Transport& establish(const testing::PipeOptions& options = {}) {
         if (!server_) serve();
         if (client_ == nullptr) trust();
-        auto transport = client_->wrap(reach(options), "localhost");
+        auto transport =
+            client_->wrap(std::make_unique<Breaking>(reach(options), broken_), "localhost");
         net::Transport& seen = *transport;
         peer_ = std::make_unique<testing::TransportPeer>(world_.loop(), std::move(transport));
         EXPECT_TRUE(run_until([&] { return seen.security() != nullptr; }));
@@ -46,6 +67,7 @@ class SendingTest : public TlsTest {
         return sent;
     }
 
+    bool broken_ = false;
     std::unique_ptr<testing::TransportPeer> peer_;
 };
 
@@ -60,6 +82,16 @@ TEST_F(SendingTest, ProgressCountsWhatWasTakenBelowAtOnceAndLater) {
         EXPECT_GE(transport.progress(0) - before, 10'000U);
         EXPECT_LT(transport.progress(0) - before, 11'000U);
     }
+}
+
+TEST_F(SendingTest, WhoWaitsForRoomHearsThatThereWillBeNone) {
+    establish({.capacity = 300});
+    peer_->say(std::string(10'000, 'x'));
+    world_.loop().turn(Duration::zero());
+    EXPECT_EQ(peer_->error(), 0);
+    broken_ = true;
+    world_.settle();
+    EXPECT_EQ(peer_->error(), -EPIPE);
 }
 
 // The layer above may repair its queue.
