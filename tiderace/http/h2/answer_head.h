@@ -23,6 +23,7 @@ struct H2AnswerHead {
     bool end_stream = false;
     std::optional<std::uint64_t> content_length = {};
     ByteView standing_fields = {};  // rendered: Server and Date
+    // Every peer accepts these; larger ones would hold up the other streams.
     std::uint32_t frame_bytes_max = 16'384;
 
     static constexpr std::size_t head_bytes_max = 32'768;

@@ -51,11 +51,6 @@ void H2Connection::begin_settings() {
     if (const auto more = receive_window_.announce(); more > 0) sender_.window_update(0, more);
 }
 
-std::uint32_t H2Connection::frame_bytes_max() const {
-    // Larger frames would hold up the other streams, whatever the peer allows.
-    return std::min<std::uint32_t>(peer_.max_frame_size, 16_KiB);
-}
-
 // --- bytes and frames ------------------------------------------------------------------------
 
 // While consuming_ is set, the calls below only note their effects. Filling the queue, arming the
@@ -97,7 +92,6 @@ void H2Connection::watch_frame(bool is_new) {
 
 H2Connection::Consumed H2Connection::consume(ByteView data) {
     Consumed consumed;
-    frames_wait_ = false;
     while (consumed.used < data.size() && phase_ != Phase::closing && !connection().closing()) {
         // A peer that does not read gets no further work done: its frames wait until it does.
         frames_wait_ = connection().queue_bytes() > connection().limits().queue_bytes_high;

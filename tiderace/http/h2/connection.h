@@ -44,7 +44,6 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     // Called by its exchanges. ---------------------------------------------------------------
 
     H2Sender& sender() { return sender_; }
-    std::uint32_t frame_bytes_max() const;
     // A DATA frame of so many bytes was put at the end of the queue.
     void sent_data(const H2Exchange& exchange, std::size_t bytes);
     // The exchange has something to send.

@@ -273,5 +273,45 @@ TEST_P(H2Frames, TheWindowOfDroppedBytesIsGivenBack) {
     EXPECT_FALSE(client.goaway());
 }
 
+TEST_P(H2Frames, ARequestThatAnnouncesAByteAndEndsIsMalformed) {
+    H2Client& client = connect();
+    const auto none = client.get("/hello", {{"content-length", "0"}});
+    const auto one = client.get("/hello", {{"content-length", "1"}});
+    ASSERT_TRUE(ended(none));
+    ASSERT_TRUE(reset(one));
+    EXPECT_EQ(client.answer(one).reset, H2Error::protocol_error);
+}
+
+// What one request puts into HPACK's table is charged once, not again with every later one.
+TEST_P(H2Frames, ATableThatGrowsWithEachRequestIsInOrder) {
+    H2Client& client = connect();
+    for (std::uint32_t stream = 1; stream < 1'000; stream += 2) {
+        const std::string block = H2Client::block({{":method", "GET"},
+                                                   {":scheme", "http"},
+                                                   {":path", "/hello"},
+                                                   {":authority", "a"}}) +
+                                  std::string("\x40\1x\1", 4) +
+                                  static_cast<char>('a' + stream % 26);
+        client.frame(H2FrameType::headers, 5, stream, block);
+        ASSERT_TRUE(ended(stream)) << stream;
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+// It counts towards the streams whose priorities are kept for when they open.
+TEST_P(H2Frames, APriorityOfTheLastStreamThatEndedIsNotKept) {
+    H2Options options = H2Stage::plain();
+    options.streams_max = 2;
+    start(options);
+    H2Client& client = connect();
+    const auto first = client.get("/hello");
+    ASSERT_TRUE(ended(first));
+    for (const char stream : {'\1', '\3', '\5'}) {
+        client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0", 3) + stream + "u=1");
+    }
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_FALSE(client.goaway());
+}
+
 }  // namespace
 }  // namespace tiderace::http

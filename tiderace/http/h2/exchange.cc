@@ -222,8 +222,7 @@ void H2Exchange::send(Response& response) {
 bool H2Exchange::write_head(const Response& response, bool end_stream) {
     H2AnswerHead head{.stream = stream_,
                       .end_stream = end_stream,
-                      .standing_fields = service_->standing_fields(),
-                      .frame_bytes_max = connection_->frame_bytes_max()};
+                      .standing_fields = service_->standing_fields()};
     if (!wire::has_no_body(response.status()) && answer_ != Answer::upgrading) {
         // HEAD: the length that GET would have, if the handler knows it.
         const bool is_head = head_.method() == wire::Method::head;

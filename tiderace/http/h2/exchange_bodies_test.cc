@@ -269,5 +269,20 @@ TEST_P(H2Bodies, AStatusThatEndsNoStreamIsAFaultOfTheHandler) {
     }
 }
 
+TEST_P(H2Bodies, AnUnwantedBodyIsDroppedUpToTheLimit) {
+    H2Options options = H2Stage::plain();
+    options.body_bytes_max = 10;
+    start(options);
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/hello", {}, false);
+    ASSERT_TRUE(ended(stream));
+    client.data(stream, "0123456789", false);
+    world_->settle();
+    EXPECT_FALSE(client.answer(stream).reset);
+    client.data(stream, "a", false);
+    ASSERT_TRUE(reset(stream));
+    EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+}
+
 }  // namespace
 }  // namespace tiderace::http
