@@ -16,62 +16,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tiderace/base/byte_block.h"
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/field_syntax.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#elif defined(__aarch64__) && defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
-
 namespace tiderace::http::wire::scan {
 
-#if defined(__SSE2__)
-struct Block {
-    static constexpr std::size_t width = 16;
-    static constexpr unsigned bits_per_byte = 1;
-    __m128i v;
-
-    static Block load(const char* at) {
-        return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))};
-    }
-    static Block fill(unsigned char c) { return {_mm_set1_epi8(static_cast<char>(c))}; }
-    Block equal(unsigned char c) const { return {_mm_cmpeq_epi8(v, fill(c).v)}; }
-    Block at_most(unsigned char c) const { return {_mm_cmpeq_epi8(_mm_min_epu8(v, fill(c).v), v)}; }
-    Block minus(unsigned char c) const { return {_mm_sub_epi8(v, fill(c).v)}; }
-    Block with_bits(unsigned char c) const { return {_mm_or_si128(v, fill(c).v)}; }
-    Block operator|(Block other) const { return {_mm_or_si128(v, other.v)}; }
-    Block without(Block other) const { return {_mm_andnot_si128(other.v, v)}; }
-    std::uint64_t bits() const { return static_cast<unsigned>(_mm_movemask_epi8(v)); }
-    std::uint64_t inverted_bits() const { return bits() ^ 0xffff; }
-};
-#define TR_SCAN_HAS_BLOCK 1
-#elif defined(__aarch64__) && defined(__ARM_NEON)
-struct Block {
-    static constexpr std::size_t width = 16;
-    static constexpr unsigned bits_per_byte = 4;
-    uint8x16_t v;
-
-    static Block load(const char* at) {
-        return {vld1q_u8(reinterpret_cast<const std::uint8_t*>(at))};
-    }
-    static Block fill(unsigned char c) { return {vdupq_n_u8(c)}; }
-    Block equal(unsigned char c) const { return {vceqq_u8(v, fill(c).v)}; }
-    Block at_most(unsigned char c) const { return {vcleq_u8(v, fill(c).v)}; }
-    Block minus(unsigned char c) const { return {vsubq_u8(v, fill(c).v)}; }
-    Block with_bits(unsigned char c) const { return {vorrq_u8(v, fill(c).v)}; }
-    Block operator|(Block other) const { return {vorrq_u8(v, other.v)}; }
-    Block without(Block other) const { return {vbicq_u8(v, other.v)}; }
-    // NEON has no move-mask: narrowing by four bits leaves four bits for each byte.
-    std::uint64_t bits() const {
-        return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0);
-    }
-    std::uint64_t inverted_bits() const { return ~bits(); }
-};
-#define TR_SCAN_HAS_BLOCK 1
-#else
-#define TR_SCAN_HAS_BLOCK 0
+#if TR_HAS_BYTE_BLOCK
+using Block = ByteBlock;
 #endif
 
 // The classes. `stops` is exact for one byte; `candidates` may stop at more bytes than that
@@ -112,7 +64,7 @@ std::size_t find_first_portable(ByteView bytes, std::size_t from) {
     return from;
 }
 
-#if TR_SCAN_HAS_BLOCK
+#if TR_HAS_BYTE_BLOCK
 // Candidates at or after `from`: from a whole block, or the view's last block shifted so that its
 // lowest bit is the byte at `from`. Needs bytes.size() >= width and from < bytes.size().
 template <typename B, typename Class>
@@ -143,7 +95,7 @@ std::size_t find_first_in_blocks(ByteView bytes, std::size_t from) {
 
 template <typename Class>
 inline std::size_t find_first(ByteView bytes, std::size_t from) {
-#if TR_SCAN_HAS_BLOCK
+#if TR_HAS_BYTE_BLOCK
     return find_first_in_blocks<Block, Class>(bytes, from);
 #else
     return find_first_portable<Class>(bytes, from);
