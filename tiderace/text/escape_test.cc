@@ -44,6 +44,32 @@ TEST(Escape, LeavesNoByteThatEndsItsPlace) {
     EXPECT_EQ(escaped(Escape::none, "<"), "<");
 }
 
+// Texts are searched in blocks, so each byte is tried at each place of texts of about that size.
+TEST(Escape, FindsEachByteAtEachPlace) {
+    for (const Escape how : {Escape::html, Escape::url, Escape::url_part, Escape::js_string}) {
+        const std::string begin = escaped(how, "/");
+        for (int byte = 0; byte < 256; ++byte) {
+            const std::string one(1, static_cast<char>(byte));
+            const std::string alone = escaped(how, "/" + one + "x").substr(begin.size());
+            for (const std::size_t size : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 31, 32, 33}) {
+                for (std::size_t at = 0; at < size; ++at) {
+                    const std::string before(at, 'a');
+                    const std::string after(size - at - 1, 'z');
+                    ASSERT_EQ(escaped(how, "/" + before + one + "x" + after),
+                              begin + before + alone + after)
+                        << byte << " at " << at << " of " << size;
+                }
+            }
+        }
+    }
+}
+
+TEST(Escape, WritesMarksThatStandTogether) {
+    EXPECT_EQ(escaped(Escape::html, "<<a>>&\"aaaaaaaaaaaaaaaaa''"),
+              "&lt;&lt;a&gt;&gt;&amp;&#34;aaaaaaaaaaaaaaaaa&#39;&#39;");
+    EXPECT_EQ(escaped(Escape::html, ""), "");
+}
+
 TEST(Escape, LetsNoSchemeThroughButThree) {
     for (const std::string_view url :
          {"http://a", "HTTPS://a", "mailto:a", "a", "/a:b", "?a:b", "#a:b", "//a", ""}) {
