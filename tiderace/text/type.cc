@@ -77,13 +77,21 @@ constexpr std::array<std::string_view, 12> months = {
     "July",    "August",   "September", "October", "November", "December"};
 constexpr std::array<std::string_view, 7> days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                                   "Thursday", "Friday", "Saturday"};
-constexpr std::string_view time_letters = "YmdHMSyejBbAa%";
 
-void append_padded(std::string& out, std::int64_t number, std::size_t digits, char fill) {
-    std::string text = std::to_string(number < 0 ? -number : number);
+void append_padded(std::string& out, std::int64_t number, std::size_t digits) {
+    std::array<char, number_bytes_max> room;
+    if (number >= 0 && number < 100 && digits == 2) {  // nearly all of a date
+        room[0] = static_cast<char>('0' + number / 10);
+        room[1] = static_cast<char>('0' + number % 10);
+        out.append(room.data(), 2);
+        return;
+    }
+    const auto written =
+        std::to_chars(room.data(), room.data() + room.size(), number < 0 ? -number : number);
+    const auto size = static_cast<std::size_t>(written.ptr - room.data());
     if (number < 0) out += '-';
-    if (text.size() < digits) out.append(digits - text.size(), fill);
-    out += text;
+    if (size < digits) out.append(digits - size, '0');
+    out.append(room.data(), size);
 }
 
 struct Moment {
@@ -108,32 +116,67 @@ Moment moment_of(std::int64_t seconds) {
     return {std::chrono::year_month_day(date), date, second};
 }
 
-void append_date(std::string& out, const Moment& moment, char letter) {
+// False: a letter that is none of ours.
+bool append_date(std::string& out, const Moment& moment, char letter) {
     const auto year = static_cast<int>(moment.date.year());
     const auto month = static_cast<unsigned>(moment.date.month());
     const auto day = static_cast<unsigned>(moment.date.day());
-    const unsigned weekday = std::chrono::weekday(moment.day).c_encoding();
-    if (letter == 'Y') append_padded(out, year, 4, '0');
-    if (letter == 'y') append_padded(out, (year % 100 + 100) % 100, 2, '0');
-    if (letter == 'm') append_padded(out, month, 2, '0');
-    if (letter == 'd') append_padded(out, day, 2, '0');
-    if (letter == 'e') append_padded(out, day, 1, ' ');
-    if (letter == 'B') out += months[month - 1];
-    if (letter == 'b') out += months[month - 1].substr(0, 3);
-    if (letter == 'A') out += days[weekday];
-    if (letter == 'a') out += days[weekday].substr(0, 3);
-    if (letter == 'j') {
-        const auto first = std::chrono::sys_days(moment.date.year() / std::chrono::January / 1);
-        append_padded(out, (moment.day - first).count() + 1, 3, '0');
+    switch (letter) {
+        case 'Y':
+            append_padded(out, year, 4);
+            return true;
+        case 'y':
+            append_padded(out, (year % 100 + 100) % 100, 2);
+            return true;
+        case 'm':
+            append_padded(out, month, 2);
+            return true;
+        case 'd':
+            append_padded(out, day, 2);
+            return true;
+        case 'e':
+            append_padded(out, day, 1);
+            return true;
+        case 'B':
+            out += months[month - 1];
+            return true;
+        case 'b':
+            out += months[month - 1].substr(0, 3);
+            return true;
+        case 'A':
+            out += days[std::chrono::weekday(moment.day).c_encoding()];
+            return true;
+        case 'a':
+            out += days[std::chrono::weekday(moment.day).c_encoding()].substr(0, 3);
+            return true;
+        case 'j': {
+            const auto first = std::chrono::sys_days(moment.date.year() / std::chrono::January / 1);
+            append_padded(out, (moment.day - first).count() + 1, 3);
+            return true;
+        }
+        default:
+            return false;
     }
 }
 
-void append_clock(std::string& out, const Moment& moment, char letter) {
+bool append_clock(std::string& out, const Moment& moment, char letter) {
     const std::int64_t second = moment.second_of_day;
-    if (letter == 'H') append_padded(out, second / 3600, 2, '0');
-    if (letter == 'M') append_padded(out, second / 60 % 60, 2, '0');
-    if (letter == 'S') append_padded(out, second % 60, 2, '0');
-    if (letter == '%') out += '%';
+    switch (letter) {
+        case 'H':
+            append_padded(out, second / 3600, 2);
+            return true;
+        case 'M':
+            append_padded(out, second / 60 % 60, 2);
+            return true;
+        case 'S':
+            append_padded(out, second % 60, 2);
+            return true;
+        case '%':
+            out += '%';
+            return true;
+        default:
+            return false;
+    }
 }
 
 }  // namespace
@@ -260,25 +303,23 @@ Order compare(Ref left_given, Ref right_given) {
 }
 
 bool is_time_format(std::string_view format) {
-    for (std::size_t at = 0; at < format.size(); ++at) {
-        if (format[at] != '%') continue;
-        if (++at == format.size() || time_letters.find(format[at]) == time_letters.npos)
-            return false;
-    }
-    return true;
+    std::string unused;
+    return append_time(unused, 0, format);
 }
 
 bool append_time(std::string& out, std::int64_t seconds, std::string_view format) {
-    if (!is_time_format(format)) return false;
+    const std::size_t before = out.size();
     const Moment moment = moment_of(seconds);
     for (std::size_t at = 0; at < format.size(); ++at) {
-        if (format[at] != '%') {
-            out += format[at];
-            continue;
-        }
-        ++at;
-        append_date(out, moment, format[at]);
-        append_clock(out, moment, format[at]);
+        const std::size_t mark = std::min(format.find('%', at), format.size());
+        out.append(format, at, mark - at);
+        at = mark + 1;
+        if (mark == format.size()) return true;
+        const bool is_known = at < format.size() && (append_date(out, moment, format[at]) ||
+                                                     append_clock(out, moment, format[at]));
+        if (is_known) continue;
+        out.resize(before);
+        return false;
     }
     return true;
 }

@@ -60,6 +60,19 @@ TEST(Type, WritesTimesOfAnyYear) {
     std::string out;
     EXPECT_FALSE(append_time(out, 0, "%"));
     EXPECT_FALSE(append_time(out, 0, "%c"));
+    EXPECT_FALSE(append_time(out, 0, "%Y-%c"));
+    EXPECT_EQ(out, "") << "not a part of it either";
+}
+
+TEST(Type, WritesEachPartOfADate) {
+    std::string out;
+    EXPECT_TRUE(append_time(out, 951'782'400, "%y %e %j %B %b %A %a %% at %H:%M"));
+    EXPECT_EQ(out, "00 29 060 February Feb Tuesday Tue % at 00:00");
+    out.clear();
+    EXPECT_TRUE(append_time(out, 1'000'000'000, "%Y-%m-%dT%H:%M:%S %e %j"));
+    EXPECT_EQ(out, "2001-09-09T01:46:40 9 252");
+    out.clear();
+    EXPECT_TRUE(append_time(out, 0, ""));
     EXPECT_EQ(out, "");
 }
 
