@@ -20,6 +20,11 @@ Known inside(Known type) {
     return type && type->kind == Kind::dynamic ? nullptr : type;
 }
 
+// The same as steps, where each optional is one.
+void add_steps_inside(Way& way, Known type) {
+    for (; type->kind == Kind::optional; type = type->element) way.steps.push_back(type->get);
+}
+
 class Checker {
   public:
     Checker(Program& program, Known root) : program_(program), root_(root) {}
@@ -123,18 +128,23 @@ bool Checker::path(Operation& operation, Known& type) {
     const bool is_root = operation.slot == root_slot;
     if (!is_root) type = slots_[static_cast<std::size_t>(operation.slot)];
     const auto& names = operation.expression.names;
+    operation.way = {};  // it was another type's, if the template is checked for a second one
+    Way way = {.from = type};
     for (std::size_t at = is_root ? 0 : 1; at < names.size(); ++at) {
         const Known from = inside(type);
         if (from == nullptr) {
             type = nullptr;
             return true;
         }
+        if (from->kind != Kind::object) way.from = nullptr;
+        add_steps_inside(way, type);
         type = nullptr;
         const std::string name = "\"" + std::string(names[at].text) + "\"";
         // The keys of a map are known only when it is rendered, so any name passes.
         if (from->kind == Kind::map) type = from->element;
         if (const Member* const member = find_member(*from, names[at].text)) {
             operation.found[at] = {from, member};
+            way.steps.push_back(member->address);
             type = member->type;
         }
         if (type != nullptr) continue;
@@ -143,6 +153,8 @@ bool Checker::path(Operation& operation, Known& type) {
                     is_object ? "no " + name + "; " + members_text(*from)
                               : "no " + name + " in " + std::string(kind_text(from->kind)));
     }
+    way.to = type;
+    if (way.from != nullptr) operation.way = std::move(way);
     return true;
 }
 

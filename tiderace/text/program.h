@@ -34,6 +34,14 @@ struct FoundMember {
     const Member* member = nullptr;
 };
 
+// The whole way of a path whose types are all known beforehand: from one address to the next.
+struct Way {
+    const Type* from = nullptr;  // what the path begins at; null: the way is not known
+    const Type* to = nullptr;
+    // Each gives nullptr for an empty optional: then the path is nothing.
+    std::vector<const void* (*)(const void* at)> steps = {};
+};
+
 // An Expression with its variables found.
 struct Operation {
     Expression expression;
@@ -41,6 +49,7 @@ struct Operation {
     LoopField loop_field = LoopField::none;  // of a path such as loop.index
     std::uint32_t source = 0;
     std::vector<FoundMember> found = {};  // one for each of expression.names; check() fills it
+    Way way = {};                         // of a path; check() finds it
 };
 
 struct Instruction {

@@ -222,6 +222,15 @@ Ref Renderer::path(const Operation& operation, bool missing_is_nothing) {
     if (operation.loop_field != LoopField::none) return loop_field(operation);
     const bool is_root = operation.slot == root_slot;
     Ref value = is_root ? root_ : slots_[static_cast<std::size_t>(operation.slot)];
+    const Way& way = operation.way;
+    if (way.from == value.type && value.at != nullptr) {
+        const void* at = value.at;
+        for (const auto step : way.steps) {
+            at = step(at);
+            if (at == nullptr) return nothing;
+        }
+        return {way.to, at};
+    }
     const auto& names = operation.expression.names;
     for (std::size_t name = is_root ? 0 : 1; name < names.size(); ++name) {
         value = step(operation, plain(value), name, missing_is_nothing);
@@ -354,6 +363,8 @@ std::string members_text(const Type& type) {
 
 std::expected<void, Fault> render(std::string& out, const Program& program, Ref root) {
     const std::size_t before = out.size();
+    // Most of a page is its template's own text.
+    out.reserve(before + program.text.size());
     Renderer renderer(out, program, root);
     if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) &&
         renderer.check_end()) {
