@@ -202,6 +202,31 @@ TEST_F(SqliteTest, PreparedStatementsAreKeptAndFewOfThem) {
         options);
 }
 
+TEST_F(SqliteTest, TheColumnsOfAKeptStatementAreThoseOfItsTable) {
+    with_database([](Database& db) -> Task<> {
+        struct Short {
+            int a;
+        };
+        struct Long {
+            int a;
+            int b;
+        };
+        co_await db.exec("create table t (a)");
+        co_await db.exec("insert into t values (1)");
+        for (int round = 0; round < 2; ++round) {
+            const auto found = co_await db.one<Short>("select * from t");
+            EXPECT_EQ(found->a, 1) << round;
+        }
+        co_await db.exec("alter table t add column b default 2");
+        for (int round = 0; round < 2; ++round) {
+            const auto found = co_await db.one<Long>("select * from t");
+            EXPECT_EQ(found->b, 2) << round;
+        }
+        co_await db.exec("alter table t rename column b to c");
+        EXPECT_EQ(co_await fault_of(db.one<Long>("select * from t")), Fault::row);
+    });
+}
+
 TEST_F(SqliteTest, AnEndedProgramLeavesNoStatementBehind) {
     // The task ends while its query runs; run() comes back all the same.
     with_database([](Database& db) -> Task<> {

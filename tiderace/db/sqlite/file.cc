@@ -180,11 +180,11 @@ void File::open(std::uint64_t ticket, Instant until) {
     }
 }
 
-sqlite3_stmt* File::prepare(const Query& query) {
+File::Prepared& File::prepare(const Query& query) {
     const auto found = statements_.find(query.scanned.text);
     if (found != statements_.end()) {
         found->second.used = ++uses_;
-        return found->second.statement;
+        return found->second;
     }
     if (statements_.size() >= options_.statements_max) {
         // A search is cheaper than an order that every use would have to keep: an application has
@@ -204,8 +204,24 @@ sqlite3_stmt* File::prepare(const Query& query) {
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) fail(code, "prepare");
     if (statement == nullptr) throw Error(Fault::syntax, "there is no statement in the text");
-    statements_[sql] = {statement, ++uses_};
-    return statement;
+    Prepared& prepared = statements_[sql];
+    prepared.statement = statement;
+    prepared.used = ++uses_;
+    return prepared;
+}
+
+// To be called behind the first step, which compiles the text again when a table has changed:
+// "select *" may have others then.
+void File::look_at_columns(Prepared& prepared) {
+    sqlite3_stmt* const statement = prepared.statement;
+    const int compiled = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0);
+    if (prepared.columns != nullptr && prepared.compiled == compiled) return;
+    std::vector<std::string> names;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+        names.emplace_back(sqlite3_column_name(statement, i));
+    }
+    prepared.columns = std::make_shared<const std::vector<std::string>>(std::move(names));
+    prepared.compiled = compiled;
 }
 
 void File::bind(sqlite3_stmt* statement, const Query& query) const {
@@ -245,23 +261,21 @@ void File::run_one_of(Read& read, std::uint64_t ticket, Instant until) {
 }
 
 Batch File::run_held(const Query& query, Portion portion) {
-    sqlite3_stmt* const statement = prepare(query);
-    Batch refused;
-    refused.wants_writer = true;
+    Prepared& prepared = prepare(query);
+    sqlite3_stmt* const statement = prepared.statement;
     // SQLite has one writer at a time: changes go to the pool's one connection for them.
-    if (options_.reads_only && sqlite3_stmt_readonly(statement) == 0) return refused;
+    if (options_.reads_only && sqlite3_stmt_readonly(statement) == 0) {
+        Batch refused;
+        refused.wants_writer = true;
+        return refused;
+    }
     reading_ = statement;
     try {
         bind(statement, query);
         changes_before_ = sqlite3_total_changes64(database_);
-        // Before the columns are looked at: the first step compiles the text again when a table has
-        // changed, and "select *" may have others then.
         const int code = sqlite3_step(statement);
-        std::vector<std::string> names;
-        for (int i = 0; i < sqlite3_column_count(statement); ++i) {
-            names.emplace_back(sqlite3_column_name(statement, i));
-        }
-        columns_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+        look_at_columns(prepared);
+        columns_ = prepared.columns;
         return read(portion, code);
     } catch (...) {
         leave_rows();

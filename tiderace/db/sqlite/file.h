@@ -55,11 +55,15 @@ class File final {
     struct Prepared {
         sqlite3_stmt* statement = nullptr;
         std::uint64_t used = 0;
+        // As they were when it was compiled for the `compiled`th time, after its first.
+        Batch::Columns columns = nullptr;
+        int compiled = 0;
     };
 
     Batch run_held(const Query& query, Portion portion);
     static int on_progress(void* self);
-    sqlite3_stmt* prepare(const Query& query);
+    Prepared& prepare(const Query& query);
+    static void look_at_columns(Prepared& prepared);
     void bind(sqlite3_stmt* statement, const Query& query) const;
     Batch read(Portion portion, int code);
     std::size_t run_first(std::string_view rest, std::size_t begin, std::size_t& failed_at);
