@@ -54,8 +54,20 @@ Reserve::Counters Reserve::counters() const {
 task::Task<Loan> Reserve::take(Instant until) {
     Loan loan;
     loan.reserve_ = this;
-    loan.permit_ = co_await wait_for_permit(until);
-    loan.connection_ = co_await ready_one(until);
+    // Most times both are there, and cost no tasks of their own.
+    auto free_one = permits_.acquire();
+    if (free_one.await_ready()) {
+        loan.permit_ = free_one.await_resume();
+    } else {
+        loan.permit_ = co_await wait_for_permit(until);
+    }
+    const bool is_fresh = !idle_.empty() && now() - idle_.back().since < options_.check_after;
+    if (is_fresh && !idle_.back().connection->gone()) {
+        loan.connection_ = std::move(idle_.back().connection);
+        idle_.pop_back();
+    } else {
+        loan.connection_ = co_await ready_one(until);
+    }
     co_return loan;
 }
 
