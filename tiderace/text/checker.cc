@@ -27,15 +27,22 @@ void add_steps_inside(Way& way, Known type) {
 
 class Checker {
   public:
-    Checker(Program& program, Known root) : program_(program), root_(root) {}
+    Checker(const Program& program, Known root)
+        : program_(program),
+          root_(root),
+          ways_(program.operations.size()),
+          found_(program.operations.size()) {}
 
     std::optional<Fault> check();
+    Ways& ways() { return ways_; }
+    // Which members the names of an operation are.
+    std::vector<FoundMember>& found(std::size_t operation) { return found_[operation]; }
 
   private:
     bool check_loop(const Instruction& loop);
     bool check_shown(const Instruction& instruction);
     bool evaluate(std::uint32_t index, Known& type);
-    bool path(Operation& operation, Known& type);
+    bool path(std::uint32_t index, Known& type);
     bool filter(const Operation& operation, Known& type);
     bool compared(const Operation& operation);
     bool fail(const Operation& operation, std::size_t offset, std::string problem) {
@@ -43,8 +50,10 @@ class Checker {
         return false;
     }
 
-    Program& program_;
+    const Program& program_;
     Known root_;
+    Ways ways_;
+    std::vector<std::vector<FoundMember>> found_;
     std::array<Known, 2 * loop_depth_max> slots_ = {};
     std::optional<Fault> fault_;
 };
@@ -94,14 +103,14 @@ bool Checker::check_loop(const Instruction& loop) {
 }
 
 bool Checker::evaluate(std::uint32_t index, Known& type) {
-    Operation& operation = program_.operations[index];
+    const Operation& operation = program_.operations[index];
     const Expression& expression = operation.expression;
     switch (expression.kind) {
         case Expression::Kind::literal:
             type = expression.literal.ref().type;
             return true;
         case Expression::Kind::path:
-            return path(operation, type);
+            return path(index, type);
         case Expression::Kind::filter:
             return filter(operation, type);
         case Expression::Kind::compare:
@@ -117,7 +126,8 @@ bool Checker::evaluate(std::uint32_t index, Known& type) {
     }
 }
 
-bool Checker::path(Operation& operation, Known& type) {
+bool Checker::path(std::uint32_t index, Known& type) {
+    const Operation& operation = program_.operations[index];
     type = root_;
     if (operation.loop_field != LoopField::none) {
         const bool is_number =
@@ -128,7 +138,8 @@ bool Checker::path(Operation& operation, Known& type) {
     const bool is_root = operation.slot == root_slot;
     if (!is_root) type = slots_[static_cast<std::size_t>(operation.slot)];
     const auto& names = operation.expression.names;
-    operation.way = {};  // it was another type's, if the template is checked for a second one
+    std::vector<FoundMember>& found = found_[index];
+    found.resize(names.size());
     Way way = {.from = type};
     for (std::size_t at = is_root ? 0 : 1; at < names.size(); ++at) {
         const Known from = inside(type);
@@ -143,7 +154,7 @@ bool Checker::path(Operation& operation, Known& type) {
         // The keys of a map are known only when it is rendered, so any name passes.
         if (from->kind == Kind::map) type = from->element;
         if (const Member* const member = find_member(*from, names[at].text)) {
-            operation.found[at] = {from, member};
+            found[at] = {from, member};
             way.steps.push_back(member->address);
             type = member->type;
         }
@@ -154,7 +165,7 @@ bool Checker::path(Operation& operation, Known& type) {
                               : "no " + name + " in " + std::string(kind_text(from->kind)));
     }
     way.to = type;
-    if (way.from != nullptr) operation.way = std::move(way);
+    if (way.from != nullptr) ways_[index] = std::move(way);
     return true;
 }
 
@@ -214,8 +225,20 @@ bool Checker::compared(const Operation& operation) {
 }  // namespace
 
 std::expected<void, Fault> check(Program& program, const Type& root) {
-    if (auto fault = Checker(program, &root).check()) return std::unexpected(std::move(*fault));
+    Checker checker(program, &root);
+    if (auto fault = checker.check()) return std::unexpected(std::move(*fault));
+    for (std::size_t i = 0; i < program.operations.size(); ++i) {
+        if (!checker.found(i).empty()) program.operations[i].found = std::move(checker.found(i));
+    }
+    program.ways = std::move(checker.ways());
     return {};
+}
+
+Ways find_ways(const Program& program, const Type& root) {
+    Checker checker(program, &root);
+    // What does not fit is reported when it is rendered, if it ever is.
+    checker.check();
+    return std::move(checker.ways());
 }
 
 }  // namespace tiderace::text

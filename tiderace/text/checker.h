@@ -16,4 +16,8 @@ namespace tiderace::text {
 
 std::expected<void, Fault> check(Program& program, const Type& root);
 
+// The ways of the paths that fit the type, up to the first that does not: for values of a type that
+// the program was not checked for.
+Ways find_ways(const Program& program, const Type& root);
+
 }  // namespace tiderace::text

@@ -49,7 +49,6 @@ struct Operation {
     LoopField loop_field = LoopField::none;  // of a path such as loop.index
     std::uint32_t source = 0;
     std::vector<FoundMember> found = {};  // one for each of expression.names; check() fills it
-    Way way = {};                         // of a path; check() finds it
 };
 
 struct Instruction {
@@ -66,6 +65,9 @@ struct Instruction {
     std::uint32_t otherwise = 0;  // of a loop: the end of its else
 };
 
+// One for each of Program::operations: for values of one type.
+using Ways = std::vector<Way>;
+
 struct Program {
     std::string name;
     std::string text;
@@ -75,6 +77,7 @@ struct Program {
     std::shared_ptr<const std::vector<Filter>> filters;  // a user's own
     std::vector<std::string> uses;                       // names of the templates in it
     Limits limits;
+    Ways ways = {};  // for the type that check() was called for
 
     Fault fault_at(std::uint32_t source, std::size_t offset, std::string problem) const {
         return text::fault_at(*sources[source], offset, std::move(problem));

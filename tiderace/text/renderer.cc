@@ -15,8 +15,8 @@ constexpr std::size_t shown_members_max = 12;
 
 class Renderer {
   public:
-    Renderer(std::string& out, const Program& program, Ref root)
-        : out_(out), start_(out.size()), program_(program), root_(root) {}
+    Renderer(std::string& out, const Program& program, Ref root, const Ways& ways)
+        : out_(out), start_(out.size()), program_(program), ways_(ways), root_(root) {}
 
     bool run(std::uint32_t from, std::uint32_t to);
     // For the text behind the last value, whose place a fault names.
@@ -44,7 +44,7 @@ class Renderer {
     bool run_body(Body& body, std::string_view key, const void* element);
     // Without a type: a fault was noted. `missing_is_nothing`: a name that is not there, too.
     Ref evaluate(std::uint32_t index, bool missing_is_nothing = false);
-    Ref path(const Operation& operation, bool missing_is_nothing);
+    Ref path(std::uint32_t index, bool missing_is_nothing);
     Ref loop_field(const Operation& operation) const;
     Ref step(const Operation& operation, Ref from, std::size_t name, bool missing_is_nothing);
     Ref filter(const Operation& operation);
@@ -59,6 +59,7 @@ class Renderer {
     std::string& out_;
     const std::size_t start_;
     const Program& program_;
+    const Ways& ways_;
     const Ref root_;
     std::array<Ref, slots_max> slots_ = {};
     std::array<std::string_view, loop_depth_max> keys_ = {};
@@ -202,7 +203,7 @@ Ref Renderer::evaluate(std::uint32_t index, bool missing_is_nothing) {
         case Expression::Kind::literal:
             return expression.literal.ref();
         case Expression::Kind::path:
-            return path(operation, missing_is_nothing);
+            return path(index, missing_is_nothing);
         case Expression::Kind::filter:
             return filter(operation);
         case Expression::Kind::compare:
@@ -218,12 +219,13 @@ Ref Renderer::evaluate(std::uint32_t index, bool missing_is_nothing) {
     std::unreachable();
 }
 
-Ref Renderer::path(const Operation& operation, bool missing_is_nothing) {
+Ref Renderer::path(std::uint32_t index, bool missing_is_nothing) {
+    const Operation& operation = program_.operation(index);
     if (operation.loop_field != LoopField::none) return loop_field(operation);
     const bool is_root = operation.slot == root_slot;
     Ref value = is_root ? root_ : slots_[static_cast<std::size_t>(operation.slot)];
-    const Way& way = operation.way;
-    if (way.from == value.type && value.at != nullptr) {
+    if (index < ways_.size() && ways_[index].from == value.type && value.at != nullptr) {
+        const Way& way = ways_[index];
         const void* at = value.at;
         for (const auto step : way.steps) {
             at = step(at);
@@ -361,11 +363,12 @@ std::string members_text(const Type& type) {
     return text;
 }
 
-std::expected<void, Fault> render(std::string& out, const Program& program, Ref root) {
+std::expected<void, Fault> render(std::string& out, const Program& program, Ref root,
+                                  const Ways& ways) {
     const std::size_t before = out.size();
     // Most of a page is its template's own text.
     out.reserve(before + program.text.size());
-    Renderer renderer(out, program, root);
+    Renderer renderer(out, program, root, ways);
     if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) &&
         renderer.check_end()) {
         return {};

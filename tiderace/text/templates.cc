@@ -1,6 +1,8 @@
 #include "tiderace/text/templates.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
 #include "tiderace/text/checker.h"
@@ -8,12 +10,59 @@
 
 namespace tiderace::text {
 
+// Types that a template is shown with and was not checked for: a page whose type is known only when
+// it is shown, or the second one of a template. More are rendered by searching for names.
+constexpr std::size_t other_types_max = 8;
+
+struct OtherType {
+    const Type* type;
+    Ways ways;
+    const OtherType* next;
+    std::size_t number;
+};
+
+// Any thread that renders adds one in front. They stay until the program changes, which no thread
+// renders meanwhile.
+class OtherTypes {
+  public:
+    OtherTypes() = default;
+    ~OtherTypes() { clear(); }
+    OtherTypes(const OtherTypes&) = delete;
+    OtherTypes& operator=(const OtherTypes&) = delete;
+
+    const Ways& of(const Program& program, const Type& type) {
+        const OtherType* const first = first_.load(std::memory_order_acquire);
+        for (const OtherType* at = first; at != nullptr; at = at->next) {
+            if (at->type == &type) return at->ways;
+        }
+        static const Ways none;
+        const std::size_t number = first == nullptr ? 1 : first->number + 1;
+        if (number > other_types_max) return none;
+        auto made = std::make_unique<const OtherType>(
+            OtherType{&type, find_ways(program, type), first, number});
+        const OtherType* expected = first;
+        // Another thread may have added one meanwhile, perhaps the same: the next page has it.
+        if (!first_.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
+            return none;
+        }
+        return made.release()->ways;
+    }
+    void clear() {
+        const OtherType* at = first_.exchange(nullptr);
+        while (at != nullptr) delete std::exchange(at, at->next);
+    }
+
+  private:
+    std::atomic<const OtherType*> first_ = nullptr;
+};
+
 struct Templates::Entry {
     std::string name;
     std::shared_ptr<const Source> source;            // null: named by another, never seen
     std::optional<std::expected<Tree, Fault>> tree;  // parsed when it is needed
     std::optional<Program> good;
     const Type* checked = nullptr;  // what it has to fit
+    mutable OtherTypes others;
     bool from_loader = false;
     bool changed = false;  // `good`, if there is one, is older than the sources
 };
@@ -126,6 +175,7 @@ std::optional<Fault> Templates::compile_entry(Entry& changed) {
         if (auto fits = text::check(*made, *changed.checked); !fits) return std::move(fits.error());
     }
     // Only now: a template that does not compile or does not fit keeps its last good version.
+    changed.others.clear();
     changed.good = std::move(*made);
     changed.changed = false;
     return std::nullopt;
@@ -182,9 +232,15 @@ std::expected<void, Fault> Templates::check_type(std::string_view name, const Ty
 
 std::expected<void, Fault> Templates::render_value(std::string& out, std::string_view name,
                                                    Ref value) const {
-    const Program* const known = program(name);
-    if (known == nullptr) return std::unexpected(without_place(name, "no such template"));
-    return text::render(out, *known, value);
+    const auto found = entries_.find(name);
+    if (found == entries_.end() || !found->second->good) {
+        return std::unexpected(without_place(name, "no such template"));
+    }
+    const Entry& known = *found->second;
+    const Program& program = *known.good;
+    const bool is_checked = value.type == known.checked;
+    return text::render(out, program, value,
+                        is_checked ? program.ways : known.others.of(program, *value.type));
 }
 
 std::expected<Template, Fault> Template::compile(std::string_view name, std::string source,

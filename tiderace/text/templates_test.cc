@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace tiderace::text {
 namespace {
@@ -126,6 +131,60 @@ TEST(Templates, KeepTheLastGoodVersionOfABrokenOne) {
 }
 
 // The members that a check has found are those of its type alone.
+template <int number>
+struct Numbered {
+    std::string title = "Tides";
+    std::optional<Page> page = Page{std::to_string(number)};
+    std::vector<Page> pages = {{"low"}, {"high"}};
+};
+
+// More types than the set keeps the members of, each more than once.
+TEST(Templates, RenderAnyNumberOfTypesThatWereNotChecked) {
+    Templates set;
+    ASSERT_TRUE(set.add("t",
+                        "{{ title }} {{ page.title }}{% for p in pages %} {{ p.title }}"
+                        "{% endfor %}"));
+    const auto shown = [&](const auto& value) {
+        std::string out;
+        const auto done = set.render(out, "t", value);
+        return done ? out : done.error().problem;
+    };
+    const auto show_one = [&]<int n>(std::integral_constant<int, n>) {
+        EXPECT_EQ(shown(Numbered<n>{}), "Tides " + std::to_string(n) + " low high");
+        EXPECT_EQ(shown(Numbered<n>{.page = {}}), "Tides  low high");
+    };
+    const auto show = [&]<int... n>(std::integer_sequence<int, n...>) {
+        (show_one(std::integral_constant<int, n>()), ...);
+    };
+    show(std::make_integer_sequence<int, 20>());
+    show(std::make_integer_sequence<int, 20>());
+    ASSERT_TRUE(set.add("t", "{{ page.title }}"));
+    EXPECT_EQ(shown(Numbered<1>{}), "1") << "of the new version";
+}
+
+// The first pages of a type may be rendered by several loops at once.
+TEST(Templates, RenderATypeThatWasNotCheckedOnManyThreads) {
+    for (int round = 0; round < 20; ++round) {
+        Templates set;
+        ASSERT_TRUE(set.add("t", "{{ page.title }}"));
+        std::atomic<int> wrong = 0;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&] {
+                for (int page = 0; page < 20; ++page) {
+                    std::string one;
+                    std::string two;
+                    const bool done = set.render(one, "t", Numbered<1>{}).has_value() &&
+                                      set.render(two, "t", Numbered<2>{}).has_value();
+                    if (!done || one != "1" || two != "2") ++wrong;
+                }
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(wrong, 0);
+    }
+}
+
 TEST(Templates, RenderATypeOtherThanTheCheckedOne) {
     struct Post {
         std::string author;
