@@ -136,6 +136,12 @@ std::int64_t read_enumerator(const Place& place, std::span<const EnumName> names
 std::vector<std::size_t> match_columns(const std::vector<std::string>& columns,
                                        std::span<const std::string_view> members) {
     std::vector<std::size_t> found;
+    found.reserve(members.size());
+    // Most statements name them in the order of the members.
+    if (std::equal(columns.begin(), columns.end(), members.begin(), members.end())) {
+        for (std::size_t i = 0; i < members.size(); ++i) found.push_back(i);
+        return found;
+    }
     for (const std::string_view member : members) {
         const auto at = std::find(columns.begin(), columns.end(), member);
         if (at == columns.end()) {
