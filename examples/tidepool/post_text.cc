@@ -124,9 +124,18 @@ std::size_t address_bytes(std::string_view text) {
     return bytes > host ? bytes : 0;
 }
 
-// The link that begins here; its text is empty where none does.
-Part link_at(std::string_view text, char before) {
-    if (is_name_character(before)) return {};  // in the middle of a word, as in an e-mail address
+// Where a link may begin: with the first letter of http, or with a sign.
+std::size_t find_sign_of_link(std::string_view body, std::size_t from) {
+    while (from < body.size() && body[from] != 'h' && body[from] != '#' && body[from] != '@')
+        ++from;
+    return from;
+}
+
+// The link that begins there; its text is empty where none does.
+Part link_at(std::string_view body, std::size_t begin) {
+    // In the middle of a word, as in an e-mail address.
+    if (begin > 0 && is_name_character(body[begin - 1])) return {};
+    const std::string_view text = body.substr(begin);
     if (const std::size_t bytes = address_bytes(text)) {
         return {std::string(text.substr(0, bytes)), std::string(text.substr(0, bytes)), true};
     }
@@ -160,23 +169,17 @@ std::vector<std::string> words_after(std::string_view body, char sign, std::size
 
 std::vector<Part> parts_of(std::string_view body) {
     std::vector<Part> parts;
-    std::string plain;
-    char before = ' ';
-    while (!body.empty()) {
-        Part link = link_at(body, before);
-        if (link.text.empty()) {
-            const std::size_t bytes = first_of(body).bytes;
-            plain += body.substr(0, bytes);
-            before = body[0];
-            body.remove_prefix(bytes);
-            continue;
-        }
-        body.remove_prefix(link.text.size());
-        before = link.text.back();
-        if (!plain.empty()) parts.push_back({std::exchange(plain, {})});
+    std::size_t plain = 0;  // where the text that is no link begins
+    for (std::size_t at = 0; at < body.size();) {
+        const std::size_t begin = find_sign_of_link(body, at);
+        Part link = begin < body.size() ? link_at(body, begin) : Part();
+        at = begin + std::max<std::size_t>(link.text.size(), 1);
+        if (link.text.empty()) continue;
+        if (plain < begin) parts.push_back({std::string(body.substr(plain, begin - plain))});
+        plain = at;
         parts.push_back(std::move(link));
     }
-    if (!plain.empty()) parts.push_back({std::move(plain)});
+    if (plain < body.size()) parts.push_back({std::string(body.substr(plain))});
     return parts;
 }
 
