@@ -61,10 +61,11 @@ constexpr std::string_view columns =
     " exists (select 1 from likes l where l.post = p.id and l.member = ?) as liked"
     " from posts p join members m on m.id = p.author where ";
 
-// Parameters: the viewer, twice.
+// Parameters: the viewer, twice. Two conditions, because for an "or" SQLite makes a table to have
+// each row once.
 constexpr std::string_view not_blocked =
-    " and not exists (select 1 from blocks b where (b.blocker = ? and b.blocked = p.author)"
-    " or (b.blocker = p.author and b.blocked = ?))";
+    " and not exists (select 1 from blocks b where b.blocker = ? and b.blocked = p.author)"
+    " and not exists (select 1 from blocks b where b.blocker = p.author and b.blocked = ?)";
 
 // Parameter: the viewer.
 constexpr std::string_view not_muted =
