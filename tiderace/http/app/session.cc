@@ -19,10 +19,11 @@ constexpr std::size_t id_random_bytes = 32;
 
 std::string hex_of(const auto& bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
+    std::string text(2 * bytes.size(), '\0');
+    char* at = text.data();
     for (const auto byte : bytes) {
-        text += digits[static_cast<unsigned char>(byte) >> 4];
-        text += digits[static_cast<unsigned char>(byte) & 15];
+        *at++ = digits[static_cast<unsigned char>(byte) >> 4];
+        *at++ = digits[static_cast<unsigned char>(byte) & 15];
     }
     return text;
 }
