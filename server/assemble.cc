@@ -396,7 +396,7 @@ Result<> Assembly::make_workers() {
 // What all loops know of compressed files.
 Result<> Assembly::open_variants() {
     const CompressOptions& compress = options_.compress;
-    if (!compress.codings.any()) return {};
+    if (!compresses(options_)) return {};
     std::unique_ptr<http::files::VariantFiles> files;
     if (compress.folder) {
         // It must be the user's own, whom we become only later.

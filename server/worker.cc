@@ -29,15 +29,6 @@ Duration or_never(Duration timeout) {
     return timeout == Duration::zero() ? Duration(24h) * 36'500 : timeout;
 }
 
-// Those asked for whose libraries are there.
-http::wire::AvailableCodings compressing_codings(const ServeOptions& options) {
-    const http::wire::AvailableCodings wanted = options.compress.codings;
-    const http::wire::AvailableCodings known = http::coding::built_in_codings();
-    return {.gzip = wanted.gzip && known.gzip,
-            .zstd = wanted.zstd && known.zstd,
-            .br = wanted.br && known.br};
-}
-
 http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     http::handler::StaticFilesOptions files;
     files.root = options.root;
@@ -48,7 +39,8 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.precompressed = options.precompressed;
     if (options.cache.bytes_max > 0) {
         // Compressed files are kept beside the cache's entries, so without a cache there are none.
-        files.paths.compress = {.codings = compressing_codings(options),
+        files.paths.compress = {.codings_of = [by_path = codings_by_path(options)](
+                                                  ByteView path) { return *by_path.find(path); },
                                 .bytes_min = options.compress.bytes_min,
                                 .bytes_max = options.compress.bytes_max};
     }
@@ -180,7 +172,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
     worker->add_access_rules(parts);
     worker->add_filters(options);
-    worker->add_compression(options);
+    worker->path_rules_->add_compression(*worker->site_);
     worker->add_access_log(parts);
     worker->add_protocols(parts);
     return worker;
@@ -297,16 +289,6 @@ void Worker::add_filters(const ServeOptions& options) {
         site_->add(*added_fields_);
     }
     path_rules_->add_fields(*site_);
-}
-
-// The last of the filters: what is added to the answer counts.
-void Worker::add_compression(const ServeOptions& options) {
-    const http::wire::AvailableCodings codings = compressing_codings(options);
-    if (!codings.any()) return;
-    compress_ = std::make_unique<http::filter::Compress>(
-        core::make_ref<http::coding::EncoderShelf>(),
-        http::filter::CompressOptions{.codings = codings, .bytes_min = options.compress.bytes_min});
-    site_->add(*compress_);
 }
 
 void Worker::add_access_log(const SharedParts& parts) {

@@ -2,7 +2,7 @@
 // the pool for slow work.
 //
 //   TcpServer -> H1Service, H2Service -> Site: [rates, CORS, passwords] -> StaticFiles ->
-//   [error pages, added fields] -> log
+//   [error pages, added fields, compression] -> log
 //   TcpServer -> H1Service -> Site: HttpsRedirect -> log           where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
@@ -19,7 +19,6 @@
 #include "server/programs.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/filter/added_fields.h"
-#include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
@@ -88,7 +87,6 @@ class Worker {
     Result<> load_error_pages(const ServeOptions& options);
     void add_access_rules(const SharedParts& parts);
     void add_filters(const ServeOptions& options);
-    void add_compression(const ServeOptions& options);
     void add_access_log(const SharedParts& parts);
     void add_protocols(const SharedParts& parts);
 
@@ -99,7 +97,6 @@ class Worker {
     std::unique_ptr<http::Site> site_;
     http::filter::ErrorPages error_pages_;
     std::unique_ptr<http::filter::AddedFields> added_fields_;
-    std::unique_ptr<http::filter::Compress> compress_;
     std::unique_ptr<About> about_;
     std::unique_ptr<http::filter::Cors> cors_;
     std::unique_ptr<AccessLogs> access_logs_;

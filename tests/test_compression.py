@@ -227,6 +227,27 @@ def test_flags(serve, folder):
     assert b"file-199.txt" in get(one, "/list/").body
 
 
+def test_a_path_has_codings_of_its_own(serve, own_folder):
+    for path in ("raw/deep/a.css", "raw/index.html"):
+        (own_folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (own_folder / path).write_bytes(TEXT)
+        os.utime(own_folder / path, (1_700_000_000, 1_700_000_000))
+    rules = ("--path-compress", "/raw=off", "--path-compress", "/raw/deep=gzip",
+             "--path-compress", "/list=zstd")
+    accepted = "br, zstd, gzip"
+    on = serve(own_folder, "--listing", *rules)
+    assert warm(on, "/a.css", accepted).get("content-encoding") == "br"
+    assert warm(on, "/raw/deep/a.css", accepted).get("content-encoding") == "gzip"
+    assert get(on, "/list/", accepted).get("content-encoding") == "zstd"
+    for target in ("/raw/", "/raw/index.html"):
+        answer = get(on, target, accepted)
+        assert (answer.body, answer.get("vary")) == (TEXT, None), target
+    off = serve(own_folder, "--listing", "--compress", "off", *rules)
+    assert warm(off, "/raw/deep/a.css", accepted).get("content-encoding") == "gzip"
+    assert get(off, "/list/", accepted).get("content-encoding") == "zstd"
+    assert get(off, "/a.css", accepted).get("vary") is None
+
+
 @pytest.mark.quick
 def test_hostile_values_are_answered(serve, folder):
     server = serve(folder, "--listing")

@@ -449,6 +449,14 @@ Applied set_path_error_page(ServeOptions& options, std::string_view value) {
         });
 }
 
+Applied set_path_compress(ServeOptions& options, std::string_view value) {
+    return add_path_rule<PathCompress>(
+        options.paths.compress, value, "/api=off", OffWord::is_a_value, set_compress,
+        [](std::string prefix, std::string_view, ServeOptions read) {
+            return PathCompress{std::move(prefix), read.compress.codings};
+        });
+}
+
 Applied set_user(ServeOptions& options, std::string_view value) {
     const std::size_t colon = value.find(':');
     const bool has_group = colon == value.npos ||

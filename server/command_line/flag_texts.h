@@ -34,6 +34,7 @@ Applied set_path_redirect(ServeOptions& options, std::string_view value);
 Applied set_path_rate(ServeOptions& options, std::string_view value);
 Applied set_path_header(ServeOptions& options, std::string_view value);
 Applied set_path_error_page(ServeOptions& options, std::string_view value);
+Applied set_path_compress(ServeOptions& options, std::string_view value);
 Applied set_user(ServeOptions& options, std::string_view value);
 
 std::string get_listen(const ServeOptions& options);

@@ -144,6 +144,13 @@ TEST(PathRuleFlags, TakeAPathAndWhatTheSitesFlagTakes) {
     ASSERT_TRUE(set_path_error_page(options, "/api=404=a=b.json"));
     EXPECT_EQ(options.paths.error_pages[0].page.code, 404);
     EXPECT_EQ(options.paths.error_pages[0].page.file, "a=b.json");
+    ASSERT_TRUE(set_path_compress(options, "/api=off"));
+    ASSERT_TRUE(set_path_compress(options, "/docs/=br,gzip"));
+    EXPECT_FALSE(options.paths.compress[0].codings.any());
+    EXPECT_EQ(options.paths.compress[1].prefix, "/docs");
+    EXPECT_TRUE(options.paths.compress[1].codings.br && options.paths.compress[1].codings.gzip);
+    EXPECT_FALSE(options.paths.compress[1].codings.zstd);
+    EXPECT_TRUE(options.compress.codings.zstd) << "the site keeps its own";
     EXPECT_TRUE(options.basic_auth.empty() && !options.cors_origin && options.error_pages.empty());
 }
 
@@ -154,6 +161,7 @@ TEST(PathRuleFlags, RefuseWhatTheSitesFlagRefuses) {
                                    "/a=1000001", "/a=99999999999"});
     expect_refused(set_path_header, {"/a=off", "/a=X", "/a=Date:x", "/a=X:a\nb"});
     expect_refused(set_path_error_page, {"/a=off", "/a=404", "/a=200=x.html"});
+    expect_refused(set_path_compress, {"", "/a", "a=br", "/a=lz4", "/a=br,", "/a=off,br"});
     ServeOptions options;
     for (std::size_t i = 0; i < PathOptions::rules_max; ++i) {
         ASSERT_TRUE(set_path_auth(options, "/a=off"));

@@ -168,6 +168,12 @@ constexpr std::array serve_table{
                .group = Group::content,
                .about = "compress for clients that accept it: auto, off, or some of br,zstd,gzip"},
               ServeFlag::Text{set_compress, get_compress}},
+    ServeFlag{{.name = "path-compress",
+               .value = "PATH=CODINGS",
+               .group = Group::content,
+               .about = "--compress for PATH and all below it: /api=off, /docs=br,gzip",
+               .repeatable = true},
+              ServeFlag::Text{set_path_compress}},
     ServeFlag{
         {.name = "compress-min",
          .value = "SIZE",

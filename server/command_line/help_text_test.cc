@@ -85,6 +85,9 @@ Files and folders
       --no-precompressed     leave .br, .zst and .gz siblings alone
       --compress CODINGS     compress for clients that accept it: auto, off, or
                              some of br,zstd,gzip (default auto)
+      --path-compress PATH=CODINGS
+                             --compress for PATH and all below it: /api=off,
+                             /docs=br,gzip; repeatable
       --compress-min SIZE    smallest body to compress (default 1KiB)
       --compress-max SIZE    largest file to compress (default 8MiB)
       --compress-cache DIR   keep compressed files in DIR over a restart

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tiderace/http/filter/rate_limit.h"
+#include "tiderace/http/wire/accept.h"
 
 namespace tiderace::server {
 
@@ -56,6 +57,11 @@ struct PathRedirection {
     std::string target;  // "/new" or "https://…", without a query; "": stays
 };
 
+struct PathCompress {
+    std::string prefix;
+    http::wire::AvailableCodings codings;  // none: off
+};
+
 struct PathLog {
     std::string prefix;
     std::string file;  // "off", "-" for standard output, or a file
@@ -72,6 +78,7 @@ struct PathOptions {
     std::vector<PathHeader> headers;
     std::vector<PathErrorPage> error_pages;
     std::vector<PathRedirection> redirects;
+    std::vector<PathCompress> compress;
     std::vector<PathLog> logs;
 };
 

@@ -23,6 +23,13 @@ std::string file_of(const ServeOptions& options, const ErrorPage& page) {
     return page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
 }
 
+http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wanted) {
+    const http::wire::AvailableCodings known = http::coding::built_in_codings();
+    return {.gzip = wanted.gzip && known.gzip,
+            .zstd = wanted.zstd && known.zstd,
+            .br = wanted.br && known.br};
+}
+
 }  // namespace
 
 Result<SharedPasswords> load_passwords(const ServeOptions& options) {
@@ -58,6 +65,22 @@ PathRates make_path_rates(const ServeOptions& options) {
         all.emplace_back(rate.prefix, std::move(table));
     }
     return all;
+}
+
+PathTable<http::wire::AvailableCodings> codings_by_path(const ServeOptions& options) {
+    PathTable<http::wire::AvailableCodings> table;
+    table.set("", built_in_of(options.compress.codings));
+    for (const PathCompress& rule : options.paths.compress) {
+        table.set(rule.prefix, built_in_of(rule.codings));
+    }
+    return table;
+}
+
+bool compresses(const ServeOptions& options) {
+    return built_in_of(options.compress.codings).any() ||
+           std::ranges::any_of(options.paths.compress, [](const PathCompress& rule) {
+               return built_in_of(rule.codings).any();
+           });
 }
 
 http::AccessRule* PathAccess::rule_of(std::string_view path) const {
@@ -207,6 +230,27 @@ void PathRules::add_fields(http::Site& site) {
     if (options_->paths.headers.empty()) return;
     fields_ = std::make_unique<PathFields>(options_->paths.headers);
     site.add(*fields_);
+}
+
+// All of them borrow from one shelf, which bounds the encoders of a loop.
+void PathRules::add_compression(http::Site& site) {
+    if (!compresses(*options_)) return;
+    const auto shelf = core::make_ref<http::coding::EncoderShelf>();
+    const auto make = [&](const http::wire::AvailableCodings& wanted) -> http::filter::Compress* {
+        const http::wire::AvailableCodings codings = built_in_of(wanted);
+        if (!codings.any()) return nullptr;
+        compressors_.push_back(std::make_unique<http::filter::Compress>(
+            shelf, http::filter::CompressOptions{.codings = codings,
+                                                 .bytes_min = options_->compress.bytes_min}));
+        return compressors_.back().get();
+    };
+    http::filter::Compress* const otherwise = make(options_->compress.codings);
+    if (options_->paths.compress.empty()) return site.add(*otherwise);
+    compress_filter_.set("", otherwise);
+    for (const PathCompress& rule : options_->paths.compress) {
+        compress_filter_.set(rule.prefix, make(rule.codings));
+    }
+    site.add(compress_filter_);
 }
 
 }  // namespace tiderace::server

@@ -1,9 +1,12 @@
 // PathRules: what holds for some paths of the site only, on one loop: how often a client may ask
 // (--path-rate), which scripts may read (--path-cors), who may enter (--path-auth), where it leads
-// (--path-redirect), added fields (--path-header), error pages (--path-error-page).
+// (--path-redirect), added fields (--path-header), error pages (--path-error-page), compression
+// (--path-compress).
 //
 //   request -> rate -> CORS -> passwords -> redirect -> handler -> error pages -> CORS -> fields
-//           -> answer
+//           -> compression -> answer
+//
+// Files have compressed variants of their own, which codings_by_path() decides on.
 //
 // Each kind has its own table. The longest path counts, in place of the site's own; fields alone
 // add up, from the shortest path to the longest, so that the nearest has the last word. Where no
@@ -29,10 +32,12 @@
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/filter/added_fields.h"
 #include "tiderace/http/filter/basic_auth.h"
+#include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/accept.h"
 
 namespace tiderace::server {
 
@@ -52,6 +57,11 @@ struct SharedPasswords {
 // Without the pool.
 Result<SharedPasswords> load_passwords(const ServeOptions& options);
 PathRates make_path_rates(const ServeOptions& options);
+// What --compress and --path-compress choose, of the codings that this build has. Each path has an
+// entry; none of its codings: nothing is compressed there.
+PathTable<http::wire::AvailableCodings> codings_by_path(const ServeOptions& options);
+// Whether anything is compressed anywhere.
+bool compresses(const ServeOptions& options);
 
 // Lets the rule of the longest path decide.
 class PathAccess final : public http::AccessRule {
@@ -100,6 +110,8 @@ class PathRules {
     void add_error_pages(http::Site& site, http::filter::ErrorPages& otherwise);
     void add_cors_fields(http::Site& site, http::filter::Cors* otherwise);
     void add_fields(http::Site& site);
+    // The last of the filters, because the fields that are added before it count.
+    void add_compression(http::Site& site);
 
     // Before the rules are added.
     Result<> load_error_pages();
@@ -118,6 +130,7 @@ class PathRules {
     std::vector<std::unique_ptr<PathRedirect>> redirects_;
     std::vector<std::pair<std::string, http::filter::ErrorPages>> error_pages_;
     std::unique_ptr<PathFields> fields_;
+    std::vector<std::unique_ptr<http::filter::Compress>> compressors_;
     bool has_passwords_ = false;
     PathAccess rate_access_;
     PathAccess cors_access_;
@@ -125,6 +138,7 @@ class PathRules {
     PathAccess redirect_access_;
     PathFilter cors_filter_;
     PathFilter page_filter_;
+    PathFilter compress_filter_;
 };
 
 }  // namespace tiderace::server

@@ -12,7 +12,12 @@ using Fields = testing::RecordedExchange::Fields;
 
 class PathRulesTest : public ::testing::Test, public http::Handler {
   protected:
-    void handle(http::Exchange& exchange) override { exchange.respond_status(200); }
+    void handle(http::Exchange& exchange) override {
+        http::Response response(200);
+        response.add(http::wire::FieldName::content_type, "text/plain");
+        response.set_body(text_);
+        exchange.respond(response);
+    }
     core::Ref<testing::RecordedExchange> request(std::string_view path, Fields fields = {},
                                                  std::string_view method = "GET") {
         auto exchange =
@@ -25,6 +30,7 @@ class PathRulesTest : public ::testing::Test, public http::Handler {
         return request(path, std::move(fields))->status();
     }
 
+    const std::string text_ = std::string(4'000, 'a');
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
@@ -105,6 +111,37 @@ TEST_F(PathRulesTest, FieldsAddUpAndTheNearestWins) {
     EXPECT_EQ(field("/a/b/x", "X-Where"), "b");
     EXPECT_EQ(field("/a/b/x", "X-A"), "1");
     EXPECT_EQ(field("/", "X-Where"), "");
+}
+
+// The build may lack a library, but gzip's is always there with compression.
+TEST_F(PathRulesTest, EachPathIsCompressedInCodingsOfItsOwn) {
+    options_.compress.codings = {.gzip = true, .zstd = false, .br = false};
+    options_.paths.compress = {{"/api", {}}, {"/api/open", {.gzip = true}}, {"/none", {}}};
+    rules_.add_compression(site_);
+    const Fields accepts{{"Accept-Encoding", "gzip"}};
+    for (const char* path : {"/", "/apis", "/api/open", "/api/open/x"}) {
+        const auto answer = request(path, accepts);
+        EXPECT_EQ(answer->field("Content-Encoding"), "gzip") << path;
+        EXPECT_EQ(answer->field("Vary"), "Accept-Encoding") << path;
+        EXPECT_TRUE(codings_by_path(options_).find(path)->gzip) << path;
+    }
+    for (const char* path : {"/api", "/api/x", "/none"}) {
+        const auto answer = request(path, accepts);
+        EXPECT_EQ(answer->field("Content-Encoding"), "") << path;
+        EXPECT_EQ(answer->field("Vary"), "") << path;
+        EXPECT_FALSE(codings_by_path(options_).find(path)->any()) << path;
+    }
+}
+
+TEST_F(PathRulesTest, APathIsCompressedWhereTheSiteIsNot) {
+    options_.compress.codings = {};
+    EXPECT_FALSE(compresses(options_));
+    options_.paths.compress = {{"/docs", {.gzip = true}}};
+    EXPECT_TRUE(compresses(options_));
+    rules_.add_compression(site_);
+    const Fields accepts{{"Accept-Encoding", "gzip"}};
+    EXPECT_EQ(request("/docs/a", accepts)->field("Content-Encoding"), "gzip");
+    EXPECT_EQ(request("/", accepts)->field("Content-Encoding"), "");
 }
 
 }  // namespace

@@ -112,13 +112,13 @@ void PathResolver::decide_compression(ResolvedPath& to, const ResolvedPath* prev
     to.varies = to.has_siblings;
     const CompressRules& rules = rules_.compress;
     const std::uint64_t bytes = to.file->size();
-    if (to.has_siblings || !rules.codings.any() || bytes < rules.bytes_min ||
-        bytes > rules.bytes_max || !wire::compressible(to.content_type) ||
-        wire::forbids_transform(to.cache_control)) {
+    if (to.has_siblings || bytes < rules.bytes_min || bytes > rules.bytes_max ||
+        !wire::compressible(to.content_type) || wire::forbids_transform(to.cache_control)) {
         return;
     }
+    to.makes = rules.codings_of ? rules.codings_of(to.path) : rules.codings;
+    if (!to.makes.any()) return;
     to.varies = true;
-    to.makes = rules.codings;
     // The same file object: it has not changed since these variants were made of it.
     if (previous == nullptr || previous->file.get() != to.file.get() || previous->has_siblings) {
         return;

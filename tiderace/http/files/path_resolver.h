@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct CacheControlRule {
 // The files that are compressed for clients that accept it (file_variants.h).
 struct CompressRules {
     wire::AvailableCodings codings;  // none: nothing is
+    // In place of `codings`, by the path of the file. Called when a file is read, not for each
+    // answer.
+    std::function<wire::AvailableCodings(ByteView path)> codings_of = {};
     std::uint64_t bytes_min = 1_KiB;
     std::uint64_t bytes_max = 8_MiB;
 };

@@ -89,6 +89,23 @@ TEST_F(PathResolverTest, OnlySmallFilesGoIntoMemoryAtOnce) {
     EXPECT_FALSE(resolver().resolve("/large", nullptr, much_later)->file->in_memory());
 }
 
+TEST_F(PathResolverTest, WhatAFileIsCompressedInGoesByItsPath) {
+    folder_.write("a.txt", std::string(2'000, 'a'));
+    folder_.write("b.txt", std::string(2'000, 'b'));
+    PathRules rules;
+    rules.compress.codings = {.gzip = true, .zstd = true, .br = true};
+    rules.compress.codings_of = [](ByteView path) -> wire::AvailableCodings {
+        return path == "/a.txt" ? wire::AvailableCodings{.br = true} : wire::AvailableCodings{};
+    };
+    const auto some = resolver(rules).resolve("/a.txt", nullptr, much_later);
+    EXPECT_TRUE(some->varies && some->makes.br);
+    EXPECT_FALSE(some->makes.gzip || some->makes.zstd);
+    const auto none = resolver(rules).resolve("/b.txt", nullptr, much_later);
+    EXPECT_FALSE(none->varies || none->makes.any());
+    rules.compress.codings_of = {};
+    EXPECT_TRUE(resolver(rules).resolve("/b.txt", nullptr, much_later)->makes.gzip);
+}
+
 TEST_F(PathResolverTest, HiddenNamesCostNoCall) {
     folder_.write(".secret", "x");
     kernel_.reset();
