@@ -78,10 +78,12 @@ struct MimeAddition {
 };
 
 struct Timeouts {
-    Duration header = http::H1Options{}.header_timeout;    // first byte to the end of the head
-    Duration body = http::H1Options{}.body_timeout;        // without progress of the request body
-    Duration write = net::ConnectionLimits{}.write;        // without progress of the response
-    Duration idle = http::H1Options{}.idle_timeout;        // between requests of a kept connection
+    Duration header = http::H1Options{}.header_timeout;  // first byte to the end of the head
+    Duration body = http::H1Options{}.body_timeout;      // without progress of the request body
+    Duration write = net::ConnectionLimits{}.write;      // without progress of the response
+    Duration idle = http::H1Options{}.idle_timeout;      // between requests of a kept connection
+    // While the answer to a peer that ended its side makes no progress.
+    Duration half_closed = http::H1Options{}.half_closed_timeout;
     Duration drain = net::ServingOptions{}.drain_timeout;  // from the first SIGTERM to the end
 };
 

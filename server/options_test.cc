@@ -29,7 +29,7 @@ TEST(ServeOptions, BoundsEveryPeer) {
     const ServeOptions options;
     for (const Duration timeout :
          {options.timeouts.header, options.timeouts.body, options.timeouts.write,
-          options.timeouts.idle, options.timeouts.drain}) {
+          options.timeouts.idle, options.timeouts.half_closed, options.timeouts.drain}) {
         EXPECT_GT(timeout, Duration::zero());
     }
     EXPECT_GT(options.minimum_rates.receive_bytes_per_second_min, 0U);

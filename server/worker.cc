@@ -96,6 +96,7 @@ http::H1Options http1_options(const ServeOptions& options) {
         .body_timeout = or_never(options.timeouts.body),
         .receive_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second_min,
         .idle_timeout = or_never(options.timeouts.idle),
+        .half_closed_timeout = or_never(options.timeouts.half_closed),
         .body_bytes_max = options.limits.body_bytes_max,
         .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
     };
@@ -130,6 +131,7 @@ http::H2Options http2_options(const ServeOptions& options) {
     http2.write_timeout = or_never(options.timeouts.write);
     http2.send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min;
     http2.idle_timeout = or_never(options.timeouts.idle);
+    http2.half_closed_timeout = or_never(options.timeouts.half_closed);
     http2.body_bytes_max = options.limits.body_bytes_max;
     http2.server_name = options.server_header ? "tiderace/" + std::string(version()) : "";
     return http2;

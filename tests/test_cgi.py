@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -375,6 +376,29 @@ def test_a_slow_reader_gets_all(cgi, programs):
         time.sleep(2.5)  # longer than the deadline, which is the program's and not the client's
         assert len(connection.read_answer().body) == 3_000_000
     nothing_runs(server)
+
+
+def test_a_client_that_ended_its_side_is_served_for_the_time_of_the_flag(cgi, programs, tmp_path):
+    """It may be gone, so it holds no program for ever; but it may read, so it gets its time."""
+    gate = tmp_path / "gate"
+    programs.program("waits", f"while [ ! -e {gate} ]; do sleep 0.05; done; {HEAD} echo served")
+    ask = "GET /cgi-bin/waits HTTP/1.1\r\nHost: a\r\n\r\n"
+    impatient, patient = (cgi("--cgi-timeout", "off", "--half-closed-timeout", time)
+                          for time in ("200ms", "off"))
+    with patient.connect() as kept, impatient.connect() as connection:
+        for each in (kept, connection):
+            each.send(ask)
+            each.finish_sending()
+        assert connection.read_answer().status == 503
+        assert connection.wait_end()
+        nothing_runs(impatient)
+        with Client(impatient.address) as client:
+            stream = client.get("/cgi-bin/waits")
+            client.socket.shutdown(socket.SHUT_WR)
+            assert client.answer(stream).status == 503
+        nothing_runs(impatient)
+        gate.touch()
+        assert kept.read_answer().body == b"served\n"
 
 
 @pytest.mark.parametrize("moment", ["before its head", "in its body", "in the request's body"])

@@ -116,6 +116,8 @@ TEST(Flags, TimesReachTheirFields) {
     EXPECT_EQ(with("body-timeout", "2s").timeouts.body, 2s);
     EXPECT_EQ(with("write-timeout", "3s").timeouts.write, 3s);
     EXPECT_EQ(with("idle-timeout", "off").timeouts.idle, 0s);
+    EXPECT_EQ(with("half-closed-timeout", "4s").timeouts.half_closed, 4s);
+    EXPECT_EQ(with("half-closed-timeout", "off").timeouts.half_closed, 0s);
     EXPECT_EQ(with("drain-timeout", "500ms").timeouts.drain, 500ms);
     EXPECT_EQ(with("cache-check", "2m").cache.revalidate, 2min);
     EXPECT_EQ(with("log-flush", "10ms").log_flush_interval, 10ms);

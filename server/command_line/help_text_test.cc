@@ -176,6 +176,9 @@ Limits and time-outs
       --body-timeout TIME    while a request body stalls (default 30s)
       --write-timeout TIME   while an answer stalls (default 30s)
       --idle-timeout TIME    between two requests (default 1m)
+      --half-closed-timeout TIME
+                             while an answer stalls whose client has ended its
+                             side; then 503 (default 30s)
       --drain-timeout TIME   for running answers when the server stops (default
                              10s)
       --min-receive-rate RATE
