@@ -49,6 +49,13 @@
 // `validate() const`, which returns a std::optional<std::string> that says what is wrong, or
 // json::Faults, whose paths start at the struct. It is called when every member was read.
 //
+// Members that a struct does not have are refused. Options::unknown ignores them in the whole text,
+// and a line in the struct decides for it alone, wherever it is read:
+//
+//     static constexpr json::Unknown unknown_members = json::Unknown::ignore;   // or refuse
+//
+// For the bodies of an App, see AppOptions::unknown_members.
+//
 // Thread   Any.
 // Errors   A text that cannot be read gives an Error: its kind, and up to 16 faults, each with its
 //          path, what was expected, what was found, and the byte offset. Rejected are: text that is

@@ -287,6 +287,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
     simdjson::dom::object object;
     if (from.get_object().get(object) != simdjson::SUCCESS) return unexpected(from, type, place);
     const ObjectShape& shape = *type.object;
+    const Unknown unknown = shape.unknown.value_or(options_.unknown);
     void* members[members_max];
     shape.addresses(to, members);
     // A bit for each member, of which there are members_max (64) at most.
@@ -299,7 +300,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
         const Place inner{&place, field.key, ordinal++, false};
         const std::size_t at = find_member(shape, field.key, next);
         if (at == shape.members.size()) {
-            if (options_.unknown == Unknown::refuse) good = fault(inner, "is not a known member");
+            if (unknown == Unknown::refuse) good = fault(inner, "is not a known member");
             continue;
         }
         next = at + 1 < shape.members.size() ? at + 1 : 0;

@@ -23,13 +23,12 @@ namespace tiderace::json {
 inline constexpr std::size_t parser_kept_bytes = 16 * 1024;
 inline constexpr std::size_t depth_limit = 1024;  // what Options::depth_max may be at most
 
-enum class Unknown { refuse, ignore };
-
 struct Options {
     std::size_t size_bytes_max = 1024 * 1024;
     std::size_t depth_max = 64;          // levels of objects and arrays
     std::size_t elements_max = 100'000;  // of all arrays and maps together
-    Unknown unknown = Unknown::refuse;   // members that the struct does not have
+    // Members that a struct does not have. A struct's own `unknown_members` comes first.
+    Unknown unknown = Unknown::refuse;
 };
 
 // `value` is freshly made; after an error it holds some of the text.

@@ -158,6 +158,41 @@ TEST(JsonReader, KeepsNothingOfTheTextBefore) {
     EXPECT_EQ(fault_of<std::vector<Numbers>>("[[1]]"), "none");
 }
 
+struct Open {
+    static constexpr Unknown unknown_members = Unknown::ignore;
+    int a;
+};
+struct Closed {
+    static constexpr Unknown unknown_members = Unknown::refuse;
+    int a;
+};
+struct Both {
+    Open open;
+    Closed closed;
+    std::optional<Small> other;
+};
+struct Coincidence {
+    std::string unknown_members;
+};
+
+TEST(JsonReader, AStructDecidesAboutItsUnknownMembers) {
+    constexpr Options ignore = {.unknown = Unknown::ignore};
+    EXPECT_EQ(fault_of<Open>(R"({"a":1,"b":2})"), "none");
+    EXPECT_EQ(fault_of<Closed>(R"({"a":1,"b":2})", ignore),
+              "content: b: is not a known member (byte 11)");
+    const std::string_view one_each =
+        R"({"open":{"a":1,"x":2},"closed":{"a":1},"other":{"a":1,"b":"","y":2}})";
+    EXPECT_EQ(fault_of<Both>(one_each), "content: other.y: is not a known member (byte 65)");
+    EXPECT_EQ(fault_of<Both>(one_each, ignore), "none");
+    EXPECT_EQ(fault_of<Both>(R"({"open":{"a":1},"closed":{"a":1},"z":{"x":1}})"),
+              "content: z: is not a known member (byte 37)");
+    // The constant is no member of the JSON, and a member of that name is no constant.
+    EXPECT_EQ(json::write(Open{1}), R"({"a":1})");
+    EXPECT_EQ(fault_of<Coincidence>(R"({"unknown_members":"x"})"), "none");
+    EXPECT_EQ(fault_of<Coincidence>(R"({"unknown_members":"x","y":1})"),
+              "content: y: is not a known member (byte 27)");
+}
+
 struct Nested {
     std::string text;
     std::optional<std::string> validate() const {

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,6 +17,7 @@
 
 #include "tiderace/base/members.h"
 #include "tiderace/json/fault.h"
+#include "tiderace/json/type.h"
 
 namespace tiderace::json {
 
@@ -91,6 +93,18 @@ consteval auto validator_of() {
         return Validate(&add_faults_of<T>);
     } else {
         return Validate(nullptr);
+    }
+}
+
+template <typename T>
+consteval std::optional<Unknown> unknown_of() {
+    // A constant; a member of that name and another type is JSON as any other.
+    if constexpr (requires {
+                      requires std::same_as<decltype(T::unknown_members), const Unknown>;
+                  }) {
+        return T::unknown_members;
+    } else {
+        return std::nullopt;
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ struct Member {
     const Type* type;
 };
 
+// What a reader does with members that a struct does not have.
+enum class Unknown : std::uint8_t { refuse, ignore };
+
 struct ObjectShape {
     std::string_view name;  // of the type, without its namespace
     std::span<const Member> members;
@@ -42,6 +46,8 @@ struct ObjectShape {
     void (*addresses)(void* object, void** out);
     // The type's own validate(); null where it has none.
     void (*validate)(const void* object, Faults& faults);
+    // The type's own unknown_members; nothing: as Options::unknown.
+    std::optional<Unknown> unknown;
 };
 
 struct ListShape {

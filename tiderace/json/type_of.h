@@ -66,7 +66,7 @@ inline constexpr auto member_table =
 
 template <typename T>
 inline constexpr ObjectShape object_shape = {type_name<T>(), member_table<T>, addresses_of<T>,
-                                             validator_of<T>()};
+                                             validator_of<T>(), unknown_of<T>()};
 template <typename T, typename Element, std::size_t fixed>
 inline constexpr ListShape list_shape = {&type_of<Element>, fixed, clear_any<T>, add_to_list<T>,
                                          each_of_list<T>};
