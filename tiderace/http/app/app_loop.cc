@@ -69,6 +69,7 @@ route::Found AppLoop::find(const Request& request, route::Parameters& parameters
 void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const Chain* outer) {
     auto chain = std::make_unique<Chain>();
     chain->body_bytes_max = app_->options_.body_bytes_max;
+    chain->unknown_members = app_->options_.unknown_members;
     chain->handler_timeout = app_->options_.handler_timeout;
     // A copy of the outer chain: a request then looks at one chain, however deep its group is.
     if (outer != nullptr) *chain = *outer;
@@ -77,6 +78,7 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
     chain->scope = static_cast<std::uint32_t>(chains_.size());
     for (const Middleware& middleware : scope.middleware) {
         chain->body_bytes_max = middleware.body_bytes_max().value_or(chain->body_bytes_max);
+        chain->unknown_members = middleware.unknown_members().value_or(chain->unknown_members);
         chain->timeout_is_own |= middleware.handler_timeout().has_value();
         chain->handler_timeout = middleware.handler_timeout().value_or(chain->handler_timeout);
         if (middleware.access_log() != nullptr) chain->target = middleware.access_log();
@@ -232,6 +234,7 @@ void AppLoop::handle(Exchange& exchange) {
         route.pattern,
         call_deadline(route, chain),
         chain.body_bytes_max,
+        chain.unknown_members,
         parameters,
     };
     route.endpoint->call(call);
@@ -252,7 +255,8 @@ void AppLoop::call(Exchange& exchange, const App::Route& route, std::string body
                    states_,
                    route.pattern,
                    call_deadline(route, chain),
-                   chain.body_bytes_max};
+                   chain.body_bytes_max,
+                   chain.unknown_members};
     find(exchange.request(), call.parameters);
     call.body = std::move(body);
     route.endpoint->call(call);

@@ -81,6 +81,7 @@ class AppLoop final : public Handler, public AccessLog {
         AccessLog* log = nullptr;                 // where `target` is one and not "off"
         std::uint32_t scope = 0;
         std::uint64_t body_bytes_max = 0;
+        json::Unknown unknown_members = json::Unknown::refuse;
         Duration handler_timeout{};
         bool timeout_is_own = false;
     };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tiderace/base/units.h"
+#include "tiderace/json/type.h"
 
 namespace tiderace::http {
 
@@ -13,6 +14,9 @@ struct AppOptions {
     // Of all bodies that a loop reads whole, while they arrive; and of one more, where a route's
     // limit is larger than that. Above: the larger ones are answered 503.
     std::size_t bodies_bytes_max = 64_MiB;
+    // In the body of a handler that takes a Json<T>: members that T does not have. `refuse` answers
+    // 422 and names them. A struct's own `unknown_members` comes first (tiderace/json.h).
+    json::Unknown unknown_members = json::Unknown::refuse;
     // For a handler that waits; above: 503, and it is cancelled. Not for one that takes its body as
     // it comes, because a client's upload may last.
     Duration handler_timeout = 30s;

@@ -61,6 +61,7 @@ struct Call {
     std::string_view pattern;
     Instant deadline = Instant::max();                           // for a handler that waits
     std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;  // of a body that is streamed
+    json::Unknown unknown_members = AppOptions{}.unknown_members;
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
     std::string body = {};

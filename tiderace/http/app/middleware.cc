@@ -8,6 +8,12 @@ Middleware Middleware::body_limit(std::uint64_t bytes_max) {
     return made;
 }
 
+Middleware Middleware::unknown_members(json::Unknown unknown) {
+    Middleware made;
+    made.unknown_members_ = unknown;
+    return made;
+}
+
 Middleware Middleware::time_limit(Duration timeout) {
     Middleware made;
     made.handler_timeout_ = timeout;

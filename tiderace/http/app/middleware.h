@@ -35,6 +35,7 @@
 
 #include "tiderace/base/shared_function.h"
 #include "tiderace/http/app/function_rule.h"
+#include "tiderace/json/type.h"
 
 namespace tiderace::http {
 
@@ -62,13 +63,15 @@ class Middleware {
               }
           }) {}
 
-    // No code, but other limits for the routes below it; the innermost counts.
+    // No code, but other limits and options for the routes below it; the innermost counts.
     static Middleware body_limit(std::uint64_t bytes_max);
+    static Middleware unknown_members(json::Unknown unknown);
     static Middleware time_limit(Duration timeout);
     static Middleware access_log(AccessLogTarget target);
 
     Layer make(LayerPlace& place) const { return make_ ? make_(place) : Layer(); }
     std::optional<std::uint64_t> body_bytes_max() const { return body_bytes_max_; }
+    std::optional<json::Unknown> unknown_members() const { return unknown_members_; }
     std::optional<Duration> handler_timeout() const { return handler_timeout_; }
     // nullptr: it says nothing about logs.
     const AccessLogTarget* access_log() const { return access_log_.get(); }
@@ -78,6 +81,7 @@ class Middleware {
 
     Make make_;
     std::optional<std::uint64_t> body_bytes_max_;
+    std::optional<json::Unknown> unknown_members_;
     std::optional<Duration> handler_timeout_;
     std::shared_ptr<const AccessLogTarget> access_log_;
 };

@@ -160,6 +160,53 @@ TEST_F(MiddlewareTest, AClientThatVanishesInATaskEndsIt) {
     EXPECT_EQ(called, 0);
 }
 
+struct Boat {
+    std::string name;
+};
+struct StrictBoat {
+    static constexpr json::Unknown unknown_members = json::Unknown::refuse;
+    std::string name;
+};
+struct OpenBoat {
+    static constexpr json::Unknown unknown_members = json::Unknown::ignore;
+    std::string name;
+};
+
+TEST_F(MiddlewareTest, UnknownMembersGoByTheInnermostAndTheStruct) {
+    const auto name = [](Json<Boat> boat) { return boat->name; };
+    const auto post = [&](std::string_view path) {
+        return ask("POST", path, "Content-Type: application/json\r\n",
+                   R"({"name":"Ebb","draught":2})");
+    };
+    app.post<"/">(name);
+    app.post<"/open">([](Json<OpenBoat> boat) { return boat->name; });
+    app.post<"/route">(name, unknown_members(json::Unknown::ignore));
+    auto group = app.group("/group").use(unknown_members(json::Unknown::ignore));
+    group.post<"/">(name);
+    group.post<"/task">(
+        [](const Request&, Json<Boat> boat) -> task::Task<std::string> { co_return boat->name; },
+        out("route"));
+    group.post<"/strict">([](Json<StrictBoat> boat) { return boat->name; });
+    group.post<"/refuses">(name, unknown_members(json::Unknown::refuse));
+    const std::string refused = post("/");
+    EXPECT_EQ(status_of(refused), "422");
+    EXPECT_NE(body_of(refused).find("draught"), std::string::npos) << refused;
+    for (const char* open : {"/open", "/route", "/group", "/group/task"}) {
+        EXPECT_EQ(body_of(post(open)), "Ebb") << open;
+    }
+    for (const char* strict : {"/group/strict", "/group/refuses"}) {
+        EXPECT_EQ(status_of(post(strict)), "422") << strict;
+    }
+}
+
+TEST_F(MiddlewareTest, TheAppsOptionIgnoresUnknownMembers) {
+    app = App({.unknown_members = json::Unknown::ignore});
+    app.post<"/boats">([](Json<Boat> boat) { return boat->name; });
+    EXPECT_EQ(body_of(ask("POST", "/boats", "Content-Type: application/json\r\n",
+                          R"({"name":"Ebb","draught":2})")),
+              "Ebb");
+}
+
 TEST_F(MiddlewareTest, LimitsAreOfTheInnermost) {
     app = App({.body_bytes_max = 10, .handler_timeout = 5s});
     app.post<"/small">([](Body body) { return std::move(body).text(); });

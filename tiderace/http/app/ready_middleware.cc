@@ -64,6 +64,9 @@ class Compression final : public ResponseFilter {
 Middleware body_limit(std::uint64_t bytes_max) {
     return Middleware::body_limit(bytes_max);
 }
+Middleware unknown_members(json::Unknown unknown) {
+    return Middleware::unknown_members(unknown);
+}
 Middleware time_limit(Duration timeout) {
     return Middleware::time_limit(timeout);
 }

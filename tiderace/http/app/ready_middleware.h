@@ -49,7 +49,9 @@ Middleware rule_for_each_loop(F make) {
 }
 
 Middleware body_limit(std::uint64_t bytes_max);  // of a request's body; above: 413
-Middleware time_limit(Duration timeout);         // of a handler that waits; above: 503
+// Members that a handler's Json<T> does not have: AppOptions::unknown_members
+Middleware unknown_members(json::Unknown unknown);
+Middleware time_limit(Duration timeout);  // of a handler that waits; above: 503
 // Where requests are logged that App::serve serves: the innermost counts, before that of
 // ServeOptions. Requests without a route have the App's.
 Middleware access_log(std::string path, AccessLogFormat format = AccessLogFormat::combined);
