@@ -17,11 +17,13 @@
 //
 // A task runs when it is awaited, on the loop of the one that awaits it, and inherits its deadline.
 // Destroying it cancels it: the frame ends at its await, and the awaited operation is withdrawn.
+// `co_await detached(task)` runs a task to its end all the same.
 //
 // Each header below says more: owner, thread, errors, limits.
 #pragma once
 
 #include "tiderace/task/channel.h"
+#include "tiderace/task/detached.h"
 #include "tiderace/task/generator.h"
 #include "tiderace/task/offload.h"
 #include "tiderace/task/run.h"
@@ -37,6 +39,7 @@ namespace tiderace {
 
 using task::Channel;
 using task::deadline;
+using task::detached;
 using task::Generator;
 using task::Mutex;
 using task::offload;

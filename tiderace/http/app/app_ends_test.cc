@@ -10,6 +10,7 @@
 #include "tiderace/http/app/body_stream.h"
 #include "tiderace/http/app/multipart.h"
 #include "tiderace/http/app/stream.h"
+#include "tiderace/task/detached.h"
 #include "tiderace/task/scope.h"
 #include "tiderace/task/when.h"
 #include "tiderace/task/within.h"
@@ -88,6 +89,11 @@ class Served : public AppTest {
             co_await wait(24h);
             co_return "never";
         });
+        app.get<"/finishes">([]() -> Task<std::string> {
+            const Alive here;
+            co_await task::detached(wait(1s));
+            co_return "answered";
+        });
         app.post<"/detached">([](task::Runner& runner) {
             runner.spawn(wait(1s));
             return "answered";
@@ -97,6 +103,7 @@ class Served : public AppTest {
 
     using AppTest::app;
     using AppTest::connect;
+    using AppTest::loop;
     using AppTest::server;
     using AppTest::world;
 
@@ -176,6 +183,36 @@ TEST(AppEnds, WhatDoesNotAnswerIsCutOffAtTheEndOfTheDrain) {
     served.world.advance(2s);
     EXPECT_TRUE(drained);
     EXPECT_TRUE(never->over());
+    EXPECT_EQ(Alive::count, 0);
+}
+
+TEST(AppEnds, ADetachedTaskGoesOnWhenItsHandlerIsCancelled) {
+    for (const bool leaves : {false, true}) {
+        Served served;
+        auto peer = served.say("GET", "/finishes");
+        served.world.advance(500ms);
+        EXPECT_EQ(Alive::count, 2);
+        if (leaves) peer->reset();
+        served.world.settle();
+        EXPECT_EQ(Alive::count, leaves ? 1 : 2);
+        served.world.advance(1s);
+        EXPECT_EQ(Alive::count, 0);
+        EXPECT_EQ(peer->heard().contains("answered"), !leaves);
+    }
+}
+
+TEST(AppEnds, ADrainWaitsForDetachedTasks) {
+    Served served;
+    auto peer = served.say("GET", "/finishes");
+    served.world.settle();
+    peer->reset();
+    served.world.settle();
+    bool drained = false;
+    served.loop().drain(served.world.loop().now() + 10s, [&] { drained = true; });
+    served.world.advance(500ms);
+    EXPECT_FALSE(drained);
+    served.world.advance(1s);
+    EXPECT_TRUE(drained);
     EXPECT_EQ(Alive::count, 0);
 }
 

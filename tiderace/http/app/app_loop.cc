@@ -5,6 +5,7 @@
 
 #include "tiderace/http/app/csrf.h"
 #include "tiderace/http/app/pages/template_folder.h"
+#include "tiderace/task/detached.h"
 
 namespace tiderace::http {
 
@@ -52,6 +53,12 @@ std::size_t AppLoop::bodies_bytes_max() const {
     }
     if (largest <= all) return all;
     return largest < SIZE_MAX - all ? all + largest : SIZE_MAX;
+}
+
+void AppLoop::drain(Instant deadline, unique_function<void()> done) {
+    background_->drain(deadline, [this, deadline, done = std::move(done)]() mutable {
+        runner_.local<task::DetachedTasks>().drain(deadline, std::move(done));
+    });
 }
 
 bool AppLoop::takes_websockets() const {

@@ -34,10 +34,9 @@ class AppLoop final : public Handler, public AccessLog {
     void open_logs(AccessLog* otherwise, unique_function<AccessLog*(const AccessLogTarget&)> find);
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
-    // Ends the background tasks; `done` is called at `deadline` at the latest.
-    void drain(Instant deadline, unique_function<void()> done) {
-        background_->drain(deadline, std::move(done));
-    }
+    // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
+    // latest.
+    void drain(Instant deadline, unique_function<void()> done);
     // For the site, before its own error pages.
     ResponseFilter& error_pages() { return error_pages_; }
     // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
