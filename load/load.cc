@@ -68,8 +68,8 @@ int run_command(const LoadOptions& options) {
     const LoadOutcome outcome = run_load(options, &person);
     person.take_line_away();
     if (!outcome.complaint.empty()) return complain(outcome.complaint, outcome.status);
-    if (!options.json && !outcome.report.none_opened.empty()) {
-        return complain(outcome.report.none_opened, outcome.status);
+    if (!options.json && !outcome.report.cause.empty()) {
+        return complain(outcome.report.cause, outcome.status);
     }
     const std::string out = options.json ? load_json(outcome.report) : load_table(outcome.report);
     std::fwrite(out.data(), 1, out.size(), stdout);

@@ -24,11 +24,13 @@ struct LoadReport {
     std::size_t source_addresses = 0;  // 0: the kernel's choice
     Duration elapsed = Duration::zero();
     Duration own_cpu = Duration::zero();
-    double busiest_loop = 0;          // its CPU time by the time elapsed, 0..1
-    std::uint64_t resumed = 0;        // TLS handshakes that were short
-    std::uint64_t lost = 0;           // processes of the load that died: their figures are missing
-    bool interrupted = false;         // by Ctrl-C
-    std::string none_opened;          // why not one connection was opened; also in the notes
+    double busiest_loop = 0;    // its CPU time by the time elapsed, 0..1
+    std::uint64_t resumed = 0;  // TLS handshakes that were short
+    std::uint64_t lost = 0;     // processes of the load that died: their figures are missing
+    bool interrupted = false;   // by Ctrl-C
+    // Why not one connection was opened, or not one request answered, where that has one cause;
+    // also in the notes.
+    std::string cause;
     std::optional<ServerUse> server;  // its use during the run; memory: the most seen
     std::vector<std::string> notes;   // what was found before the run
 };

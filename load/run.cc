@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include "load/none_opened.h"
 #include "load/server_watch.h"
+#include "load/speaks_tls.h"
 #include "load/team.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
@@ -24,7 +26,8 @@ constexpr int look_interval_ms = 250;
 constexpr int first_look_interval_ms = 20;
 constexpr std::uint64_t body_file_bytes_max = 256_MiB;
 constexpr Duration hopeless_after = 3s;
-// As long as none was opened, so many failed attempts end the run.
+// As long as none was opened, so many failed attempts end the run. As long as no request was
+// answered rightly, so many wrong answers are reason to look for their cause.
 constexpr std::uint64_t first_failures_max = 10;
 constexpr Duration stop_patience = 5s;
 
@@ -101,7 +104,11 @@ class Run {
                 now.opened == 0 &&
                 now.connect_errors >= std::min(first_failures_max, plan_.options.connections);
             const bool hopeless = moment - last_answer > hopeless_after;
-            if (stopped == Instant::max() && (none_opens || hopeless || wants_end())) {
+            const bool none_right =
+                now.answers == 0 &&
+                now.errors >= std::min(first_failures_max, plan_.options.connections);
+            if (stopped == Instant::max() &&
+                (none_opens || hopeless || wants_end() || (none_right && expects_tls()))) {
                 stopped = moment;
                 if (hopeless && !none_opens) {
                     report_.notes.push_back("given up: for 3 s no connection could be opened");
@@ -114,6 +121,27 @@ class Run {
             // Reading /proc costs processor time, which a short run would feel.
             if (!is_new || looks == 0) watch_.look();
         }
+    }
+
+    // Whether its requests in clear text go to a port of TLS, which servers answer in many ways.
+    // Found out once.
+    bool expects_tls() {
+        if (plan_.target.tls || plan_.options.echoes()) return false;
+        if (!expects_tls_) expects_tls_ = speaks_tls(plan_.target.address, plan_.options.engine);
+        return *expects_tls_;
+    }
+
+    // Also where a short run ended before the first look.
+    std::string cause_of(const LoadSum& sum) {
+        if (std::string why = why_none_opened(sum, plan_.target); !why.empty()) return why;
+        const LoadTally& tally = sum.tally;
+        const auto failed = [&](LoadError kind) {
+            return tally.errors[static_cast<std::size_t>(kind)] > 0;
+        };
+        const bool refused = tally.wrong_status == 400 || failed(LoadError::not_http) ||
+                             failed(LoadError::closed_early) || failed(LoadError::reset);
+        if (tally.answers > 0 || !refused || !expects_tls()) return "";
+        return plan_.target.host + " speaks TLS: use https:// in the URL";
     }
 
     bool wants_end() {
@@ -135,8 +163,8 @@ class Run {
         report_.resumed = sum.handshakes_resumed;
         report_.lost = sum.lost;
         report_.server = watch_.finish();
-        report_.none_opened = why_none_opened(sum, plan_.target);
-        if (!report_.none_opened.empty()) report_.notes.push_back(report_.none_opened);
+        report_.cause = cause_of(sum);
+        if (!report_.cause.empty()) report_.notes.push_back(report_.cause);
         if (watch_.ended()) {
             report_.server.reset();
             report_.notes.push_back("the server ended during the run");
@@ -154,6 +182,7 @@ class Run {
     LoadAudience* audience_;
     ServerWatch watch_;
     core::SystemClock clock_;
+    std::optional<bool> expects_tls_;
 };
 
 // The file becomes the body of every request.

@@ -223,6 +223,31 @@ def test_a_certificate_that_is_not_trusted(load, serve, site, certificates):
     assert (status, report["answers"]) == (0, 20)
 
 
+@pytest.mark.parametrize("flags", [("-d", "100s"), ("-c", "2", "-n", "3"),
+                                   ("-d", "100s", "--http", "2", "--processes", "2")],
+                         ids=lambda flags: " ".join(flags))
+def test_clear_text_to_a_port_of_tls_ends_at_once_with_the_cause(binary, load, serve, site,
+                                                                 certificates, flags):
+    host, port = serve(site, "--tls", certificates[1].flag).address
+    url, said = f"http://{host}:{port}/", f"{host}:{port} speaks TLS: use https:// in the URL"
+    status, report = load(url, *flags)
+    assert (status, report["answers"]) == (1, 0)
+    assert said in report["notes"]
+    assert report["elapsed_s"] < 90, "it does not go on until its time ends"
+    done = subprocess.run([binary, "load", url, *flags], capture_output=True, text=True,
+                          timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_server_without_tls_that_refuses_is_loaded_to_the_end(load):
+    bad = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+    with scripted(answering(lambda _: bad)) as url:
+        status, report = load(url, "-c", "1", "-n", "50", "--timeout", "200ms")
+    assert (status, report["errors"]["wrong status"]) == (1, 50)
+    assert not any("TLS" in note for note in report["notes"])
+
+
 def test_a_redirect_is_not_followed(load, page):
     elsewhere = f"HTTP/1.1 301 Gone\r\nLocation: {page}\r\nContent-Length: 0\r\n\r\n".encode()
     asked = []
