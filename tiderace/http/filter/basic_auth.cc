@@ -1,8 +1,8 @@
 #include "tiderace/http/filter/basic_auth.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -34,12 +34,43 @@ void answer_busy(Exchange& exchange) {
 
 }  // namespace
 
+// One password on its way to a thread of the pool and back.
+class BasicAuth::Verification final : public core::BlockingJob {
+  public:
+    Verification(BasicAuth& auth, SlotId id, std::shared_ptr<const BasicAuthOptions::Verify> verify,
+                 BasicCredentials given)
+        : auth_(&auth), id_(id), verify_(std::move(verify)), given_(std::move(given)) {}
+
+  private:
+    void work() override {
+        try {
+            finding_ = (*verify_)(given_.user, given_.password) ? Finding::good : Finding::bad;
+        } catch (...) {
+            failure_ = std::current_exception();  // logged by the loop, whose log it is
+        }
+    }
+    void done() override {
+        if (failure_) {
+            core::contain(auth_->loop_->log(), "http", "a password's verification",
+                          [&] { std::rethrow_exception(failure_); });
+        }
+        auth_->on_verified(id_, finding_);
+    }
+
+    BasicAuth* auth_;
+    SlotId id_;
+    std::shared_ptr<const BasicAuthOptions::Verify> verify_;
+    BasicCredentials given_;
+    Finding finding_ = Finding::none;
+    std::exception_ptr failure_;
+};
+
 BasicAuth::BasicAuth(core::EventLoop& loop, core::WorkerPool& pool, BasicAuthOptions options)
     : loop_(&loop),
-      pool_(&pool),
       options_(std::move(options)),
       verify_(std::make_shared<const BasicAuthOptions::Verify>(options_.verify)),
-      challenge_(make_challenge(options_.realm)) {
+      challenge_(make_challenge(options_.realm)),
+      jobs_(loop, pool, std::max<std::size_t>(1, options_.waiting_max)) {
     TR_CHECK(*verify_ != nullptr, "BasicAuth needs a verify");
     secure_random(salt_);
 }
@@ -59,36 +90,23 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
     // The exchange stays in this loop's table; only its number goes to the other thread and comes
     // back.
     const SlotId id = waiting_.emplace(exchange.defer(), authorization).id;
+    std::unique_ptr<core::BlockingJob> job =
+        std::make_unique<Verification>(*this, id, verify_, std::move(*credentials));
+    const SlotId verifying = jobs_.start(job);
+    if (!verifying) {
+        waiting_.erase(id);
+        answer_busy(exchange);
+        return Verdict::answered;
+    }
     // A client that guesses and leaves must not keep the threads from clients that wait.
-    const auto left = std::make_shared<std::atomic<bool>>(false);
-    exchange.on_abandoned([this, id, left] {
-        left->store(true, std::memory_order_relaxed);
+    exchange.on_abandoned([this, id, verifying] {
+        jobs_.cancel(verifying);
         if (waiting_.find(id) != nullptr) waiting_.erase(id);
     });
-    const bool accepted = pool_->submit(
-        [this, id, left, verify = verify_, loop = loop_, given = std::move(*credentials)] {
-            if (left->load(std::memory_order_relaxed)) return;
-            bool good = false;
-            std::exception_ptr failure;
-            try {
-                good = (*verify)(given.user, given.password);
-            } catch (...) {
-                failure = std::current_exception();
-            }
-            // Refused only when the loop ends or drowns; the exchange then ends by its deadline.
-            (void)loop->post([this, id, good, failure] { on_verified(id, good, failure); });
-        });
-    if (accepted) return Verdict::later;
-    waiting_.erase(id);
-    answer_busy(exchange);
-    return Verdict::answered;
+    return Verdict::later;
 }
 
-void BasicAuth::on_verified(SlotId id, bool good, const std::exception_ptr& failure) {
-    if (failure) {
-        core::contain(loop_->log(), "http", "a password's verification",
-                      [&] { std::rethrow_exception(failure); });
-    }
+void BasicAuth::on_verified(SlotId id, Finding finding) {
     Waiting* found = waiting_.find(id);
     // The client left meanwhile, and its entry with it.
     if (found == nullptr) return;
@@ -96,14 +114,15 @@ void BasicAuth::on_verified(SlotId id, bool good, const std::exception_ptr& fail
     std::string authorization = std::move(found->authorization);
     waiting_.erase(id);
     // Even if the client has left: it comes back with the same credentials.
-    if (good) remember(std::move(authorization), loop_->now());
+    if (finding == Finding::good) remember(std::move(authorization), loop_->now());
     if (exchange->abandoned()) return;
-    if (failure) {
-        answer_busy(*exchange);  // no memory, most likely: the client may come again
-    } else if (good) {
-        exchange->resume();
-    } else {
-        challenge(*exchange);
+    switch (finding) {
+        case Finding::none:
+            return answer_busy(*exchange);  // no memory, most likely: the client may come again
+        case Finding::good:
+            return exchange->resume();
+        case Finding::bad:
+            return challenge(*exchange);
     }
 }
 

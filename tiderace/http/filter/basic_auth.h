@@ -6,21 +6,24 @@
 // Verifying a password is slow on purpose, so it never runs on the loop, and a flood of guesses
 // ends at the pool's bound with 503. Good credentials are remembered for a while, bad ones never.
 //
-// Owner    The program; one per loop. It outlives the loop's last turn and the pool.
+// Owner    The program; one per loop. It outlives the loop's last turn. It ends before the loop and
+//          the pool, unless nothing is being verified.
 // Thread   The loop's; `verify` runs on the pool's threads, several at a time.
-// Errors   The pool is full, too many wait, or `verify` throws: 503 with Retry-After.
+// Errors   The pool is full, too many wait, or `verify` throws: 503 with Retry-After. A verdict
+//          always reaches the loop (core/blocking_jobs.h), so that no request waits for ever.
 // Limits   remembered_max credentials, waiting_max requests.
 // Memory   The Authorization field's value itself is remembered.
 #pragma once
 
 #include <array>
-#include <exception>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tiderace/base/shared_function.h"
 #include "tiderace/base/slot_map.h"
+#include "tiderace/core/blocking_jobs.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/site.h"
 
@@ -48,6 +51,10 @@ class BasicAuth final : public AccessRule {
     std::size_t remembered() const { return remembered_.size(); }
 
   private:
+    class Verification;
+
+    enum class Finding : std::uint8_t { none, good, bad };  // none: `verify` threw
+
     struct Waiting {
         Waiting(SlotId i, core::Ref<Exchange> e, ByteView a)
             : id(i), exchange(std::move(e)), authorization(a) {}
@@ -64,17 +71,17 @@ class BasicAuth final : public AccessRule {
     std::uint64_t hash_of(ByteView authorization) const;
     bool is_remembered(ByteView authorization, Instant now);
     void remember(std::string authorization, Instant now);
-    void on_verified(SlotId id, bool good, const std::exception_ptr& failure);
+    void on_verified(SlotId id, Finding finding);
     void challenge(Exchange& exchange) const;
 
     core::EventLoop* loop_;
-    core::WorkerPool* pool_;
     BasicAuthOptions options_;
     std::shared_ptr<const BasicAuthOptions::Verify> verify_;
     std::string challenge_;
     std::array<unsigned char, 16> salt_;
     SlotMap<Waiting> waiting_;
     std::vector<Remembered> remembered_;
+    core::BlockingJobs jobs_;  // last: its end waits for what is being verified
 };
 
 // A verify for a few users whose passwords are given as they are (`--basic-auth USER:PASSWORD`).

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 #include <semaphore>
+#include <thread>
 
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -126,6 +127,32 @@ TEST_F(BasicAuthTest, AFloodOfGuessesIsAnsweredBusy) {
     EXPECT_EQ(third->status(), 503);
     EXPECT_EQ(third->field("Retry-After"), "1");
     while (!first->responded() || !second->responded()) loop_->turn(1s);
+    EXPECT_EQ(rule().waiting(), 0U);
+}
+
+// A loop that drowns refuses posts for a while; the verdict comes when it has room.
+TEST_F(BasicAuthTest, AVerdictThatTheMailboxRefusesIsAnsweredAllTheSame) {
+    core::LoopOptions small;
+    small.clock = &clock_;
+    small.mailbox_posts_max = 1;
+    loop_ = std::move(*core::EventLoop::create(small));
+    std::binary_semaphore go(0);
+    std::atomic<bool> full = false;
+    options_.verify = [&](ByteView, ByteView) {
+        go.acquire();
+        full = true;
+        return true;
+    };
+    const auto waits = start(good);
+    ASSERT_TRUE(loop_->post([] {}));
+    go.release();
+    while (!full) std::this_thread::yield();
+    // Until the pool's thread has given up, or has had time to try in vain.
+    for (int i = 0; i < 50 && pool_->counters().completed == 0; ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    for (int i = 0; i < 10'000 && !waits->responded(); ++i) loop_->turn(1ms);
+    EXPECT_EQ(waits->status(), 204);
     EXPECT_EQ(rule().waiting(), 0U);
 }
 
