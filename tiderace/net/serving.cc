@@ -112,7 +112,7 @@ std::string ServingReport::reasons() const {
         text.append(to_string(static_cast<CloseReason>(i))).append("=");
         text += std::to_string(closed[i]);
     }
-    return text;
+    return text.empty() ? "0" : text;
 }
 
 // Destroyed in the reverse order: connections end while what serves them is there.

@@ -90,7 +90,7 @@ struct ServingReport {
     std::uint64_t cut_off = 0;  // connections that did not finish before the end; also in `closed`
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 
-    std::string reasons() const;  // "peer_finished=3 server_stopped=1"
+    std::string reasons() const;  // "peer_finished=3 server_stopped=1"; "0": none was closed
 };
 
 class Serving final : private core::Watch::Receiver {

@@ -460,6 +460,14 @@ TEST_F(ServingTest, AStartWithoutThreadsIsOneSentence) {
         "^marks: start loop 2 of 2: [^\n]*use fewer threads[^\n]*\n$");
 }
 
+TEST(ServingReport, CountsByReason) {
+    ServingReport report;
+    EXPECT_EQ(report.reasons(), "0");
+    report.closed[static_cast<std::size_t>(CloseReason::peer_finished)] = 3;
+    report.closed[static_cast<std::size_t>(CloseReason::server_stopped)] = 1;
+    EXPECT_EQ(report.reasons(), "peer_finished=3 server_stopped=1");
+}
+
 TEST_F(ServingTest, InStepsItReportsWhatBecameOfTheConnections) {
     auto loops = std::move(*LoopGroup::create(1, {}));
     MarkedPlaces places(1, false);
