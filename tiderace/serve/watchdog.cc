@@ -12,13 +12,27 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
+
+#include "tiderace/core/contain.h"
 
 namespace tiderace::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+struct Free {
+    void operator()(char** block) const { std::free(block); }
+};
+
+// The innermost first; no frame is copied. Empty: the thread does not answer.
+struct Stack {
+    std::unique_ptr<char*[], Free> frames;
+    int first = 0;
+    int end = 0;
+};
 
 #if defined(SYS_tgkill) && __has_include(<execinfo.h>)
 
@@ -48,9 +62,8 @@ int this_thread_number() {
     return static_cast<int>(::syscall(SYS_gettid));
 }
 
-// The innermost first. Empty: the thread does not answer. nullopt: it has ended, as loops do before
-// their posts.
-std::optional<std::vector<std::string>> stack_of(int thread) {
+// nullopt: the thread has ended, as loops do before their posts.
+std::optional<Stack> stack_of(int thread) {
     step = Step::asked;
     if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) != 0) return std::nullopt;
     const auto until = Clock::now() + std::chrono::milliseconds(100);
@@ -58,17 +71,17 @@ std::optional<std::vector<std::string>> stack_of(int thread) {
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     Step asked = Step::asked;
-    if (step.compare_exchange_strong(asked, Step::idle)) return std::vector<std::string>();
+    if (step.compare_exchange_strong(asked, Step::idle)) return Stack();
     // The handler is writing by now: its frames must not be read, nor the step be set back, before
     // it ends.
     while (step != Step::done) std::this_thread::yield();
-    std::vector<std::string> stack;
-    char** const names = ::backtrace_symbols(frames.data(), frame_count);
     constexpr int handler_frames = 2;  // take_stack, and what the kernel calls it through
-    for (int i = handler_frames; names != nullptr && i < frame_count; ++i) {
-        stack.emplace_back(names[i]);
+    Stack stack;
+    stack.frames.reset(::backtrace_symbols(frames.data(), frame_count));
+    if (stack.frames != nullptr) {
+        stack.first = handler_frames;
+        stack.end = frame_count;
     }
-    std::free(names);
     step = Step::idle;
     return stack;
 }
@@ -79,8 +92,8 @@ void prepare_stacks() {}
 int this_thread_number() {
     return 0;
 }
-std::optional<std::vector<std::string>> stack_of(int) {
-    return std::vector<std::string>();
+std::optional<Stack> stack_of(int) {
+    return Stack();
 }
 
 #endif
@@ -131,7 +144,9 @@ Watchdog::~Watchdog() {
 void Watchdog::run() {
     std::unique_lock held(lock_);
     while (!wake_.wait_for(held, limit_ / 2, [this] { return ends_; })) {
-        for (Post* const post : posts_) look(*post);
+        for (Post* const post : posts_) {
+            core::contain(logger_.get(), "serve", "the watchdog", [&] { look(*post); });
+        }
     }
 }
 
@@ -142,8 +157,8 @@ void Watchdog::look(Post& post) {
     if (!answered) {
         // Before its first answer a loop may not have begun to turn.
         if (!post.reported_ && post.answers_->turned && waited >= limit_) {
-            tell(post, waited.count());
             post.reported_ = true;
+            tell(post, waited.count());
         }
         return;
     }
@@ -158,8 +173,9 @@ void Watchdog::tell(const Post& post, std::int64_t milliseconds) {
     if (!stack) return;
     logger_->warning("serve", "a handler blocks its loop, and all that this loop serves",
                      log::field("milliseconds", milliseconds));
-    for (const std::string& frame : *stack) {
-        logger_->warning("serve", "  it is at", log::field("frame", frame));
+    for (int i = stack->first; i < stack->end; ++i) {
+        logger_->warning("serve", "  it is at",
+                         log::field("frame", std::string_view(stack->frames[i])));
     }
 }
 

@@ -10,6 +10,8 @@
 // Owner    App::serve. A Post is one loop's, and ends before its loop.
 // Thread   Its own; watch() and the end of a Post: the one that makes the loops.
 // Errors   Where there is no backtrace() (musl) or no tgkill() (BSD, macOS): the line has no stack.
+//          Nor has it one where memory is missing for that. What its thread throws ends that look
+//          at a loop.
 // Limits   frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
 #pragma once
 

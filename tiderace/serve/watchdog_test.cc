@@ -1,0 +1,96 @@
+#include "tiderace/serve/watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/log/collecting_sink.h"
+#include "tiderace/log/writer.h"
+#include "tiderace/testing/scarce_memory.h"
+
+namespace tiderace::serve {
+namespace {
+
+// On its next call, lets an allocation of the thread that calls it fail.
+class ScarceTime final : public log::TimeSource {
+  public:
+    std::int64_t unix_ms() override {
+        if (const std::uint64_t nth = nth_.exchange(0)) scarce_.emplace(nth);
+        return 0;
+    }
+    void fail_after_next_line(std::uint64_t nth) { nth_ = nth; }
+
+  private:
+    std::atomic<std::uint64_t> nth_ = 0;
+    std::optional<testing::ScarceMemory> scarce_;
+};
+
+// A loop on a thread of its own, and a watchdog whose lines are collected.
+class WatchdogTest : public ::testing::Test {
+  protected:
+    WatchdogTest() {
+        log::Stream& stream =
+            writer_.add_stream("diagnostics", std::make_unique<log::CollectingSink>(lines_));
+        EXPECT_TRUE(writer_.start());
+        watchdog_.emplace(20ms, std::make_unique<log::Logger>(stream.add_ring(64_KiB), time_));
+        post_.emplace(*watchdog_, *loop_);
+        thread_ = std::thread([this] { loop_->run(); });
+    }
+    ~WatchdogTest() override {
+        loop_->request_stop();
+        thread_.join();
+        post_.reset();
+        watchdog_.reset();
+        writer_.stop();
+    }
+
+    // The loop is blocked until it was reported `count` times in all.
+    void block_until_reported(std::ptrdiff_t count) {
+        ASSERT_TRUE(loop_->post([this] { go_.acquire(); }));
+        wait_for("a handler blocks its loop", count);
+    }
+    void go_on(std::ptrdiff_t count) {
+        go_.release();
+        wait_for("turns again", count);
+    }
+    void wait_for(const std::string& text, std::ptrdiff_t count) {
+        const auto seen = [&] {
+            return std::ranges::count_if(
+                lines_->all(), [&](const std::string& line) { return line.contains(text); });
+        };
+        while (seen() < count) std::this_thread::sleep_for(1ms);
+    }
+
+    std::shared_ptr<log::CollectingSink::Lines> lines_ =
+        std::make_shared<log::CollectingSink::Lines>();
+    ScarceTime time_;
+    log::SystemTime writers_time_;
+    log::Writer writer_{writers_time_, {.flush_interval = 1ms}};
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    std::counting_semaphore<> go_{0};
+    std::optional<Watchdog> watchdog_;
+    std::optional<Watchdog::Post> post_;
+    std::thread thread_;
+};
+
+// Nothing above its thread catches what it throws.
+TEST_F(WatchdogTest, ItGoesOnWhereItHasNoMemory) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    block_until_reported(1);
+    for (std::uint64_t nth = 1; nth <= 8; ++nth) {
+        const auto count = static_cast<std::ptrdiff_t>(nth);
+        time_.fail_after_next_line(nth);
+        go_on(count);
+        block_until_reported(count + 1);
+    }
+    go_on(9);
+}
+
+}  // namespace
+}  // namespace tiderace::serve
