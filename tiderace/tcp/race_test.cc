@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tiderace/net/listener.h"
 #include "tiderace/task/runner_fixture.h"
 #include "tiderace/testing/world.h"
 
@@ -120,6 +121,33 @@ TEST_F(RaceTest, CancellingClosesWhatIsBeingOpened) {
     root.cancel();
     world.settle();
     EXPECT_EQ(world.open_descriptors(), 0);
+}
+
+// On the machine's own sockets: a peer that resets while it is being connected to leaves a hang-up.
+TEST(RaceOnSockets, AnAttemptThatWasResetIsNotHeardOfAgain) {
+    for (const char* engine : {"epoll", "io_uring", "kqueue", "poll", "select"}) {
+        auto loop = core::EventLoop::create({.engine = engine});
+        if (!loop) continue;  // not on this system
+        core::Kernel& kernel = core::system_kernel();
+        auto resets = net::open_listener(kernel, core::Address::loopback(0), {});
+        auto good = net::open_listener(kernel, core::Address::loopback(0), {});
+        ASSERT_TRUE(resets && good);
+        const std::vector<core::Address> to{net::local_address(kernel, *resets),
+                                            net::local_address(kernel, *good)};
+        task::Runner runner(**loop);
+        std::optional<Race::Outcome> outcome;
+        runner.spawn([](auto to, auto& outcome) -> task::Task<> {
+            Race race(to, 250ms, Instant::max());
+            outcome = co_await race;
+        }(to, outcome));
+        // The kernel resets what it had accepted, before the loop has seen that it is connected.
+        *resets = {};
+        for (int i = 0; i < 1'000 && !outcome; ++i) (*loop)->turn(1s);
+        ASSERT_TRUE(outcome) << engine;
+        EXPECT_NE(outcome->transport, nullptr) << engine;
+        EXPECT_EQ(outcome->address, to[1]) << engine;
+        outcome.reset();
+    }
 }
 
 }  // namespace

@@ -351,7 +351,14 @@ void ReadinessBackend::finish_connect(IoHandle handle) {
     stream.purpose = Purpose::stream;
     // Its owner asks to receive when it is ready for bytes.
     set_interest(handle, stream, {});
-    stream.observer->on_connected(outcome < 0 ? outcome : -error);
+    const int result = outcome < 0 ? outcome : -error;
+    if (result != 0 && stream.known_to_poller) {
+        // Nothing follows a failure; the hang-up would be reported for as long as the owner keeps
+        // the socket, to an observer that is not open.
+        poller_->remove(handle.fd, Afterwards::open);
+        stream.known_to_poller = false;
+    }
+    stream.observer->on_connected(result);
 }
 
 void ReadinessBackend::receive_once(IoHandle handle) {
