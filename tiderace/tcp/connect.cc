@@ -52,30 +52,6 @@ class Outgoing final : private net::Connection::Owner {
     SlotMap<Line> connections_;
 };
 
-// Waits until the TLS handshake is done or the connection closed (StreamState::on_close wakes it,
-// too).
-class Secured final {
-  public:
-    explicit Secured(StreamState& state) : state_(&state) {}
-    ~Secured() { state_->wait_secured(nullptr); }
-
-    bool await_ready() const { return state_->begin_secured(); }
-    void await_suspend(std::coroutine_handle<> handle) {
-        waiter_.suspend(handle);
-        state_->wait_secured(&waiter_);
-    }
-    void await_resume() const {}
-
-  private:
-    StreamState* state_;
-    task::Waiter waiter_;
-};
-
-task::Task<> wait_until_secured(StreamState& state) {
-    Secured secured(state);
-    co_await secured;
-}
-
 task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
                                       StreamOptions stream_options) {
     Result<Dialed> made = co_await dial(to, options);
@@ -84,9 +60,8 @@ task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
     Outgoing& outgoing = task::Context::here().runner->local<Outgoing>();
     Stream stream(outgoing.add(std::move(*made)), stream_options);
     if (options.security != nullptr) {
-        const auto in_time =
-            // The handshake has a time-out of its own in the transport; this one is the caller's.
-            co_await task::within(options.timeout, wait_until_secured(stream.state()));
+        // The handshake has a time-out of its own in the transport; this one is the caller's.
+        const auto in_time = co_await task::within(options.timeout, until_secured(stream.state()));
         if (!in_time || !stream.open()) {
             stream.abort();
             co_return fail(Error(in_time ? EPROTO : ETIMEDOUT, "secure the connection to", to,

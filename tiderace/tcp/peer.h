@@ -48,7 +48,8 @@ class Peer final : private net::Session {
     bool tune(const net::SocketOptions& options) TR_ON_LOOP;
 
     const core::Address& address() const { return connection_->peer(); }
-    // The verified certificate's subject, ALPN, version …; nullptr: in clear text.
+    // A client's verified certificate, ALPN, version …; nullptr: in clear text, or before the
+    // handshake is over, as in on_accept. on_data comes after it.
     const net::TransportSecurity* security() const { return connection_->security(); }
     std::uint64_t unsent_bytes() const { return connection_->queue_bytes(); }
     core::EventLoop& loop() const { return connection_->loop(); }

@@ -10,8 +10,13 @@ namespace {
 
 // It begins in the turn's end: the connection is started then. A parameter of ours, not of the
 // handler's alone, so that a handler that throws before its first await is as any other.
-task::Task<> run_handler(const Handler& handler, Stream stream) {
+task::Task<> run_handler(const Handler& handler, Stream stream, bool is_secured) {
     co_await task::yield();
+    if (is_secured) {
+        // security() is null before it, and the client is not known.
+        co_await until_secured(stream.state());
+        if (!stream.open()) co_return;
+    }
     co_await handler(std::move(stream));
 }
 
@@ -29,7 +34,10 @@ class Tasks::Served final : public task::Root, private StreamKeeper {
         if (state_ != nullptr) state_->set_keeper(nullptr);
     }
 
-    void begin() { start(*tasks_->runner_, run_handler(*tasks_->handler_, Stream(*state_))); }
+    void begin() {
+        const bool is_secured = tasks_->options_.security != nullptr;
+        start(*tasks_->runner_, run_handler(*tasks_->handler_, Stream(*state_), is_secured));
+    }
 
   private:
     void on_done(std::exception_ptr failure) override {

@@ -8,6 +8,9 @@
 // that waits for the peer's next word gets End::stopping, so that the coroutine can end in order;
 // connections still open after ServeOptions::drain are cut off, which the last line says.
 //
+// With ServeOptions::security it begins when the handshake is over, so that security() says who the
+// client is; a client whose handshake fails never reaches it.
+//
 // The coroutine ends the connection by returning. If the peer is gone (reset, stalled, cut off), a
 // waiting read or write reports it; a coroutine that waits for something else, or goes on writing
 // after a write returned false, is cancelled: its frame ends at its await.

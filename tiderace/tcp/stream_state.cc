@@ -174,6 +174,8 @@ void StreamState::on_deadline(net::Connection& connection) {
 // What has arrived by now is still read: two turns dispatch it.
 void StreamState::on_drain(net::Connection& connection) {
     draining_ = true;
+    // Inside its handshake the peer has asked for nothing.
+    if (securing_ != nullptr) return connection.close(net::CloseReason::server_stopped);
     if (!waits_at_boundary()) return;
     quiet_rounds_ = 2;
     connection.loop().arm(*this, connection.loop().now());
@@ -300,6 +302,33 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
     const bool orderly =
         reason == net::CloseReason::finished || reason == net::CloseReason::peer_finished;
     if (!reported && !orderly && keeper_ != nullptr) keeper_->on_abandoned();
+}
+
+namespace {
+
+// Waits until the TLS handshake is done or the connection closed (on_close() wakes it, too).
+class Secured final {
+  public:
+    explicit Secured(StreamState& state) : state_(&state) {}
+    ~Secured() { state_->wait_secured(nullptr); }
+
+    bool await_ready() const { return state_->begin_secured(); }
+    void await_suspend(std::coroutine_handle<> handle) {
+        waiter_.suspend(handle);
+        state_->wait_secured(&waiter_);
+    }
+    void await_resume() const {}
+
+  private:
+    StreamState* state_;
+    task::Waiter waiter_;
+};
+
+}  // namespace
+
+task::Task<> until_secured(StreamState& state) {
+    Secured secured(state);
+    co_await secured;
 }
 
 }  // namespace tiderace::tcp

@@ -185,4 +185,7 @@ class StreamState final : public net::Session, private core::Timer {
     bool end_reported_ = false;  // a write reported that the peer is gone
 };
 
+// Until the handshake of TLS is over, or the connection is. By one task at a time.
+task::Task<> until_secured(StreamState& state);
+
 }  // namespace tiderace::tcp
