@@ -63,5 +63,20 @@ TEST_F(Tcp, TlsIsVerifiedByTheClient) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Tcp, AServerKnowsAClientByItsCertificate) {
+    const tiderace::testing::Authority authority;
+    const auto files = authority.issue(folder, "server", {.names = {"127.0.0.1", "localhost"}});
+    const auto ada = authority.issue(folder, "ada", {.common_name = "ada"});
+    const std::string ca = authority.write(folder, "ca.pem");
+    Program program(folder, "tcp/certificates_of_clients", {files.certificate, files.key, ca});
+    const std::string place = "localhost" + program.place().substr(9);
+    const tcp::ClientTls member(
+        tcp::ClientTlsOptions{.ca = ca, .certificate = {ada.certificate, ada.key}});
+    EXPECT_EQ(run(say(place, "", {.security = &member})), "hello CN=ada");
+    const tcp::ClientTls stranger(tcp::ClientTlsOptions{.ca = ca});
+    EXPECT_EQ(run(say(place, "", {.security = &stranger})), "hello stranger");
+    EXPECT_EQ(program.end(), 0);
+}
+
 }  // namespace
 }  // namespace documents

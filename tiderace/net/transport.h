@@ -26,7 +26,8 @@ struct TransportSecurity {
     std::string_view version;   // "TLSv1.3"
     std::string_view cipher;    // "TLS_AES_128_GCM_SHA256"
     std::string server_name;    // the name that the client requested (SNI), lower case; "" for none
-    std::string client;         // the verified client certificate's subject; "" without one
+    std::string client;         // the verified client certificate's subject, which may be empty
+    bool client_verified = false;  // there is such a certificate
     bool resumed = false;
 };
 

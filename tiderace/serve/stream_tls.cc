@@ -30,7 +30,8 @@ Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& l
     }
     if (!options_.client_ca.empty()) {
         options.client_ca = options_.client_ca;
-        options.client_certificates = tls::ClientCertificates::required;
+        options.client_certificates = options_.client_required ? tls::ClientCertificates::required
+                                                               : tls::ClientCertificates::optional;
     }
     auto context = tls::ServerContext::create(loop, std::move(options));
     if (!context) return fail(context.error());

@@ -6,8 +6,9 @@
 //   const tcp::ClientTls tls;                                   // the system's roots
 //   auto stream = co_await tcp::connect("example.org:7443", {.security = &tls});
 //
-// The client verifies the server's certificate and its name. Stream::security() has what was agreed
-// on, and the subject of a client's certificate.
+// The client verifies the server's certificate and its name. Stream::security() and
+// Peer::security() have what was agreed on: `client_verified` where the client has shown a
+// certificate that `client_ca` signed, and its subject as `client`.
 //
 // Owner    The program; it outlives the servers and the loops that use it.
 // Thread   Any; what it makes for a loop stays there.
@@ -30,7 +31,11 @@ struct PemFiles {
 
 struct ServerTlsOptions {
     std::vector<PemFiles> certificates = {};  // chosen by the name that the client asks for
-    std::string client_ca = {};               // clients show a certificate that it signed; "": none
+    // PEM file of the authorities that sign clients' certificates. "": clients are asked for none.
+    std::string client_ca = {};
+    // With client_ca. False: a client without a certificate is served, too. One that shows a
+    // certificate that does not verify is refused in either case.
+    bool client_required = true;
     std::vector<std::string> protocols = {};  // ALPN, in the server's order; empty: not spoken
 };
 

@@ -123,7 +123,7 @@ class Stream final {
     End end() const { return state_->end(); }                     // of the last read
     net::CloseReason reason() const { return state_->reason(); }  // once it is not open()
     const core::Address& peer() const { return state_->peer(); }  // also afterwards
-    // The verified certificate's subject, ALPN, version …; nullptr: in clear text, or not open().
+    // A client's verified certificate, ALPN, version …; nullptr: in clear text, or not open().
     const net::TransportSecurity* security() const;
     std::uint64_t unsent_bytes() const;
 

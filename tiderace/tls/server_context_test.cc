@@ -306,11 +306,13 @@ class ClientCertificateTest : public ServerTest {
     bool note(bool in) {
         said_ = false;
         if (in) subject_ = security().client;
+        if (in) verified_ = security().client_verified;
         return in;
     }
 
     testing::Authority strangers_;
     std::string subject_;
+    bool verified_ = false;
     bool said_ = false;
 };
 
@@ -327,8 +329,10 @@ TEST_F(ClientCertificateTest, AreRequestedAndVerifiedAsTheServerWants) {
         ask(ClientCertificates::optional);
         EXPECT_TRUE(comes_in({}, version));
         EXPECT_EQ(subject_, "");
+        EXPECT_FALSE(verified_);
         EXPECT_TRUE(comes_in(known, version));
         EXPECT_EQ(subject_, "CN=known");
+        EXPECT_TRUE(verified_);
         EXPECT_FALSE(comes_in(unknown, version));
         ask(ClientCertificates::required);
         EXPECT_FALSE(comes_in({}, version));

@@ -109,10 +109,7 @@ bool looks_like_text(ByteView bytes) {
     return bytes.front() >= ' ' && bytes.front() <= '~';
 }
 
-// Only a verified certificate names a client: with `optional`, an unverified one must not.
-std::string client_subject(SSL* ssl) {
-    X509* certificate = SSL_get0_peer_certificate(ssl);
-    if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
+std::string subject_of(X509* certificate) {
     BioPtr bio(BIO_new(BIO_s_mem()));
     if (bio == nullptr) return {};
     X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
@@ -138,7 +135,11 @@ net::TransportSecurity security_of(SSL* ssl, const Endpoint& endpoint) {
             if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
         }
     }
-    if (SSL_is_server(ssl) == 1) made.client = client_subject(ssl);
+    // Only a verified certificate names a client: with `optional`, an unverified one must not.
+    const bool verified = SSL_is_server(ssl) == 1 && SSL_get_verify_result(ssl) == X509_V_OK;
+    X509* const client = verified ? SSL_get0_peer_certificate(ssl) : nullptr;
+    made.client_verified = client != nullptr;
+    if (client != nullptr) made.client = subject_of(client);
     made.resumed = SSL_session_reused(ssl) == 1;
     return made;
 }
