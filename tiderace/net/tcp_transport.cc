@@ -33,6 +33,25 @@ Result<std::unique_ptr<TcpTransport>> TcpTransport::make(core::EventLoop& loop, 
     return fail(std::move(handle.error()));
 }
 
+namespace {
+
+// Between the connection and open(). A failure of that time is reported again to the receiver that
+// comes then.
+class NotOpen final : public Transport::Observer {
+    void on_received(ByteView) override {}
+    void on_receive_failed(int) override {}
+    void on_sent(std::int64_t) override {}
+};
+constinit NotOpen not_open;
+
+}  // namespace
+
+void TcpTransport::on_connected(int error) {
+    Opening* const opening = opening_;
+    observer_ = &not_open;
+    opening->on_connected(error);
+}
+
 TcpTransport::~TcpTransport() {
     if (handle_) close({});
 }

@@ -51,12 +51,12 @@ class TcpTransport final : public Transport, private core::IoObserver {
     void on_receive_failed(int error) override { observer_->on_receive_failed(error); }
     void on_sent(std::int64_t result) override { observer_->on_sent(result); }
 
-    void on_connected(int error) override { opening_->on_connected(error); }
+    void on_connected(int error) override;
 
     core::EventLoop* loop_;
     union {
         Observer* observer_ = nullptr;
-        Opening* opening_;  // until it is open
+        Opening* opening_;  // until it is connected
     };
     core::IoHandle handle_;
 };

@@ -55,6 +55,32 @@ TEST_P(EveryTcpTransport, EndsOneDirectionAndThenTheOther) {
     EXPECT_EQ(server_->heard(), "not yet");
 }
 
+// Its owner may need some turns until it opens it.
+TEST_P(EveryTcpTransport, AResetBeforeItIsOpenIsReportedOnceItIs) {
+    class Outcome final : public TcpTransport::Opening {
+      public:
+        void on_connected(int error) override { error_ = error; }
+        int error_ = 1;
+    } outcome;
+    sockaddr_storage storage;
+    world_->listening_at().to_sockaddr(storage);
+    const int fd = world_->kernel().open_socket(storage.ss_family, SOCK_STREAM, 0);
+    ASSERT_GE(fd, 0);
+    auto connecting = std::move(*TcpTransport::make(world_->loop(), fd));
+    connecting->connect(world_->listening_at(), outcome);
+    int accepted = -1;
+    ASSERT_TRUE(world_->run_until([&] {
+        if (accepted < 0) accepted = world_->kernel().accept(listener_.get(), nullptr, nullptr);
+        return accepted >= 0 && outcome.error_ == 0;
+    }));
+    testing::TransportPeer far(world_->loop(),
+                               std::move(*TcpTransport::make(world_->loop(), accepted)));
+    far.reset();
+    for (int i = 0; i < 10; ++i) world_->settle();
+    testing::TransportPeer near(world_->loop(), std::move(connecting));
+    EXPECT_TRUE(world_->run_until([&] { return near.was_reset(); }));
+}
+
 TEST_P(EveryTcpTransport, ResetsOnRequest) {
     server_->reset();
     EXPECT_TRUE(world_->run_until([&] { return client_->was_reset(); }));
