@@ -7,10 +7,13 @@
 // it on. A deadline within an earlier one changes nothing.
 //
 // Thread   The loop's.
-// Errors   TimedOut; what the task throws is thrown on.
+// Errors   TimedOut; what the task throws in time is thrown on. What it throws when its time is
+//          over is a log line and TimedOut: where the loop is late, a database or a client that
+//          keeps the deadline by itself may be first.
 #pragma once
 
 #include <coroutine>
+#include <exception>
 #include <expected>
 #include <type_traits>
 
@@ -52,12 +55,19 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
         Context::current() = waiter_.context();
         disarm();
         if (!task_) return std::unexpected(TimedOut{});
-        if constexpr (std::is_void_v<T>) {
-            task_.handle().promise().take_value();
-            return {};
-        } else {
-            return task_.handle().promise().take_value();
+        try {
+            if constexpr (std::is_void_v<T>) {
+                task_.handle().promise().take_value();
+                return {};
+            } else {
+                return task_.handle().promise().take_value();
+            }
+        } catch (...) {
+            core::EventLoop& loop = context_.runner->loop();
+            if (loop.now() < context_.deadline) throw;
+            log_failure(loop.log(), std::current_exception());
         }
+        return std::unexpected(TimedOut{});
     }
 
   private:

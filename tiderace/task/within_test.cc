@@ -67,6 +67,25 @@ TEST_F(WithinTest, AnExceptionPasses) {
                  std::out_of_range);
 }
 
+// What it awaits keeps the deadline by itself, and the loop was late for both.
+TEST_F(WithinTest, AnExceptionThatComesTooLateIsTooLate) {
+    bool late = false;
+    Kept root;
+    root.start(runner, [](bool& out) -> Task<> {
+        auto result = co_await within(1s, []() -> Task<> {
+            co_await sleep(999ms);
+            throw std::out_of_range("x");
+        }());
+        out = !result;
+    }(late));
+    world.settle();
+    world.clock().advance(10s);
+    world.settle();
+    EXPECT_TRUE(root.ended);
+    EXPECT_TRUE(late);
+    EXPECT_EQ(root.failure, nullptr);
+}
+
 TEST_F(WithinTest, WhatIsAwaitedInheritsTheEarliestDeadline) {
     std::vector<Duration> left;
     run([](std::vector<Duration>& out, core::EventLoop& loop) -> Task<> {
