@@ -146,6 +146,7 @@ void Exchange::reset_answer() {
     waiting_.reset();
     receiver_.reset();
     body_bytes_max_ = 0;
+    empty_pulls_ = 0;
 }
 
 void Exchange::attach(core::Ref<Attachment> one) {
@@ -300,8 +301,21 @@ void Exchange::fail_receiver() {
 
 BodySource::State Exchange::pull(BodySource& source, core::SendQueue& out) {
     auto state = BodySource::State::failed;
-    contain("a body source",
-            [&] { state = source.pull(loop().blocks(), out, BodySource::pull_bytes); });
+    contain("a body source", [&] {
+        const auto given = source.pull(loop().blocks(), out, BodySource::pull_bytes);
+        // A connection pulls until its queue is full, which a source without bytes never fills.
+        const bool is_empty = given == BodySource::State::more && out.empty();
+        empty_pulls_ = is_empty ? empty_pulls_ + 1 : 0;
+        if (empty_pulls_ < BodySource::empty_pulls_max) {
+            state = given;
+            return;
+        }
+        empty_pulls_ = 0;
+        // A full mailbox leaves `failed`.
+        if (loop().post([self = core::Ref<Exchange>(this)] { self->body_ready(); })) {
+            state = BodySource::State::wait;
+        }
+    });
     return state;
 }
 

@@ -178,11 +178,11 @@ class Exchange : public core::Shared {
     bool responded_ = false;
     bool deferred_ = false;
     bool abandoned_ = false;
-    bool over_ = false;  // answered to its last byte
+    bool over_ = false;             // answered to its last byte
+    std::uint8_t empty_pulls_ = 0;  // in a row
 
   private:
     struct Waiting;
-
     Waiting& waiting();
     void write(Response& response) TR_ON_LOOP;
     void on_deadline(int status);

@@ -30,12 +30,15 @@ namespace tiderace::http {
 class BodySource {
   public:
     enum class State : std::uint8_t {
-        more,  // pull again when there is room
+        more,  // pull again when there is room; without bytes, see empty_pulls_max
         wait,  // nothing now: call Exchange::body_ready() when there is
         end,
         failed,  // cannot go on: the connection is broken off, so that the peer sees it
     };
     static constexpr std::size_t pull_bytes = 31_KiB;  // with its frame it fits in a block
+    // After so many pulls in a row that said `more` without a byte, the next comes in the next turn
+    // of the loop, so that others are served. It keeps the loop busy: `wait` costs nothing.
+    static constexpr std::uint8_t empty_pulls_max = 16;
 
     virtual ~BodySource() = default;
     // Appends about `bytes_wanted` to `out`. Called on the loop; must not block.

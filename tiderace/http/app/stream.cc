@@ -58,6 +58,8 @@ BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue
         Root::start(*runner_, make_next());
         pulling_ = false;
         if (alive()) return State::wait;
+        // The caller bounds how many of these it takes in one turn.
+        if (piece_.empty() && !ended_ && !failed_) return State::more;
     }
     return State::more;
 }

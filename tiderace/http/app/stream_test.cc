@@ -123,6 +123,27 @@ TEST_F(StreamTest, ASlowClientSlowsTheGeneratorDown) {
     world.settle();
 }
 
+// Only so many pieces without bytes are made in one turn; then others are served.
+TEST_F(StreamTest, EmptyPiecesDoNotHoldTheLoop) {
+    constexpr int made_max = 100'000;  // then it ends: a test that loops must end
+    static int made;
+    static bool enough;
+    made = 0;
+    enough = false;
+    app.get<"/empty">([]() -> task::Generator<std::string> {
+        while (!enough && ++made < made_max) co_yield "";
+        co_yield "some";
+    });
+    app.get<"/other">([] { return "other"; });
+    auto peer = connect();
+    peer->say("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(world.run_until([&] { return made > 100; }));
+    EXPECT_EQ(body_of(get("/other")), "other");
+    EXPECT_LT(made, made_max);
+    enough = true;
+    ASSERT_TRUE(world.run_until([&] { return peer->heard().find("some") != std::string::npos; }));
+}
+
 TEST_F(StreamTest, AGeneratorThatThrowsBreaksTheAnswerOff) {
     app.get<"/broken">([]() -> task::Generator<std::string> {
         co_yield "some";
