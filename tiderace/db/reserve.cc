@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tiderace/core/contain.h"
 #include "tiderace/db/error.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
@@ -21,15 +22,16 @@ Loan& Loan::operator=(Loan&& other) noexcept {
     return *this;
 }
 
-void Loan::give_back() {
-    if (connection_ == nullptr) return permit_.release();
-    if (connection_->broken()) {
-        connection_.reset();
-        return permit_.release();
-    }
-    if (connection_->clean()) return reserve_->keep(*this);
-    Reserve& reserve = *reserve_;
-    reserve.runner_->spawn(reserve.recover(std::move(*this)));
+void Loan::give_back() noexcept {
+    // Both end here at the latest, the connection first: without it its place is free.
+    task::Semaphore::Permit permit = std::move(permit_);
+    std::unique_ptr<Pooled> connection = std::move(connection_);
+    if (connection == nullptr || connection->broken()) return;
+    if (connection->clean()) return reserve_->keep(std::move(connection));
+    // Without memory for the task its arguments end, and the connection with them.
+    core::contain(reserve_->runner_->loop().log(), "db", "the recovery of a connection", [&] {
+        reserve_->runner_->spawn(reserve_->recover(std::move(connection), std::move(permit)));
+    });
 }
 
 Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker)
@@ -61,6 +63,9 @@ task::Task<Loan> Reserve::take(Instant until) {
     } else {
         loan.permit_ = co_await wait_for_permit(until);
     }
+    // Now, because giving back must not fail. A connection is made only while none is idle, so
+    // there are never more than were lent at one time.
+    idle_.reserve(size() - permits_.free());
     const bool is_fresh = !idle_.empty() && now() - idle_.back().since < options_.check_after;
     if (is_fresh && !idle_.back().connection->gone()) {
         loan.connection_ = std::move(idle_.back().connection);
@@ -127,23 +132,20 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
     }
 }
 
-// Spawned: only tasks that wait for its permit wait for it.
-task::Task<> Reserve::recover(Loan loan) {
-    // Out of the loan: one that ends in here, at the runner's end, is not recovered again.
-    std::unique_ptr<Pooled> connection = std::move(loan.connection_);
+// Spawned: only tasks that wait for its permit wait for it. At the runner's end it ends in here,
+// and the connection with it.
+task::Task<> Reserve::recover(std::unique_ptr<Pooled> connection,
+                              [[maybe_unused]] task::Semaphore::Permit permit) {
     bool recovered = false;
     try {
         recovered = co_await connection->recover();
     } catch (const Error&) {  // recovered stays false
     }
-    if (recovered && !connection->broken() && connection->clean()) {
-        loan.connection_ = std::move(connection);
-    }
+    if (recovered && !connection->broken() && connection->clean()) keep(std::move(connection));
 }
 
-void Reserve::keep(Loan& loan) {
-    idle_.push_back({std::move(loan.connection_), now()});
-    loan.permit_.release();
+void Reserve::keep(std::unique_ptr<Pooled> connection) noexcept {
+    idle_.push_back({std::move(connection), now()});
 }
 
 }  // namespace tiderace::db

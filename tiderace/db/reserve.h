@@ -3,7 +3,8 @@
 //   take() -> a free one, asked whether it answers if it was idle for long
 //          -> a new one, while there are fewer than connections_max
 //          -> or wait in order                               (Error{busy})
-//   Loan ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed
+//   Loan ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed, and
+//                so is one for whose recovery there is no memory
 //
 // Owner    A pool, in the runner's locals. Loans end before it.
 // Thread   The loop's.
@@ -74,7 +75,8 @@ class Loan {
     ~Loan() { give_back(); }
 
     Pooled* get() const { return connection_.get(); }
-    void give_back();
+    // Also called by the destructor, so it never throws.
+    void give_back() noexcept;
 
   private:
     friend class Reserve;
@@ -114,14 +116,14 @@ class Reserve final {
     task::Task<task::Semaphore::Permit> wait_for_permit(Instant until);
     task::Task<std::unique_ptr<Pooled>> ready_one(Instant until);
     task::Task<std::unique_ptr<Pooled>> new_one(Instant until);
-    task::Task<> recover(Loan loan);
-    void keep(Loan& loan);
+    task::Task<> recover(std::unique_ptr<Pooled> connection, task::Semaphore::Permit permit);
+    void keep(std::unique_ptr<Pooled> connection) noexcept;
 
     task::Runner* runner_;
     ReserveOptions options_;
     Maker maker_;
     task::Semaphore permits_;
-    std::vector<Idle> idle_;  // the one used last is at the back
+    std::vector<Idle> idle_;  // the one used last is at the back; has room for all that are lent
     std::size_t waiting_ = 0;
     task::Backoff backoff_;  // after a connection that could not be made
     Instant next_attempt_{};

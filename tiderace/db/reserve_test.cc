@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tiderace/db/error.h"
 #include "tiderace/task/runner_fixture.h"
 #include "tiderace/task/sleep.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::db {
 namespace {
@@ -98,6 +101,34 @@ TEST_F(ReserveTest, OneThatIsNotCleanIsRecoveredWithItsPlace) {
         }
         EXPECT_EQ(seen.made, 2);
     }(reserve, behaviour));
+}
+
+// A Loan ends in a destructor, often while an exception is on its way.
+TEST_F(ReserveTest, GivingBackNeverFailsForMemory) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    for (const bool is_clean : {true, false}) {
+        testing::fail_each([&](std::uint64_t nth) {
+            Reserve reserve = make({.connections_max = 2});
+            Loan loan;
+            run([](Reserve& from, Loan& taken) -> task::Task<> {
+                taken = co_await from.take(Instant::max());
+            }(reserve, loan));
+            fake(loan).is_clean = is_clean;
+            const std::uint64_t failed = [&] {
+                const testing::ScarceMemory scarce(nth);
+                EXPECT_NO_THROW(loan.give_back());
+                return scarce.failed();
+            }();
+            world.advance(1s);
+            EXPECT_EQ(reserve.counters().lent, 0U) << nth;
+            EXPECT_EQ(reserve.counters().idle, is_clean || !failed ? 1U : 0U) << nth;
+            run([](Reserve& from) -> task::Task<> {
+                const Loan first = co_await from.take(Instant::max());
+                const Loan second = co_await from.take(Instant::max());
+            }(reserve));
+            return failed;
+        });
+    }
 }
 
 TEST_F(ReserveTest, WaitsForAPlaceAndNotForEver) {
