@@ -65,6 +65,13 @@ void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask)
 
 }  // namespace
 
+struct WebSocketConnection::Message final : WaitingMessages::Holder {
+    explicit Message(WebSocketConnection& s) : Holder(s.service_->waiting()), socket(&s) {}
+    void refuse() TR_ON_LOOP override { socket->refuse_messages(); }
+    WebSocketConnection* socket;
+    std::string bytes;
+};
+
 WebSocketConnection::WebSocketConnection(WebSocketService& service, net::Connection& connection,
                                          WebSocketHandler& handler, WebSocketSetup setup)
     : service_(&service),
@@ -178,7 +185,7 @@ void WebSocketConnection::take_fragment(const Step& step) {
 // Text is checked as it comes: what can never be UTF-8 is refused before it is whole.
 void WebSocketConnection::collect(const Step& step) {
     if (step.first) {
-        message_ = std::make_unique<IncompleteMessages::Message>(service_->incomplete(), *this);
+        message_ = std::make_unique<Message>(*this);
         utf8_ = {};
     }
     const std::size_t before = message_->bytes.size();
@@ -189,9 +196,10 @@ void WebSocketConnection::collect(const Step& step) {
         fail(WebSocketFault::not_utf8);
         return;
     }
-    if (!step.last) return service_->incomplete().grown(*message_);
+    if (!step.last) return message_->grow_to(message_->bytes.size());
     // Moved out first, because the handler may call close(), which drops message_.
     const auto whole = std::move(message_);
+    whole->shrink_to(0);  // a handler that keeps it counts it
     deliver(step, whole->bytes, is_checked);
 }
 
@@ -498,9 +506,9 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
 }
 
 // The service holds too much of messages like this one.
-void WebSocketConnection::refuse_incomplete() {
+void WebSocketConnection::refuse_messages() {
     ++service_->counters().overflowed;
-    close(close_code::policy, "too much of unfinished messages is held");
+    close(close_code::policy, "too much of unreceived messages is held");
     // It could not be written to any more.
     if (state_ == State::open) connection_->close(net::CloseReason::aborted);
     message_.reset();

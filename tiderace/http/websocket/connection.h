@@ -105,7 +105,8 @@ class WebSocketConnection final : public net::Session, private ListHook {
         closed,   // nothing more is sent or received; the connection ends
     };
     using Step = wire::WebSocketReader::Step;
-    friend class IncompleteMessages;
+    struct Message;
+    friend class WebSocketState;
     friend class WebSocketTopics;
     template <typename T>
     friend class tiderace::IntrusiveList;
@@ -124,7 +125,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     void take_payload(const Step& step) TR_ON_LOOP;
     void take_fragment(const Step& step) TR_ON_LOOP;
     void collect(const Step& step) TR_ON_LOOP;
-    void refuse_incomplete() TR_ON_LOOP;
+    void refuse_messages() TR_ON_LOOP;
     void deliver(const Step& step, ByteView bytes, bool is_checked) TR_ON_LOOP;
     std::optional<ByteView> inflate(ByteView bytes) TR_ON_LOOP;
     ByteView unmasked(const Step& step);
@@ -159,7 +160,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     net::Connection* connection_;
     WebSocketHandler* handler_;
     wire::WebSocketReader reader_;
-    std::unique_ptr<IncompleteMessages::Message> message_;  // until it is whole
+    std::unique_ptr<Message> message_;  // until it is whole
     std::unique_ptr<WebSocketService::Context> context_;
     std::unique_ptr<std::string> subprotocol_;
     std::unique_ptr<std::string> reason_;  // of the peer's close frame

@@ -1,6 +1,7 @@
 #include "tiderace/http/websocket/service.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -16,12 +17,19 @@ std::string& emptied(std::string& text) {
     return text;
 }
 
+// A socket within its own limits is never refused for what it alone holds.
+std::size_t waiting_bytes_max(const WebSocketOptions& options) {
+    constexpr std::size_t beside = 128_KiB;
+    const std::size_t one = std::min(options.message_bytes_max, SIZE_MAX - beside) + beside;
+    return std::max(options.waiting_bytes_max, one);
+}
+
 }  // namespace
 
 WebSocketService::WebSocketService(core::EventLoop& loop, WebSocketOptions options)
     : loop_(&loop),
       options_(std::move(options)),
-      incomplete_(std::max(options_.incomplete_bytes_max, options_.message_bytes_max)),
+      waiting_(core::make_ref<WaitingMessages>(waiting_bytes_max(options_))),
       random_used_(random_.size()) {
     TR_CHECK(options_.deflate_level >= 1 && options_.deflate_level <= 9);
     TR_CHECK(options_.deflate.server_max_window_bits >= 9 &&

@@ -20,7 +20,7 @@
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/request.h"
-#include "tiderace/http/websocket/incomplete_messages.h"
+#include "tiderace/http/websocket/waiting_messages.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
 
@@ -43,9 +43,10 @@ struct WebSocketOptions {
 
     std::size_t message_bytes_max = 16_MiB;      // of a message, inflated; above: 1009
     std::uint64_t frame_bytes_max = UINT64_MAX;  // of one frame; above: 1009
-    // Of all messages that have not arrived whole, or message_bytes_max where that is more; above:
-    // sockets with the larger ones are closed with 1008.
-    std::size_t incomplete_bytes_max = 64_MiB;
+    // Of all messages that wait, for their rest or for the task that receives them; at least
+    // message_bytes_max and 128 KiB. Above half of it no socket is read while a message of it waits
+    // for its task; above: sockets with the larger ones are closed with 1008, and those dropped.
+    std::size_t waiting_bytes_max = 64_MiB;
     bool fragments = false;  // on_fragment instead of on_message
 
     std::uint64_t queue_bytes_max = 2_MiB;  // unsent; a message that finds less than it may pass it
@@ -68,7 +69,7 @@ struct WebSocketCounters {
     std::uint64_t messages_in = 0;
     std::uint64_t messages_out = 0;
     std::uint64_t dropped = 0;     // SlowReceiver::drop
-    std::uint64_t overflowed = 0;  // SlowReceiver::close and wait; incomplete_bytes_max
+    std::uint64_t overflowed = 0;  // SlowReceiver::close and wait; waiting_bytes_max
     std::uint64_t faults = 0;      // of peers
     std::uint64_t failed = 0;      // a handler threw
     std::uint64_t timed_out = 0;   // no pong, or no close
@@ -129,7 +130,7 @@ class WebSocketService final {
     // A key that cannot be guessed (RFC 6455, 10.3).
     wire::WebSocketMask random_mask();
 
-    IncompleteMessages& incomplete() { return incomplete_; }
+    const core::Ref<WaitingMessages>& waiting() const { return waiting_; }
 
     // The right to keep windows; nullptr: context_sockets_max have it.
     class Context {
@@ -157,7 +158,7 @@ class WebSocketService final {
     core::EventLoop* loop_;
     WebSocketOptions options_;
     WebSocketCounters counters_;
-    IncompleteMessages incomplete_;
+    core::Ref<WaitingMessages> waiting_;
     SlotMap<Entry> sockets_;
     std::vector<char> unmasked_;
     std::string inflated_;

@@ -21,7 +21,8 @@ void WebSocketState::disown(std::uint16_t code) {
     }
     disowned_ = true;
     held_ = {};
-    begin_ = 0;
+    begin_ = held_bytes_ = 0;
+    counted_.shrink_to(0);
     if (!may_send()) return;
     connection_->service().loop().assert_on_loop();
     connection_->close(code);
@@ -29,7 +30,8 @@ void WebSocketState::disown(std::uint16_t code) {
 
 // --- receiving -------------------------------------------------------------------------------
 
-void WebSocketState::on_message(WebSocketConnection&, WebSocketKind kind, ByteView message) {
+void WebSocketState::on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) {
+    socket.service().loop().assert_on_loop();
     // Messages are taken from the front; the gap is closed when it is the larger part, so each
     // message moves a bounded number of times.
     if (begin_ > held_.size() / 2) {
@@ -39,11 +41,24 @@ void WebSocketState::on_message(WebSocketConnection&, WebSocketKind kind, ByteVi
     held_.emplace_back(std::string(message), kind);
     held_bytes_ += message.size() + message_cost;
     // A task that receives slowly pushes back on its peer: TCP's window fills, not our memory.
-    if (held_bytes_ >= held_bytes_max && !std::exchange(paused_, true)) {
-        connection_->service().loop().assert_on_loop();
-        connection_->set_reading(false);
-    }
+    const bool is_full = held_bytes_ >= held_bytes_max || socket.service().waiting()->is_scarce();
+    if (is_full && !std::exchange(paused_, true)) socket.set_reading(false);
     if (receiver_ != nullptr) receiver_->waiter_.wake();
+    counted_.grow_to(held_bytes_);  // the last: it may refuse all of them
+}
+
+// All sockets hold too much.
+void WebSocketState::refuse_held() {
+    if (receiver_ != nullptr && begin_ < held_.size()) {
+        // The receive was woken for the first, and gets it.
+        held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(begin_) + 1, held_.end());
+        held_bytes_ = held_[begin_].text().size() + message_cost;
+    } else {
+        held_ = {};
+        begin_ = held_bytes_ = 0;
+    }
+    counted_.shrink_to(held_bytes_);
+    if (may_send()) connection_->refuse_messages();
 }
 
 void WebSocketState::wait(WebSocketReceive& receive) {
@@ -62,6 +77,7 @@ std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) 
     }
     WebSocketMessage message = std::move(held_[begin_++]);
     held_bytes_ -= message.text().size() + message_cost;
+    counted_.shrink_to(held_bytes_);
     if (begin_ == held_.size()) {
         begin_ = 0;
         held_.clear();
@@ -129,6 +145,7 @@ void WebSocketState::serve_senders() {
 
 void WebSocketState::on_open(WebSocketConnection& socket) {
     connection_ = &socket;
+    counted_.join(socket.service().waiting());
     peer_ = socket.connection().peer();
     if (!socket.subprotocol().empty()) {
         subprotocol_ = std::make_unique<std::string>(socket.subprotocol());

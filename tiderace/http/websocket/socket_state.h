@@ -8,8 +8,9 @@
 //          ends it. Once it has ended the connection may still take leave of the peer.
 // Thread   The loop's.
 // Limits   held_bytes_max of messages that were not received yet, each with message_cost, and one
-//          message more; then nothing is read from the peer.
-// Memory   About 200 bytes.
+//          message more; then nothing is read from the peer. Of all sockets
+//          WebSocketOptions::waiting_bytes_max.
+// Memory   About 260 bytes.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,7 @@
 
 #include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/websocket/socket.h"
+#include "tiderace/http/websocket/waiting_messages.h"
 
 namespace tiderace::http {
 
@@ -81,6 +83,15 @@ class WebSocketState final : public WebSocketHandler {
     }
 
   private:
+    class Held final : public WaitingMessages::Holder {
+      public:
+        explicit Held(WebSocketState& state) : state_(&state) {}
+
+      private:
+        void refuse() TR_ON_LOOP override { state_->refuse_held(); }
+        WebSocketState* state_;
+    };
+
     void on_open(WebSocketConnection& socket) override;
     void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override;
     void on_drained(WebSocketConnection& socket) override;
@@ -88,6 +99,7 @@ class WebSocketState final : public WebSocketHandler {
     void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override;
     void on_refused(int http_status, std::string_view why) override;
 
+    void refuse_held() TR_ON_LOOP;
     void push(WebSocketSending& sending);
     void serve_senders();
     void end(std::uint16_t code, ByteView reason);
@@ -103,6 +115,7 @@ class WebSocketState final : public WebSocketHandler {
     std::vector<WebSocketMessage> held_;
     std::size_t begin_ = 0;  // of what was not received, in held_
     std::size_t held_bytes_ = 0;
+    Held counted_{*this};      // held_bytes_, among those of all sockets
     std::uint32_t sends_ = 0;  // that wait, or were woken and did not go on yet
     std::uint16_t code_ = 0;   // not 0: it ended
     std::uint16_t http_status_ = 0;

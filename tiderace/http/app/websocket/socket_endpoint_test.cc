@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/app/session.h"
@@ -236,6 +238,34 @@ TEST_F(Sockets, ReceiveUnderADeadlineWithoutALoss) {
     EXPECT_EQ(frames(*peer), "text(nothing) text(one) text(nothing)");
     peer->close();
     world.settle();
+}
+
+// The bound of one route, of which two of these messages take the most.
+TEST_F(Sockets, WhoseTasksAreBusyHoldNoMoreThanTheBoundOfAll) {
+    std::vector<int> received;
+    app.ws<"/busy">(
+        [&](WebSocket& socket) -> Task<> {
+            co_await task::sleep(2s);
+            int count = 0;
+            while (co_await socket.receive()) ++count;
+            received.push_back(count);
+        },
+        {.message_bytes_max = 100'000, .waiting_bytes_max = 0});
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 4; ++i) {
+        peers.push_back(open("/busy"));
+        peers.back()->say(client_frame(Opcode::binary, std::string(90'000, 'x')));
+        world.settle();
+    }
+    const std::string refused = "close(1008 too much of unreceived messages is held)";
+    EXPECT_EQ(frames(*peers[0]), refused);
+    EXPECT_EQ(frames(*peers[1]), refused);
+    EXPECT_EQ(frames(*peers[2]), "");
+    world.advance(8s);
+    EXPECT_EQ(received, (std::vector{0, 0})) << "their tasks receive the end";
+    for (const int i : {2, 3}) peers[i]->say(client_frame(Opcode::close, "\x03\xe8"));
+    world.settle();
+    EXPECT_EQ(received, (std::vector{0, 0, 1, 1}));
 }
 
 }  // namespace
