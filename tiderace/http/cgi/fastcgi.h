@@ -42,7 +42,7 @@ struct FastCgiOptions {
     std::vector<std::string> index;  // those that match the pattern stand for their folder
     CallRules rules;
     std::size_t connections_max = 32;        // of this handler
-    std::size_t waiting_max = 256;           // requests for a connection; above: 503
+    std::size_t waiting_max = 256;           // requests for one that others use; above: 503
     std::size_t requests_a_connection = 16;  // where the peer can
     // A kept connection may occupy one of a few processes, so it ends after idle_least
     // where another request has waited that long for its first byte.

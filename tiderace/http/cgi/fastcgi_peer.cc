@@ -366,8 +366,10 @@ void FastCgiPeer::ask_values() {
 
 void FastCgiPeer::ask(FastCgiCall& call) {
     ask_values();
-    // Each that waits holds its request, so their number is bounded.
-    if (waiting_.size() >= options_->waiting_max) {
+    // Each that waits holds its request, so their number is bounded. Those that a connection can be
+    // made for, or is being made, wait for no other request.
+    const std::size_t being_made = options_->connections_max - connections_.size();
+    if (find_room() == nullptr && waiting_.size() >= being_made + options_->waiting_max) {
         return call.refuse("too many wait for a connection to the peer");
     }
     waiting_.push_back(&call);

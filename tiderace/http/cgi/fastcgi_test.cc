@@ -26,18 +26,18 @@ class FastCgiTest : public ::testing::Test {
   protected:
     using Recorded = testing::RecordedExchange;
 
-    FastCgiTest() {
-        handler_ = std::move(*FastCgi::create(
-            *loop_, {.pattern = "/app",
-                     .address = net::local_address(core::system_kernel(), listener_),
-                     .rules = {},
-                     .idle_max = 60s,
-                     .idle_least = 60s}));
-    }
+    FastCgiTest() { handler_ = std::move(*FastCgi::create(*loop_, options())); }
     ~FastCgiTest() override {
         for (const int fd : accepted_) ::close(fd);
     }
 
+    FastCgiOptions options() {
+        return {.pattern = "/app",
+                .address = net::local_address(core::system_kernel(), listener_),
+                .rules = {},
+                .idle_max = 60s,
+                .idle_least = 60s};
+    }
     core::Ref<Recorded> begin(std::string_view method) {
         auto exchange = core::make_ref<Recorded>(*loop_, method, "/app/a");
         handler_->handle(*exchange);
@@ -110,6 +110,25 @@ TEST_F(FastCgiTest, EndsWithARequestOnAKeptConnection) {
     receive_request();
     handler_.reset();
     EXPECT_EQ(second->status(), 502);
+}
+
+// One that gets a connection, idle or made for it, waits for no other request.
+TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
+    FastCgiOptions strict = options();
+    strict.connections_max = 1;
+    strict.waiting_max = 0;
+    handler_ = std::move(*FastCgi::create(*loop_, strict));
+    for (int i = 0; i < 2; ++i) {
+        const auto exchange = begin("GET");
+        ASSERT_FALSE(exchange->responded()) << exchange->status();
+        receive_request();
+        EXPECT_EQ(begin("GET")->status(), 503) << "the only connection is busy";
+        const auto id = static_cast<std::uint16_t>(i + 1);
+        answer(FcgiType::standard_output, id, "Status: 200\r\n\r\n");
+        answer(FcgiType::end_request, id, ByteView("\0\0\0\0\0\0\0\0", 8));
+        EXPECT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
+        EXPECT_EQ(exchange->status(), 200);
+    }
 }
 
 }  // namespace
