@@ -87,23 +87,37 @@ AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
         answer_busy(exchange);
         return Verdict::answered;
     }
+    if (verify(exchange, authorization, std::move(*credentials))) return Verdict::later;
+    answer_busy(exchange);
+    return Verdict::answered;
+}
+
+// False: the pool is full.
+bool BasicAuth::verify(Exchange& exchange, ByteView authorization, BasicCredentials given) {
     // The exchange stays in this loop's table; only its number goes to the other thread and comes
     // back.
     const SlotId id = waiting_.emplace(exchange.defer(), authorization).id;
-    std::unique_ptr<core::BlockingJob> job =
-        std::make_unique<Verification>(*this, id, verify_, std::move(*credentials));
-    const SlotId verifying = jobs_.start(job);
-    if (!verifying) {
-        waiting_.erase(id);
-        answer_busy(exchange);
-        return Verdict::answered;
-    }
-    // A client that guesses and leaves must not keep the threads from clients that wait.
-    exchange.on_abandoned([this, id, verifying] {
+    SlotId verifying;
+    try {
+        std::unique_ptr<core::BlockingJob> job =
+            std::make_unique<Verification>(*this, id, verify_, std::move(given));
+        verifying = jobs_.start(job);
+        if (!verifying) {
+            waiting_.erase(id);
+            return false;
+        }
+        // A client that guesses and leaves must not keep the threads from clients that wait.
+        exchange.on_abandoned([this, id, verifying] {
+            jobs_.cancel(verifying);
+            if (waiting_.find(id) != nullptr) waiting_.erase(id);
+        });
+    } catch (...) {
+        // No memory: it is answered 500 by the caller, so nothing would ever take it out.
         jobs_.cancel(verifying);
-        if (waiting_.find(id) != nullptr) waiting_.erase(id);
-    });
-    return Verdict::later;
+        waiting_.erase(id);
+        throw;
+    }
+    return true;
 }
 
 void BasicAuth::on_verified(SlotId id, Finding finding) {

@@ -29,6 +29,8 @@
 
 namespace tiderace::http::filter {
 
+struct BasicCredentials;
+
 struct BasicAuthOptions {
     // Must take as long for an unknown user as for a wrong password: verify the password against
     // some hash in either case. A plain list: see verify_plain.
@@ -68,6 +70,7 @@ class BasicAuth final : public AccessRule {
         Instant until;
     };
 
+    bool verify(Exchange& exchange, ByteView authorization, BasicCredentials given);
     std::uint64_t hash_of(ByteView authorization) const;
     bool is_remembered(ByteView authorization, Instant now);
     void remember(std::string authorization, Instant now);

@@ -7,8 +7,10 @@
 #include <semaphore>
 #include <thread>
 
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http::filter {
 namespace {
@@ -186,6 +188,25 @@ TEST(VerifyPlain, KnowsItsUsers) {
     EXPECT_FALSE(verify("ann", "two"));
     EXPECT_FALSE(verify("eve", "one"));
     EXPECT_FALSE(verify("", ""));
+}
+
+// What stays in the table would hold its exchange for ever, and take a place from all that follow.
+TEST_F(BasicAuthTest, KeepsNoRequestThatItHasNoMemoryFor) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    rule();
+    testing::fail_each([&](std::uint64_t nth) {
+        const auto exchange = core::make_ref<testing::RecordedExchange>(
+            *loop_, "GET", "/", testing::RecordedExchange::Fields{{"Authorization", bad}});
+        const bool failed = [&] {
+            const testing::ScarceMemory scarce(nth);
+            exchange->run([&] { site_.serve(*exchange); });
+            return scarce.failed();
+        }();
+        while (!exchange->responded()) loop_->turn(1s);
+        EXPECT_EQ(rule().waiting(), 0U) << nth;
+        EXPECT_EQ(exchange->status() >= 500, failed) << nth;
+        return failed;
+    });
 }
 
 }  // namespace
