@@ -164,6 +164,7 @@ void SchemaBook::write_checked(Writer& out, const json::CheckedShape& shape) {
 
 void SchemaBook::write_variant(Writer& out, const json::VariantShape& shape) {
     const bool tagged = json::is_tagged(shape);
+    // Values that several alternatives take (3 is an integer and a number) are what oneOf would
     // refuse.
     out.key(tagged ? "oneOf" : "anyOf").begin_array();
     for (const json::Alternative& one : shape.alternatives) {
