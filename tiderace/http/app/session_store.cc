@@ -7,11 +7,15 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -108,7 +112,9 @@ bool MemorySessions::Table::erase(const std::string& key) {
 }
 
 MemorySessions::MemorySessions(std::size_t sessions_max)
-    : table_(std::make_unique<Table>(sessions_max)) {}
+    : table_(std::make_unique<Table>(sessions_max)) {
+    TR_CHECK(sessions_max > 0, "a store of sessions has room for one");
+}
 MemorySessions::~MemorySessions() = default;
 
 task::Task<std::optional<SessionStore::Found>> MemorySessions::load(std::string key,
@@ -183,11 +189,29 @@ std::optional<SessionStore::Found> read_session(const std::string& path) {
         std::string(text.substr(static_cast<std::size_t>(end + 1 - text.data()))), expires};
 }
 
-// Written beside it and put in its place: a crash leaves the old one.
+// Of the name of a file that becomes a session when it is whole; digits follow. A key has no dot.
+constexpr std::string_view unfinished_mark = ".new";
+// Writing one takes milliseconds: what is older was left by a crash.
+constexpr std::chrono::hours unfinished_max{1};
+
+bool is_unfinished(std::string_view name) {
+    const std::size_t at = name.find(unfinished_mark);
+    if (at == std::string_view::npos) return false;
+    const std::string_view rest = name.substr(at + unfinished_mark.size());
+    return !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// An unfinished file has expired when it is old, whatever of its text was written.
+UnixSeconds unfinished_expiry(fs::file_time_type written) {
+    const bool is_old = written < fs::file_time_type::clock::now() - unfinished_max;
+    return is_old ? 0 : std::numeric_limits<UnixSeconds>::max();
+}
+
+// Written beside it and put in its place: a crash leaves the old one, and perhaps what is beside.
 void write_session(const std::string& path, const std::string& text) {
     std::array<unsigned char, 8> bytes;
     secure_random(bytes);
-    std::string beside = path + ".new";
+    std::string beside = path + std::string(unfinished_mark);
     for (const unsigned char byte : bytes) beside += std::to_string(byte);
     NewFile file(beside);
     file.open();
@@ -235,6 +259,7 @@ class FileSessions::Folder {
         UnixSeconds expires;
         std::uint64_t bytes;
         std::string path;
+        bool is_unfinished;
     };
 
     std::string path_of(const std::string& key) const { return path_ + "/" + key; }
@@ -260,10 +285,16 @@ std::vector<FileSessions::Folder::File> FileSessions::Folder::files() const {
         // Another loop, or another process, may remove the file meanwhile.
         std::error_code gone;
         if (!entry.is_regular_file(gone)) continue;
-        std::string path = entry.path().string();
-        const auto session = read_session(path);
         const std::uint64_t bytes = entry.file_size(gone);
-        if (session && !gone) all.push_back({session->expires, bytes, std::move(path)});
+        if (gone) continue;
+        const fs::file_time_type written = entry.last_write_time(gone);
+        if (gone) continue;
+        std::string path = entry.path().string();
+        if (is_unfinished(entry.path().filename().string())) {
+            all.push_back({unfinished_expiry(written), bytes, std::move(path), true});
+        } else if (const auto session = read_session(path)) {
+            all.push_back({session->expires, bytes, std::move(path), false});
+        }
     }
     return all;
 }
@@ -379,10 +410,14 @@ bool FileSessions::Folder::erase(const std::string& key) {
     return remove(path_of(key));
 }
 
+// The lock is held for one file at a time, because a large folder takes long to read.
 void FileSessions::Folder::sweep(UnixSeconds now) {
-    const std::lock_guard held(lock_);
     for (const File& file : files()) {
-        if (file.expires <= now) remove(file.path);
+        if (file.expires > now) continue;
+        const std::lock_guard held(lock_);
+        // Read again, because a save may have replaced it meanwhile.
+        const auto session = file.is_unfinished ? std::nullopt : read_session(file.path);
+        if (file.is_unfinished || (session && session->expires <= now)) remove(file.path);
     }
 }
 

@@ -9,7 +9,8 @@
 //          because the store is broken. FileSessions: everything but an absent file.
 // Limits   MemorySessions: sessions_max, the one that was used the longest ago goes first.
 //          FileSessions: FileSessionsOptions; the one that expires first goes first. Those that
-//          expired are swept away every hour while sessions are read.
+//          expired are swept away every hour while sessions are read, and so are unfinished files
+//          that a crash left.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ class SessionStore {
 
 class MemorySessions final : public SessionStore {
   public:
-    explicit MemorySessions(std::size_t sessions_max = 100'000);
+    explicit MemorySessions(std::size_t sessions_max = 100'000);  // at least 1
     ~MemorySessions() override;
 
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -117,6 +119,58 @@ TEST(SessionStore, ReadingSweepsTheFolderNowAndThen) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() + "/old"));
     EXPECT_TRUE(task::run(store.load("kept", 1'100)));
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/old"));
+}
+
+// What a crash leaves of a session that was being written has no line to say when it expires.
+TEST(SessionStore, UnfinishedFilesAreSweptWhenTheyAreOld) {
+    const testing::TemporaryFolder folder;
+    const auto leave = [&](const std::string& name, const std::string& text,
+                           std::chrono::hours ago) {
+        const std::string path = folder.path() + "/" + name;
+        std::ofstream(path) << text;
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - ago);
+    };
+    leave("abc.new123", "", 2h);
+    leave("abc.new124", "99", 2h);
+    leave("abc.new125", "9999999999\nhalf", 2h);
+    leave("abc.new126", "", 0h);
+    leave("abc.newer", "", 2h);
+    const FileSessions store(folder.path());
+    store.sweep(10);
+    const auto has = [&](const std::string& name) {
+        return std::filesystem::exists(folder.path() + "/" + name);
+    };
+    EXPECT_FALSE(has("abc.new123"));
+    EXPECT_FALSE(has("abc.new124"));
+    EXPECT_FALSE(has("abc.new125"));
+    EXPECT_TRUE(has("abc.new126")) << "it may still be written";
+    EXPECT_TRUE(has("abc.newer")) << "no file of ours";
+}
+
+TEST(SessionStore, UnfinishedFilesTakeRoom) {
+    const testing::TemporaryFolder folder;
+    for (int i = 0; i < 3; ++i) {
+        const std::string path = folder.path() + "/a.new" + std::to_string(i);
+        std::ofstream(path) << std::string(10'000, '1');
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 2h);
+    }
+    FileSessions store(folder.path(), {.bytes_max = 40'000});
+    task::run(store.save("a", std::string(15'000, 'x'), 100));
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+        bytes += entry.file_size();
+    }
+    EXPECT_LE(bytes, 40'000u);
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/a"));
+}
+
+TEST(SessionStore, AStoreHasRoomForOneAtLeast) {
+    MemorySessions one(1);
+    EXPECT_EQ(task::run(use_store(one)), used);
+    task::run(one.save("a", "1", 10));
+    task::run(one.save("b", "2", 10));
+    EXPECT_EQ(one.size(), 1u);
+    EXPECT_DEATH(MemorySessions(0), "a store of sessions has room for one");
 }
 
 TEST(SessionStore, AFileThatCannotBeReadIsNoMissingSession) {
