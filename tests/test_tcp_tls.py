@@ -1,4 +1,4 @@
-"""Client certificates of the TCP face (tests/samples/tcp_members.cc), shown by openssl and curl."""
+"""Client certificates of the TCP face and of an App (tests/samples/*_members.cc)."""
 
 import re
 import subprocess
@@ -31,10 +31,14 @@ def shown(authority, members):
             "server": members.issue("server", ("ivy",), usage="serverAuth")}
 
 
+@pytest.fixture(params=["tcp", "app"])
+def program(request, binary):
+    return binary.parent / f"tests/samples/sample_{request.param}_members"
+
+
 @pytest.fixture
-def server(binary, authority, members, tmp_path):
+def server(program, authority, members, tmp_path):
     """Starts the sample, which requires certificates or only requests them."""
-    program = binary.parent / "tests/samples/sample_tcp_members"
     if not program.exists():
         pytest.fail(f"{program} is not built")
     pair = authority.issue("site")
@@ -67,10 +71,10 @@ def s_client(address, authority, version, pair=None):
     """What openssl prints, the server's answer included."""
     host, port = address
     own = ["-cert", pair.certificate, "-key", pair.key] if pair else []
+    request = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     done = subprocess.run(["openssl", "s_client", "-connect", f"{host}:{port}", "-CAfile",
-                           authority.file, "-ign_eof", version, *own],
-                          input=b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", capture_output=True,
-                          timeout=SECONDS_MAX, check=False)
+                           authority.file, "-ign_eof", version, *own], input=request,
+                          capture_output=True, timeout=SECONDS_MAX, check=False)
     return (done.stdout + done.stderr).decode(errors="replace")
 
 
@@ -102,3 +106,12 @@ def test_a_certificate_without_a_subject_is_verified_all_the_same(server, author
     openssl("x509", "-req", "-in", request, "-CA", members.file, "-CAkey", members.pair.key,
             "-days", 20, "-set_serial", 77, "-extfile", extensions, "-out", made)
     assert curl(server("required"), authority, Pair(made, key)) == (0, "verified \n")
+
+
+def test_authorities_of_clients_need_a_certificate_of_the_server(binary, members, tmp_path):
+    program = binary.parent / "tests/samples/sample_app_members"
+    done = subprocess.run([program, "127.0.0.1:0", "", "", members.file, "plain"],
+                          capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"app: verify clients by {members.file}: invalid argument; set ServeOptions::tls\n")

@@ -8,7 +8,10 @@
 #include "tests/documents/program.h"
 #include "tiderace/http/client/client.h"
 #include "tiderace/json.h"
+#include "tiderace/serve/stream_tls.h"
 #include "tiderace/task.h"
+#include "tiderace/tcp.h"
+#include "tiderace/testing/certificates.h"
 
 namespace documents {
 namespace {
@@ -227,6 +230,31 @@ TEST_F(Library, OpenApi) {
     const auto document = get(program.url("/openapi.json"));
     EXPECT_THAT(document.body, HasSubstr("\"title\":\"Harbour\""));
     EXPECT_THAT(document.body, HasSubstr("\"maxLength\":40"));
+    EXPECT_EQ(program.end(), 0);
+}
+
+tiderace::Task<std::string> read_page(std::string place, tiderace::tcp::ConnectOptions options) {
+    auto stream = co_await tiderace::tcp::connect(place, options);
+    if (!stream) co_return stream.error().message();
+    co_await stream->write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    std::string heard;
+    while (auto bytes = co_await stream->read()) heard += *bytes;
+    co_return heard;
+}
+
+TEST_F(Library, CertificatesOfClients) {
+    const tiderace::testing::Authority authority;
+    const auto files = authority.issue(folder, "server", {.names = {"127.0.0.1", "localhost"}});
+    const auto ada = authority.issue(folder, "ada", {.common_name = "ada"});
+    const std::string ca = authority.write(folder, "ca.pem");
+    Program program(folder, "library/certificates_of_clients", {files.certificate, files.key, ca});
+    const std::string place = "localhost" + program.place().substr(9);
+    const tiderace::tcp::ClientTls member(
+        tiderace::tcp::ClientTlsOptions{.ca = ca, .certificate = {ada.certificate, ada.key}});
+    EXPECT_THAT(tiderace::run(read_page(place, {.security = &member})), HasSubstr("hello CN=ada"));
+    const tiderace::tcp::ClientTls stranger(tiderace::tcp::ClientTlsOptions{.ca = ca});
+    EXPECT_THAT(tiderace::run(read_page(place, {.security = &stranger})),
+                HasSubstr("hello stranger"));
     EXPECT_EQ(program.end(), 0);
 }
 

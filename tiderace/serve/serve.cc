@@ -96,8 +96,14 @@ Result<Certificates> find_certificates(const ServeOptions& options) {
     return found;
 }
 
-tls::ServerOptions tls_options(const std::vector<TlsFiles>& certificates, bool first) {
+tls::ServerOptions tls_options(const ServeOptions& options,
+                               const std::vector<TlsFiles>& certificates, bool first) {
     tls::ServerOptions made;
+    if (!options.client_ca.empty()) {
+        made.client_ca = options.client_ca;
+        made.client_certificates = options.client_required ? tls::ClientCertificates::required
+                                                           : tls::ClientCertificates::optional;
+    }
     for (const TlsFiles& files : certificates) {
         made.certificates.push_back({files.certificate, files.key});
     }
@@ -114,6 +120,9 @@ struct Places {
 Result<Places> find_places(const ServeOptions& options) {
     Places places;
     const bool certified = !options.tls.empty();
+    if (!certified && !options.client_ca.empty()) {
+        return fail(Error(EINVAL, "verify clients by", options.client_ca, "set ServeOptions::tls"));
+    }
     for (const std::string& text : options.listen.addresses) {
         const bool says_plain = text.starts_with("http://");
         const bool says_tls = text.starts_with("https://");
@@ -149,8 +158,9 @@ class AppService final : public net::LoopService {
         open_logs(loop, logs, options.access_log);
     }
 
-    Result<> add_tls(core::EventLoop& loop, const std::vector<TlsFiles>& files, bool first) {
-        auto context = tls::ServerContext::create(loop, tls_options(files, first));
+    Result<> add_tls(core::EventLoop& loop, const ServeOptions& options,
+                     const std::vector<TlsFiles>& files, bool first) {
+        auto context = tls::ServerContext::create(loop, tls_options(options, files, first));
         if (!context) return fail(context.error());
         tls_ = std::move(*context);
         return {};
@@ -256,8 +266,8 @@ int App::serve(const ServeOptions& options) {
             auto service =
                 std::make_unique<AppService>(loop, *this, pool, **logs, options, *places);
             if (!options.tls.empty()) {
-                auto added =
-                    service->add_tls(loop, certificates->files, std::exchange(first, false));
+                auto added = service->add_tls(loop, options, certificates->files,
+                                              std::exchange(first, false));
                 if (!added) return fail(added.error());
             }
             if (watchdog) service->watch(loop, *watchdog);

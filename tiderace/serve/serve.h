@@ -50,8 +50,14 @@ inline const TlsFiles development_certificate{.certificate = "", .key = "", .dev
 struct ServeOptions {
     ListenOn listen = ":8080";
     std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
-    std::size_t threads = 0;         // loops, each on a thread of its own; 0: one for each CPU
-    Duration drain = 10s;            // from the end of the notice to the end; max(): none
+    // PEM file of the authorities that sign clients' certificates. "": clients are asked for none.
+    // Request::security has whether one was verified, and whose.
+    std::string client_ca = "";
+    // With client_ca. False: a client without a certificate is served, too. One that shows a
+    // certificate that does not verify is refused in either case.
+    bool client_required = true;
+    std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
+    Duration drain = 10s;     // from the end of the notice to the end; max(): none
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
     Duration drain_notice = Duration::zero();
