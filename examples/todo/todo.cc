@@ -74,7 +74,8 @@ struct FaultPage {
 void add_sign_in(App& app, const std::string& password) {
     app.get<"/sign-in">([] { return page<"sign_in.html">(SignInPage{}); });
     app.post<"/sign-in">(
-        [password](Form<SignIn> form, Session session) -> Task<std::variant<Page, Redirect>> {
+        [password](Form<SignIn> form, Session session)
+            -> Task<std::variant<PageOf<"sign_in.html", SignInPage>, Redirect>> {
             if (form->password != password) {
                 co_return page<"sign_in.html">(SignInPage{"This is not the password."}, Reply(403));
             }
@@ -91,7 +92,7 @@ void add_sign_in(App& app, const std::string& password) {
 
 void add_pages(Group<0> pages, const db::Database& db) {
     pages.use(signed_in("user", Redirect{"/sign-in"}));
-    pages.get<"/">([db](Session session) -> Task<Page> {
+    pages.get<"/">([db](Session session) -> Task<PageOf<"list.html", ListPage>> {
         ListPage shown{.user = std::string(session.get("user"))};
         shown.items = co_await list_of(db, shown.user);
         co_return page<"list.html">(std::move(shown));

@@ -12,7 +12,7 @@
 //   Events                                       text/event-stream
 //   void, std::monostate                         204
 //   File                                         a file of the disk (http/app/file.h)
-//   Page                                         a template with a value (http/app/pages/page.h)
+//   PageOf<name, T>, Page                        a template with a value (http/app/pages/page.h)
 //   Json<T>, any other type that has a JSON form application/json
 //   Task<T>                                      T, later
 //

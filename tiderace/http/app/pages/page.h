@@ -6,17 +6,22 @@
 //   app.get<"/">([] { return page<"feed.html">(Feed{…}); });
 //   return page<"sign_in.html">(SignIn{"wrong"}, Reply(403));       // status, fields, cookies
 //
-//   App::templates(), serve() --> all compiled, each page<"…">(T) checked against T
+//   App::templates(), serve() --> all compiled; each PageOf that a route returns checked
 //                                   \-> a fault: one sentence with file, line and caret; no start
 //   request -> handler -> value -> template -> escaped by place -> answer
 //
-// A handler that returns one of several types of pages returns Page. page("feed.html", …) takes a
-// name that is made at run time; whether the template fits is then seen when it is shown.
+// The check at start sees the result types of handlers and error pages. PageOf<"feed.html", Feed>,
+// which page<"feed.html">(Feed) makes, names template and type, also inside a Task, optional,
+// expected or variant. Page names neither: it holds any page, among them those of
+// page("feed.html", …), whose name is made at run time, and whether the template fits the value is
+// seen when it is shown. So a handler with a declared result is checked if it declares
+//
+//   Task<std::variant<PageOf<"sign_in.html", SignIn>, Redirect>>        and not <Page, Redirect>
 //
 // Owner    The handler, until it is returned; it owns its value.
 // Thread   The loop's.
-// Errors   A template that cannot show the value (a check at start finds that, except in
-//          text::Value) is answered with 500 and one entry of the log.
+// Errors   A template that cannot show the value (the check at start finds that for a PageOf,
+//          except in text::Value) is answered with 500 and one entry of the log.
 // Memory   One allocation for the value.
 #pragma once
 

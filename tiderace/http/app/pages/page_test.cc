@@ -64,9 +64,13 @@ TEST_F(PagesTest, WhatIsFoundOnlyWhenItIsShownIs500AndTheRestGoesOn) {
     app.templates(folder.path());
     app.get<"/">([] { return page("feed.html", std::vector<int>{1}); });
     app.get<"/outside">([] { return page("../feed.html", Feed{}); });
+    // Page says neither which template nor which type.
+    app.get<"/any">([]() -> Page { return page<"feed.html">(std::vector<int>{1}); });
+    ASSERT_EQ(app.fault(), "");
     app.get<"/good">([] { return page<"feed.html">(Feed{"good", {}}); });
     EXPECT_EQ(status_of(get("/")), "500");
     EXPECT_EQ(status_of(get("/outside")), "500");
+    EXPECT_EQ(status_of(get("/any")), "500");
     EXPECT_EQ(body_of(get("/good")), "<h1>good</h1>");
 }
 
