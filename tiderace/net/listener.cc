@@ -77,33 +77,43 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
 constexpr Duration retry_interval = 10ms;
 
 // Held while a name is checked, removed and taken, so that of servers that start at once none
-// removes another's new socket. If the folder cannot be opened, we go on without the lock.
-class FolderLock {
-  public:
-    FolderLock(core::Kernel& kernel, const std::string& path) {
-        const auto slash = path.rfind('/');
-        // The folder, not the socket's own file: that one is what is replaced.
-        const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
-        folder_ = core::Descriptor(
-            kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
-        if (folder_) ::flock(folder_.get(), LOCK_EX);
-    }
-
-  private:
-    core::Descriptor folder_;
-};
-
-int bind_name(core::Kernel& kernel, int fd, const core::Address& address, const sockaddr* raw,
-              socklen_t bytes) {
+// removes another's new socket. If the folder cannot be opened or has no locks, we go on without.
+// Waited for with a limit, because every user who may open the folder can hold its lock for ever.
+Result<core::Descriptor> lock_folder(core::Kernel& kernel, const core::Address& address,
+                                     Duration wait_max) {
     const std::string path(address.path());
-    const FolderLock lock(kernel, path);
+    const auto slash = path.rfind('/');
+    // The folder, not the socket's own file: that one is what is replaced.
+    const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+    core::Descriptor locked(
+        kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+    for (Duration waited{}; locked && ::flock(locked.get(), LOCK_EX | LOCK_NB) != 0;
+         waited += retry_interval) {
+        if (errno != EWOULDBLOCK) break;
+        if (waited >= wait_max) {
+            return fail(Error(EBUSY, "bind", address.to_string(),
+                              "another program keeps the lock of the folder " + folder +
+                                  "; end it (lslocks lists it), or choose a folder that other "
+                                  "users cannot open"));
+        }
+        std::this_thread::sleep_for(retry_interval);
+    }
+    return locked;
+}
+
+Result<> bind_name(core::Kernel& kernel, int fd, const core::Address& address, const sockaddr* raw,
+                   socklen_t bytes, const ListenOptions& options) {
+    const auto lock = lock_folder(kernel, address, options.folder_lock_wait);
+    if (!lock) return fail(lock.error());
+    const std::string path(address.path());
     int bound = kernel.bind(fd, raw, bytes);
     if (bound == -EADDRINUSE && is_stale(kernel, path, raw, bytes)) {
         // No server removes its file when it ends, so this is what every restart finds.
         ::unlink(path.c_str());
         bound = kernel.bind(fd, raw, bytes);
     }
-    return bound;
+    if (bound < 0) return fail(refused_to_bind(address, bound));
+    return {};
 }
 
 Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& address,
@@ -125,9 +135,12 @@ Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& addr
         }
         if (options.reuse_port) set_flag(kernel, listener.get(), SOL_SOCKET, share_port, 1);
     }
-    const int bound = address.is_unix() ? bind_name(kernel, listener.get(), address, raw, bytes)
-                                        : kernel.bind(listener.get(), raw, bytes);
-    if (bound < 0) return fail(refused_to_bind(address, bound));
+    if (address.is_unix()) {
+        const auto named = bind_name(kernel, listener.get(), address, raw, bytes, options);
+        if (!named) return fail(named.error());
+    } else if (const int bound = kernel.bind(listener.get(), raw, bytes); bound < 0) {
+        return fail(refused_to_bind(address, bound));
+    }
     return listener;
 }
 

@@ -27,6 +27,9 @@ struct ListenOptions {
     // How long to retry a port in use: a server that has just ended may hold it for some
     // milliseconds.
     Duration in_use_retry{};
+    // How long to wait for the lock of a Unix socket's folder, which servers that start there hold
+    // for a moment. Any other program that may open the folder can hold it, too.
+    Duration folder_lock_wait = 5s;
 };
 
 // False on systems that give every connection to a shared port's last socket (macOS, NetBSD,

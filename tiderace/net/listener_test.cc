@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tiderace/core/backend/forwarding_kernel.h"
@@ -257,6 +259,41 @@ TEST_F(UnixListenerTest, TakesItsNameInALockedFolder) {
     ::close(before);
     EXPECT_TRUE(relative) << message(relative);
     EXPECT_TRUE(here.locked);
+}
+
+// Any user who may read the folder can hold its lock.
+class LockedFolder {
+  public:
+    explicit LockedFolder(const std::string& path)
+        : folder_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        EXPECT_EQ(::flock(folder_, LOCK_EX), 0);
+    }
+    ~LockedFolder() { ::close(folder_); }
+    LockedFolder(const LockedFolder&) = delete;
+    LockedFolder& operator=(const LockedFolder&) = delete;
+
+  private:
+    int folder_;
+};
+
+TEST_F(UnixListenerTest, AFolderThatStaysLockedIsAnErrorThatNamesIt) {
+    const LockedFolder others(folder_.path_of("."));
+    const auto refused = open(at_, {.folder_lock_wait = 20ms});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(),
+              "bind unix:" + path_ +
+                  ": device or resource busy; another program keeps the lock of the folder " +
+                  folder_.path_of("") +
+                  "; end it (lslocks lists it), or choose a folder that other users cannot open");
+    EXPECT_NE(::access(path_.c_str(), F_OK), 0) << "it took the name all the same";
+}
+
+TEST_F(UnixListenerTest, AFolderThatIsLockedForAMomentIsWaitedFor) {
+    auto others = std::make_unique<LockedFolder>(folder_.path_of("."));
+    std::thread ends([&] { others.reset(); });
+    const auto listener = open(at_, {.folder_lock_wait = 10min});
+    ends.join();
+    EXPECT_TRUE(listener) << message(listener);
 }
 
 TEST_F(UnixListenerTest, ASocketFileWithoutAListenerIsReplaced) {
