@@ -55,7 +55,7 @@ class WorkerPool::Crew {
 
   private:
     bool start_thread();
-    bool enqueue(Task task);
+    bool enqueue(Task& task);
     void work();
 
     const std::size_t threads_max_;
@@ -91,8 +91,7 @@ bool WorkerPool::Crew::submit(Task task) {
         const bool short_of_threads = idle <= queue_.size() && threads_.size() < threads_max_;
         // Without a new thread the task waits for an old one; without any it would wait for ever.
         if (stopping_ || queue_.size() >= queue_max_ ||
-            (short_of_threads && !start_thread() && threads_.empty()) ||
-            !enqueue(std::move(task))) {
+            (short_of_threads && !start_thread() && threads_.empty()) || !enqueue(task)) {
             ++counters_.refused;
             return false;
         }
@@ -127,7 +126,9 @@ bool WorkerPool::Crew::start_thread() {
     }
 }
 
-bool WorkerPool::Crew::enqueue(Task task) {
+// Without memory the task stays with the caller, which destroys it when the lock is released: its
+// destructor may call submit().
+bool WorkerPool::Crew::enqueue(Task& task) {
     try {
         queue_.push_back(std::move(task));
         return true;

@@ -12,7 +12,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::core {
 namespace {
@@ -178,6 +181,42 @@ TEST(WorkerPool, ATaskThatThrowsEndsAloneAndIsCounted) {
     EXPECT_TRUE(ran);
     EXPECT_EQ(pool.counters().threw, 1U);
     EXPECT_EQ(pool.counters().threads, 1U);
+}
+
+// Submits when it is destroyed.
+class LastWish {
+  public:
+    explicit LastWish(WorkerPool& pool) : pool_(&pool) {}
+    LastWish(LastWish&& from) noexcept : pool_(std::exchange(from.pool_, nullptr)) {}
+    LastWish& operator=(LastWish&&) = delete;
+    ~LastWish() {
+        if (pool_ != nullptr) pool_->submit([] {});
+    }
+
+  private:
+    WorkerPool* pool_;
+};
+
+TEST(WorkerPool, ATaskThatFindsNoMemoryIsDestroyedWithoutTheLock) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    std::binary_semaphore started(0), go_on(0);
+    WorkerPool pool(1, 1'000);
+    pool.submit([&] {
+        started.release();
+        go_on.acquire();
+    });
+    started.acquire();
+    // The queue allocates for a few tasks at a time.
+    bool without_memory = false;
+    for (int i = 0; i < 900 && !without_memory; ++i) {
+        WorkerPool::Task task = [wish = LastWish(pool)] {};
+        const testing::ScarceMemory scarce(1);
+        // Hangs if the task's end finds the lock held.
+        without_memory = !pool.submit(std::move(task));
+    }
+    EXPECT_TRUE(without_memory);
+    EXPECT_EQ(pool.counters().refused, 1U);
+    go_on.release();
 }
 
 TEST(WorkerPoolDeathTest, MisuseAborts) {
