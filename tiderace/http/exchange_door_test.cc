@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tiderace/http/site.h"
@@ -104,6 +105,33 @@ TEST_F(DoorTest, WhatACallThrowsIsAnswered500) {
     handles_[0].post([](Exchange&) { throw std::runtime_error("no result"); });
     ASSERT_TRUE(stage_.run_until([&] { return !stage_.logged().empty(); }));
     EXPECT_EQ(stage_.logged()[0].status, 500);
+}
+
+// Posts when it is destroyed.
+class LastWish {
+  public:
+    LastWish(const ExchangeHandle& handle, int& refused) : handle_(handle), refused_(&refused) {}
+    LastWish(LastWish&& from) noexcept
+        : handle_(from.handle_), refused_(std::exchange(from.refused_, nullptr)) {}
+    LastWish& operator=(LastWish&&) = delete;
+    ~LastWish() {
+        if (refused_ != nullptr && !handle_.post([](Exchange&) {})) ++*refused_;
+    }
+
+  private:
+    ExchangeHandle handle_;
+    int* refused_;
+};
+
+TEST_F(DoorTest, ARefusedCallIsDestroyedWithoutTheLock) {
+    const auto peer = stage_.connect();
+    ask(*peer);
+    while (world_.loop().post([] {})) {
+    }
+    int refused = 0;
+    // Hangs if the call's end finds the door locked.
+    EXPECT_FALSE(handles_[0].post([wish = LastWish(handles_[0], refused)](Exchange&) {}));
+    EXPECT_EQ(refused, 1);
 }
 
 TEST_F(DoorTest, AfterItsSiteItIsRefused) {
