@@ -76,15 +76,16 @@ void Acceptor::start() {
 }
 
 // Closing a listening socket resets the connections in its queue. Their clients believe that they
-// are connected, so we accept them all first.
-void Acceptor::stop() {
+// are connected, so we accept them all first. Clients may connect as fast as we accept: what is
+// beyond the longest possible queue was not in it when we began, and must not delay the end.
+void Acceptor::stop(std::size_t waiting_max) {
     loop_->assert_on_loop();
     if (!handle_) return;
     loop_->cancel(*this);
     loop_->backend().set_accepting(handle_, false);
     // An engine that accepts ahead of us (io_uring) may hold some that were not reported yet.
     loop_->backend().hand_out_accepted(handle_);
-    for (;;) {
+    for (std::size_t taken = 0; taken < waiting_max; ++taken) {
         sockaddr_storage peer;
         socklen_t bytes = sizeof peer;
         auto* raw = reinterpret_cast<sockaddr*>(&peer);

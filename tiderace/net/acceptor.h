@@ -9,6 +9,7 @@
 //          one for each eight that are ready, and at least one (see direct_accept.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -32,13 +33,17 @@ class Acceptor final : private core::IoObserver, private core::Timer {
         ~Receiver() = default;
     };
 
+    // No queue of the kernel is longer: `tiderace serve --backlog` ends at 65,535, and Linux allows
+    // 4,096 unless net.core.somaxconn is raised.
+    static constexpr std::size_t queue_max = 65'536;
+
     Acceptor(core::EventLoop& loop, core::Descriptor listener, Receiver& receiver);
     ~Acceptor();
 
     void start() TR_ON_LOOP;
     // Accepts the connections in the kernel's queue, which closing would reset, and closes the
-    // socket.
-    void stop() TR_ON_LOOP;
+    // socket. Connections beyond `waiting_max` have arrived meanwhile, and are reset.
+    void stop(std::size_t waiting_max = queue_max) TR_ON_LOOP;
     // For a while, leaves new connections in the kernel's queue.
     void pause() TR_ON_LOOP;
     void resume() TR_ON_LOOP;

@@ -213,6 +213,28 @@ TEST_P(EveryAcceptor, StopAcceptsWaitingConnectionsAndClosesTheSocket) {
     EXPECT_EQ(taken_.size(), 5U);
 }
 
+// Each connection that is taken brings the next one, up to `arrivals_max_`.
+class CrowdedAcceptor : public EveryAcceptor {
+  protected:
+    void on_connection(int fd, const core::Address& peer) override {
+        EveryAcceptor::on_connection(fd, peer);
+        if (taken_.size() >= arrivals_max_) return;
+        connect(1);
+    }
+
+    std::size_t arrivals_max_ = 100;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, CrowdedAcceptor, ::testing::ValuesIn(testing::world_names()),
+                         [](const auto& engine) { return testing::label_of_world(engine.param); });
+
+TEST_P(CrowdedAcceptor, StopEndsThoughClientsKeepConnecting) {
+    connect(3);
+    world_->settle();
+    acceptor_->stop(10);
+    EXPECT_EQ(taken_.size(), 10U);
+}
+
 // An engine may have accepted more than it has reported.
 TEST_P(EveryAcceptor, StopHandsOverWhatIsBeyondATurnsShare) {
     connect(100);
