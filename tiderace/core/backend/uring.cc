@@ -90,18 +90,31 @@ Uring::~Uring() {
 }
 
 io_uring_sqe& Uring::take(std::uint64_t tag) {
-    io_uring_sqe* empty = io_uring_get_sqe(&ring_);
-    // The ring is full of this turn's submissions. Before the first enter() nothing can be
-    // submitted, so whatever starts more than `submissions` operations must first let the loop
-    // turn.
+    // Behind those that wait already, because a cancellation must not pass what it cancels.
+    io_uring_sqe* empty = waiting_.empty() ? io_uring_get_sqe(&ring_) : nullptr;
     if (empty == nullptr) {
+        // The ring is full of this turn's submissions.
         submit();
-        empty = io_uring_get_sqe(&ring_);
+        if (waiting_.empty()) empty = io_uring_get_sqe(&ring_);
     }
-    TR_CHECK(empty != nullptr, "the submission ring stays full");
+    // Nothing could be submitted: before the first enter(), or where the kernel lacks memory.
+    if (empty == nullptr) empty = &waiting_.emplace_back();
     empty->user_data = tag;
     ++under_way_;
     return *empty;
+}
+
+void Uring::refill() {
+    while (!waiting_.empty()) {
+        io_uring_sqe* empty = io_uring_get_sqe(&ring_);
+        if (empty == nullptr) {
+            io_uring_submit(&ring_);
+            empty = io_uring_get_sqe(&ring_);
+        }
+        if (empty == nullptr) return;
+        *empty = waiting_.front();
+        waiting_.pop_front();
+    }
 }
 
 void Uring::enable() {
@@ -126,16 +139,23 @@ bool Uring::withdraw(std::uint64_t tag) {
         asked.user_data = 0;
         return true;
     }
+    for (io_uring_sqe& asked : waiting_) {
+        if (asked.user_data != tag) continue;
+        io_uring_prep_nop(&asked);
+        asked.user_data = 0;
+        return true;
+    }
     return false;
 }
 
 void Uring::end_batch() {
     // An interrupted call may leave some unsubmitted: those still belong to this batch.
-    if (io_uring_sq_ready(&ring_) == 0) ++batch_;
+    if (io_uring_sq_ready(&ring_) == 0 && waiting_.empty()) ++batch_;
 }
 
 void Uring::submit() {
     if (!enabled_) return;
+    refill();
     io_uring_submit(&ring_);
     end_batch();
 }
@@ -144,6 +164,7 @@ void Uring::submit() {
 // says nothing that the completions don't.
 void Uring::enter(Duration wait_max) {
     enable();
+    refill();
     if (wait_max == Duration::zero()) {
         // Not a plain submit: with DEFER_TASKRUN, completions that are due are only made when asked
         // for.

@@ -9,6 +9,7 @@
 
 #include <liburing.h>
 
+#include <deque>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -37,10 +38,11 @@ class Uring {
     Uring(const Uring&) = delete;
     Uring& operator=(const Uring&) = delete;
 
-    // An empty submission to be filled, handed over by the next enter().
+    // An empty submission to be filled, handed over by the next enter(). Any number: those that
+    // the ring has no room for wait in memory.
     io_uring_sqe& take(std::uint64_t tag);
     // Whether one more can be taken without handing over what was.
-    bool has_room() const { return io_uring_sq_space_left(&ring_) > 0; }
+    bool has_room() const { return waiting_.empty() && io_uring_sq_space_left(&ring_) > 0; }
     // Changes at every submission: entries of an earlier batch belong to
     // the kernel, entries of this one may not yet.
     unsigned batch() const { return batch_; }
@@ -68,6 +70,7 @@ class Uring {
     Uring() = default;
 
     void enable();
+    void refill();
     void end_batch();
 
     io_uring ring_{};
@@ -75,8 +78,9 @@ class Uring {
     char* buffer_memory_ = nullptr;
     unsigned batch_ = 0;
     bool enabled_ = false;
-    unsigned under_way_ = 0;  // taken, and its last completion not collected
-    std::thread::id issuer_;  // once it is enabled
+    unsigned under_way_ = 0;            // taken, and its last completion not collected
+    std::deque<io_uring_sqe> waiting_;  // taken, and the ring had no room that could be made
+    std::thread::id issuer_;            // once it is enabled
 };
 
 }  // namespace tiderace::core

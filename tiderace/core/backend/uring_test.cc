@@ -72,6 +72,27 @@ TEST_F(OpenUring, HandsOverInBetweenWhatIsBeyondItsRoom) {
     EXPECT_EQ(completed().size(), Uring::submissions + 1);
 }
 
+TEST_F(OpenUring, KeepsWhatIsBeyondItsRoomUntilItIsFirstEntered) {
+    constexpr std::uint64_t count = 2 * Uring::submissions + 2;
+    ring_ = std::move(*Uring::open());
+    const unsigned batch = ring_->batch();
+    for (std::uint64_t tag = 1; tag <= count; ++tag) ask(tag);
+    EXPECT_EQ(ring_->batch(), batch);
+    EXPECT_FALSE(ring_->has_room());
+    EXPECT_TRUE(ring_->withdraw(1));
+    EXPECT_TRUE(ring_->withdraw(count));
+    EXPECT_FALSE(ring_->withdraw(count)) << "withdrawn already";
+    const std::vector<std::uint64_t> tags = completed();
+    EXPECT_NE(ring_->batch(), batch);
+    ASSERT_EQ(tags.size(), count);
+    // A withdrawn one completes as nothing.
+    EXPECT_EQ(tags.front(), 0U);
+    EXPECT_EQ(tags.back(), 0U);
+    for (std::uint64_t tag = 2; tag < count; ++tag) EXPECT_EQ(tags[tag - 1], tag);
+    EXPECT_TRUE(ring_->has_room());
+    EXPECT_TRUE(completed().empty());
+}
+
 TEST_F(OpenUring, TakesBackOnlyWhatTheKernelDoesNotHave) {
     ask(1);
     ask(2);
