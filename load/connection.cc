@@ -5,6 +5,7 @@
 
 #include "load/worker.h"
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 
 namespace tiderace::load {
 namespace {
@@ -254,7 +255,7 @@ void LoadConnection::after_hearing(std::size_t bytes) {
         worker_->loop().arm(*this, now_ + Duration(1s) * static_cast<std::int64_t>(bytes) / rate);
     } else if (answered && options.think > Duration::zero() && !slow_sender_) {
         pause_ = Pause::thinking;
-        worker_->loop().arm(*this, now_ + options.think);
+        worker_->loop().arm(*this, moment_after(now_, options.think));
     }
     worker_->has_room(*this);
 }

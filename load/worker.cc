@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "load/own_cpu.h"
+#include "tiderace/base/moment.h"
 
 namespace tiderace::load {
 namespace {
@@ -79,7 +80,7 @@ void LoadWorker::begin_asking() {
     gathering_ = false;
     start_ = read_clock();
     const Duration run_time = plan_->options.run_time();
-    end_ = run_time == Duration::max() ? Instant::max() : start_ + run_time;
+    end_ = moment_after(start_, run_time);
     pacer_.begin(start_);
     if (pacer_.open_loop()) {
         ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),

@@ -446,6 +446,16 @@ TEST_P(DatabaseTest, AStatementThatTakesTooLongIsATimeout) {
         options);
 }
 
+TEST_P(DatabaseTest, LimitsOfTimeMayBeNever) {
+    Options options;
+    options.waiting_timeout = Duration::max();
+    options.statement_timeout = Duration::max();
+    options.connect_timeout = Duration::max();
+    options.check_after = Duration::max();
+    with_database([](Database& db) -> Task<> { EXPECT_EQ(co_await count_members(db), 0); },
+                  options);
+}
+
 TEST_P(DatabaseTest, ASlowStatementHoldsNoLoop) {
     Options options;
     options.statement_timeout = 2s;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/db/error.h"
 #include "tiderace/log/logger.h"
 #include "tiderace/task/sleep.h"
@@ -157,11 +158,13 @@ Portion portion_for(Wanted wanted, const Options& options) {
 }
 
 Instant statement_deadline(const Pool& pool) {
-    return std::min(late(task::deadline()), pool.now() + pool.settings().options.statement_timeout);
+    return std::min(late(task::deadline()),
+                    moment_after(pool.now(), pool.settings().options.statement_timeout));
 }
 
 Instant waiting_deadline(const Pool& pool) {
-    return std::min(late(task::deadline()), pool.now() + pool.settings().options.waiting_timeout);
+    return std::min(late(task::deadline()),
+                    moment_after(pool.now(), pool.settings().options.waiting_timeout));
 }
 
 task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/db/execution.h"
 #include "tiderace/db/pool.h"
 #include "tiderace/task/sleep.h"
@@ -104,7 +105,7 @@ Reads Gather::share() {
     const std::size_t count = std::min(fair, pool_->settings().options.reads_together);
     Reads taken(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
-    const Instant until = pool_->now() + pool_->settings().options.statement_timeout;
+    const Instant until = moment_after(pool_->now(), pool_->settings().options.statement_timeout);
     for (const ReadRef& each : taken) each->deadline = std::min(each->deadline, until);
     return taken;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/db/execution.h"
 #include "tiderace/task/sleep.h"
 
@@ -37,9 +38,10 @@ task::Generator<Notification> listen(Database database, std::string channel) {
         std::optional<Error> failure;
         std::vector<Notification> found;
         try {
-            co_await connection->open(pool.now() + options.connect_timeout);
+            co_await connection->open(moment_after(pool.now(), options.connect_timeout));
             const Portion portion{.rows_max = 1, .bytes_max = 1};
-            co_await connection->run(query, portion, pool.now() + options.statement_timeout);
+            co_await connection->run(query, portion,
+                                     moment_after(pool.now(), options.statement_timeout));
         } catch (const Error& error) {
             failure = error;
         }

@@ -14,6 +14,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/keyed_hash.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/db/execution.h"
 #include "tiderace/task/offload.h"
 #include "tiderace/task/sleep.h"
@@ -110,12 +111,12 @@ class Session {
     // Again while the server is starting, or another process makes the file.
     task::Task<> open() {
         const Options& options = pool_->settings().options;
-        const Instant until = pool_->now() + options.waiting_timeout;
+        const Instant until = moment_after(pool_->now(), options.waiting_timeout);
         while (true) {
             connection_ = make_connection(pool_->runner(), pool_->settings(), false);
             std::optional<Error> failure;  // a handler cannot co_await
             try {
-                co_await connection_->open(pool_->now() + options.connect_timeout);
+                co_await connection_->open(moment_after(pool_->now(), options.connect_timeout));
             } catch (const Error& error) {
                 failure = error;
             }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/db/error.h"
 #include "tiderace/task/sleep.h"
@@ -97,7 +98,7 @@ task::Task<std::unique_ptr<Pooled>> Reserve::ready_one(Instant until) {
         idle_.pop_back();
         if (idle.connection->gone()) continue;
         if (now() - idle.since < options_.check_after) co_return std::move(idle.connection);
-        const Instant check_until = std::min(until, now() + options_.connect_timeout);
+        const Instant check_until = std::min(until, moment_after(now(), options_.connect_timeout));
         if (co_await idle.connection->answers(check_until)) co_return std::move(idle.connection);
     }
     co_return co_await new_one(until);
@@ -115,7 +116,7 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
         std::optional<Error> failure;
         auto made = maker_();
         try {
-            co_await made->open(std::min(until, now() + options_.connect_timeout));
+            co_await made->open(std::min(until, moment_after(now(), options_.connect_timeout)));
         } catch (const Error& error) {
             failure = error;
         }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/net/progress_rate.h"
 
@@ -134,7 +135,7 @@ void Connection::send_now() {
         // runs is left alone, because one that began anew with each send would never end for a peer
         // that takes a byte at a time.
         write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
-        write_deadline_ = loop().now() + owner_->limits().write;
+        write_deadline_ = moment_after(loop().now(), owner_->limits().write);
         arm_for(write_deadline_);
     }
 }
@@ -176,7 +177,7 @@ void Connection::after_drained() {
         // and read and drop until the peer ends its own.
         enter(Phase::lingering);
         if (half_ != Half::ended) transport_->finish();
-        session_deadline_ = loop().now() + owner_->limits().linger;
+        session_deadline_ = moment_after(loop().now(), owner_->limits().linger);
         arm_for(session_deadline_);
     }
 }
@@ -402,7 +403,7 @@ void Connection::check_write_progress() {
         return;
     }
     write_mark_ = reached;
-    write_deadline_ = loop().now() + limits.write;
+    write_deadline_ = moment_after(loop().now(), limits.write);
 }
 
 void Connection::on_turn_end() {

@@ -65,6 +65,35 @@ TEST_P(EveryProgress, AnAnswerThatIsTakenInTheEndLeavesNoDeadlineBehind) {
     EXPECT_TRUE(sessions_.closed.empty()) << to_string(sessions_.closed[0]);
 }
 
+TEST_P(EveryProgress, ALimitOfWritingMayBeNever) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        send_plenty(connection);
+        return data.size();
+    };
+    start({.write = Duration::max()});
+    peer_->set_listening(false);
+    peer_->say(asked);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.received == asked; }));
+    world_->advance(60s);
+    ASSERT_TRUE(sessions_.closed.empty()) << to_string(sessions_.closed[0]);
+    peer_->set_listening(true);
+    EXPECT_TRUE(world_->run_until([&] { return peer_->heard().size() == plenty().size(); }));
+}
+
+TEST_P(EveryProgress, ALimitOfLingeringMayBeNever) {
+    sessions_.on_data = [](Connection& connection, ByteView data) {
+        connection.finish();
+        return data.size();
+    };
+    start({.linger = Duration::max()});
+    peer_->say(asked);
+    ASSERT_TRUE(world_->run_until([&] { return peer_->ended(); }));
+    world_->advance(60s);
+    ASSERT_TRUE(sessions_.closed.empty()) << to_string(sessions_.closed[0]);
+    peer_->finish();
+    expect_closed(CloseReason::finished);
+}
+
 TEST_P(EveryProgress, CountsTheBytesThatItSent) {
     sessions_.on_data = [](Connection& connection, ByteView data) {
         connection.write("answer");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
@@ -63,7 +64,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
         socket_ = std::move(*socket);
         socket_->connect(to_, *this);
         // The kernel's own limit is two minutes on Linux (tcp_syn_retries).
-        loop.arm(*this, loop.now() + connector_->options_.timeout);
+        loop.arm(*this, moment_after(loop.now(), connector_->options_.timeout));
     }
 
     // Ends it without calling `done`.

@@ -84,6 +84,17 @@ TEST_P(EveryConnector, ClosesWhatItMadeAndForgetsWhatItBegan) {
     EXPECT_TRUE(world_->run_until([&] { return server.size() == 0; }));
 }
 
+TEST(Connector, ItsTimeOutMayBeNever) {
+    testing::FakeWorld world;
+    const auto listener = world.listen();
+    world.network().lose_what_is_sent_to(world.listening_at());
+    Connector connector(world.loop(), {.timeout = Duration::max()});
+    connector.connect(world.listening_at(), [](Result<Connection*> made) {
+        ADD_FAILURE() << (made ? "it is connected" : made.error().message());
+    });
+    world.advance(1h);
+}
+
 TEST(Connector, ConnectsFromTheGivenAddress) {
     auto world = testing::make_world("epoll");
     testing::ScriptedSessions accepted;

@@ -12,17 +12,13 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/net/listener.h"
 
 namespace tiderace::net {
 namespace {
-
-// Duration::max(): never.
-Instant after(Instant now, Duration wait) {
-    return wait < Instant::max() - now ? now + wait : Instant::max();
-}
 
 constexpr std::array held_signals{SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
@@ -354,7 +350,7 @@ void Serving::give_notice() {
     core::EventLoop& first_loop = loops_->loop(0);
     first_loop.assert_on_loop();
     notice_ = std::make_unique<Notice>(*this);
-    first_loop.arm(*notice_, after(first_loop.clock().now(), options_.drain_notice));
+    first_loop.arm(*notice_, moment_after(first_loop.clock().now(), options_.drain_notice));
 }
 
 void Serving::drain() {
@@ -367,7 +363,7 @@ void Serving::drain() {
     servers_left_ = servers_.size() + services_.size();
     // There is nothing to drain, so nothing would report that it is done.
     if (servers_left_ == 0) loops_->stop();
-    const Instant deadline = after(first_loop.clock().now(), options_.drain_timeout);
+    const Instant deadline = moment_after(first_loop.clock().now(), options_.drain_timeout);
     for (std::size_t first = 0; first < servers_.size();) {
         core::EventLoop& loop = *servers_[first].loop;
         std::size_t end = first;

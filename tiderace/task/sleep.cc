@@ -1,5 +1,7 @@
 #include "tiderace/task/sleep.h"
 
+#include "tiderace/base/moment.h"
+
 namespace tiderace::task {
 
 void Sleep::await_suspend(std::coroutine_handle<> handle) {
@@ -8,10 +10,7 @@ void Sleep::await_suspend(std::coroutine_handle<> handle) {
     // sleep(0) gives way to the others: it goes on in this turn, behind those that are ready.
     if (duration_ == Duration::zero()) return waiter_.wake();
     // A sleep beyond the clock's range never ends.
-    const Instant now = loop.now();
-    if (duration_ > Duration::zero()) {
-        until_ = duration_ < Instant::max() - now ? now + duration_ : Instant::max();
-    }
+    if (duration_ > Duration::zero()) until_ = moment_after(loop.now(), duration_);
     loop.arm(*this, until_);
 }
 

@@ -17,6 +17,7 @@
 #include <expected>
 #include <type_traits>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/deadline.h"
 #include "tiderace/task/awaitable.h"
 #include "tiderace/task/runner.h"
@@ -41,8 +42,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
         // A copy with a deadline of its own: what the task awaits sees the nearer one.
         context_ = *waiter_.context();
         core::EventLoop& loop = context_.runner->loop();
-        const Instant now = loop.now();
-        const Instant until = limit_ < Instant::max() - now ? now + limit_ : Instant::max();
+        const Instant until = moment_after(loop.now(), limit_);
         // An earlier outer deadline cancels us with the frame that we stand in.
         if (until < context_.deadline) context_.deadline = until;
         arm(loop, until);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/task/backoff.h"
 #include "tiderace/task/lookup.h"
 #include "tiderace/task/sleep.h"
@@ -51,11 +52,8 @@ Result<Dialed> dress(Race::Outcome&& won, const std::string& host, const Connect
 
 task::Task<Result<Dialed>> dial_once(const std::string& to, const core::HostPort& place,
                                      const ConnectOptions& options) {
-    const Instant now = runner_here().loop().now();
     const Instant until =
-        // A time-out of Duration::max() means none; the sum would overflow.
-        std::min(options.timeout < Instant::max() - now ? now + options.timeout : Instant::max(),
-                 task::deadline());
+        std::min(moment_after(runner_here().loop().now(), options.timeout), task::deadline());
     std::vector<core::Address> addresses = place.literal();
     if (addresses.empty()) {
         task::Lookup lookup(place.host, until);

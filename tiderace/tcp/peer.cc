@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/tcp/open_file.h"
 #include "tiderace/tcp/server.h"
@@ -60,7 +61,8 @@ bool Peer::tune(const net::SocketOptions& options) {
 
 void Peer::touch() {
     if (connection_->finishing()) return;
-    connection_->set_deadline(idle_ > Duration::zero() ? loop().now() + idle_ : Instant::max());
+    connection_->set_deadline(idle_ > Duration::zero() ? moment_after(loop().now(), idle_)
+                                                       : Instant::max());
 }
 void Peer::set_idle_timeout(Duration idle) {
     idle_ = idle;

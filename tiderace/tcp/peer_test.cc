@@ -47,6 +47,20 @@ TEST_F(PeerTest, ASilentPeerIsClosedOrReported) {
     end_all();
 }
 
+TEST_F(PeerTest, TheIdleTimeMayBeNever) {
+    Server server(":0");
+    server.idle_timeout(Duration::max());
+    serve(server);
+    const auto peer = world->connect();
+    world->advance(1h);
+    peer->say("x");
+    world->advance(1h);
+    EXPECT_FALSE(peer->over());
+    peer->finish();
+    world->settle();
+    end_all();
+}
+
 TEST_F(PeerTest, ADownloadLongerThanTheIdleTimeIsNotCut) {
     const std::string much(3'000'000, 'x');
     Server slow(":0");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 
 namespace tiderace::tcp {
 
@@ -77,7 +78,7 @@ void Race::start_next() {
     }
     if (won_ != nullptr) return;
     const bool more = attempts_.size() < addresses_.size();
-    loop().arm(*this, more ? std::min(until_, loop().now() + stagger_) : until_);
+    loop().arm(*this, more ? std::min(until_, moment_after(loop().now(), stagger_)) : until_);
     finish_if_lost();
 }
 

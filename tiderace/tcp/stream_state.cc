@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 
 namespace tiderace::tcp {
 namespace {
@@ -106,7 +107,9 @@ void StreamState::settle(StreamReader& reader, End end) {
 void StreamState::wait(StreamReader& reader, std::coroutine_handle<> handle) {
     reader.waiter_.suspend(handle);
     if (reader.settled_) return reader.waiter_.wake();  // the others have their turn first
-    if (idle_ > Duration::zero()) connection_->set_deadline(connection_->loop().now() + idle_);
+    if (idle_ > Duration::zero()) {
+        connection_->set_deadline(moment_after(connection_->loop().now(), idle_));
+    }
     // A task that comes back for its next frame while the server stops is idle from now on.
     if (draining_ && waits_at_boundary()) {
         quiet_rounds_ = 2;
@@ -144,7 +147,7 @@ std::size_t StreamState::on_data(net::Connection&, ByteView data) {
         if (try_settle(*reader_)) {
             wake_reader(end_);
         } else if (idle_ > Duration::zero()) {
-            connection_->set_deadline(connection_->loop().now() + idle_);
+            connection_->set_deadline(moment_after(connection_->loop().now(), idle_));
         }
     }
     update_reading();

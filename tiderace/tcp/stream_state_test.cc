@@ -112,6 +112,26 @@ TEST_F(StreamStateTest, ASilentPeerIsLeft) {
     end_all();
 }
 
+TEST_F(StreamStateTest, TheIdleTimeMayBeNever) {
+    std::string read;
+    serve(
+        [&](Stream stream) -> Task<> {
+            while (const auto bytes = co_await stream.read()) read += *bytes;
+        },
+        {.stream = {.idle = Duration::max()}});
+    const auto peer = world->connect();
+    for (const char* each : {"a", "b"}) {
+        world->advance(1h);
+        peer->say(each);
+        world->settle();
+    }
+    EXPECT_EQ(read, "ab");
+    EXPECT_FALSE(peer->over());
+    peer->finish();
+    world->settle();
+    end_all();
+}
+
 TEST_F(StreamStateTest, TheIdleTimeDoesNotRunWhileWeAreWaitedFor) {
     bool done = false;
     serve(

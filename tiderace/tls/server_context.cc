@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/tls/certificate_set.h"
 #include "tiderace/tls/loop_parts.h"
@@ -261,7 +262,7 @@ Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& lo
     if (made->load_again() == Reload::refused) return fail(std::move(*made->load_error_));
     if (made->options_.reload_check > Duration::zero()) {
         made->reload_timer_ = std::make_unique<ReloadTimer>(*made);
-        loop.arm(*made->reload_timer_, loop.now() + made->options_.reload_check);
+        loop.arm(*made->reload_timer_, moment_after(loop.now(), made->options_.reload_check));
     }
     return made;
 }
@@ -336,7 +337,7 @@ ServerContext::Reload ServerContext::reload_if_changed() {
 void ServerContext::look_for_changes() {
     core::contain(loop_->log(), "tls", "the look at the certificate files",
                   [this]() TR_ON_LOOP { check_files(); });
-    loop_->arm(*reload_timer_, loop_->now() + options_.reload_check);
+    loop_->arm(*reload_timer_, moment_after(loop_->now(), options_.reload_check));
 }
 
 // Two looks that agree: files that are being written one after the other are left alone.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/tls/openssl.h"
 #include "tiderace/tls/server_context.h"
 
@@ -60,7 +61,7 @@ TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target> target
                                std::shared_ptr<const TicketKeys> first, Duration period)
     : loop_(&loop), targets_(std::move(targets)), keys_(std::move(first)), period_(period) {
     hand_out();
-    loop_->arm(*this, loop_->now() + period_);
+    loop_->arm(*this, moment_after(loop_->now(), period_));
 }
 
 TicketRotation::~TicketRotation() {
@@ -69,7 +70,7 @@ TicketRotation::~TicketRotation() {
 
 void TicketRotation::on_expired() {
     rotate_now();
-    loop_->arm(*this, loop_->now() + period_);
+    loop_->arm(*this, moment_after(loop_->now(), period_));
 }
 
 void TicketRotation::rotate_now() {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/tls/records_13.h"
 #include "tiderace/tls/ssl_records.h"
 
@@ -18,7 +19,7 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     ~Handshake() { parts_->loop().cancel(*this); }
 
     void start_clock() TR_ON_LOOP {
-        parts_->loop().arm(*this, parts_->loop().now() + parts_->handshake_timeout());
+        parts_->loop().arm(*this, moment_after(parts_->loop().now(), parts_->handshake_timeout()));
     }
 
     std::unique_ptr<SslRecords> ssl;

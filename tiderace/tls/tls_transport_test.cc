@@ -494,6 +494,16 @@ TEST_F(TransportTest, AHandshakeHasADeadline) {
     EXPECT_EQ(failures(Failure::deadline), 2U);
 }
 
+TEST_F(TransportTest, AHandshakesDeadlineMayBeNever) {
+    ServerOptions options = server_options();
+    options.handshake_timeout = Duration::max();
+    serve(options);
+    testing::TransportPeer silent(world_.loop(), reach());
+    world_.advance(1h);
+    EXPECT_EQ(server_->size(), 1U);
+    EXPECT_EQ(failures(Failure::deadline), 0U);
+}
+
 TEST_F(TransportTest, AHandshakeThatIsDoneHasNoDeadline) {
     const auto peer = connect();
     peer->say("hello");

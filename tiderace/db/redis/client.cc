@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/db/redis/own_connection.h"
 #include "tiderace/task/sleep.h"
 
@@ -20,8 +21,8 @@ bool was_done(resp::Reply reply) {
 task::Task<Loan> borrow(const std::shared_ptr<const Settings>& settings, std::string_view key) {
     task::Runner& runner = *task::Context::here().runner;
     Hub& hub = runner.local<Hubs>().of(settings);
-    const Instant until =
-        std::min(runner.loop().now() + settings->options.waiting_timeout, task::deadline());
+    const Instant until = std::min(
+        moment_after(runner.loop().now(), settings->options.waiting_timeout), task::deadline());
     return hub.node_of(key).own().take(until);
 }
 

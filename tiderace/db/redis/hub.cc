@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/db/redis/own_connection.h"
 #include "tiderace/task/sleep.h"
 
@@ -102,7 +103,7 @@ void Node::send(Call& call) {
 
 void Node::accept(Call& call) {
     if (link_ != nullptr) return send(call);
-    call.due_ = hub_->runner().loop().now() + hub_->settings().options.waiting_timeout;
+    call.due_ = moment_after(hub_->runner().loop().now(), hub_->settings().options.waiting_timeout);
     waiting_.push_back(call);
     if (!armed()) hub_->runner().loop().arm(*this, waiting_.front().due_);
     // One attempt at a time, for all that wait.
@@ -165,8 +166,9 @@ void Node::fail_waiting(const Error& why, Instant due_until) {
 task::Task<std::optional<Error>> Node::attempt() {
     const Settings& settings = hub_->settings();
     try {
-        link_ = co_await open_link(settings.place, address_, settings.options,
-                                   hub_->runner().loop().now() + settings.options.connect_timeout);
+        link_ = co_await open_link(
+            settings.place, address_, settings.options,
+            moment_after(hub_->runner().loop().now(), settings.options.connect_timeout));
     } catch (const Error& error) {
         co_return error;
     } catch (const std::exception& fault) {  // such as a lack of memory

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/within.h"
 
@@ -109,9 +110,7 @@ void Link::set_patience(Duration patience) {
 void Link::expect() {
     if (!connection_ || broken_) return;
     const bool waits = !sent_.empty() && !only_pushes_;
-    const Instant now = loop().now();
-    const bool bounded = waits && patience_ < Instant::max() - now;
-    connection_->set_deadline(bounded ? now + patience_ : Instant::max());
+    connection_->set_deadline(waits ? moment_after(loop().now(), patience_) : Instant::max());
 }
 
 void Link::send(Call& call) {

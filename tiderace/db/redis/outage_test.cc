@@ -132,6 +132,20 @@ TEST(Outage, ACommandWaitsNoLongerThanItMayWhileAConnectionIsMade) {
     EXPECT_EQ(silent.connections(), 1) << "the attempt goes on";
 }
 
+TEST(Outage, LimitsOfTimeMayBeNever) {
+    ScriptedServer server([](const ScriptedServer::Words&) -> ScriptedServer::Answer {
+        return {.bytes = bulk("well")};
+    });
+    Options options;
+    options.waiting_timeout = Duration::max();
+    options.connect_timeout = Duration::max();
+    options.command_timeout = Duration::max();
+    options.check_after = Duration::max();
+    run([](Client redis) -> Task<> {
+        EXPECT_EQ(co_await redis.get("a"), "well");
+    }(open(server.url(), options)));
+}
+
 // TLS that lacks memory at first, and cannot be had later.
 class ScarceSecurity final : public tcp::ClientSecurity {
   public:

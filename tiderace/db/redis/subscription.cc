@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/task/backoff.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
@@ -130,7 +131,7 @@ task::Task<LinkRef> begin(std::shared_ptr<const Settings> settings, Mailbox& box
     const Options& options = settings->options;
     core::EventLoop& loop = task::Context::here().runner->loop();
     LinkRef link = co_await open_link(settings->place, settings->place.address(), options,
-                                      loop.now() + options.connect_timeout);
+                                      moment_after(loop.now(), options.connect_timeout));
     link->observe(&box);
     // Before the commands: their confirmations are pushes, too.
     link->expect_only_pushes();

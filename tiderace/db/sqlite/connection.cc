@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/task/offload.h"
 
 namespace tiderace::db::sqlite {
@@ -36,7 +37,7 @@ Connection::~Connection() = default;
 // The loop's clock may be a test's; SQLite's machine looks at the system's.
 Instant Connection::steady(Instant deadline) const {
     if (deadline == Instant::max()) return deadline;
-    return std::chrono::steady_clock::now() + (deadline - runner_->loop().now());
+    return moment_after(std::chrono::steady_clock::now(), deadline - runner_->loop().now());
 }
 
 task::Task<> Connection::open(Instant deadline) {
