@@ -12,6 +12,17 @@ namespace {
 
 constexpr int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
+// What `fd` is open for, under another number, in one step: a program that another thread starts
+// meanwhile must not inherit it.
+bool put_in_place(int fd, int number) {
+#if defined(__APPLE__)
+    // It has no call for both, and dup2() does not copy the close-on-exec mark.
+    return ::dup2(fd, number) >= 0 && ::fcntl(number, F_SETFD, FD_CLOEXEC) == 0;
+#else
+    return ::dup3(fd, number, O_CLOEXEC) >= 0;
+#endif
+}
+
 }  // namespace
 
 Result<RootDirectory> RootDirectory::open(core::Kernel& kernel, std::string path) {
@@ -44,12 +55,9 @@ bool RootDirectory::follow() {
     const int fd = ::open(path_.c_str(), how);
     if (fd < 0) return false;  // not a directory, or no descriptor left: tried again later
     // Put in place under the same number, atomically: other threads use it at this moment.
-    const bool replaced = ::dup2(fd, descriptor_.get()) >= 0;
+    const bool replaced = put_in_place(fd, descriptor_.get());
     ::close(fd);
-    if (!replaced) return false;
-    // dup2() does not copy the close-on-exec mark.
-    ::fcntl(descriptor_.get(), F_SETFD, FD_CLOEXEC);
-    return remember();
+    return replaced && remember();
 }
 
 }  // namespace tiderace::http::files
