@@ -20,6 +20,12 @@ namespace tiderace::server {
 namespace {
 
 constexpr mode_t log_mode = 0640;
+// A received descriptor must not pass to a program that another thread starts meanwhile.
+#if defined(MSG_CMSG_CLOEXEC)
+constexpr int closed_on_exec = MSG_CMSG_CLOEXEC;
+#else
+constexpr int closed_on_exec = 0;
+#endif
 
 int open_flags(RootFiles::Use use) {
     // Neither a FIFO nor a terminal in the place of a file may hold up or take over the process.
@@ -197,7 +203,7 @@ int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) 
     ssize_t got = ::send(socket_, &request, sizeof request, 0);
     if (got == static_cast<ssize_t>(sizeof request)) {
         do {
-            got = ::recvmsg(socket_, &message, 0);
+            got = ::recvmsg(socket_, &message, closed_on_exec);
         } while (got < 0 && errno == EINTR);
     }
     if (got != static_cast<ssize_t>(sizeof reply)) {  // the helper has ended
@@ -208,7 +214,7 @@ int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) 
     if (const cmsghdr* part = CMSG_FIRSTHDR(&message);
         part != nullptr && part->cmsg_type == SCM_RIGHTS) {
         std::memcpy(&opened, CMSG_DATA(part), sizeof opened);
-        ::fcntl(opened, F_SETFD, FD_CLOEXEC);
+        if (closed_on_exec == 0) ::fcntl(opened, F_SETFD, FD_CLOEXEC);
     }
     errno = reply.code;
     return opened;

@@ -254,13 +254,16 @@ std::optional<std::string> own_folder() {
 
 Result<Pipe> Pipe::open() {
     int ends[2];
+#if defined(__APPLE__)
     if (::pipe(ends) != 0) return fail(Error::last("make", "a pipe"));
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+#else
+    // In one step: a program that another thread starts meanwhile must not inherit it.
+    if (::pipe2(ends, O_CLOEXEC) != 0) return fail(Error::last("make", "a pipe"));
+#endif
     Pipe made{Descriptor(system_kernel(), ends[0]), Descriptor(system_kernel(), ends[1])};
     for (Descriptor* end : {&made.reading, &made.writing}) {
-        if (end->get() > 2) {
-            ::fcntl(end->get(), F_SETFD, FD_CLOEXEC);
-            continue;
-        }
+        if (end->get() > 2) continue;
         // Out of the way of 0 to 2, should those be closed in this process.
         const int moved = ::fcntl(end->get(), F_DUPFD_CLOEXEC, 3);
         if (moved < 0) return fail(Error::last("make", "a pipe"));
