@@ -97,7 +97,8 @@ Result<Certificates> find_certificates(const ServeOptions& options) {
 }
 
 tls::ServerOptions tls_options(const ServeOptions& options,
-                               const std::vector<TlsFiles>& certificates, bool first) {
+                               const std::vector<TlsFiles>& certificates,
+                               const std::shared_ptr<tls::TicketShare>& tickets, bool first) {
     tls::ServerOptions made;
     if (!options.client_ca.empty()) {
         made.client_ca = options.client_ca;
@@ -108,6 +109,7 @@ tls::ServerOptions tls_options(const ServeOptions& options,
         made.certificates.push_back({files.certificate, files.key});
     }
     made.says_reloads = first;
+    made.tickets = tickets;
     return made;
 }
 
@@ -159,8 +161,10 @@ class AppService final : public net::LoopService {
     }
 
     Result<> add_tls(core::EventLoop& loop, const ServeOptions& options,
-                     const std::vector<TlsFiles>& files, bool first) {
-        auto context = tls::ServerContext::create(loop, tls_options(options, files, first));
+                     const std::vector<TlsFiles>& files,
+                     const std::shared_ptr<tls::TicketShare>& tickets, bool first) {
+        auto context =
+            tls::ServerContext::create(loop, tls_options(options, files, tickets, first));
         if (!context) return fail(context.error());
         tls_ = std::move(*context);
         return {};
@@ -260,13 +264,15 @@ int App::serve(const ServeOptions& options) {
     }
     // One pool for all loops: what blocks is bounded for the process, not for each loop.
     core::WorkerPool pool(options_.pool_threads_max, options_.pool_queue_max);
+    // A session that began on one loop is resumed on any.
+    const auto tickets = std::make_shared<tls::TicketShare>();
     bool first = true;
     const int status =
         serving->run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
             auto service =
                 std::make_unique<AppService>(loop, *this, pool, **logs, options, *places);
             if (!options.tls.empty()) {
-                auto added = service->add_tls(loop, options, certificates->files,
+                auto added = service->add_tls(loop, options, certificates->files, tickets,
                                               std::exchange(first, false));
                 if (!added) return fail(added.error());
             }

@@ -23,8 +23,15 @@ std::uint64_t next_id() {
 
 }  // namespace
 
+ServerTls::ServerTls(PemFiles files)
+    : ServerTls(ServerTlsOptions{.certificates = {std::move(files)}}) {}
+
+ServerTls::ServerTls(ServerTlsOptions options)
+    : options_(std::move(options)), tickets_(std::make_shared<tls::TicketShare>()) {}
+
 Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& loop) const {
-    tls::ServerOptions options{.protocols = options_.protocols, .plain_http_answer = ""};
+    tls::ServerOptions options{
+        .protocols = options_.protocols, .tickets = tickets_, .plain_http_answer = ""};
     for (const PemFiles& files : options_.certificates) {
         options.certificates.push_back({.certificate = files.certificate, .key = files.key});
     }

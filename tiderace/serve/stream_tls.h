@@ -8,7 +8,8 @@
 //
 // The client verifies the server's certificate and its name. Stream::security() and
 // Peer::security() have what was agreed on: `client_verified` where the client has shown a
-// certificate that `client_ca` signed, and its subject as `client`.
+// certificate that `client_ca` signed, and its subject as `client`. All layers of a ServerTls share
+// the keys of their tickets, so that a session which began on one loop is resumed on any.
 //
 // Owner    The program; it outlives the servers and the loops that use it.
 // Thread   Any; what it makes for a loop stays there.
@@ -16,10 +17,15 @@
 // Limits   tls::ServerOptions, tls::ClientOptions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tiderace/tcp/security.h"
+
+namespace tiderace::tls {
+class TicketShare;
+}
 
 namespace tiderace::tcp {
 
@@ -41,13 +47,14 @@ struct ServerTlsOptions {
 
 class ServerTls final : public ServerSecurity {
   public:
-    explicit ServerTls(PemFiles files) : options_{.certificates = {std::move(files)}} {}
-    explicit ServerTls(ServerTlsOptions options) : options_(std::move(options)) {}
+    explicit ServerTls(PemFiles files);
+    explicit ServerTls(ServerTlsOptions options);
 
     Result<std::shared_ptr<net::TransportLayer>> layer(core::EventLoop& loop) const override;
 
   private:
     ServerTlsOptions options_;
+    std::shared_ptr<tls::TicketShare> tickets_;
 };
 
 struct ClientTlsOptions {

@@ -20,37 +20,45 @@ class StreamTlsTest : public ::testing::Test, protected ServedWorld {
         const ServerTls tls(
             ServerTlsOptions{.certificates = {{files.certificate, files.key}}, .protocols = {"x"}});
         layer_ = tls.layer(world->loop()).value();
+        other_layer_ = tls.layer(world->loop()).value();
         serve([this](Stream stream) -> task::Task<> {
             while (auto bytes = co_await stream.read()) co_await stream.write(*bytes);
             server_version_ = stream.security() != nullptr ? stream.security()->version : "";
         });
         server->listen(world->listen(), layer_.get());
         port_ = std::to_string(world->listening_at().port());
+        server->listen(world->listen(), other_layer_.get());
+        other_port_ = std::to_string(world->listening_at().port());
     }
     void TearDown() override { end_all(); }
 
     // What an echo through `tls` answers, or the error.
     std::string ask(const ClientTls& tls, const std::string& host) {
+        return ask_at(host + ":" + port_, tls);
+    }
+    std::string ask_at(const std::string& where, const ClientTls& tls) {
         std::optional<std::string> answer;
-        runner.spawn([](std::string to, const ClientTls& tls,
-                        std::optional<std::string>& answer) -> task::Task<> {
+        runner.spawn([](std::string to, const ClientTls& tls, std::optional<std::string>& answer,
+                        bool& resumed) -> task::Task<> {
             auto stream = co_await connect(to, {.security = &tls});
             if (!stream) {
                 answer = stream.error().message();
                 co_return;
             }
             EXPECT_EQ(stream->security()->protocol, "x");
+            resumed = stream->security()->resumed;
             co_await stream->write("in secret");
             answer = std::string(*co_await stream->read_exactly(9));
-        }(host + ":" + port_, tls, answer));
+        }(where, tls, answer, resumed_));
         EXPECT_TRUE(world->run_until([&] { return answer.has_value(); }));
         return answer.value_or("");
     }
 
     testing::TemporaryFolder folder_;
     testing::Authority authority_;
-    std::shared_ptr<net::TransportLayer> layer_;
-    std::string port_, server_version_;
+    std::shared_ptr<net::TransportLayer> layer_, other_layer_;
+    std::string port_, other_port_, server_version_;
+    bool resumed_ = false;  // the session of the last ask()
 };
 
 TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
@@ -59,6 +67,17 @@ TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
     EXPECT_EQ(ask(tls, "localhost"), "in secret") << "the loop's context is there already";
     world->run_until([&] { return !server_version_.empty(); });
     EXPECT_EQ(server_version_, "TLSv1.3");
+}
+
+// Each loop has a layer of its own.
+TEST_F(StreamTlsTest, ASessionIsResumedOnAnotherLoop) {
+    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_FALSE(resumed_);
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_TRUE(resumed_);
+    EXPECT_EQ(ask_at("localhost:" + other_port_, tls), "in secret");
+    EXPECT_TRUE(resumed_);
 }
 
 TEST_F(StreamTlsTest, AServerThatDoesNotProveItsNameIsRefused) {

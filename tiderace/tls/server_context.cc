@@ -255,7 +255,8 @@ Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop& lo
     auto alpn = alpn_bytes(made->options_.protocols);
     if (!alpn) return fail(alpn.error());
     made->alpn_ = std::move(*alpn);
-    auto keys = TicketKeys::fresh();
+    TicketShare* const tickets = made->options_.tickets.get();
+    auto keys = tickets != nullptr ? tickets->keys(loop.now()) : TicketKeys::fresh();
     if (!keys) return fail(keys.error());
     made->ticket_keys_ = std::move(*keys);
     // At the start a file that cannot be used is an error; later the old certificates stay.
@@ -278,7 +279,14 @@ ServerContext::~ServerContext() = default;
 
 std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
     loop_->assert_on_loop();
+    if (options_.tickets != nullptr && loop_->now() >= ticket_look_) fetch_ticket_keys();
     return std::make_unique<TlsTransport>(*endpoint_, std::move(below));
+}
+
+// With a connection and not by a timer, so that an idle loop is left alone.
+void ServerContext::fetch_ticket_keys() {
+    ticket_look_ = loop_->now() + TicketShare::look_every;
+    if (auto keys = options_.tickets->keys(loop_->now())) ticket_keys_ = std::move(*keys);
 }
 
 const HandshakeCounters& ServerContext::counters() const {

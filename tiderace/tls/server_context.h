@@ -48,8 +48,8 @@ class ServerContext final : public net::TransportLayer {
     Reload reload_if_changed() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
-    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: keys of
-    // this context's own, never rotated; see TicketRotation.
+    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: those of
+    // ServerOptions::tickets, or this context's own, never rotated; see TicketRotation.
     void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) TR_ON_LOOP {
         ticket_keys_ = std::move(keys);
     }
@@ -68,12 +68,14 @@ class ServerContext final : public net::TransportLayer {
     void look_for_changes() TR_ON_LOOP;
     void check_files() TR_ON_LOOP;
     void report_expired() TR_ON_LOOP;
+    void fetch_ticket_keys() TR_ON_LOOP;
     Reload load_again() TR_ON_LOOP;
 
     core::EventLoop* loop_;
     ServerOptions options_;
     std::string alpn_;  // in the handshake's format: each name after its length
     std::shared_ptr<const TicketKeys> ticket_keys_;
+    Instant ticket_look_{};  // when they are fetched again, with ServerOptions::tickets
     std::unique_ptr<LoopParts> parts_;
     std::unique_ptr<CertificateSet> certificates_;
     std::unique_ptr<Endpoint> endpoint_;

@@ -448,6 +448,24 @@ TEST_F(TicketTest, OutliveARotationButNotTooMany) {
     EXPECT_FALSE(resumes());
 }
 
+TEST_F(TicketTest, AreTakenByAllContextsOfOneShare) {
+    ServerOptions options = server_options();
+    options.tickets = std::make_shared<TicketShare>(1h);
+    serve(options);
+    EXPECT_FALSE(resumes());
+    serve(options);
+    EXPECT_TRUE(resumes());
+    // This one brings a ticket of the first key and gets one of the second.
+    world_.advance(1h + 1s);
+    EXPECT_TRUE(resumes());
+    auto keys = *options.tickets->keys(world_.loop().now());
+    // Until the first is not among them any more.
+    for (std::size_t i = 2; i <= TicketKeys::keys_max; ++i) keys = *keys->rotated();
+    serve();
+    context_->set_ticket_keys(keys);
+    EXPECT_TRUE(resumes());
+}
+
 TEST_F(TicketTest, AreSealedWithAnotherKeyAfterEachPeriod) {
     serve();
     const auto first = *TicketKeys::fresh();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct CertificateFiles {
 
     bool operator==(const CertificateFiles&) const = default;
 };
+
+class TicketShare;  // ticket_keys.h
 
 enum class ClientCertificates : std::uint8_t {
     off,       // not asked for
@@ -41,6 +44,9 @@ struct ServerOptions {
     Duration reload_check = 2s;
     // Whether this context logs reloads and broken files. One of several loops is enough.
     bool says_reloads = true;
+    // Keys for tickets, from which all contexts of a server resume each other's sessions. nullptr:
+    // keys of this context's own, or those of ServerContext::set_ticket_keys().
+    std::shared_ptr<TicketShare> tickets = nullptr;
     // Sent in clear text to clients that speak plain HTTP here; "": nothing.
     std::string plain_http_answer =
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"

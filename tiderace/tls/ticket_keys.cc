@@ -4,6 +4,7 @@
 #include <openssl/rand.h>
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/moment.h"
@@ -55,6 +56,25 @@ const TicketKey* TicketKeys::find(const unsigned char* name) const {
         if (std::memcmp(key.name.data(), name, key.name.size()) == 0) return &key;
     }
     return nullptr;
+}
+
+Result<std::shared_ptr<const TicketKeys>> TicketShare::keys(Instant now) {
+    const std::lock_guard held(lock_);
+    if (keys_ != nullptr && now < moment_after(renewed_at_, period_)) return keys_;
+    Result<std::shared_ptr<const TicketKeys>> next = keys_;
+    try {
+        next = keys_ == nullptr ? TicketKeys::fresh() : keys_->rotated();
+    } catch (const std::bad_alloc&) {
+        if (keys_ == nullptr) throw;
+    }
+    if (next) {
+        keys_ = std::move(*next);
+    } else if (keys_ == nullptr) {
+        return next;
+    }
+    // After a failure, too: tickets stay safe, only longer than planned.
+    renewed_at_ = now;
+    return keys_;
 }
 
 TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target> targets,

@@ -2,9 +2,11 @@
 // outlives the rotation. A value; loops that share it resume each other's sessions.
 //
 // TicketRotation makes a new key from time to time and hands it to every loop's context.
+// TicketShare has keys that contexts fetch themselves: for loops of which none outlives the others.
 //
 // Owner    TicketKeys: copied at will. TicketRotation: its loop's side; the targets outlive it.
-// Thread   TicketRotation: its loop's; targets get new keys by post on theirs.
+//          TicketShare: its contexts.
+// Thread   TicketRotation: its loop's; targets get new keys by post on theirs. TicketShare: any.
 // Errors   A machine without randomness to give.
 // Limits   keys_max; the oldest is dropped, and its tickets are no longer accepted.
 #pragma once
@@ -12,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -45,6 +48,28 @@ class TicketKeys {
     std::vector<TicketKey> keys_;  // newest first, never empty
 };
 
+class TicketShare final {
+  public:
+    static constexpr Duration usual_period = 1h;
+    // How often a context looks for new keys. A ticket sealed under a key that another context has
+    // not fetched yet costs a full handshake there.
+    static constexpr Duration look_every = 1s;
+
+    explicit TicketShare(Duration period = usual_period) : period_(period) {}
+    TicketShare(const TicketShare&) = delete;
+    TicketShare& operator=(const TicketShare&) = delete;
+
+    // The same for all that call it in one period; the first call after it makes a new key. Without
+    // randomness or memory the old ones stay, and the first ones are an error.
+    Result<std::shared_ptr<const TicketKeys>> keys(Instant now);
+
+  private:
+    const Duration period_;
+    std::mutex lock_;  // guards the next two
+    std::shared_ptr<const TicketKeys> keys_;
+    Instant renewed_at_{};
+};
+
 class ServerContext;
 
 class TicketRotation final : private core::Timer {
@@ -53,7 +78,7 @@ class TicketRotation final : private core::Timer {
         core::EventLoop* loop;
         ServerContext* context;
     };
-    static constexpr Duration usual_period = 1h;
+    static constexpr Duration usual_period = TicketShare::usual_period;
 
     // Rotates on `loop` every `period`, and hands `first` out now.
     TicketRotation(core::EventLoop& loop, std::vector<Target> targets,

@@ -27,5 +27,26 @@ TEST(TicketKeys, AreNeverTheSameTwice) {
     EXPECT_EQ(one->find(two->sealing().name.data()), nullptr);
 }
 
+TEST(TicketShare, GivesTheSameToAllAndRenewsThemAfterEachPeriod) {
+    TicketShare share(1h);
+    const Instant began(5h);
+    const auto first = *share.keys(began);
+    EXPECT_EQ(*share.keys(began), first);
+    EXPECT_EQ(*share.keys(began + 1h - 1ns), first);
+    const auto second = *share.keys(began + 1h);
+    EXPECT_NE(second, first);
+    EXPECT_NE(second->find(first->sealing().name.data()), nullptr);
+    // A loop whose turn began earlier.
+    EXPECT_EQ(*share.keys(began + 1h - 1ns), second);
+    EXPECT_EQ(*share.keys(began + 2h - 1ns), second);
+    EXPECT_NE(*share.keys(began + 2h), second);
+}
+
+TEST(TicketShare, MayKeepItsKeysForEver) {
+    TicketShare share(Duration::max());
+    const auto keys = *share.keys(Instant(1h));
+    EXPECT_EQ(*share.keys(Instant(1'000h)), keys);
+}
+
 }  // namespace
 }  // namespace tiderace::tls
