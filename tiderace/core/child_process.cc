@@ -26,6 +26,7 @@
 #endif
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/core/backend/poller.h"
 
 extern char** environ;
@@ -362,7 +363,7 @@ std::optional<ChildExit> ChildProcess::exit() {
 std::optional<ChildExit> ChildProcess::wait(Duration wait_max) {
     if (exit() || wait_max == Duration::zero()) return exit_;
     std::optional<steady_clock::time_point> until;
-    if (wait_max > Duration::zero()) until = steady_clock::now() + wait_max;
+    if (wait_max > Duration::zero()) until = moment_after(steady_clock::now(), wait_max);
     wait_for_end(pid_, until);
     return exit();
 }
