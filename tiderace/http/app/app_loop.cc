@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/app/csrf.h"
 #include "tiderace/http/app/pages/template_folder.h"
 #include "tiderace/task/detached.h"
@@ -171,10 +172,7 @@ void AppLoop::ErrorPages::show(Exchange& exchange, Response& response, std::uint
 }
 
 Instant AppLoop::deadline(const Chain& chain) const {
-    const Instant now = runner_.loop().now();
-    const Duration limit = chain.handler_timeout;
-    // A limit of "never" must not overflow.
-    return limit < Instant::max() - now ? now + limit : Instant::max();
+    return moment_after(runner_.loop().now(), chain.handler_timeout);
 }
 
 void AppLoop::refuse(Exchange& exchange, const route::Found& found) const {

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <utility>
 
+#include "tiderace/base/moment.h"
+
 namespace tiderace::http::cgi {
 namespace {
 
@@ -313,14 +315,15 @@ void CgiRun::on_over() {
     if (!exit_) exit_ = program_->has_ended();
     if (exit_) return retire();
     lingers_ = settled_;
-    lingers_ ? loop().arm(reaping_, loop().now() + cgi_->options_.rules.timeout) : end_now();
+    lingers_ ? loop().arm(reaping_, moment_after(loop().now(), cgi_->options_.rules.timeout))
+             : end_now();
 }
 
 // TERM, then KILL; end_ reports what comes of it, or looking does.
 void CgiRun::end_now() {
     const bool again = std::exchange(terminated_, true);
     program_->signal(again ? SIGKILL : SIGTERM);
-    loop().arm(reaping_, loop().now() + (again ? look_every : cgi_->options_.patience));
+    loop().arm(reaping_, moment_after(loop().now(), again ? look_every : cgi_->options_.patience));
 }
 
 void CgiRun::retire() {

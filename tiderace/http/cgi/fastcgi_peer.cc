@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
+
 namespace tiderace::http::cgi {
 
 using wire::cgi::append_begin_request;
@@ -285,12 +287,12 @@ void FastCgiConnection::on_peer_finished(net::Connection&) {
 // Idle for too long.
 void FastCgiConnection::on_deadline(net::Connection&) {
     if (!calls_.empty()) return;
-    const Instant end = idle_since_ + peer_->options_->idle_max;
+    const Instant end = moment_after(idle_since_, peer_->options_->idle_max);
     const Instant now = connection_->loop().now();
     // PHP-FPM binds a worker to each open connection: an idle one is given back early if another
     // call waits for its answer.
     if (now >= end || peer_->starves()) return close();
-    connection_->set_deadline(std::min(end, now + peer_->options_->idle_least));
+    connection_->set_deadline(std::min(end, moment_after(now, peer_->options_->idle_least)));
 }
 
 void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
@@ -434,7 +436,7 @@ void FastCgiPeer::on_idle(FastCgiConnection& connection) {
     serve_waiting();
     if (connection.is_idle() && !connection.closing_) {
         connection.idle_since_ = loop_->now();
-        connection.connection_->set_deadline(loop_->now() + options_->idle_least);
+        connection.connection_->set_deadline(moment_after(loop_->now(), options_->idle_least));
     }
 }
 

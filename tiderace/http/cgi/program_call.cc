@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/http/cgi/local_exchange.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/framing.h"
@@ -130,7 +131,7 @@ void ProgramCall::ready_to_start() {
     if (length_ || !pending_.empty()) {
         variables_.add("CONTENT_LENGTH", length_.value_or(pending_.size()));
     }
-    loop_->arm(deadline_, loop_->now() + room_->rules.waiting_max);
+    loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.waiting_max));
     on_ready_to_start();
 }
 
@@ -140,7 +141,7 @@ void ProgramCall::let_in() {
     note_progress();
     loop_->cancel(deadline_);
     if (room_->rules.timeout > Duration::zero()) {
-        loop_->arm(deadline_, loop_->now() + room_->rules.timeout);
+        loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.timeout));
     }
     start();
 }
@@ -319,7 +320,7 @@ void ProgramCall::on_deadline() {
     // Checked when it passes, not on each event: moving the deadline would cost a timer for each
     // piece.
     if (waits_for_client()) note_progress();
-    const Instant due = progress_ + room_->rules.timeout;
+    const Instant due = moment_after(progress_, room_->rules.timeout);
     if (loop_->now() < due) return loop_->arm(deadline_, due);
     fail(504, "it did nothing for too long");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/client/tunnel.h"
 
 namespace tiderace::http {
@@ -17,10 +18,6 @@ std::string key_of(const Url& url, const Proxy* proxy) {
     std::string key = place_of(url);
     if (proxy != nullptr) key.append(" by ").append(proxy->place) += ' ' + proxy->authorization;
     return key;
-}
-
-Instant after(Instant now, Duration wait) {
-    return wait < Instant::max() - now ? now + wait : Instant::max();
 }
 
 task::Task<> wait_for_change(ClientHandshake& handshake) {
@@ -276,7 +273,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
     ClientConnection& opened =
         ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
     opened.set_observer(this);
-    ClientHandshake handshake(opened, after(runner_->loop().now(), limits_.connect_timeout));
+    ClientHandshake handshake(opened, moment_after(runner_->loop().now(), limits_.connect_timeout));
     while (!handshake.over()) co_await wait_for_change(handshake);
     ClientConnection* const made = handshake.take();
     if (made == nullptr) co_return std::unexpected(handshake.fault());
@@ -286,7 +283,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
 }
 
 void ClientPool::on_ready(ClientConnection& connection) {
-    if (connection.unused()) connection.idle_until(after(runner_->loop().now(), limits_.idle));
+    if (connection.unused())
+        connection.idle_until(moment_after(runner_->loop().now(), limits_.idle));
     auto& ready = hosts_[connection.key()].ready;
     if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/h2/service.h"
 #include "tiderace/http/wire/h2/frame.h"
@@ -37,7 +38,7 @@ constexpr std::string_view too_late = "The answer took too long.";
 
 H1Connection::H1Connection(H1Service& service, net::Connection& connection)
     : service_(&service), connection_(&connection) {
-    connection.set_deadline(service.loop().now() + service.options().header_timeout);
+    connection.set_deadline(moment_after(service.loop().now(), service.options().header_timeout));
 }
 
 bool H1Connection::may_keep_alive() const {
@@ -192,20 +193,21 @@ void H1Connection::enter(Phase next) {
             break;
         case Phase::head:
             // The first head has been waited for since the connection was accepted.
-            if (before != Phase::fresh) connection_->set_deadline(now + options.header_timeout);
+            if (before != Phase::fresh)
+                connection_->set_deadline(moment_after(now, options.header_timeout));
             break;
         case Phase::idle:
-            connection_->set_deadline(now + options.idle_timeout);
+            connection_->set_deadline(moment_after(now, options.idle_timeout));
             break;
         case Phase::body:
             exchange_->body_mark = exchange_->body_bytes();
-            connection_->set_deadline(now + options.body_timeout);
+            connection_->set_deadline(moment_after(now, options.body_timeout));
             break;
         case Phase::answer:
             // A peer that ended its side may wait for the answer, or be gone: we cannot tell.
             exchange_->body_mark = exchange_->answer_bytes();
-            connection_->set_deadline(peer_finished_ ? now + options.half_closed_timeout
-                                                     : Instant::max());
+            connection_->set_deadline(
+                peer_finished_ ? moment_after(now, options.half_closed_timeout) : Instant::max());
             break;
         case Phase::closing:
             connection_->set_deadline(Instant::max());

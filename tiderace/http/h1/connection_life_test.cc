@@ -179,6 +179,27 @@ TEST(H1LifeFake, ABodyThatBeginsFastIsHeldToTheMinimumRateInEachPeriod) {
     EXPECT_LT(world.elapsed() - began, 50s);
 }
 
+TEST(H1LifeFake, ItsLimitsOfTimeMayBeNever) {
+    testing::FakeWorld world;
+    H1Options options = H1Stage::plain();
+    options.header_timeout = Duration::max();
+    options.body_timeout = Duration::max();
+    options.idle_timeout = Duration::max();
+    options.half_closed_timeout = Duration::max();
+    H1Stage stage(world, std::move(options));
+    stage.add_usual_paths();
+    const auto peer = stage.connect();
+    for (const char* part :
+         {"", "POST /upload HTTP/1.1\r\n", "Host: a\r\nContent-Length: 4\r\n\r\n", "xx", "xx",
+          "POST /upload HTTP/1.1\r\n"}) {
+        peer->say(part);
+        world.settle();
+        world.advance(1h);
+        ASSERT_FALSE(peer->over()) << part;
+    }
+    EXPECT_EQ(H1Stage::heard(*peer), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nxxxx");
+}
+
 // The rest of the body may be on its way, and must not reset what carries the answer.
 TEST(H1LifeFake, ABodyThatStallsIsAnsweredAndItsRestIsStillTaken) {
     testing::FakeWorld world;

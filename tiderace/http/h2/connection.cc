@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/http/wire/h2/priority.h"
@@ -27,7 +28,7 @@ H2Connection::H2Connection(H2Service& service, net::Connection& connection)
       streams_(*this),
       receive_window_(65'535),
       budget_(service.loop().now(), service.options().budget),
-      frame_due_(service.loop().now() + service.options().header_timeout) {
+      frame_due_(moment_after(service.loop().now(), service.options().header_timeout)) {
     begin_settings();
     arm();
 }
@@ -72,7 +73,7 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
         // Counted from the last stream's end, so that PINGs alone do not keep an idle connection
         // open.
         if (idle_due_ == Instant::max()) {
-            idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+            idle_due_ = moment_after(service_->loop().now(), service_->options().idle_timeout);
         }
         end_if_done();
     }
@@ -86,7 +87,7 @@ void H2Connection::watch_frame(bool is_new) {
     if (!in_frame_ || peer_finished_ || connection().pushes_back()) {
         frame_due_ = Instant::max();
     } else if (is_new || frame_due_ == Instant::max()) {
-        frame_due_ = service_->loop().now() + service_->options().header_timeout;
+        frame_due_ = moment_after(service_->loop().now(), service_->options().header_timeout);
     }
 }
 
@@ -243,7 +244,7 @@ void H2Connection::stream_watched() {
 }
 
 void H2Connection::last_stream_closed() {
-    idle_due_ = service_->loop().now() + service_->options().idle_timeout;
+    idle_due_ = moment_after(service_->loop().now(), service_->options().idle_timeout);
     if (!consuming_) arm();
 }
 
@@ -277,7 +278,8 @@ void H2Connection::on_deadline(net::Connection& connection) {
             sender_.go_away(streams_.closed().highest(), H2Error::no_error);
             return end(true);
         }
-        idle_due_ = now + service_->options().idle_timeout;  // its limits are the write ones
+        idle_due_ =
+            moment_after(now, service_->options().idle_timeout);  // its limits are the write ones
     }
     streams_.look(now, connection.queue_bytes() > 0);
     end_if_done();
@@ -286,7 +288,8 @@ void H2Connection::on_deadline(net::Connection& connection) {
 
 // A peer that ended its side may still read, or be gone: we cannot tell.
 void H2Connection::watch_half_closed() {
-    half_closed_due_ = service_->loop().now() + service_->options().half_closed_timeout;
+    half_closed_due_ =
+        moment_after(service_->loop().now(), service_->options().half_closed_timeout);
 }
 
 // --- the end of the connection ---------------------------------------------------------------

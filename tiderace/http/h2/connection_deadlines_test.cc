@@ -48,6 +48,36 @@ class H2Deadlines : public testing::H2Test {
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Deadlines, ::testing::Values("fake"),
                          [](const auto& world) { return world.param; });
 
+TEST_P(H2Deadlines, MayBeNever) {
+    H2Options options = H2Stage::plain();
+    options.header_timeout = Duration::max();
+    options.body_timeout = Duration::max();
+    options.write_timeout = Duration::max();
+    options.idle_timeout = Duration::max();
+    options.half_closed_timeout = Duration::max();
+    start(options);
+    const auto pass = [&] {
+        world_->settle();
+        world_->advance(1h);
+        return !peer_->over() && !client_->goaway() && client_->resets() == 0;
+    };
+    // The preface is incomplete until the client's first step; then nothing is asked for.
+    H2Client& client = connect();
+    EXPECT_TRUE(pass());
+    const auto upload = client.request("POST", "/upload", {}, false);
+    EXPECT_TRUE(pass());
+    client.data(upload, "xx", false);
+    EXPECT_TRUE(pass());
+    client.data(upload, "xx", true);
+    ASSERT_TRUE(ended(upload));
+    EXPECT_EQ(client.answer(upload).body, "xxxx");
+    EXPECT_TRUE(pass());
+    // The client's window is too small for this one.
+    const auto large = client.get("/large");
+    EXPECT_TRUE(pass());
+    EXPECT_FALSE(client.answer(large).ended);
+}
+
 // --- frames ----------------------------------------------------------------------------------
 
 TEST_P(H2Deadlines, ASlowReaderLosesNoAnswerForFramesThatWeLeaveUnread) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/http/h2/connection.h"
 #include "tiderace/http/h2/sender.h"
 #include "tiderace/http/h2/service.h"
@@ -193,7 +194,7 @@ void H2Streams::reset_what_waits_for_windows() {
 // bytes counted since it was set. So a frame costs no timer work, and due_ is a lower bound.
 void H2Streams::watch_body(H2Exchange& exchange) {
     if (exchange.body_arrived() || connection_->is_closing()) return;
-    exchange.body_due = service().loop().now() + service().options().body_timeout;
+    exchange.body_due = moment_after(service().loop().now(), service().options().body_timeout);
     exchange.body_mark = exchange.body_bytes();
     due_ = std::min(due_, exchange.body_due);
     connection_->stream_watched();
@@ -249,7 +250,7 @@ void H2Streams::check_half_closed() {
 }
 
 void H2Streams::watch_answer(H2Exchange& exchange, Instant now, bool socket_behind) {
-    exchange.write_due = now + service().options().write_timeout;
+    exchange.write_due = moment_after(now, service().options().write_timeout);
     due_ = std::min(due_, exchange.write_due);
     exchange.write_mark = exchange.answer_bytes();
     exchange.connection_mark = sender().data_sent();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/websocket/topics.h"
 
@@ -285,7 +286,8 @@ void WebSocketConnection::take_close(ByteView payload) {
     state_ = State::closed;
     // The server closes first (RFC 6455, 7.1.1); a client waits for that, but not for ever.
     if (is_client_) {
-        connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
+        connection_->set_deadline(
+            moment_after(service_->loop().now(), service_->options().close_timeout));
     } else {
         end_connection();
     }
@@ -502,7 +504,8 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
     unlink();  // from the publishers that wait
     held_ = false;
     set_reading(true);  // or the peer's close frame would wait unread
-    connection_->set_deadline(service_->loop().now() + service_->options().close_timeout);
+    connection_->set_deadline(
+        moment_after(service_->loop().now(), service_->options().close_timeout));
 }
 
 // The service holds too much of messages like this one.
@@ -556,13 +559,13 @@ void WebSocketConnection::check_alive() {
     if (options.ping_interval == Duration::max()) return;
     if (std::exchange(received_lately_, false) || !may_read()) {
         awaiting_pong_ = false;
-        connection_->set_deadline(service_->loop().now() + options.ping_interval);
+        connection_->set_deadline(moment_after(service_->loop().now(), options.ping_interval));
         return;
     }
     awaiting_pong_ = true;
     // Any byte counts as a sign of life, not the pong alone: see received_lately_.
     ping();
-    connection_->set_deadline(service_->loop().now() + options.pong_timeout);
+    connection_->set_deadline(moment_after(service_->loop().now(), options.pong_timeout));
 }
 
 // The one deadline of a connection means, by state: open, the next ping or an overdue pong;

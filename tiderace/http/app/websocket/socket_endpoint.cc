@@ -1,5 +1,6 @@
 #include "tiderace/http/app/websocket/socket_endpoint.h"
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/app/websocket/topics.h"
 #include "tiderace/http/websocket/accept.h"
 
@@ -45,7 +46,7 @@ void ServedSocket::on_ended(bool waiting) {
     if (!waiting && socket_.close_code() == wire::websocket_close::abnormal) return remove();
     core::EventLoop& loop = part_->runner_->loop();
     loop.assert_on_loop();
-    loop.arm(*this, loop.now() + part_->service_.options().close_timeout);
+    loop.arm(*this, moment_after(loop.now(), part_->service_.options().close_timeout));
 }
 
 // Destroys this, once no task is running.
