@@ -9,6 +9,7 @@ import pytest
 
 from certificates import Authority
 from example_program import Example
+from tls_client import TlsConnection, client_context
 
 
 @pytest.fixture
@@ -68,6 +69,23 @@ def test_it_listens_in_the_clear_with_tls_and_on_a_path(live, tmp_path):
         client.connect(str(path))
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         assert client.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_session_is_resumed_on_every_loop(live, tmp_path):
+    authority = Authority(tmp_path, "harbour")
+    pair = authority.issue("site")
+    program = live("127.0.0.1:0", pair.certificate, pair.key)
+    place, = program.places()
+    context = client_context(authority.file)
+    with TlsConnection(place, context) as first:
+        assert first.get("/healthz").status == 200
+        assert not first.socket.session_reused
+        session = first.socket.session
+    # The kernel spreads these over the program's two loops.
+    for _ in range(32):
+        with TlsConnection(place, context, session=session) as again:
+            assert again.get("/healthz").status == 200
+            assert again.socket.session_reused
 
 
 def test_a_development_certificate_is_made_and_shared_with_the_server(
