@@ -248,9 +248,14 @@ class Database:
         listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         for child in listed.split():
             os.kill(int(child), number)
+        return [self.process.pid, *listed.split()]
 
     def stop(self):
-        self.signal_all(signal.SIGSTOP)
+        """Returns when every thread stands: a busy machine may let one run on for a while."""
+        stats = [stat for pid in self.signal_all(signal.SIGSTOP)
+                 for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+        wait_until(lambda: all(") T " in stat.read_text() for stat in stats),
+                   what="every thread of the database stopped")
 
     def go_on(self):
         self.signal_all(signal.SIGCONT)

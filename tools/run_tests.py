@@ -544,6 +544,7 @@ PROGRAMS = [
     "sample_life",
     "sample_routes",
     "sample_tcp_callbacks",
+    "sample_tcp_members",
     "sample_tcp_task",
     "sample_websocket_talk",
     "tutorial_forms",

@@ -552,8 +552,7 @@ void WebSocketConnection::on_peer_finished(net::Connection& connection) {
     if (!told) handler_->on_end(*this, code_, {});
 }
 
-// Silence is no fault while we do not listen: the connection's write limits judge a peer that takes
-// nothing.
+// Silence is no fault while we do not listen; the write limits judge a peer that takes nothing.
 void WebSocketConnection::check_alive() {
     const WebSocketOptions& options = service_->options();
     if (options.ping_interval == Duration::max()) return;
